@@ -1,0 +1,8 @@
+FROM node:20-bookworm-slim
+WORKDIR /opt/muster
+COPY . .
+RUN npm ci --include=dev --no-audit --no-fund && npm run build
+ENV MUSTER_HOST=0.0.0.0 MUSTER_DATA_DIR=/var/lib/muster
+VOLUME /var/lib/muster
+EXPOSE 7099
+CMD ["node", "bin/muster.mjs", "start"]

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Makes the entries of a folder survive a power cut: a rename alone may be forgotten. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Writes a file that is either absent (or its old self) or complete, and stays so after a power cut: temporary file,
+ * fsync, rename, fsync of the folder.
+ */
+export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
+  const temporary = `${path}.${randomBytes(4).toString('hex')}.new`;
+  try {
+    const handle = await open(temporary, 'wx', mode);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    throw cause;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** undefined: no such file. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if (isMissing(cause)) return undefined;
+    throw cause;
+  }
+}
+
+export const ensureFolder = (path: string, mode: number) => mkdir(path, { recursive: true, mode });
+
+export const errorCode = (cause: unknown): string | undefined =>
+  cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
+
+/** ENOTDIR: something on the way to it is a file. */
+export const isMissing = (cause: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(cause) ?? '');
+
+export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

@@ -1,0 +1,75 @@
+import { statfsSync } from 'node:fs';
+import { availableParallelism, hostname, totalmem } from 'node:os';
+import { z } from 'zod';
+
+const PortRanges = z
+  .string()
+  .regex(/^\d+-\d+(,\d+-\d+)*$/, 'must be ranges such as "31000-31999" or "31000-31499,32000-32099"')
+  .refine((text) => parsePortRanges(text).every(({ begin, end }) => begin >= 1 && begin <= end && end <= 65_535), {
+    message: 'each range must begin at 1 or more, end at 65535 or less, and not end before it begins',
+  });
+
+/** One machine that the agent presents. Several on one agent serve examples and tests of racks and attributes. */
+export const SlaveSetting = z.strictObject({
+  id: z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, 'must be 1 to 100 letters, digits, "_", "." or "-"'),
+  hostname: z.string().min(1).default('localhost'),
+  rackId: z.string().min(1).default('DEFAULT'),
+  attributes: z.record(z.string(), z.string()).default({}),
+  cpus: z.number().positive(),
+  memoryMb: z.number().positive(),
+  diskMb: z.number().min(0).default(0),
+  ports: PortRanges.default('31000-31999'),
+});
+export type SlaveSetting = z.infer<typeof SlaveSetting>;
+
+/** The key `cluster.local` of the settings file. */
+export const LocalClusterSettings = z.strictObject({
+  slaves: z
+    .array(SlaveSetting)
+    .min(1)
+    .refine((slaves) => new Set(slaves.map((slave) => slave.id)).size === slaves.length, {
+      message: 'each slave needs an id of its own',
+    })
+    .optional()
+    .describe('Machines the local agent presents; default: one with what this machine has'),
+  sandboxRetentionMillis: z
+    .number()
+    .int()
+    .min(0)
+    .default(7 * 24 * 3600 * 1000)
+    .describe('How long the files of an ended task are kept'),
+  checkThreadsEveryMillis: z.number().int().min(100).default(5_000).describe('Time between two counts of threads'),
+  maxTaskMessageLength: z.number().int().min(20).default(80).describe('Longer messages of status updates are cut'),
+});
+export type LocalClusterSettings = z.infer<typeof LocalClusterSettings>;
+
+/** Throws an error whose message lists every wrong setting by name. */
+export function readLocalClusterSettings(value: unknown): LocalClusterSettings {
+  const result = LocalClusterSettings.safeParse(value ?? {});
+  if (result.success) return result.data;
+  const problems = result.error.issues.map((issue) => `cluster.local.${issue.path.join('.')}: ${issue.message}`);
+  throw new Error(`Cannot start, fix these settings:\n  ${problems.join('\n  ')}`);
+}
+
+export function parsePortRanges(text: string): { begin: number; end: number }[] {
+  return text.split(',').map((range) => {
+    const [begin = 0, end = 0] = range.split('-').map(Number);
+    return { begin, end };
+  });
+}
+
+/** The default slave: this machine. `folder` says which disk its sandboxes lie on. */
+export function thisMachine(folder: string): SlaveSetting {
+  const disk = statfsSync(folder);
+  const megabyte = 1024 * 1024;
+  return {
+    id: `${hostname().replace(/[^A-Za-z0-9_.-]/g, '-')}-local`,
+    hostname: 'localhost',
+    rackId: 'DEFAULT',
+    attributes: {},
+    cpus: availableParallelism(),
+    memoryMb: Math.floor(totalmem() / megabyte),
+    diskMb: Math.floor((disk.bavail * disk.bsize) / megabyte),
+    ports: '31000-31999',
+  };
+}

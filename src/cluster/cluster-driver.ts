@@ -1,0 +1,195 @@
+import type { TaskState } from '../core/model/enums.js';
+import type { ClusterArtifact, ExecutorData } from '../core/model/deploy.js';
+
+/** Raised by one with every takeover. A call that carries a lower one than its receiver has seen is refused. */
+export type Epoch = number;
+
+/** One machine as the cluster describes it. cpus in cores, memory and disk in MB. */
+export interface MachineSnapshot {
+  slaveId: string;
+  /** The agent process that serves this machine; one agent may present several machines. */
+  agentId: string;
+  /** Random id of the agent's folder. Another one means: whatever ran there before is gone. */
+  incarnation: string;
+  hostname: string;
+  rackId: string;
+  attributes: Record<string, string>;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  /** Ports that may be given to tasks, as inclusive ranges. */
+  portRanges: { begin: number; end: number }[];
+  /** Ports found taken by something else at the last attempt to use them. */
+  portsInUse: number[];
+  /** Epoch milliseconds at which the agent answered last. */
+  seenAt: number;
+}
+
+/** Everything the machine needs to run one task. Written once; the same document may be sent many times. */
+export interface LaunchSpec {
+  taskId: string;
+  slaveId: string;
+  incarnation: string;
+  requestId: string;
+  /** A command line. shell true: one text for `sh -c`; false: a program and its arguments, no shell involved. */
+  command: { shell: boolean; value: string; arguments: string[] };
+  /** Complete environment of the task (the agent adds only PATH, HOME and its own sandbox variables). */
+  environment: Record<string, string>;
+  /** User to run as; absent: the agent's user. */
+  user?: string;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  /** Hard limit in whole cores, when the service sets one. */
+  cpuHardLimit?: number;
+  ports: number[];
+  artifacts: ClusterArtifact[];
+  /** Present for deploys with executorData: working folder `<task id>/app`, output in service.log, exit codes, ... */
+  executorData?: ExecutorData;
+  /** Exit codes that count as TASK_FINISHED; empty: only 0. */
+  successfulExitCodes: number[];
+  /** Milliseconds between SIGTERM and SIGKILL. */
+  killGraceMillis: number;
+}
+
+export type LaunchAnswer =
+  /** Known or started: the state it is in now. */
+  | { taskId: string; outcome: 'ACCEPTED'; state: TaskState; directory: string }
+  /** A port was taken by another program. Nothing was started and nothing ever will be under this id. */
+  | { taskId: string; outcome: 'PORT_IN_USE'; port: number }
+  /** Refused for good: tombstoned id, other incarnation, unreadable document. Nothing was started. */
+  | { taskId: string; outcome: 'REFUSED'; reason: string }
+  /** Not known: the agent could not be reached. Ask again. */
+  | { taskId: string; outcome: 'UNKNOWN'; reason: string };
+
+export type KillAnswer =
+  /** The kill is under way; the end arrives as an update. */
+  | 'KILLING'
+  /** The task is not there (any more) and its id is tombstoned: it can never start. */
+  | 'GONE'
+  /** The agent could not be reached. Ask again. */
+  | 'UNKNOWN';
+
+/** One status of one task, numbered by its agent within an incarnation. */
+export interface StatusUpdate {
+  agentId: string;
+  incarnation: string;
+  /** 1, 2, 3, ... within the incarnation. 0: made by the scheduler's side of the driver, not to be acknowledged. */
+  number: number;
+  taskId: string;
+  slaveId: string;
+  state: TaskState;
+  /** Epoch milliseconds. */
+  timestamp: number;
+  message?: string;
+  /** REASON_... as the seed's failure rules name them. */
+  reason?: string;
+  directory?: string;
+}
+
+/** What an agent holds, with the number of its newest update when the list was made. */
+export interface AgentTaskList {
+  agentId: string;
+  incarnation: string;
+  asOfUpdate: number;
+  tasks: { taskId: string; state: TaskState }[];
+}
+
+/** The listener is the scheduler. A promise it returns is awaited before the next batch of the same agent. */
+export interface ClusterEvents {
+  /** A machine appeared, or something about it changed (resources, attributes, incarnation, ports in use). */
+  machineUp(machine: MachineSnapshot): Promise<void>;
+  /** Confirmed gone. An agent that does not answer is not: its tasks run on. */
+  machineDown(slaveId: string, reason: string): Promise<void>;
+  /** In the order of their numbers. Resolves after they are stored; only then are they acknowledged to the agent. */
+  statusUpdates(updates: readonly StatusUpdate[]): Promise<void>;
+}
+
+export interface TaskStatistics {
+  taskId: string;
+  cpusLimit: number;
+  cpusNrPeriods: number;
+  cpusNrThrottled: number;
+  cpusSystemTimeSecs: number;
+  cpusThrottledTimeSecs: number;
+  cpusUserTimeSecs: number;
+  memAnonBytes: number;
+  memFileBytes: number;
+  memLimitBytes: number;
+  memMappedFileBytes: number;
+  memRssBytes: number;
+  memTotalBytes: number;
+  diskLimitBytes: number;
+  diskUsedBytes: number;
+  /** Seconds since the epoch, fractional. */
+  timestamp: number;
+}
+
+export interface SandboxEntry {
+  name: string;
+  /** Whole seconds since the epoch. */
+  mtime: number;
+  /** Bytes. */
+  size: number;
+  /** Ten characters as in a directory listing. */
+  mode: string;
+}
+
+/** Files of a task on its machine, live or ended. Paths are relative to the task's sandbox and cannot leave it. */
+export interface TaskSandbox {
+  /** Absolute path of the sandbox on the machine. */
+  root: string;
+  /** Entries of one folder, by name; undefined when there is no such folder. */
+  list(path: string): Promise<SandboxEntry[] | undefined>;
+  /** At most `length` bytes from `offset` (bytes), and the file's size now; undefined when there is no such file. */
+  read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined>;
+}
+
+/**
+ * Where tasks run. The scheduler decides which task goes to which machine; a driver carries it there and reports back.
+ * Every method that changes something carries the epoch, and a machine refuses one that is older than it has seen.
+ */
+export interface ClusterDriver {
+  readonly name: 'local' | 'kubernetes' | 'simulated';
+  /**
+   * Begins to watch machines and to deliver events. `appliedUpdate` tells, per agent and incarnation, the number of the
+   * last update that was stored, so that the agent repeats exactly what was not.
+   */
+  start(
+    epoch: Epoch,
+    events: ClusterEvents,
+    appliedUpdate: (agentId: string) => Promise<{ incarnation: string; number: number } | undefined>,
+  ): Promise<void>;
+  /** Stops watching. Tasks run on. Resolves when no event is being delivered any more. */
+  stop(): Promise<void>;
+  /** Machines as last seen. */
+  machines(): MachineSnapshot[];
+  /** Asking twice for the same task id is safe: after a crash the scheduler repeats what it is not sure of. */
+  launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
+  /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace. */
+  kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer>;
+  /** What each reachable agent holds now. Agents that do not answer are missing from the list. */
+  reconcile(epoch: Epoch): Promise<AgentTaskList[]>;
+  /** undefined: the machine does not know the task (any more). Throws MachineUnreachableError. */
+  sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined>;
+  /** undefined: the machine has no figures for the task. Throws MachineUnreachableError. */
+  statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined>;
+}
+
+export class MachineUnreachableError extends Error {
+  constructor(
+    readonly slaveId: string,
+    options?: ErrorOptions,
+  ) {
+    super(`Slave '${slaveId}' cannot be reached; it is probably offline`, options);
+  }
+}
+
+/** Thrown by start, launch, kill and reconcile when a machine has seen a higher epoch: this process no longer leads. */
+export class StaleEpochError extends Error {
+  constructor(readonly epoch: Epoch) {
+    super(`Epoch ${epoch} is over: another instance leads`);
+  }
+}
+
+export const CLUSTER_DRIVER = Symbol('ClusterDriver');

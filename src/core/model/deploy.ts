@@ -1,0 +1,355 @@
+import type {
+  DeployFailureReason,
+  DeployState,
+  HealthcheckMethod,
+  HealthcheckProtocol,
+  TaskFailureType,
+  TaskState,
+} from './enums.js';
+import type { Request, RunNowRequest } from './request.js';
+import type { TaskId } from './task.js';
+
+export interface Resources {
+  cpus?: number;
+  memoryMb?: number;
+  numPorts?: number;
+  diskMb?: number;
+}
+
+export interface Deploy {
+  requestId: string;
+  id: string;
+  command?: string;
+  arguments?: string[];
+  containerInfo?: ContainerInfo;
+  customExecutorCmd?: string;
+  customExecutorId?: string;
+  customExecutorSource?: string;
+  customExecutorResources?: Resources;
+  resources?: Resources;
+  env?: Record<string, string>;
+  taskEnv?: Record<string, Record<string, string>>;
+  runImmediately?: RunNowRequest;
+  uris?: ClusterArtifact[];
+  metadata?: Record<string, string>;
+  executorData?: ExecutorData;
+  version?: string;
+  timestamp?: number;
+  labels?: Record<string, string>;
+  clusterLabels?: ClusterTaskLabel[];
+  taskLabels?: Record<string, Record<string, string>>;
+  clusterTaskLabels?: Record<string, ClusterTaskLabel[]>;
+  deployHealthTimeoutSeconds?: number;
+  healthcheckUri?: string;
+  healthcheckIntervalSeconds?: number;
+  healthcheckTimeoutSeconds?: number;
+  healthcheckPortIndex?: number;
+  healthcheckMaxRetries?: number;
+  healthcheckMaxTotalTimeoutSeconds?: number;
+  healthcheck?: HealthcheckOptions;
+  serviceBasePath?: string;
+  loadBalancerGroups?: string[];
+  loadBalancerPortIndex?: number;
+  considerHealthyAfterRunningForSeconds?: number;
+  loadBalancerOptions?: Record<string, Record<string, unknown>>;
+  loadBalancerDomains?: string[];
+  loadBalancerAdditionalRoutes?: string[];
+  loadBalancerTemplate?: string;
+  loadBalancerServiceIdOverride?: string;
+  loadBalancerUpstreamGroup?: string;
+  skipHealthchecksOnDeploy?: boolean;
+  deployInstanceCountPerStep?: number;
+  deployStepWaitTimeMs?: number;
+  autoAdvanceDeploySteps?: boolean;
+  maxTaskRetries?: number;
+  shell?: boolean;
+  user?: string;
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
+  healthcheckProtocol?: HealthcheckProtocol;
+}
+
+export interface HealthcheckOptions {
+  uri?: string;
+  portIndex?: number;
+  portNumber?: number;
+  protocol?: HealthcheckProtocol;
+  method?: HealthcheckMethod;
+  startupTimeoutSeconds?: number;
+  startupDelaySeconds?: number;
+  startupIntervalSeconds?: number;
+  intervalSeconds?: number;
+  responseTimeoutSeconds?: number;
+  maxRetries?: number;
+  failureStatusCodes?: number[];
+  healthcheckResultFilePath?: string;
+}
+
+export interface ExecutorData {
+  cmd: string;
+  embeddedArtifacts?: EmbeddedArtifact[];
+  externalArtifacts?: ExternalArtifact[];
+  objstoreArtifacts?: ObjstoreArtifact[];
+  successfulExitCodes?: number[];
+  user?: string;
+  runningSentinel?: string;
+  extraCmdLineArgs?: string[];
+  loggingTag?: string;
+  loggingExtraFields?: Record<string, string>;
+  sigKillProcessesAfterMillis?: number;
+  maxTaskThreads?: number;
+  preserveTaskSandboxAfterFinish?: boolean;
+  maxOpenFiles?: number;
+  skipLogrotateAndCompress?: boolean;
+  objstoreArtifactSignatures?: ObjstoreArtifactSignature[];
+  logrotateFrequency?: 'HOURLY' | 'DAILY' | 'WEEKLY' | 'MONTHLY';
+}
+
+export interface EmbeddedArtifact {
+  name?: string;
+  filename?: string;
+  md5sum?: string;
+  content?: string[];
+  targetFolderRelativeToTask?: string;
+}
+
+export interface ExternalArtifact {
+  name?: string;
+  filename?: string;
+  md5sum?: string;
+  url?: string;
+  filesize?: number;
+  targetFolderRelativeToTask?: string;
+  isArtifactList?: boolean;
+}
+
+export interface ObjstoreArtifact {
+  name?: string;
+  filename?: string;
+  md5sum?: string;
+  filesize?: number;
+  objstoreBucket?: string;
+  objstoreObjectKey?: string;
+  targetFolderRelativeToTask?: string;
+  isArtifactList?: boolean;
+}
+
+export interface ObjstoreArtifactSignature {
+  name?: string;
+  filename?: string;
+  md5sum?: string;
+  filesize?: number;
+  objstoreBucket?: string;
+  objstoreObjectKey?: string;
+  artifactFilename?: string;
+  targetFolderRelativeToTask?: string;
+  isArtifactList?: boolean;
+}
+
+export interface ClusterArtifact {
+  uri: string;
+  cache?: boolean;
+  executable?: boolean;
+  extract?: boolean;
+  outputFile?: string;
+}
+
+export interface ObjstoreUploaderFile {
+  filename?: string;
+  objstoreUploaderBucket?: string;
+  objstoreUploaderKeyPattern?: string;
+  objstoreUploaderFilenameHint?: string;
+  directory?: string;
+  objstoreStorageClass?: string;
+  applyObjstoreStorageClassAfterBytes?: number;
+  checkSubdirectories?: boolean;
+}
+
+export interface ContainerInfo {
+  type: 'MESOS' | 'DOCKER';
+  volumes?: Volume[];
+  docker?: DockerInfo;
+  cluster?: ClusterInfo;
+  networkInfos?: NetworkInfo[];
+}
+
+export interface Volume {
+  containerPath?: string;
+  hostPath?: string;
+  mode?: 'RO' | 'RW';
+  source?: VolumeSource;
+}
+
+export interface VolumeSource {
+  type?: 'UNKNOWN' | 'DOCKER_VOLUME';
+  dockerVolume?: DockerVolume;
+}
+
+export interface DockerVolume {
+  driver?: string;
+  name?: string;
+  driverOptions?: Record<string, string>;
+}
+
+export interface DockerInfo {
+  image: string;
+  privileged: boolean;
+  network?: 'BRIDGE' | 'HOST' | 'NONE';
+  portMappings?: ContainerPortMapping[];
+  forcePullImage?: boolean;
+  parameters?: Record<string, string>;
+  dockerParameters?: DockerParameter[];
+}
+
+export interface DockerParameter {
+  key?: string;
+  value?: string;
+}
+
+export interface ContainerPortMapping {
+  containerPortType?: 'LITERAL' | 'FROM_OFFER';
+  containerPort: number;
+  hostPortType?: 'LITERAL' | 'FROM_OFFER';
+  hostPort: number;
+  protocol?: string;
+}
+
+export interface ClusterInfo {
+  image?: ClusterImage;
+}
+
+export interface ClusterImage {
+  type: 'APPC' | 'DOCKER';
+  appc?: AppcImage;
+  docker?: ContainerImage;
+  cached?: boolean;
+}
+
+export interface AppcImage {
+  name: string;
+  id?: string;
+}
+
+export interface ContainerImage {
+  name: string;
+}
+
+export interface NetworkInfo {
+  name?: string;
+  groups?: string[];
+  portMappings?: PortMapping[];
+}
+
+export interface PortMapping {
+  hostPort: number;
+  containerPort: number;
+  protocol?: string;
+}
+
+export interface ClusterTaskLabel {
+  key?: string;
+  value?: string;
+}
+
+export interface DeployRequest {
+  deploy: Deploy;
+  unpauseOnSuccessfulDeploy?: boolean;
+  message?: string;
+  updatedRequest?: Request;
+}
+
+export interface DeployMarker {
+  requestId: string;
+  deployId: string;
+  timestamp: number;
+  user?: string;
+  message?: string;
+}
+
+export interface DeployProgress {
+  targetActiveInstances: number;
+  currentActiveInstances: number;
+  deployInstanceCountPerStep: number;
+  deployStepWaitTimeMs: number;
+  stepComplete: boolean;
+  autoAdvanceDeploySteps: boolean;
+  failedDeployTasks: TaskId[];
+  timestamp: number;
+}
+
+export interface DeployFailure {
+  reason: DeployFailureReason;
+  taskId?: TaskId;
+  message?: string;
+}
+
+export interface DeployResult {
+  deployState: DeployState;
+  message?: string;
+  lbUpdate?: LoadBalancerUpdate;
+  deployFailures: DeployFailure[];
+  timestamp: number;
+}
+
+export interface DeployStatistics {
+  requestId: string;
+  deployId: string;
+  numSuccess: number;
+  numFailures: number;
+  numSequentialRetries: number;
+  lastFinishAt?: number;
+  lastTaskState?: TaskState;
+  instanceSequentialFailureTimestamps: Record<string, number[]>;
+  numTasks: number;
+  averageRuntimeMillis?: number;
+  averageSchedulingDelayMillis?: number;
+  taskFailureEvents: TaskFailureEvent[];
+}
+
+export interface TaskFailureEvent {
+  instance: number;
+  timestamp: number;
+  type: TaskFailureType;
+}
+
+export interface PendingDeploy {
+  deployMarker: DeployMarker;
+  lastLoadBalancerUpdate?: LoadBalancerUpdate;
+  currentDeployState: DeployState;
+  deployProgress?: DeployProgress;
+  updatedRequest?: Request;
+}
+
+export interface DeployHistory {
+  deployResult?: DeployResult;
+  deployMarker: DeployMarker;
+  deploy?: Deploy;
+  deployStatistics?: DeployStatistics;
+}
+
+export interface DeployUpdate {
+  deployMarker: DeployMarker;
+  deploy?: Deploy;
+  eventType: 'STARTING' | 'FINISHED';
+  deployResult?: DeployResult;
+}
+
+export interface UpdatePendingDeployRequest {
+  requestId: string;
+  deployId: string;
+  targetActiveInstances: number;
+}
+
+export interface LoadBalancerUpdate {
+  loadBalancerRequestId?: LoadBalancerRequestId;
+  message?: string;
+  timestamp?: number;
+  method?: 'PRE_ENQUEUE' | 'ENQUEUE' | 'CHECK_STATE' | 'CANCEL' | 'DELETE';
+  uri?: string;
+  loadBalancerState?: 'UNKNOWN' | 'FAILED' | 'WAITING' | 'SUCCESS' | 'CANCELING' | 'CANCELED' | 'INVALID_REQUEST_NOOP';
+}
+
+export interface LoadBalancerRequestId {
+  id?: string;
+  requestType?: 'ADD' | 'REMOVE' | 'DEPLOY' | 'DELETE';
+  attemptNumber?: number;
+}

@@ -1,0 +1,206 @@
+/** The vocabulary of the API: every enumeration as a list (for validation and documents) and as a type. */
+
+export const requestTypes = ['SERVICE', 'WORKER', 'SCHEDULED', 'ON_DEMAND', 'RUN_ONCE'] as const;
+export type RequestType = (typeof requestTypes)[number];
+
+export const requestStates = [
+  'ACTIVE',
+  'DELETING',
+  'DELETED',
+  'PAUSED',
+  'SYSTEM_COOLDOWN',
+  'FINISHED',
+  'DEPLOYING_TO_UNPAUSE',
+] as const;
+export type RequestState = (typeof requestStates)[number];
+
+export const scheduleTypes = ['CRON', 'QUARTZ', 'RFC5545'] as const;
+export type ScheduleType = (typeof scheduleTypes)[number];
+
+export const slavePlacements = [
+  'SEPARATE',
+  'OPTIMISTIC',
+  'GREEDY',
+  'SEPARATE_BY_DEPLOY',
+  'SEPARATE_BY_REQUEST',
+  'SPREAD_ALL_SLAVES',
+] as const;
+export type SlavePlacement = (typeof slavePlacements)[number];
+
+export const machineStates = [
+  'MISSING_ON_STARTUP',
+  'ACTIVE',
+  'STARTING_DECOMMISSION',
+  'DECOMMISSIONING',
+  'DECOMMISSIONED',
+  'DEAD',
+  'FROZEN',
+] as const;
+export type MachineState = (typeof machineStates)[number];
+
+export const taskStates = [
+  'TASK_LAUNCHED',
+  'TASK_STAGING',
+  'TASK_STARTING',
+  'TASK_RUNNING',
+  'TASK_CLEANING',
+  'TASK_KILLING',
+  'TASK_FINISHED',
+  'TASK_FAILED',
+  'TASK_KILLED',
+  'TASK_LOST',
+  'TASK_LOST_WHILE_DOWN',
+  'TASK_ERROR',
+  'TASK_DROPPED',
+  'TASK_GONE',
+  'TASK_UNREACHABLE',
+  'TASK_GONE_BY_OPERATOR',
+  'TASK_UNKNOWN',
+] as const;
+export type TaskState = (typeof taskStates)[number];
+
+export const pendingTypes = [
+  'IMMEDIATE',
+  'ONEOFF',
+  'BOUNCE',
+  'NEW_DEPLOY',
+  'NEXT_DEPLOY_STEP',
+  'UNPAUSED',
+  'RETRY',
+  'UPDATED_REQUEST',
+  'DECOMISSIONED_SLAVE_OR_RACK',
+  'TASK_DONE',
+  'STARTUP',
+  'CANCEL_BOUNCE',
+  'TASK_BOUNCE',
+  'DEPLOY_CANCELLED',
+  'DEPLOY_FAILED',
+  'DEPLOY_FINISHED',
+  'TASK_RECOVERED',
+] as const;
+export type PendingType = (typeof pendingTypes)[number];
+
+export const taskCleanupTypes = [
+  'BOUNCING',
+  'DECOMMISSION_TIMEOUT',
+  'DECOMISSIONING',
+  'DEPLOY_CANCELED',
+  'DEPLOY_FAILED',
+  'DEPLOY_STEP_FINISHED',
+  'INCREMENTAL_BOUNCE',
+  'INCREMENTAL_DEPLOY_CANCELLED',
+  'INCREMENTAL_DEPLOY_FAILED',
+  'NEW_DEPLOY_SUCCEEDED',
+  'OVERDUE_NEW_TASK',
+  'PAUSE',
+  'PAUSING',
+  'PRIORITY_KILL',
+  'REBALANCE_CPU_USAGE',
+  'REBALANCE_MEMORY_USAGE',
+  'REBALANCE_RACKS',
+  'REBALANCE_SLAVE_ATTRIBUTES',
+  'REQUEST_DELETING',
+  'SCALING_DOWN',
+  'TASK_EXCEEDED_TIME_LIMIT',
+  'UNHEALTHY_NEW_TASK',
+  'USER_REQUESTED',
+  'USER_REQUESTED_DESTROY',
+  'USER_REQUESTED_TASK_BOUNCE',
+] as const;
+export type TaskCleanupType = (typeof taskCleanupTypes)[number];
+
+export const requestCleanupTypes = ['DELETING', 'PAUSING', 'BOUNCE', 'INCREMENTAL_BOUNCE'] as const;
+export type RequestCleanupType = (typeof requestCleanupTypes)[number];
+
+export const taskFailureTypes = [
+  'OOM',
+  'OUT_OF_DISK_SPACE',
+  'BAD_EXIT_CODE',
+  'UNEXPECTED_EXIT',
+  'LOST_SLAVE',
+  'MESOS_ERROR',
+  'STARTUP_FAILURE',
+] as const;
+export type TaskFailureType = (typeof taskFailureTypes)[number];
+
+export const deployStates = [
+  'SUCCEEDED',
+  'FAILED_INTERNAL_STATE',
+  'CANCELING',
+  'WAITING',
+  'OVERDUE',
+  'FAILED',
+  'CANCELED',
+] as const;
+export type DeployState = (typeof deployStates)[number];
+
+export const deployFailureReasons = [
+  'TASK_FAILED_ON_STARTUP',
+  'TASK_FAILED_HEALTH_CHECKS',
+  'TASK_COULD_NOT_BE_SCHEDULED',
+  'TASK_NEVER_ENTERED_RUNNING',
+  'TASK_EXPECTED_RUNNING_FINISHED',
+  'DEPLOY_CANCELLED',
+  'DEPLOY_OVERDUE',
+  'FAILED_TO_SAVE_DEPLOY_STATE',
+  'LOAD_BALANCER_UPDATE_FAILED',
+  'PENDING_DEPLOY_REMOVED',
+] as const;
+export type DeployFailureReason = (typeof deployFailureReasons)[number];
+
+export const requestEventTypes = [
+  'CREATED',
+  'UPDATED',
+  'DELETING',
+  'DELETED',
+  'PAUSED',
+  'UNPAUSED',
+  'ENTERED_COOLDOWN',
+  'EXITED_COOLDOWN',
+  'FINISHED',
+  'DEPLOYED_TO_UNPAUSE',
+  'BOUNCED',
+  'SCALED',
+  'SCALE_REVERTED',
+] as const;
+export type RequestEventType = (typeof requestEventTypes)[number];
+
+export const healthcheckProtocols = ['HTTP', 'HTTPS', 'HTTP2', 'HTTPS2'] as const;
+export type HealthcheckProtocol = (typeof healthcheckProtocols)[number];
+
+export const healthcheckMethods = ['GET', 'POST'] as const;
+export type HealthcheckMethod = (typeof healthcheckMethods)[number];
+
+export const webhookTypes = ['TASK', 'REQUEST', 'DEPLOY', 'CRASHLOOP'] as const;
+export type WebhookType = (typeof webhookTypes)[number];
+
+export const emailDestinations = ['OWNERS', 'ACTION_TAKER', 'ADMINS'] as const;
+export type EmailDestination = (typeof emailDestinations)[number];
+
+export const expiringKinds = ['BOUNCE', 'PAUSE', 'SCALE', 'SKIP_HEALTHCHECKS', 'SLAVE', 'RACK'] as const;
+export type ExpiringKind = (typeof expiringKinds)[number];
+
+/** A task in one of these states has ended and never changes again. */
+const terminalTaskStates: ReadonlySet<TaskState> = new Set<TaskState>([
+  'TASK_FINISHED',
+  'TASK_FAILED',
+  'TASK_KILLED',
+  'TASK_LOST',
+  'TASK_LOST_WHILE_DOWN',
+  'TASK_ERROR',
+  'TASK_DROPPED',
+  'TASK_GONE',
+  'TASK_UNREACHABLE',
+  'TASK_GONE_BY_OPERATOR',
+  'TASK_UNKNOWN',
+]);
+export const isTerminal = (state: TaskState): boolean => terminalTaskStates.has(state);
+
+/** SERVICE and WORKER: kept running for ever, and rolled out task by task as part of their deploy ("deployable"). */
+export const isLongRunning = (type: RequestType): boolean => type === 'SERVICE' || type === 'WORKER';
+/** Always-running types are queued again by themselves when a task ends. */
+export const isAlwaysRunning = (type: RequestType): boolean => isLongRunning(type) || type === 'SCHEDULED';
+
+/** Requests in these states get new tasks. */
+export const isRunnable = (state: RequestState): boolean =>
+  state === 'ACTIVE' || state === 'SYSTEM_COOLDOWN' || state === 'DEPLOYING_TO_UNPAUSE';

@@ -1,0 +1,50 @@
+import type { MachineState } from './enums.js';
+
+export interface Slave {
+  firstSeenAt: number;
+  currentState: MachineStateHistoryUpdate;
+  host: string;
+  rackId: string;
+  attributes: Record<string, string>;
+  resources?: ClusterResourcesObject;
+  id: string;
+}
+
+export interface Rack {
+  firstSeenAt: number;
+  currentState: MachineStateHistoryUpdate;
+  id: string;
+}
+
+export interface MachineStateHistoryUpdate {
+  objectId: string;
+  state: MachineState;
+  timestamp: number;
+  user?: string;
+  message?: string;
+}
+
+export interface MachineChangeRequest {
+  durationMillis?: number;
+  actionId?: string;
+  message?: string;
+  revertToState?: MachineState;
+  killTasksOnDecommissionTimeout?: boolean;
+}
+
+export interface ExpiringMachineState {
+  user?: string;
+  startMillis?: number;
+  actionId?: string;
+  expiringAPIRequestObject?: MachineChangeRequest;
+  machineId?: string;
+  revertToState?: MachineState;
+  killTasksOnDecommissionTimeout?: boolean;
+}
+
+export interface ClusterResourcesObject {
+  cpus?: number;
+  mem?: number;
+  disk?: number;
+  ports?: string;
+}

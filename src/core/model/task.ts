@@ -1,0 +1,270 @@
+import type { PendingType, RequestCleanupType, TaskCleanupType, TaskState } from './enums.js';
+import type { ClusterArtifact, Deploy, LoadBalancerUpdate, ObjstoreUploaderFile, Resources } from './deploy.js';
+import type { Request, ShellCommand } from './request.js';
+
+export interface PendingRequest {
+  requestId: string;
+  deployId: string;
+  timestamp: number;
+  user?: string;
+  pendingType: PendingType;
+  cmdLineArgsList?: string[];
+  runId?: string;
+  skipHealthchecks?: boolean;
+  message?: string;
+  actionId?: string;
+  resources?: Resources;
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
+  runAsUserOverride?: string;
+  envOverrides?: Record<string, string>;
+  requiredSlaveAttributeOverrides?: Record<string, string>;
+  allowedSlaveAttributeOverrides?: Record<string, string>;
+  extraArtifacts?: ClusterArtifact[];
+  runAt?: number;
+}
+
+export interface PendingTaskId {
+  requestId: string;
+  deployId: string;
+  nextRunAt: number;
+  instanceNo: number;
+  pendingType: PendingType;
+  createdAt: number;
+  id: string;
+}
+
+export interface PendingTask {
+  pendingTaskId: PendingTaskId;
+  cmdLineArgsList?: string[];
+  user?: string;
+  runId?: string;
+  skipHealthchecks?: boolean;
+  message?: string;
+  resources?: Resources;
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
+  runAsUserOverride?: string;
+  envOverrides?: Record<string, string>;
+  requiredSlaveAttributeOverrides?: Record<string, string>;
+  allowedSlaveAttributeOverrides?: Record<string, string>;
+  extraArtifacts?: ClusterArtifact[];
+  actionId?: string;
+}
+
+export interface TaskRequest {
+  request: Request;
+  deploy: Deploy;
+  pendingTask: PendingTask;
+}
+
+export interface TaskId {
+  requestId: string;
+  deployId: string;
+  startedAt: number;
+  instanceNo: number;
+  host: string;
+  sanitizedHost: string;
+  sanitizedRackId: string;
+  rackId: string;
+  id: string;
+}
+
+export interface Task {
+  taskRequest: TaskRequest;
+  taskId: TaskId;
+  offer?: ClusterOfferObject;
+  offers?: ClusterOfferObject[];
+  clusterTask?: ClusterTaskObject;
+  rackId: string;
+}
+
+export interface ClusterOfferObject {
+  agentId?: ClusterStringValue;
+  slaveId?: ClusterStringValue;
+  frameworkId?: ClusterStringValue;
+  hostname?: string;
+  id?: ClusterStringValue;
+  url?: Record<string, unknown>;
+}
+
+export interface ClusterStringValue {
+  value?: string;
+}
+
+export interface ClusterTaskObject {
+  taskId?: ClusterStringValue;
+  executor?: ClusterExecutorInfo;
+  labels?: ClusterLabels;
+  agentId?: ClusterStringValue;
+  slaveId?: ClusterStringValue;
+  resources?: ClusterResourceObject[];
+  name?: string;
+  command?: Record<string, unknown>;
+  container?: Record<string, unknown>;
+}
+
+export interface ClusterExecutorInfo {
+  executorId?: ClusterStringValue;
+}
+
+export interface ClusterLabels {
+  labels?: ClusterParameter[];
+}
+
+export interface ClusterParameter {
+  key: string;
+  value: string;
+}
+
+export interface ClusterResourceObject {
+  name?: string;
+  ranges?: ClusterRangesObject;
+  type?: 'SCALAR' | 'RANGES' | 'SET';
+  scalar?: Record<string, unknown>;
+}
+
+export interface ClusterRangesObject {
+  range?: ClusterRangeObject[];
+}
+
+export interface ClusterRangeObject {
+  begin?: number;
+  end?: number;
+}
+
+export interface TaskHistoryUpdate {
+  taskId: TaskId;
+  timestamp: number;
+  taskState: TaskState;
+  statusMessage?: string;
+  statusReason?: string;
+  previous: TaskHistoryUpdate[];
+}
+
+export interface TaskHistory {
+  taskUpdates: TaskHistoryUpdate[];
+  directory?: string;
+  containerId?: string;
+  healthcheckResults: TaskHealthcheckResult[];
+  task: Task;
+  loadBalancerUpdates: LoadBalancerUpdate[];
+  shellCommandHistory: TaskShellCommandHistory[];
+  taskMetadata: TaskMetadata[];
+}
+
+export interface TaskIdHistory {
+  taskId: TaskId;
+  updatedAt: number;
+  runId?: string;
+  lastTaskState?: TaskState;
+}
+
+export interface TaskHealthcheckResult {
+  statusCode?: number;
+  timestamp: number;
+  responseBody?: string;
+  errorMessage?: string;
+  taskId: TaskId;
+  startup: boolean;
+  durationMillis?: number;
+}
+
+export interface TaskCleanup {
+  user?: string;
+  cleanupType: TaskCleanupType;
+  timestamp: number;
+  taskId: TaskId;
+  message?: string;
+  actionId?: string;
+  runBeforeKillId?: TaskShellCommandRequestId;
+  removeFromLoadBalancer?: boolean;
+}
+
+export interface KilledTaskIdRecord {
+  taskId: TaskId;
+  timestamp: number;
+  originalTimestamp: number;
+  requestCleanupType?: RequestCleanupType;
+  taskCleanupType?: TaskCleanupType;
+  retries: number;
+}
+
+export interface KillTaskRequest {
+  override?: boolean;
+  message?: string;
+  actionId?: string;
+  waitForReplacementTask?: boolean;
+  runShellCommandBeforeKill?: ShellCommand;
+}
+
+export interface TaskTracking {
+  taskId?: TaskId;
+  pendingTaskId?: PendingTaskId;
+  runId?: string;
+  currentState?: TaskState;
+  taskHistory: TaskHistoryUpdate[];
+  pending: boolean;
+}
+
+export interface TaskMetadata {
+  taskId: TaskId;
+  timestamp: number;
+  type: string;
+  title: string;
+  message?: string;
+  user?: string;
+  level: 'INFO' | 'WARN' | 'ERROR';
+}
+
+export interface TaskShellCommandRequestId {
+  taskId: TaskId;
+  name: string;
+  timestamp: number;
+}
+
+export interface TaskShellCommandRequest {
+  taskId: TaskId;
+  user?: string;
+  timestamp: number;
+  shellCommand: ShellCommand;
+}
+
+export interface TaskShellCommandUpdate {
+  shellRequestId: TaskShellCommandRequestId;
+  timestamp: number;
+  message?: string;
+  outputFilename?: string;
+  updateType: 'INVALID' | 'ACKED' | 'STARTED' | 'FINISHED' | 'FAILED';
+}
+
+export interface TaskShellCommandHistory {
+  shellRequest: TaskShellCommandRequest;
+  shellUpdates: TaskShellCommandUpdate[];
+}
+
+export interface TaskUsage {
+  memoryTotalBytes: number;
+  timestamp: number;
+  cpuSeconds: number;
+  diskTotalBytes: number;
+  cpusNrPeriods: number;
+  cpusNrThrottled: number;
+  cpusThrottledTimeSecs: number;
+}
+
+export interface ClusterTaskStatisticsObject {
+  timestamp?: number;
+  cpusLimit?: number;
+  cpusNrPeriods?: number;
+  cpusNrThrottled?: number;
+  cpusSystemTimeSecs?: number;
+  cpusThrottledTimeSecs?: number;
+  cpusUserTimeSecs?: number;
+  memAnonBytes?: number;
+  memFileBytes?: number;
+  memLimitBytes?: number;
+  memMappedFileBytes?: number;
+  memRssBytes?: number;
+  memTotalBytes?: number;
+  diskLimitBytes?: number;
+  diskUsedBytes?: number;
+}

@@ -1,0 +1,157 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { DeployState } from '../../core/model/enums.js';
+import type { Deploy, DeployMarker, DeployProgress, DeployResult } from '../../core/model/deploy.js';
+import type { Request } from '../../core/model/request.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
+
+export interface DeployKey {
+  requestId: string;
+  deployId: string;
+}
+
+/** A deploy as stored, in progress or long past. */
+export interface StoredDeploy {
+  marker: DeployMarker;
+  deploy: Deploy;
+  result?: DeployResult;
+}
+
+/** The deploy of a request that is in progress. */
+export interface StoredPendingDeploy extends DeployKey {
+  state: DeployState;
+  /** Only of SERVICE and WORKER requests. */
+  progress?: DeployProgress;
+  /** Takes the place of the request when the deploy succeeds. */
+  updatedRequest?: Request;
+  cancel?: { user?: string; requestedAt: number };
+  updateTargetInstances?: number;
+}
+
+interface DeployRow {
+  request_id: string;
+  deploy_id: string;
+  created_at: Date;
+  user_name: string | null;
+  message: string | null;
+  data: { deploy: Deploy; deployResult?: DeployResult };
+}
+
+interface PendingDeployRow {
+  request_id: string;
+  deploy_id: string;
+  state: DeployState;
+  progress: DeployProgress | null;
+  updated_request: Request | null;
+  cancel_user: string | null;
+  cancel_requested_at: Date | null;
+  update_target_instances: number | null;
+}
+
+export const deployKeyText = ({ requestId, deployId }: DeployKey): string => `${requestId}-${deployId}`;
+
+/** The rows of deploys. Changes are made under the lock on the request's row (RequestStore.lock). */
+@Injectable()
+export class DeployStore {
+  async find(tx: EntityManager, key: DeployKey): Promise<StoredDeploy | undefined> {
+    return (await this.findMany(tx, [key])).get(deployKeyText(key));
+  }
+
+  /** By deployKeyText; unknown keys are left out. */
+  async findMany(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, StoredDeploy>> {
+    const found = await rows<DeployRow>(
+      tx,
+      `SELECT request_id, deploy_id, created_at, user_name, message, data
+       FROM deploy_history JOIN unnest($1::text[], $2::text[]) AS wanted (request_id, deploy_id) USING (request_id, deploy_id)
+       WHERE data IS NOT NULL`,
+      [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
+    );
+    return new Map(found.map(fromRow).map((stored) => [deployKeyText(stored.marker), stored]));
+  }
+
+  /** false when this request already had a deploy of this id, now or ever. */
+  async insert(tx: EntityManager, { marker, deploy }: StoredDeploy): Promise<boolean> {
+    const written = await rows(
+      tx,
+      `INSERT INTO deploy_history (request_id, deploy_id, created_at, user_name, message, data)
+       VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (request_id, deploy_id) DO NOTHING RETURNING deploy_id`,
+      [
+        marker.requestId,
+        marker.deployId,
+        new Date(marker.timestamp),
+        marker.user ?? null,
+        marker.message ?? null,
+        JSON.stringify({ deploy }),
+      ],
+    );
+    return written.length > 0;
+  }
+
+  /** The result of a deploy is written once; a later one is ignored. */
+  async saveResult(tx: EntityManager, key: DeployKey, result: DeployResult): Promise<void> {
+    await tx.query(
+      `UPDATE deploy_history SET deploy_state = $3, deploy_state_at = $4,
+         data = jsonb_set(data, '{deployResult}', $5::jsonb)
+       WHERE request_id = $1 AND deploy_id = $2 AND deploy_state IS NULL`,
+      [key.requestId, key.deployId, result.deployState, new Date(result.timestamp), JSON.stringify(result)],
+    );
+  }
+
+  /** Deploys in progress: of the given requests, or all; in the order of request ids. */
+  async findPending(tx: EntityManager, requestIds?: readonly string[]): Promise<StoredPendingDeploy[]> {
+    const found = await rows<PendingDeployRow>(
+      tx,
+      `SELECT * FROM pending_deploy WHERE $1::text[] IS NULL OR request_id = ANY ($1) ORDER BY request_id`,
+      [requestIds ?? null],
+    );
+    return found.map((row) => ({
+      requestId: row.request_id,
+      deployId: row.deploy_id,
+      state: row.state,
+      progress: row.progress ?? undefined,
+      updatedRequest: row.updated_request ?? undefined,
+      cancel: row.cancel_requested_at
+        ? { user: row.cancel_user ?? undefined, requestedAt: row.cancel_requested_at.getTime() }
+        : undefined,
+      updateTargetInstances: row.update_target_instances ?? undefined,
+    }));
+  }
+
+  /** Inserts or overwrites the deploy in progress of a request. */
+  async savePending(tx: EntityManager, pending: StoredPendingDeploy): Promise<void> {
+    await tx.query(
+      `INSERT INTO pending_deploy (request_id, deploy_id, state, progress, updated_request, cancel_user,
+         cancel_requested_at, update_target_instances)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       ON CONFLICT (request_id) DO UPDATE SET deploy_id = excluded.deploy_id, state = excluded.state,
+         progress = excluded.progress, updated_request = excluded.updated_request, cancel_user = excluded.cancel_user,
+         cancel_requested_at = excluded.cancel_requested_at, update_target_instances = excluded.update_target_instances`,
+      [
+        pending.requestId,
+        pending.deployId,
+        pending.state,
+        pending.progress ? JSON.stringify(pending.progress) : null,
+        pending.updatedRequest ? JSON.stringify(pending.updatedRequest) : null,
+        pending.cancel?.user ?? null,
+        pending.cancel ? new Date(pending.cancel.requestedAt) : null,
+        pending.updateTargetInstances ?? null,
+      ],
+    );
+  }
+
+  async removePending(tx: EntityManager, requestId: string): Promise<void> {
+    await tx.query('DELETE FROM pending_deploy WHERE request_id = $1', [requestId]);
+  }
+}
+
+const fromRow = (row: DeployRow): StoredDeploy => ({
+  marker: {
+    requestId: row.request_id,
+    deployId: row.deploy_id,
+    timestamp: toMillis(row.created_at)!,
+    user: row.user_name ?? undefined,
+    message: row.message ?? undefined,
+  },
+  deploy: row.data.deploy,
+  result: row.data.deployResult,
+});

@@ -1,0 +1,28 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { RequestHistory } from '../../core/model/request.js';
+import { WebhookOutbox } from '../webhooks/webhook-outbox.service.js';
+
+/** Records what happened to requests, and tells the webhooks of it in the same transaction. */
+@Injectable()
+export class RequestHistoryService {
+  constructor(private readonly outbox: WebhookOutbox) {}
+
+  async record(tx: EntityManager, event: RequestHistory): Promise<void> {
+    // Two events of one kind in one millisecond: the later one is put a millisecond later rather than lost.
+    await tx.query(
+      `INSERT INTO request_history (request_id, created_at, event_type, user_name, message, request)
+       SELECT $1, greatest($2::timestamptz, (SELECT max(created_at) + interval '1 millisecond' FROM request_history
+           WHERE request_id = $1 AND event_type = $3 AND created_at >= $2)), $3, $4, $5, $6`,
+      [
+        event.request.id,
+        new Date(event.createdAt),
+        event.eventType,
+        event.user ?? null,
+        event.message ?? null,
+        JSON.stringify(event.request),
+      ],
+    );
+    await this.outbox.request(tx, event);
+  }
+}

@@ -1,0 +1,40 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { PendingType } from '../../core/model/enums.js';
+import type { PendingTask } from '../../core/model/task.js';
+
+/** A task that waits for its time or for a machine. */
+@Index('pending_task_due', ['nextRunAt', 'id'])
+@Index('pending_task_by_request', ['requestId'])
+@Check('pending_task_instance_no_check', '"instance_no" > 0')
+@Entity('pending_task')
+export class PendingTaskEntity {
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'pending_task_pkey' })
+  id: string;
+
+  @Column({ name: 'request_id', type: 'text' })
+  requestId: string;
+
+  @Column({ name: 'deploy_id', type: 'text' })
+  deployId: string;
+
+  @Column({ name: 'instance_no', type: 'integer' })
+  instanceNo: number;
+
+  @Column({ name: 'pending_type', type: 'text' })
+  pendingType: PendingType;
+
+  @Column({ name: 'next_run_at', type: 'timestamptz' })
+  nextRunAt: Date;
+
+  @Column({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ name: 'run_id', type: 'text', nullable: true })
+  runId: string | null;
+
+  @Column({ name: 'delete_requested', type: 'boolean', default: false })
+  deleteRequested: boolean;
+
+  @Column({ type: 'jsonb' })
+  document: PendingTask;
+}

@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Task, TaskCleanup, TaskHistoryUpdate } from '../../core/model/task.js';
+import { rows } from '../../platform/database/sql.js';
+import { WebhookOutbox } from '../webhooks/webhook-outbox.service.js';
+
+/**
+ * Orders that a task has to go. The cleanup poller decides when it is killed; wake 'cleanup' after the commit.
+ * Every order written also becomes the task's TASK_CLEANING update, whose text begins with the cleanup type.
+ */
+@Injectable()
+export class TaskCleanups {
+  constructor(private readonly outbox: WebhookOutbox) {}
+
+  /** First one wins: does nothing and answers false when the task already has a cleanup. */
+  create(tx: EntityManager, cleanup: TaskCleanup): Promise<boolean> {
+    return this.write(tx, cleanup, 'DO NOTHING');
+  }
+
+  /** Overwrites an existing cleanup. */
+  async save(tx: EntityManager, cleanup: TaskCleanup): Promise<void> {
+    await this.write(
+      tx,
+      cleanup,
+      `(task_id) DO UPDATE SET cleanup_type = excluded.cleanup_type, created_at = excluded.created_at,
+         user_name = excluded.user_name, message = excluded.message, action_id = excluded.action_id,
+         run_before_kill = excluded.run_before_kill, remove_from_load_balancer = excluded.remove_from_load_balancer`,
+    );
+  }
+
+  private async write(tx: EntityManager, cleanup: TaskCleanup, onConflict: string): Promise<boolean> {
+    const written = await rows(
+      tx,
+      `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at, user_name, message, action_id,
+         run_before_kill, remove_from_load_balancer)
+       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9
+       WHERE EXISTS (SELECT 1 FROM task WHERE task_id = $1 AND ended_at IS NULL)
+       ON CONFLICT ${onConflict} RETURNING task_id`,
+      [
+        cleanup.taskId.id,
+        cleanup.taskId.requestId,
+        cleanup.cleanupType,
+        new Date(cleanup.timestamp),
+        cleanup.user ?? null,
+        cleanup.message ?? null,
+        cleanup.actionId ?? null,
+        cleanup.runBeforeKillId ? JSON.stringify(cleanup.runBeforeKillId) : null,
+        cleanup.removeFromLoadBalancer ?? null,
+      ],
+    );
+    if (written.length === 0) return false;
+    await this.recordCleaning(tx, cleanup);
+    return true;
+  }
+
+  private async recordCleaning(tx: EntityManager, cleanup: TaskCleanup): Promise<void> {
+    const update: TaskHistoryUpdate = {
+      taskId: cleanup.taskId,
+      timestamp: cleanup.timestamp,
+      taskState: 'TASK_CLEANING',
+      statusMessage: cleaningText(cleanup),
+      previous: [],
+    };
+    await tx.query(
+      `INSERT INTO task_update AS former (task_id, state, at, message) VALUES ($1, 'TASK_CLEANING', $2, $3)
+       ON CONFLICT (task_id, state) DO UPDATE SET at = excluded.at, message = excluded.message,
+         previous = former.previous || jsonb_build_array(jsonb_build_object(
+           'timestamp', (extract(epoch FROM former.at) * 1000)::bigint, 'statusMessage', former.message))`,
+      [cleanup.taskId.id, new Date(cleanup.timestamp), update.statusMessage],
+    );
+    await this.outbox.tasks(tx, [update], (taskId) => loadLaunchedTask(tx, taskId));
+  }
+}
+
+/** Type, then user, then message: other rules search this text, so the type stands first. */
+export const cleaningText = ({ cleanupType, user, message }: TaskCleanup): string =>
+  `${cleanupType}${user ? ` by ${user}` : ''}${message ? ` - ${message}` : ''}`;
+
+/** The Task record of a live task, as stored at its launch. */
+export async function loadLaunchedTask(tx: EntityManager, taskId: string): Promise<Task | undefined> {
+  const [found] = await rows<{ task: Task }>(
+    tx,
+    `SELECT document->'task' AS task FROM task_launch WHERE task_id = $1`,
+    [taskId],
+  );
+  return found?.task;
+}

@@ -1,0 +1,84 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { PendingType, TaskState } from '../../core/model/enums.js';
+
+/** A live task. Active while ended_at is null. */
+@Index('task_by_request', ['requestId'])
+@Index('task_by_slave', ['slaveId'])
+@Check('task_instance_no_check', '"instance_no" > 0')
+@Entity('task')
+export class TaskEntity {
+  @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: 'task_pkey' })
+  taskId: string;
+
+  @Column({ name: 'request_id', type: 'text' })
+  requestId: string;
+
+  @Column({ name: 'deploy_id', type: 'text' })
+  deployId: string;
+
+  @Column({ name: 'slave_id', type: 'text' })
+  slaveId: string;
+
+  @Column({ name: 'instance_no', type: 'integer' })
+  instanceNo: number;
+
+  @Column({ type: 'text' })
+  host: string;
+
+  @Column({ name: 'rack_id', type: 'text' })
+  rackId: string;
+
+  @Column({ name: 'started_at', type: 'timestamptz' })
+  startedAt: Date;
+
+  @Column({ name: 'pending_type', type: 'text' })
+  pendingType: PendingType;
+
+  @Column({ name: 'run_id', type: 'text', nullable: true })
+  runId: string | null;
+
+  @Column({ name: 'action_id', type: 'text', nullable: true })
+  actionId: string | null;
+
+  @Column({ name: 'skip_healthchecks', type: 'boolean', default: false })
+  skipHealthchecks: boolean;
+
+  @Column({ type: 'double precision' })
+  cpus: number;
+
+  @Column({ name: 'memory_mb', type: 'double precision' })
+  memoryMb: number;
+
+  @Column({ name: 'disk_mb', type: 'double precision' })
+  diskMb: number;
+
+  @Column({ type: 'integer', array: true })
+  ports: number[];
+
+  @Column({ type: 'text' })
+  incarnation: string;
+
+  @Column({ type: 'text' })
+  state: TaskState;
+
+  @Column({ name: 'state_at', type: 'timestamptz' })
+  stateAt: Date;
+
+  @Column({ name: 'sent_at', type: 'timestamptz', nullable: true })
+  sentAt: Date | null;
+
+  @Column({ name: 'answered_at', type: 'timestamptz', nullable: true })
+  answeredAt: Date | null;
+
+  @Column({ name: 'running_at', type: 'timestamptz', nullable: true })
+  runningAt: Date | null;
+
+  @Column({ name: 'ended_at', type: 'timestamptz', nullable: true })
+  endedAt: Date | null;
+
+  @Column({ name: 'healthchecks_finished', type: 'boolean', default: false })
+  healthchecksFinished: boolean;
+
+  @Column({ type: 'text', nullable: true })
+  directory: string | null;
+}

@@ -1,0 +1,27 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { WebhookType } from '../../core/model/enums.js';
+
+/** Somebody who wants to hear of updates. */
+@Entity('webhook')
+export class WebhookEntity {
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'webhook_pkey' })
+  id: string;
+
+  @Column({ type: 'text' })
+  uri: string;
+
+  @Column({ name: 'webhook_type', type: 'text' })
+  webhookType: WebhookType;
+
+  @Column({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ name: 'user_name', type: 'text', nullable: true })
+  userName: string | null;
+
+  @Column({ name: 'failures_in_row', type: 'integer', default: 0 })
+  failuresInRow: number;
+
+  @Column({ name: 'next_probe_at', type: 'timestamptz', nullable: true })
+  nextProbeAt: Date | null;
+}

@@ -1,0 +1,68 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { DataSource, EntityManager } from 'typeorm';
+import type { Epoch } from '../../cluster/cluster-driver.js';
+import { Leadership, NotLeaderError } from '../leadership/leadership.js';
+
+const attempts = 3;
+/** Serialization failure and deadlock: nothing was done, the whole decision may be taken again. */
+const repeatable = new Set(['40001', '40P01']);
+
+/** Transactions. Every write of the API goes through transaction, every write of the leader through leaderTransaction. */
+@Injectable()
+export class Database {
+  private readonly log = new Logger(Database.name);
+
+  constructor(
+    /** Connections of the API. */
+    readonly source: DataSource,
+    /** Connections of the leader: short time-outs, so that a frozen leader's locks vanish. */
+    readonly leaderSource: DataSource,
+    private readonly leadership: Leadership,
+  ) {}
+
+  /** For reads outside a transaction. */
+  get manager(): EntityManager {
+    return this.source.manager;
+  }
+
+  transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    return this.repeat(() => this.source.transaction('READ COMMITTED', work));
+  }
+
+  /** Reads that must agree with each other: one snapshot of the database. */
+  snapshot<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    return this.source.transaction('REPEATABLE READ', async (tx) => {
+      await tx.query('SET TRANSACTION READ ONLY');
+      return work(tx);
+    });
+  }
+
+  /** Fails with NotLeaderError, having written nothing, unless this instance leads from the first statement to the commit. */
+  leaderTransaction<T>(work: (tx: EntityManager, epoch: Epoch) => Promise<T>): Promise<T> {
+    return this.repeat(() => {
+      const epoch = this.leadership.current();
+      if (epoch === undefined) throw new NotLeaderError('it holds no lease');
+      return this.leaderSource.transaction('READ COMMITTED', async (tx) => {
+        // The lock makes a takeover wait for this transaction, so nothing of an old epoch is committed after it.
+        const fence: unknown[] = await tx.query('SELECT 1 FROM leader_epoch WHERE epoch = $1 FOR SHARE', [epoch]);
+        if (fence.length === 0) {
+          this.leadership.stepDown(`epoch ${epoch} is over`);
+          throw new NotLeaderError(`epoch ${epoch} is over`);
+        }
+        return work(tx, epoch);
+      });
+    });
+  }
+
+  private async repeat<T>(attempt: () => Promise<T>): Promise<T> {
+    for (let left = attempts - 1; ; left--) {
+      try {
+        return await attempt();
+      } catch (cause) {
+        const code = (cause as { code?: string }).code;
+        if (left === 0 || code === undefined || !repeatable.has(code)) throw cause;
+        this.log.debug(`Repeating a transaction after ${code}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** Every code an answer can carry, with its HTTP status. A new code without a status does not compile. */
+export const errorStatus = {
+  INVALID_REQUEST: 400,
+  INVALID_DEPLOY: 400,
+  INVALID_PARAMETER: 400,
+  NOT_PENDING: 400,
+  NOT_SUPPORTED: 400,
+  REQUEST_NOT_FOUND: 404,
+  DEPLOY_NOT_FOUND: 404,
+  TASK_NOT_FOUND: 404,
+  PENDING_TASK_NOT_FOUND: 404,
+  RUN_NOT_FOUND: 404,
+  MACHINE_NOT_FOUND: 404,
+  FILE_NOT_FOUND: 404,
+  EXPIRING_ACTION_NOT_FOUND: 404,
+  NOT_FOUND: 404,
+  REQUEST_BEING_CLEANED: 409,
+  REQUEST_PAUSED: 409,
+  REQUEST_NOT_PAUSED: 409,
+  REQUEST_NOT_IN_COOLDOWN: 409,
+  REQUEST_BOUNCING: 409,
+  DEPLOY_IN_PROGRESS: 409,
+  NO_DEPLOY: 409,
+  TASK_RUNNING: 409,
+  ALREADY_PENDING: 409,
+  CLEANUP_EXISTS: 409,
+  MACHINE_STATE: 409,
+  NOT_LEADER: 409,
+  TOO_MANY_RUNS: 429,
+  UNAVAILABLE: 503,
+} as const;
+export type ErrorCode = keyof typeof errorStatus;
+
+/** One thing wrong with the input. field is a dotted path ("deploy.resources.cpus"), '' for the body as a whole. */
+export interface FieldError {
+  field: string;
+  rule: string;
+  message: string;
+}
+
+export interface SchedulerErrorOptions extends ErrorOptions {
+  errors?: FieldError[];
+  /** Members added to the error's body, such as the existing cleanup of a task. */
+  extra?: Record<string, unknown>;
+}
+
+/** What a service throws when the caller is to be told: code decides the status, message names the id or field. */
+export class SchedulerError extends Error {
+  readonly errors: FieldError[];
+  readonly extra: Record<string, unknown>;
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    options: SchedulerErrorOptions = {},
+  ) {
+    super(message, options);
+    this.errors = options.errors ?? [];
+    this.extra = options.extra ?? {};
+  }
+  get status(): number {
+    return errorStatus[this.code];
+  }
+  static requestNotFound(id: string): SchedulerError {
+    return new SchedulerError('REQUEST_NOT_FOUND', `No request with id '${id}'`);
+  }
+  static deployNotFound(requestId: string, deployId: string): SchedulerError {
+    return new SchedulerError('DEPLOY_NOT_FOUND', `Request '${requestId}' has no deploy with id '${deployId}'`);
+  }
+  static taskNotFound(id: string): SchedulerError {
+    return new SchedulerError('TASK_NOT_FOUND', `No task with id '${id}'`);
+  }
+  /** 400 with every problem found, the first one as the message. */
+  static invalid(
+    code: 'INVALID_REQUEST' | 'INVALID_DEPLOY' | 'INVALID_PARAMETER',
+    errors: FieldError[],
+  ): SchedulerError {
+    return new SchedulerError(code, errors[0]?.message ?? 'The input is invalid', { errors });
+  }
+}

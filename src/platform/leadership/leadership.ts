@@ -1,0 +1,27 @@
+import type { Epoch } from '../../cluster/cluster-driver.js';
+
+/** Something that acts only while this instance leads. */
+export interface LeaderDuty {
+  name: string;
+  /** Called after the takeover, in the order of registration; the pollers start when all have resolved. */
+  gained(epoch: Epoch): Promise<void>;
+  /** Called at once when the lease is lost or given up, in reverse order. Must not need the database. */
+  lost(): Promise<void>;
+}
+
+/** Who leads, as everybody else sees it. One implementation holds the lease in PostgreSQL; tests may fix an epoch. */
+export abstract class Leadership {
+  /** The epoch this instance leads in, undefined when it does not lead or could not renew its lease in time. */
+  abstract current(): Epoch | undefined;
+  abstract register(duty: LeaderDuty): void;
+  /** Gives leadership up at once, for instance because a fenced transaction found a newer epoch. */
+  abstract stepDown(reason: string): void;
+  /** Address of whoever holds the lease now, for error messages and the state page. */
+  abstract leaderAddress(): Promise<string | undefined>;
+}
+
+export class NotLeaderError extends Error {
+  constructor(detail: string) {
+    super(`This instance does not lead: ${detail}`);
+  }
+}

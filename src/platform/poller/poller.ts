@@ -1,0 +1,79 @@
+import { CronJob } from 'cron';
+import type { PollerOptions } from './pollers.js';
+
+interface Surroundings {
+  now: () => number;
+  mayRun: () => boolean;
+  failed: (cause: unknown) => void;
+}
+
+/**
+ * One repeated pass. A cron job ticks every second; a pass runs when its period has gone by since the last one ended
+ * (45 s cannot be said in a cron expression), or at once when woken. Passes never overlap: a wake during a pass means
+ * one more pass. A failed pass is reported and the next one runs.
+ */
+export class Poller {
+  readonly job: CronJob;
+  private running: Promise<void> | undefined;
+  private wanted = false;
+  private stopped = false;
+  private lastEndedAt: number;
+  private failuresInRow = 0;
+  private lastError: string | undefined;
+
+  constructor(
+    private readonly options: PollerOptions,
+    private readonly around: Surroundings,
+  ) {
+    this.lastEndedAt = around.now();
+    this.job = CronJob.from({
+      name: options.name,
+      cronTime: '* * * * * *',
+      waitForCompletion: true,
+      onTick: () => this.tick(),
+    });
+  }
+
+  private async tick(): Promise<void> {
+    const { everyMs } = this.options;
+    if (everyMs >= 1 && this.around.now() - this.lastEndedAt >= everyMs) this.wake();
+    await this.running;
+  }
+
+  /** Runs a pass at once, or one more after the pass in flight. */
+  wake(): void {
+    if (this.stopped || !this.around.mayRun()) return;
+    this.wanted = true;
+    this.running ??= this.runWhileWanted().finally(() => {
+      this.running = undefined;
+    });
+  }
+
+  private async runWhileWanted(): Promise<void> {
+    while (this.wanted && !this.stopped && this.around.mayRun()) {
+      this.wanted = false;
+      try {
+        await this.options.pass(this.around.now());
+        this.failuresInRow = 0;
+        this.lastError = undefined;
+      } catch (cause) {
+        this.failuresInRow += 1;
+        this.lastError = cause instanceof Error ? cause.message : String(cause);
+        this.around.failed(cause);
+      }
+      this.lastEndedAt = this.around.now();
+    }
+    this.wanted = false;
+  }
+
+  /** No new pass; resolves when the one in flight has ended. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await this.job.stop();
+    await this.running;
+  }
+
+  state(): { name: string; failuresInRow: number; lastError?: string } {
+    return { name: this.options.name, failuresInRow: this.failuresInRow, lastError: this.lastError };
+  }
+}

@@ -1,0 +1,57 @@
+import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { SchedulerRegistry } from '@nestjs/schedule';
+import { Clock } from '../clock.js';
+import { Leadership } from '../leadership/leadership.js';
+import { Wake, type WakeTopic } from '../wake/wake.js';
+import { Poller } from './poller.js';
+
+export interface PollerOptions {
+  name: string;
+  /** Milliseconds between the end of one pass and the start of the next. Below 1: only when woken. */
+  everyMs: number;
+  /** One pass. Must be safe to repeat: it may run again right after a crash. */
+  pass: (now: number) => Promise<void>;
+  /** Topics that make a pass run at once. */
+  wakeOn?: WakeTopic[];
+}
+
+/** Registers the pollers of all rooms. They run on the leader only, each under its name in the SchedulerRegistry. */
+@Injectable()
+export class Pollers implements BeforeApplicationShutdown {
+  private readonly log = new Logger(Pollers.name);
+  private readonly pollers = new Map<string, Poller>();
+
+  constructor(
+    private readonly registry: SchedulerRegistry,
+    private readonly wake: Wake,
+    private readonly clock: Clock,
+    private readonly leadership: Leadership,
+  ) {}
+
+  register(options: PollerOptions): Poller {
+    const poller = new Poller(options, {
+      now: () => this.clock.now(),
+      mayRun: () => this.leadership.current() !== undefined,
+      failed: (cause) => this.log.error(`Poller '${options.name}' failed; it runs again: ${String(cause)}`, cause),
+    });
+    this.pollers.set(options.name, poller);
+    this.registry.addCronJob(options.name, poller.job);
+    for (const topic of options.wakeOn ?? []) this.wake.on(topic, () => poller.wake());
+    poller.job.start();
+    return poller;
+  }
+
+  /** Stops all timers and waits for the passes in flight. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.stop();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.pollers.values()].map((poller) => poller.stop()));
+  }
+
+  /** State of each poller, for /readyz: failures in a row and the last error. */
+  states(): { name: string; failuresInRow: number; lastError?: string }[] {
+    return [...this.pollers.values()].map((poller) => poller.state());
+  }
+}

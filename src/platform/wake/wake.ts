@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+
+/** What somebody may be waiting for. A topic says "look again", never what changed. */
+export const wakeTopics = ['scheduler', 'dispatch', 'deploys', 'cleanup', 'expiring', 'webhooks', 'history'] as const;
+export type WakeTopic = (typeof wakeTopics)[number];
+
+/**
+ * Tells the leader's pollers that there is something to do, so that nobody waits for a timer.
+ * Call signal after the commit, never inside a transaction. A lost signal costs one timer period and nothing else.
+ */
+@Injectable()
+export class Wake {
+  private readonly listeners = new Map<WakeTopic, Set<() => void>>();
+  private readonly relays = new Set<(topic: WakeTopic) => void>();
+
+  /** Wakes listeners in this process, and (through the relays) in every other instance. */
+  signal(...topics: WakeTopic[]): void {
+    for (const topic of topics) {
+      this.signalHere(topic);
+      for (const relay of this.relays) relay(topic);
+    }
+  }
+
+  /** Wakes listeners in this process only: what a message from another instance does. */
+  signalHere(topic: WakeTopic): void {
+    for (const listener of this.listeners.get(topic) ?? []) listener();
+  }
+
+  on(topic: WakeTopic, listener: () => void): () => void {
+    const set = this.listeners.get(topic) ?? new Set();
+    this.listeners.set(topic, set.add(listener));
+    return () => set.delete(listener);
+  }
+
+  /** The notifier of the database registers here to carry topics to other instances. */
+  addRelay(relay: (topic: WakeTopic) => void): () => void {
+    this.relays.add(relay);
+    return () => this.relays.delete(relay);
+  }
+}
