@@ -1,0 +1,90 @@
+/** The arrows of ARCHITECTURE.md: who may import whom. `npm run boundaries` fails when a file breaks one. */
+
+const ours = '^(src|migrations|packages)/';
+const tests = '\\.test\\.ts$';
+const room = '^src/modules/([^/]+)/';
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'core-imports-nothing-of-ours',
+      comment: 'Decisions are pure: plain data in, plain data out.',
+      severity: 'error',
+      from: { path: '^src/core/', pathNot: tests },
+      to: { path: ours, pathNot: '^src/core/' },
+    },
+    {
+      name: 'core-knows-no-framework-database-or-clock',
+      severity: 'error',
+      from: { path: '^src/core/', pathNot: tests },
+      to: { path: 'node_modules/(@nestjs|typeorm|pg|express)/|^(fs|net|http|https|child_process|timers)(/|$)' },
+    },
+    {
+      name: 'rest-contract-imports-nothing-of-ours',
+      comment: 'It is a product of its own.',
+      severity: 'error',
+      from: { path: '^packages/rest-contract/' },
+      to: { path: ours, pathNot: '^packages/rest-contract/' },
+    },
+    {
+      name: 'agent-and-drivers-know-no-room-and-no-database',
+      comment: 'An agent runs on a machine that has neither.',
+      severity: 'error',
+      from: { path: '^src/(agent|cluster)/', pathNot: tests },
+      to: { path: '^src/(modules|scheduler|cli)/|^src/platform/database/|node_modules/(typeorm|pg)/' },
+    },
+    {
+      name: 'rooms-and-scheduler-use-the-port-of-the-cluster-only',
+      comment: 'Which driver runs is a matter of the start, not of a room.',
+      severity: 'error',
+      from: { path: '^src/(modules|scheduler)/', pathNot: tests },
+      to: { path: '^src/(agent|cli)/|^src/cluster/(?!cluster-driver\\.ts$)' },
+    },
+    {
+      name: 'platform-knows-no-room',
+      severity: 'error',
+      from: { path: '^src/platform/', pathNot: tests },
+      to: { path: '^src/(modules|scheduler|agent|cli)/', pathNot: '\\.entity\\.ts$' },
+    },
+    {
+      name: 'rooms-do-not-know-the-scheduler',
+      severity: 'error',
+      from: { path: '^src/modules/', pathNot: tests },
+      to: { path: '^src/scheduler/' },
+    },
+    {
+      name: 'rooms-talk-through-exported-services',
+      comment:
+        "Another room's rows are read through the services it exports, never through its repository, store rows or controller.",
+      severity: 'error',
+      from: { path: room, pathNot: tests },
+      to: { path: '^src/modules/([^/]+)/.*\\.(repository|controller|poller)\\.ts$', pathNot: '^src/modules/$1/' },
+    },
+    {
+      name: 'migrations-stand-alone',
+      comment: 'A migration that has landed must not change with the code.',
+      severity: 'error',
+      from: { path: '^migrations/' },
+      to: { path: '^(src|packages)/' },
+    },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: { pathNot: 'node_modules' },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'no-test-code-in-the-product',
+      severity: 'error',
+      from: { path: '^(src|migrations)/', pathNot: tests },
+      to: { path: '^test/|\\.test\\.ts$|node_modules/(vitest|fast-check)/' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules/' },
+    exclude: { path: '(^|/)dist/' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.json', '.mjs'], conditionNames: ['import', 'node'] },
+  },
+};

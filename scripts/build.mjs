@@ -1,0 +1,4 @@
+import { failWith } from './say.mjs';
+import { setUp } from './setup.mjs';
+
+await setUp().catch(failWith);

@@ -1,0 +1,123 @@
+// From the call that runs an on-demand job to the first instruction of its process, on an idle machine.
+// The reference in the same run: the same command started by child_process directly.
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const runs = Number(process.argv[2] ?? 200);
+const muster = fileURLToPath(new URL('../../bin/muster.mjs', import.meta.url));
+const dataDir = mkdtempSync(join(tmpdir(), 'mu-'));
+chmodSync(dataDir, 0o755);
+const stamps = join(dataDir, 'stamps');
+// %N is nanoseconds: the shell's first act is to write down when it began.
+const command = 'date +%s%N > "$STAMP"';
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const nowMs = () => performance.timeOrigin + performance.now();
+
+async function stampOf(file) {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await pause(2)) {
+    try {
+      const text = readFileSync(file, 'utf8');
+      if (text.endsWith('\n')) return Number(BigInt(text.trim()) / 1000n) / 1000;
+    } catch {
+      // not yet
+    }
+  }
+  throw new Error(`No process wrote ${file}`);
+}
+
+const sorted = (values) => values.toSorted((a, b) => a - b);
+const percentile = (values, p) => values[Math.min(values.length - 1, Math.ceil((p / 100) * values.length) - 1)];
+const summary = (values) => {
+  const all = sorted(values);
+  const round = (ms) => Math.round(ms * 10) / 10;
+  return {
+    p50: round(percentile(all, 50)),
+    p90: round(percentile(all, 90)),
+    p99: round(percentile(all, 99)),
+    max: round(all.at(-1)),
+  };
+};
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const port = await freePort();
+const product = spawn(process.execPath, [muster, 'start'], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+  env: { PATH: process.env.PATH, HOME: process.env.HOME, MUSTER_PORT: String(port), MUSTER_DATA_DIR: dataDir },
+});
+let printed = '';
+product.stdout.on('data', (text) => (printed += text));
+const ended = new Promise((resolve) => product.on('exit', resolve));
+
+const call = async (method, path, body) => {
+  const response = await fetch(`http://127.0.0.1:${port}/api/${path}`, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: body && JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return response.json();
+};
+
+try {
+  for (const deadline = Date.now() + 60_000; ; await pause(100)) {
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    if (ready?.ok) break;
+    if (Date.now() > deadline) throw new Error(`Not ready:\n${printed}`);
+  }
+  await call('POST', 'requests', { id: 'bench', requestType: 'ON_DEMAND' });
+  await call('POST', 'deploys', {
+    deploy: { requestId: 'bench', id: 'v1', command, resources: { cpus: 0.1, memoryMb: 16 } },
+  });
+
+  const muster = [];
+  const answers = [];
+  const direct = [];
+  for (let n = 0; n < runs + 10; n++) {
+    const warmingUp = n < 10;
+    const file = `${stamps}-${n}`;
+    const asked = nowMs();
+    await call('POST', 'requests/request/bench/run?minimal=true', { runId: `run-${n}`, envOverrides: { STAMP: file } });
+    const answered = nowMs();
+    const started = await stampOf(file);
+    await pause(100); // idle again: what ended is recorded
+
+    const spawnedAt = nowMs();
+    spawn('sh', ['-c', command], { env: { PATH: process.env.PATH, STAMP: `${file}-direct` } });
+    const spawned = await stampOf(`${file}-direct`);
+    if (warmingUp) continue;
+    muster.push(started - asked);
+    answers.push(answered - asked);
+    direct.push(spawned - spawnedAt);
+  }
+
+  const figures = { runNowToStarted: summary(muster), runNowToAnswer: summary(answers), reference: summary(direct) };
+  console.log(`${runs} runs, milliseconds`);
+  console.table({
+    'run-now call to process started': figures.runNowToStarted,
+    'run-now call to its answer': figures.runNowToAnswer,
+    'reference: child_process.spawn to process started': figures.reference,
+  });
+  const machine = {
+    cpus: cpus().length,
+    model: cpus()[0]?.model,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+  };
+  console.log(JSON.stringify({ bench: 'latency', runs, unit: 'ms', ...figures, machine }));
+} finally {
+  product.kill('SIGTERM');
+  await ended;
+  rmSync(dataDir, { recursive: true, force: true });
+}

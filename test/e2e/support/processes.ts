@@ -1,0 +1,35 @@
+import { readFileSync, readdirSync } from 'node:fs';
+
+const readOrEmpty = (path: string): string => {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return ''; // the process has ended meanwhile, or is not ours
+  }
+};
+
+/** Processes on this machine; ended ones (zombies) are left out. */
+const livePids = (): number[] =>
+  readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter(isAlive);
+
+const environment = (pid: number): string[] => readOrEmpty(`/proc/${pid}/environ`).split('\0');
+
+/** The task itself and all it has started: whatever carries its id. */
+export const pidsOfTask = (taskId: string): number[] =>
+  livePids().filter((pid) => environment(pid).includes(`TASK_ID=${taskId}`));
+
+/** Processes that were started with this folder in their command line or environment. */
+export const pidsMentioning = (folder: string): number[] =>
+  livePids().filter(
+    (pid) =>
+      pid !== process.pid &&
+      [...environment(pid), readOrEmpty(`/proc/${pid}/cmdline`)].some((text) => text.includes(folder)),
+  );
+
+export function isAlive(pid: number): boolean {
+  const status = readOrEmpty(`/proc/${pid}/status`);
+  return status !== '' && !/^State:\s+Z/m.test(status);
+}

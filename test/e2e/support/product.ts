@@ -1,0 +1,168 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Api } from './api.js';
+import { isAlive, pidsMentioning } from './processes.js';
+import { waitFor } from './wait-for.js';
+
+const muster = fileURLToPath(new URL('../../../bin/muster.mjs', import.meta.url));
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Ranges of task ports that no other test on this machine is given: 40 ports by the process id of the test worker. */
+let rangesGiven = 0;
+const nextPortRange = (): string => {
+  const begin = 20_000 + ((process.pid * 7 + rangesGiven++) % 250) * 40;
+  return `${begin}-${begin + 39}`;
+};
+
+export interface InstallationOptions {
+  /** Keys of the settings file, over the short periods that tests use. */
+  settings?: Record<string, unknown>;
+  /** A server of its own in place of the embedded one. */
+  databaseUrl?: string;
+  /** Passed to every process of this installation. */
+  env?: Record<string, string>;
+}
+
+/** A data directory of its own under a short temporary path, with everything that runs in it. */
+export class Installation {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'mu-'));
+  private readonly instances: Instance[] = [];
+  private readonly configFile = join(this.dataDir, 'settings.json');
+
+  constructor(private readonly options: InstallationOptions = {}) {
+    chmodSync(this.dataDir, 0o755); // the embedded server runs as another user when this one is root
+    const slave = { id: 'slave1', hostname: 'localhost', rackId: 'rack1', cpus: 8, memoryMb: 8192, diskMb: 1024 };
+    writeFileSync(
+      this.configFile,
+      JSON.stringify({
+        cluster: { local: { slaves: [{ ...slave, ports: nextPortRange() }] } },
+        checkDeploysEverySeconds: 1,
+        cleanupEverySeconds: 1,
+        ...options.settings,
+      }),
+    );
+  }
+
+  /** `muster start` (or another command), ready to serve. */
+  async start(command: string[] = ['start'], env: Record<string, string> = {}): Promise<Instance> {
+    const instance = await this.spawn(command, env);
+    await instance.ready();
+    return instance;
+  }
+
+  /** The same without waiting for it. */
+  async spawn(command: string[], env: Record<string, string> = {}): Promise<Instance> {
+    const port = await freePort();
+    const child = spawn(process.execPath, [muster, ...command], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        MUSTER_PORT: String(port),
+        MUSTER_DATA_DIR: this.dataDir,
+        MUSTER_CONFIG: this.configFile,
+        ...(this.options.databaseUrl ? { DATABASE_URL: this.options.databaseUrl } : {}),
+        ...this.options.env,
+        ...env,
+      },
+    });
+    const instance = new Instance(child, port);
+    this.instances.push(instance);
+    return instance;
+  }
+
+  /** The process of the agent, as it tells in its folder. */
+  agentPid(): number {
+    return (JSON.parse(readFileSync(join(this.dataDir, 'agent', 'endpoint.json'), 'utf8')) as { pid: number }).pid;
+  }
+
+  /** Ends everything that was started here, in whatever state it is, and removes the files. */
+  async dispose(): Promise<void> {
+    for (const instance of this.instances) if (instance.running) instance.signal('SIGCONT');
+    await Promise.all(this.instances.map((instance) => instance.stop()));
+    await waitFor('the processes of the installation to end', () => {
+      const left = pidsMentioning(this.dataDir);
+      for (const pid of left) process.kill(pid, 'SIGKILL');
+      return left.length === 0;
+    });
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+/** One process of the product. */
+export class Instance {
+  readonly api: Api;
+  output = '';
+  exitCode: number | null | undefined;
+
+  constructor(
+    private readonly child: ChildProcess,
+    readonly port: number,
+  ) {
+    this.api = new Api(`http://127.0.0.1:${port}`);
+    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (text) => (this.output += String(text)));
+    child.on('exit', (code) => (this.exitCode = code));
+  }
+
+  get pid(): number {
+    return this.child.pid!;
+  }
+  get running(): boolean {
+    return this.exitCode === undefined && isAlive(this.pid);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  async ready(): Promise<void> {
+    await waitFor(
+      'the product to be ready',
+      async () => {
+        if (this.exitCode !== undefined) throw new Error('it has ended');
+        return (await fetch(`${this.api.url}/readyz`)).ok;
+      },
+      { timeoutMs: 60_000, everyMs: 100 },
+    ).catch((cause: unknown) => {
+      throw new Error(`Not ready. It printed:\n${this.output}`, { cause });
+    });
+  }
+
+  /** This instance leads, and its pollers run. */
+  async leads(timeoutMs = 10_000): Promise<void> {
+    await waitFor(
+      'this instance to lead',
+      async () => {
+        const { hostStates } = await this.api.get<{ hostStates: { master: boolean }[] }>('state?skipCache=true');
+        return hostStates.some((host) => host.master);
+      },
+      { timeoutMs },
+    );
+  }
+
+  exited = (timeoutMs = 60_000): Promise<true> =>
+    waitFor('the process to end', () => (this.exitCode === undefined ? undefined : true), { timeoutMs });
+
+  async kill9(): Promise<void> {
+    this.signal('SIGKILL');
+    await this.exited();
+  }
+
+  /** An ordered stop. */
+  async stop(): Promise<void> {
+    if (this.exitCode !== undefined) return;
+    this.signal('SIGTERM');
+    await this.exited();
+  }
+}
