@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ApiError, type Api } from './support/api.js';
-import { pidsOfTask } from './support/processes.js';
+import { killNow, pidsOfTask } from './support/processes.js';
 import { Installation, type Instance } from './support/product.js';
 import { waitFor } from './support/wait-for.js';
 
@@ -42,7 +42,7 @@ describe('faults', () => {
     await first.kill9();
 
     const [victim] = before;
-    for (const pid of pidsOfTask(victim!)) process.kill(pid, 'SIGKILL');
+    killNow(pidsOfTask(victim!));
     for (const id of before.slice(1)) expect(pidsOfTask(id).length).toBeGreaterThan(0);
 
     const { api } = await installation.start();
@@ -64,7 +64,7 @@ describe('faults', () => {
     const agent = installation.agentPid();
     process.kill(agent, 'SIGKILL');
     const [victim] = before;
-    for (const pid of pidsOfTask(victim!)) process.kill(pid, 'SIGKILL');
+    killNow(pidsOfTask(victim!));
 
     await waitFor('another agent', () => installation.agentPid() !== agent);
     const after = ids(

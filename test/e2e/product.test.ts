@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 import { portsOf } from './support/api.js';
-import { pidsOfTask } from './support/processes.js';
+import { killNow, pidsOfTask } from './support/processes.js';
 import { Installation, type Instance } from './support/product.js';
 import { waitFor } from './support/wait-for.js';
 
@@ -92,7 +92,7 @@ describe('a request and a deploy run as real processes', () => {
     const [task] = await api.running('worker', 1);
     const pids = pidsOfTask(task!.taskId.id);
     expect(pids.length).toBeGreaterThan(0);
-    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    killNow(pids);
     const again = await waitFor('another task', async () => {
       const [now] = await api.activeTasks('worker');
       return now && now.taskId.id !== task!.taskId.id && now;

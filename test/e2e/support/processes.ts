@@ -33,3 +33,14 @@ export function isAlive(pid: number): boolean {
   const status = readOrEmpty(`/proc/${pid}/status`);
   return status !== '' && !/^State:\s+Z/m.test(status);
 }
+
+/** kill -9. A process that has ended meanwhile is as dead as it was to be. */
+export function killNow(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'ESRCH') throw cause;
+    }
+  }
+}

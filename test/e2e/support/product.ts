@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Api } from './api.js';
-import { isAlive, pidsMentioning } from './processes.js';
+import { isAlive, killNow, pidsMentioning } from './processes.js';
 import { waitFor } from './wait-for.js';
 
 const muster = fileURLToPath(new URL('../../../bin/muster.mjs', import.meta.url));
@@ -93,7 +93,7 @@ export class Installation {
     await Promise.all(this.instances.map((instance) => instance.stop()));
     await waitFor('the processes of the installation to end', () => {
       const left = pidsMentioning(this.dataDir);
-      for (const pid of left) process.kill(pid, 'SIGKILL');
+      killNow(left);
       return left.length === 0;
     });
     rmSync(this.dataDir, { recursive: true, force: true });
@@ -144,8 +144,8 @@ export class Instance {
     await waitFor(
       'this instance to lead',
       async () => {
-        const { hostStates } = await this.api.get<{ hostStates: { master: boolean }[] }>('state?skipCache=true');
-        return hostStates.some((host) => host.master);
+        const state = (await (await fetch(`${this.api.url}/readyz`)).json()) as { leads: boolean };
+        return state.leads;
       },
       { timeoutMs },
     );

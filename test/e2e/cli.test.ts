@@ -1,0 +1,136 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { checkDatabase } from '../../src/platform/database/check-database.js';
+import { inject, afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { spawnNode, type TestProcess } from '../support/spawn.js';
+import { tempFolder } from '../support/temp-folder.js';
+import { createDatabase } from '../support/test-database.js';
+import { waitFor } from '../support/wait-for.js';
+
+/** The commands of the built product, as processes. */
+const program = fileURLToPath(new URL('../../bin/muster.mjs', import.meta.url));
+const started: TestProcess[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((each) => each.kill()));
+});
+
+function folder(): string {
+  const { path, remove } = tempFolder();
+  onTestFinished(remove);
+  return path;
+}
+function muster(args: string[], env: Record<string, string> = {}): TestProcess {
+  const own = { DATABASE_URL: '', MUSTER_PORT: '0', MUSTER_DATA_DIR: folder(), ...env };
+  const process = spawnNode([program, ...args], own);
+  started.push(process);
+  return process;
+}
+const exitCode = async (each: TestProcess): Promise<number> => {
+  await waitFor('the process to end', () => each.child.exitCode !== null, { timeoutMillis: 20_000 });
+  return each.child.exitCode!;
+};
+async function database(): Promise<string> {
+  const { url, remove } = await createDatabase();
+  onTestFinished(remove);
+  return url;
+}
+
+describe('what cannot start says why on one line and ends with exit code 1:', () => {
+  test('a port in use', async () => {
+    const squatter = createServer();
+    await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void squatter.close());
+    const { port } = squatter.address() as AddressInfo;
+    const process = muster(['scheduler'], { DATABASE_URL: await database(), MUSTER_PORT: String(port) });
+    expect(await exitCode(process)).toBe(1);
+    expect(process.lines.filter((line) => !line.startsWith('{'))).toEqual([
+      `Port ${port} on 127.0.0.1 is taken by another program: set MUSTER_PORT to a free one`,
+    ]);
+  });
+
+  test('a database that cannot be reached', async () => {
+    const process = muster(['scheduler'], { DATABASE_URL: 'postgres://muster:secret@127.0.0.1:1/muster' });
+    expect(await exitCode(process)).toBe(1);
+    expect(process.lines).toEqual([
+      'The database at 127.0.0.1:1/muster cannot be reached: connect ECONNREFUSED 127.0.0.1:1',
+    ]);
+  });
+
+  test('a wrong setting', async () => {
+    const process = muster(['scheduler', '--port', 'many']);
+    expect(await exitCode(process)).toBe(1);
+    expect(process.lines).toEqual(['Cannot start: --port: must be a port number']);
+  });
+
+  test('a second Muster on the same data directory', async () => {
+    const dataDir = folder();
+    const first = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    await first.line('Muster is ready');
+    const second = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    expect(await exitCode(second)).toBe(1);
+    expect(second.lines).toEqual([`Muster already runs on ${dataDir} (process ${first.pid})`]);
+    first.child.kill('SIGTERM');
+    expect(await exitCode(first)).toBe(0);
+  });
+});
+
+describe('muster scheduler', () => {
+  test('prints its addresses, serves, and stops in order on SIGTERM', async () => {
+    const process = muster(['scheduler']);
+    const api = await process.line('  API         ');
+    const ready = await fetch(api.replace(/\/api$/, '/readyz'));
+    expect(ready.status).toBe(200);
+    expect(await process.line('  Database    ')).toMatch(/^postgres:\/\/muster:\S+@127\.0\.0\.1:\d+\/postgres$/);
+    process.child.kill('SIGTERM');
+    expect(await exitCode(process)).toBe(0);
+    const steps = process.lines.slice(process.lines.indexOf('Stopping in order (once more: now)'));
+    const names = steps.filter((line) => line.startsWith('  ')).map((line) => line.split(':')[0]!.trim());
+    expect(names).toEqual(['scheduler', 'database']);
+  });
+
+  test('does not show the password of a database that is not its own', async () => {
+    const process = muster(['scheduler'], { DATABASE_URL: await database() });
+    const shown = await process.line('  Database    ');
+    expect(shown).toContain(':***@');
+    expect(process.lines.join('\n')).not.toContain(new URL(inject('adminUrl')).password);
+  });
+
+  test('warns when it can be reached from outside', async () => {
+    const process = muster(['scheduler', '--host', '0.0.0.0'], { DATABASE_URL: await database() });
+    await process.line('WARNING: it listens on 0.0.0.0');
+  });
+
+  test('on a second SIGINT stops now, and leaves no database behind', async () => {
+    const process = muster(['scheduler']);
+    const url = await process.line('  Database    ');
+    await process.line('Muster is ready');
+    process.child.kill('SIGINT');
+    await process.line('Stopping in order');
+    process.child.kill('SIGINT');
+    await exitCode(process);
+    await waitFor('the database to be gone', async () => {
+      return checkDatabase(url).then(
+        () => false,
+        () => true,
+      );
+    });
+  });
+});
+
+describe('muster stop', () => {
+  test('stops in order what runs on the data directory', async () => {
+    const dataDir = folder();
+    const running = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    await running.line('Muster is ready');
+    const stop = muster(['stop'], { MUSTER_DATA_DIR: dataDir });
+    expect(await exitCode(stop)).toBe(0);
+    expect(stop.lines).toEqual([`Stopping process ${running.pid}`, 'Stopped']);
+    expect(await exitCode(running)).toBe(0);
+  });
+
+  test('says so when nothing runs', async () => {
+    const stop = muster(['stop']);
+    expect(await exitCode(stop)).toBe(0);
+    expect(stop.lines[0]).toMatch(/^Muster does not run on /);
+  });
+});
