@@ -1,0 +1,5 @@
+// The client half: all a browser needs.
+export * from './core.js';
+export { connect, type ConnectOptions } from './client/connect.js';
+export { UnreadableResponse } from './client/perform.js';
+export type { CallOptions, Client } from './client/types.js';

@@ -1,0 +1,98 @@
+import { bodyToStream } from './codec/stream-bytes.js';
+import { emptyBody, type HttpBody, streamBody } from './raw/body.js';
+import type { Entry, HandleRequest, RestRequest } from './raw/message.js';
+import { encodeCookies, requestTarget } from './raw/url.js';
+
+export interface FetchOptions {
+  /** Another implementation of fetch than the platform's. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Sent with every request; a function is asked each time, for tokens that expire. */
+  readonly headers?: readonly Entry[] | (() => readonly Entry[] | Promise<readonly Entry[]>);
+  /** Passed on to fetch: `credentials`, `keepalive`, an undici `dispatcher`. */
+  readonly init?: RequestInit;
+}
+
+/** Sends requests with `fetch`. The base URL may have a path. */
+export function fetchBackend(baseUrl: string | URL, options: FetchOptions = {}): HandleRequest {
+  const base = String(baseUrl).replace(/\/+$/, '');
+  return async (request) => {
+    const send = options.fetch ?? globalThis.fetch;
+    const response = await send(base + requestTarget(request), await initOf(request, options));
+    const headers: Entry[] = [];
+    response.headers.forEach((value, name) => {
+      if (name !== 'content-type') headers.push([name, value]);
+    });
+    return { status: response.status, headers, body: bodyOf(response) };
+  };
+}
+
+async function initOf(request: RestRequest, { headers: extra, init }: FetchOptions): Promise<RequestInit> {
+  const headers: [string, string][] = [];
+  const add = (entries: readonly Entry[]) => entries.forEach(([name, value]) => headers.push([name, value]));
+  if (extra) add(typeof extra === 'function' ? await extra() : extra);
+  add(request.headers);
+  if (request.cookies.length > 0) headers.push(['cookie', encodeCookies(request.cookies)]);
+  const { body } = request;
+  if (body.kind !== 'empty') headers.push(['content-type', body.mediaType]);
+  return {
+    ...init,
+    method: request.method,
+    headers,
+    ...(request.signal && { signal: request.signal }),
+    ...contentOf(body),
+  };
+}
+
+function contentOf(body: HttpBody): RequestInit {
+  if (body.kind === 'empty') return {};
+  if (body.kind !== 'stream') return { body: body.content } as RequestInit;
+  // `duplex` is what fetch asks for to send a stream; its type declarations are older.
+  return { body: toReadable(bodyToStream(body)), duplex: 'half' } as RequestInit;
+}
+
+/** Pulled, never pushed: the source is asked only for what the network takes. */
+function toReadable(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function bodyOf(response: Response): HttpBody {
+  const { body } = response;
+  if (!body || response.status === 204 || response.status === 205 || response.status === 304) return emptyBody;
+  const mediaType = response.headers.get('content-type') ?? '';
+  // A length that counts compressed bytes says nothing of the content.
+  const announced = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
+  const length = announced === null ? undefined : Number(announced);
+  const stream = streamBody(chunksOf(body), mediaType, length);
+  // Of known length and within the limit, which the caller checked: the platform's own way is the fastest.
+  return length === undefined
+    ? stream
+    : { ...stream, readAll: async () => new Uint8Array(await response.arrayBuffer()) };
+}
+
+/** By a reader, because not every browser's streams are iterable. */
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  let done = false;
+  try {
+    for (;;) {
+      const step = await reader.read();
+      if (step.done) break;
+      yield step.value;
+    }
+    done = true;
+  } finally {
+    if (!done) await reader.cancel().catch(() => undefined);
+  }
+}

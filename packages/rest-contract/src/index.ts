@@ -1,0 +1,3 @@
+export * from './client.js';
+export { serve, type Served } from './server/serve.js';
+export { type CallContext, type FailureReport, implement, type ServeOptions, type Service } from './server/types.js';

@@ -1,0 +1,82 @@
+import type { AnyContract } from '../contract/contract.js';
+import type { PrefixMember } from '../contract/members.js';
+import { pathTemplate, type Route, routesOf } from '../server/routes.js';
+import { operationObject } from './operation.js';
+import { Schemas } from './schemas.js';
+import type { InfoObject, OpenApiDocument, OperationObject } from './types.js';
+
+export interface DocumentOptions {
+  readonly info: InfoObject;
+  readonly servers?: { url: string; description?: string }[];
+  readonly tags?: { name: string; description?: string }[];
+  readonly securitySchemes?: Record<string, Record<string, unknown>>;
+  readonly security?: Record<string, string[]>[];
+  /** Transforms every operation object, after its own `adjust`. */
+  readonly adjustOperation?: (operation: OperationObject) => OperationObject;
+}
+
+/** The OpenAPI 3.0 document of a contract. */
+export function openapi(contract: AnyContract, options: DocumentOptions): OpenApiDocument {
+  const schemas = new Schemas();
+  const paths: OpenApiDocument['paths'] = {};
+  const templates = new Map<string, string>();
+  const ids = new Map<string, number>();
+  for (const route of routesOf(contract)) {
+    const template = documentedPath(route, templates);
+    const made = operationObject(route, tagsOf(route), uniqueId(route, ids), parameterNames(route, template), schemas);
+    const operation = options.adjustOperation ? options.adjustOperation(made) : made;
+    (paths[template] ??= {})[route.operation.method.toLowerCase()] = operation;
+  }
+  const { info, servers, tags, security, securitySchemes } = options;
+  const hasSchemas = Object.keys(schemas.named).length > 0;
+  return {
+    openapi: '3.0.3',
+    info,
+    ...(servers && { servers }),
+    ...(tags && { tags }),
+    ...(security && { security }),
+    paths,
+    ...((hasSchemas || securitySchemes) && {
+      components: { ...(hasSchemas && { schemas: schemas.named }), ...(securitySchemes && { securitySchemes }) },
+    }),
+  };
+}
+
+/** Paths that differ only in parameter names are one path in OpenAPI: the first one's names stand for all. */
+function documentedPath(route: Route, templates: Map<string, string>): string {
+  const shape = `/${route.pattern.map((part) => (typeof part === 'string' ? part : '{}')).join('/')}`;
+  const known = templates.get(shape);
+  if (known !== undefined) return known;
+  const template = uniqueNames(pathTemplate(route));
+  templates.set(shape, template);
+  return template;
+}
+
+/** A prefix and an operation may both call a parameter `id`. */
+function uniqueNames(template: string): string {
+  const seen = new Map<string, number>();
+  return template.replace(/\{([^}]*)\}/g, (_all, name: string) => {
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    return `{${count === 1 ? name : name + count}}`;
+  });
+}
+
+const parameterNames = (route: Route, template: string): string[] =>
+  route.pattern.length === 0 ? [] : [...template.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? '');
+
+/** The nearest prefix that says something: its tags, else its name, unless it is transparent. */
+function tagsOf({ prefixes, operation }: Route): readonly string[] {
+  if (operation.options.tags) return operation.options.tags;
+  const telling = prefixes.findLast((prefix) => prefix.options.tags !== undefined || !isTransparent(prefix));
+  return telling ? (telling.options.tags ?? [telling.name]) : [];
+}
+
+const isTransparent = ({ segments, slots }: PrefixMember) => segments.length === 0 && slots.length === 0;
+
+function uniqueId(route: Route, ids: Map<string, number>): string {
+  const id = [...route.prefixes, route.operation].map(({ name }) => name).join('_');
+  const count = (ids.get(id) ?? 0) + 1;
+  ids.set(id, count);
+  return count === 1 ? id : `${id}_${count}`;
+}

@@ -1,0 +1,132 @@
+import { sameDocument } from './equal.js';
+import { isCodec } from '../codec/codec.js';
+import type { StandardSchema } from '../codec/standard-schema.js';
+import { ownCodecs } from '../codec/rules.js';
+import type { Shape } from '../contract/shapes.js';
+import { toOpenApi, withReference } from './dialect.js';
+import { changesOf, nameOf, writtenSchemaOf } from './naming.js';
+import type { JsonSchema } from './types.js';
+
+/** A document that cannot be made: two types of one name, or a type that tells no schema. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError';
+}
+
+/** Collects the named schemas of a document; everything with a name is written once and referred to. */
+export class Schemas {
+  readonly named: Record<string, JsonSchema> = {};
+  private readonly owners = new Map<string, object>();
+  private anonymous = 0;
+
+  /** The schema of a type where it is used: a reference if it has a name. `where` is for complaints. */
+  of(type: Shape, where: string): JsonSchema {
+    const name = nameOf(type);
+    if (name === undefined) return adjust(this.plain(type, where), changesOf(type));
+    const reference = `#/components/schemas/${name}`;
+    const owner = this.owners.get(name);
+    if (owner === type) return { $ref: reference };
+    if (owner) throw twice(name);
+    this.owners.set(name, type);
+    // Before its content is known, so that a type that contains itself finds its own name.
+    const before = this.named[name];
+    const content = this.plain(type, where);
+    // zod's own `id` for it may be the same name: then it is there already.
+    const schema = adjust(content.$ref === reference ? (this.named[name] ?? {}) : content, changesOf(type));
+    if (before && !sameDocument(before, schema)) throw twice(name);
+    this.named[name] = schema;
+    return { $ref: reference };
+  }
+
+  private add(name: string, schema: JsonSchema): void {
+    const before = this.named[name];
+    if (before && !sameDocument(before, schema)) throw twice(name);
+    this.named[name] = schema;
+  }
+
+  private plain(type: Shape, where: string): JsonSchema {
+    const written = writtenSchemaOf(type);
+    if (written) return written;
+    if (isCodec(type)) {
+      const { schema, inner } = type.docs;
+      if (schema) return schema;
+      if (!inner) throw new DocumentError(`${where} has a codec without a schema: give it one, or call withSchema`);
+      const element = this.of(inner.type as Shape, where);
+      return inner.list ? { type: 'array', items: element } : element;
+    }
+    const own = ownCodecs(type).find((codec) => codec.docs.schema ?? codec.docs.inner);
+    return own ? this.plain(own, where) : this.ofLibrary(type, where);
+  }
+
+  private ofLibrary(type: StandardSchema, where: string): JsonSchema {
+    const raw = this.ask(type, where);
+    const definitions = { ...(raw.definitions as object), ...(raw.$defs as object) } as Record<string, unknown>;
+    const places = new Map<string | undefined, string>();
+    for (const name of Object.keys(definitions)) {
+      places.set(name, name.startsWith('__schema') ? `Anonymous${(this.anonymous += 1)}` : name);
+    }
+    const refersToItself = JSON.stringify(raw).includes('"$ref":"#"');
+    const ownName = refersToItself ? (nameOf(type) ?? `Anonymous${(this.anonymous += 1)}`) : undefined;
+    places.set(undefined, ownName ?? '');
+    const rename = (definition: string | undefined) =>
+      definition?.startsWith('#/components/')
+        ? definition
+        : `#/components/schemas/${places.get(definition) ?? definition}`;
+    for (const [name, definition] of Object.entries(definitions)) {
+      const place = places.get(name) ?? name;
+      this.add(place, toOpenApi(definition, rename));
+    }
+    const schema = toOpenApi(raw, rename);
+    if (ownName === undefined || nameOf(type) !== undefined) return schema;
+    this.add(ownName, schema);
+    return { $ref: `#/components/schemas/${ownName}` };
+  }
+
+  private ask(type: StandardSchema, where: string): Record<string, unknown> {
+    const tell = type['~standard'].jsonSchema?.input;
+    if (!tell) {
+      throw new DocumentError(`${where} has a schema that tells no JSON Schema: say what it is with withSchema`);
+    }
+    const libraryOptions = { unrepresentable: 'any', override: (at: Visited) => this.visit(type, at, where) };
+    for (const target of ['openapi-3.0', 'draft-07']) {
+      try {
+        return tell({ target, libraryOptions });
+      } catch (cause) {
+        if (cause instanceof DocumentError) throw cause;
+        if (target === 'draft-07') throw new DocumentError(`${where}: ${(cause as Error).message}`, { cause });
+      }
+    }
+    return {};
+  }
+
+  /** zod calls this for every schema inside: there `named` and `adjustSchema` count as well as at the top. */
+  private visit(root: object, { zodSchema, jsonSchema }: Visited, where: string): void {
+    const kind = zodSchema._zod?.def?.type;
+    if (kind === 'date') Object.assign(jsonSchema, { type: 'string', format: 'date-time' });
+    if (kind === 'bigint') Object.assign(jsonSchema, { type: 'integer', format: 'int64' });
+    // A schema's own default is its author's affair; what readers may rely on is said with whenAbsent.
+    if (kind === 'default' || kind === 'prefault') delete jsonSchema.default;
+    if (zodSchema === root || (nameOf(zodSchema) === undefined && changesOf(zodSchema).length === 0)) return;
+    const schema =
+      nameOf(zodSchema) === undefined
+        ? adjust(jsonSchema, changesOf(zodSchema))
+        : this.of(zodSchema as unknown as Shape, where);
+    const copy = { ...schema };
+    for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+    Object.assign(jsonSchema, copy);
+  }
+}
+
+interface Visited {
+  readonly zodSchema: { readonly _zod?: { readonly def?: { readonly type?: string } } };
+  readonly jsonSchema: JsonSchema;
+}
+
+const twice = (name: string) => new DocumentError(`Two types are named '${name}' in one document`);
+
+/** A reference is adjusted by what stands beside it in an `allOf`; what it refers to stays as it is for the others. */
+export function adjust(schema: JsonSchema, changes: readonly ((schema: JsonSchema) => JsonSchema)[]): JsonSchema {
+  if (changes.length === 0) return schema;
+  const { $ref } = schema;
+  const start: JsonSchema = $ref === undefined ? schema : withReference($ref, { allOf: [] });
+  return changes.reduce((before, change) => change(before), start);
+}
