@@ -1,10 +1,15 @@
+import type { FieldError } from '../core/field-error.js';
+
 /** Every code an answer can carry, with its HTTP status. A new code without a status does not compile. */
 export const errorStatus = {
   INVALID_REQUEST: 400,
   INVALID_DEPLOY: 400,
   INVALID_PARAMETER: 400,
+  INVALID_JSON: 400,
   NOT_PENDING: 400,
   NOT_SUPPORTED: 400,
+  SANDBOX_NOT_READY: 400,
+  UNKNOWN_SHELL_COMMAND: 403,
   REQUEST_NOT_FOUND: 404,
   DEPLOY_NOT_FOUND: 404,
   TASK_NOT_FOUND: 404,
@@ -26,17 +31,18 @@ export const errorStatus = {
   CLEANUP_EXISTS: 409,
   MACHINE_STATE: 409,
   NOT_LEADER: 409,
+  METHOD_NOT_ALLOWED: 405,
+  NOT_ACCEPTABLE: 406,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  RANGE_NOT_SATISFIABLE: 416,
   TOO_MANY_RUNS: 429,
+  INTERNAL_ERROR: 500,
   UNAVAILABLE: 503,
 } as const;
 export type ErrorCode = keyof typeof errorStatus;
 
-/** One thing wrong with the input. field is a dotted path ("deploy.resources.cpus"), '' for the body as a whole. */
-export interface FieldError {
-  field: string;
-  rule: string;
-  message: string;
-}
+export type { FieldError };
 
 export interface SchedulerErrorOptions extends ErrorOptions {
   errors?: FieldError[];

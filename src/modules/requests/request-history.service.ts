@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RequestHistory } from '../../core/model/request.js';
+import { rows } from '../../platform/database/sql.js';
 import { WebhookOutbox } from '../webhooks/webhook-outbox.service.js';
 
 /** Records what happened to requests, and tells the webhooks of it in the same transaction. */
@@ -24,5 +25,15 @@ export class RequestHistoryService {
       ],
     );
     await this.outbox.request(tx, event);
+  }
+
+  /** Time of the newest event of each of these requests, in epoch milliseconds. */
+  async lastEventTimes(tx: EntityManager, requestIds: readonly string[]): Promise<Map<string, number>> {
+    const found = await rows<{ request_id: string; at: Date }>(
+      tx,
+      'SELECT request_id, max(created_at) AS at FROM request_history WHERE request_id = ANY ($1) GROUP BY 1',
+      [requestIds],
+    );
+    return new Map(found.map((row) => [row.request_id, row.at.getTime()]));
   }
 }

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
+import { ExpiringActions } from './expiring/expiring-actions.service.js';
+import { RequestCleanups } from './request-cleanups.service.js';
 import { RequestHistoryService } from './request-history.service.js';
 import { RequestStore } from './request-store.service.js';
 
-/** The rows of requests and of their history, for every room that changes a request. */
-@Module({
-  imports: [WebhookOutboxModule],
-  providers: [RequestStore, RequestHistoryService],
-  exports: [RequestStore, RequestHistoryService],
-})
+const stores = [RequestStore, RequestHistoryService, RequestCleanups, ExpiringActions];
+
+/** The rows of requests, of their history and of what waits to be done to them, for every room that changes a request. */
+@Module({ imports: [WebhookOutboxModule], providers: stores, exports: stores })
 export class RequestStoreModule {}

@@ -56,10 +56,35 @@ export class RequestStore {
     return found.map(fromRow);
   }
 
+  /** Ids that begin with `requestIdLike` in any case, of requests in the given states; in the order of ids. */
+  async findIds(
+    tx: EntityManager,
+    filter: { requestIdLike?: string; state?: readonly RequestState[] },
+  ): Promise<string[]> {
+    const found = await rows<{ id: string }>(
+      tx,
+      `SELECT id FROM request
+       WHERE ($1::text IS NULL OR starts_with(lower(id), lower($1))) AND ($2::text[] IS NULL OR state = ANY ($2))
+       ORDER BY id`,
+      [filter.requestIdLike ?? null, filter.state ?? null],
+    );
+    return found.map(({ id }) => id);
+  }
+
   /** Waits for the row and holds it until `tx` ends, so that two changes of one request never interleave. */
   async lock(tx: EntityManager, id: string): Promise<StoredRequest | undefined> {
     const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE id = $1 FOR NO KEY UPDATE`, [id]);
     return found.map(fromRow)[0];
+  }
+
+  /** Waits for all of them, in the order of ids; unknown ids are left out. */
+  async lockMany(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
+      [ids],
+    );
+    return found.map(fromRow);
   }
 
   /** Locks those that nobody else holds right now; the others are left out and wait for the next pass. */

@@ -1,0 +1,70 @@
+import type { FieldError } from '../field-error.js';
+import type { SlavePlacement } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import { instancesOf } from './validate-request.js';
+
+export interface PlacementDefaults {
+  defaultSlavePlacement: SlavePlacement;
+  allowBounceToSameHost: boolean;
+}
+
+/**
+ * Strategies that may put two tasks of a request on one machine need no number of machines; SPREAD_ALL_SLAVES takes as
+ * many as there are.
+ */
+const mayShare = (placement: SlavePlacement): boolean =>
+  placement === 'GREEDY' || placement === 'OPTIMISTIC' || placement === 'SPREAD_ALL_SLAVES';
+
+const placementOf = (request: Request, defaults: PlacementDefaults): SlavePlacement =>
+  request.slavePlacement ?? defaults.defaultSlavePlacement;
+
+/**
+ * A request whose tasks are kept apart needs a machine per task. `previous`: tasks that stay up beside the new ones, which
+ * count under SEPARATE_BY_REQUEST.
+ */
+export function capacityProblem(
+  request: Request,
+  cluster: { activeSlaves: number; previous?: number },
+  defaults: PlacementDefaults,
+): FieldError | undefined {
+  const placement = placementOf(request, defaults);
+  if (mayShare(placement)) return undefined;
+  const beside = placement === 'SEPARATE_BY_REQUEST' ? (cluster.previous ?? 0) : 0;
+  return notEnough(instancesOf(request) + beside, cluster.activeSlaves, `placement ${placement}`);
+}
+
+/** A bounce runs old and new tasks side by side: all of them, or one more at a time when it is incremental. */
+export function bounceCapacityProblem(
+  request: Request,
+  bounce: { incremental: boolean; activeSlaves: number },
+  defaults: PlacementDefaults,
+): FieldError | undefined {
+  const placement = placementOf(request, defaults);
+  const toSameHost = request.allowBounceToSameHost ?? defaults.allowBounceToSameHost;
+  const keptApart = toSameHost ? placement === 'SEPARATE_BY_REQUEST' : !mayShare(placement);
+  if (!keptApart) return undefined;
+  const instances = instancesOf(request);
+  const needed = bounce.incremental ? instances + 1 : instances * 2;
+  return notEnough(needed, bounce.activeSlaves, `a bounce with placement ${placement}`);
+}
+
+function notEnough(needed: number, activeSlaves: number, what: string): FieldError | undefined {
+  if (activeSlaves >= needed) return undefined;
+  const message = `instances: ${what} needs ${needed} active slaves, there are ${activeSlaves}`;
+  return { field: 'instances', rule: 'capacity', message };
+}
+
+/** Stops a slip of the finger: many tasks gone at once have to be meant. Runs of ON_DEMAND requests come and go anyway. */
+export function scaleDownProblem(
+  request: Request,
+  change: { from: number; to: number; acknowledged: boolean },
+  maxWithoutAcknowledgement: number,
+): FieldError | undefined {
+  const { from, to, acknowledged } = change;
+  if (acknowledged || request.requestType === 'ON_DEMAND') return undefined;
+  const removed = from - to;
+  const large = removed > maxWithoutAcknowledgement || (from > maxWithoutAcknowledgement && removed > from / 2);
+  if (!large) return undefined;
+  const message = `instances: going from ${from} to ${to} ends ${removed} tasks at once; send largeScaleDownAcknowledged=true if that is meant`;
+  return { field: 'instances', rule: 'largeScaleDown', message };
+}

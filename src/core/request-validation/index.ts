@@ -1,0 +1,3 @@
+export { bounceCapacityProblem, capacityProblem, scaleDownProblem, type PlacementDefaults } from './capacity.js';
+export { normalizeRequest, readLegacyType } from './normalize-request.js';
+export { instancesOf, validateRequest, type RequestLimits, type RequestSurroundings } from './validate-request.js';

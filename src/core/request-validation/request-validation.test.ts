@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { requestTypes, slavePlacements } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import {
+  bounceCapacityProblem,
+  capacityProblem,
+  normalizeRequest,
+  readLegacyType,
+  scaleDownProblem,
+  validateRequest,
+  type RequestLimits,
+} from './index.js';
+
+const limits: RequestLimits = {
+  maxRequestIdSize: 100,
+  allowRequestsWithoutOwners: true,
+  maxNumInstancesPerRequest: 25,
+  defaultCpus: 1,
+  defaultMemory: 64,
+  defaultDisk: 0,
+  maxNumCpusPerInstance: 50,
+  maxMemoryMbPerInstance: 24_000,
+  maxDiskMbPerInstance: 60_000,
+  maxNumCpusPerRequest: 900,
+  maxMemoryMbPerRequest: 450_000,
+  maxDiskMbPerRequest: 3_000_000,
+};
+const defaults = { defaultSlavePlacement: 'GREEDY', allowBounceToSameHost: false } as const;
+const request = (members: Partial<Request> = {}): Request => ({ id: 'r', requestType: 'SERVICE', ...members });
+const broken = (sent: Request, around: Partial<Parameters<typeof validateRequest>[1]> = {}) =>
+  validateRequest(sent, { limits, ...around }).map(({ field, rule }) => `${field} ${rule}`);
+
+describe('validateRequest', () => {
+  test.each<[string, Request, string[]]>([
+    ['a service', request(), []],
+    ['a service that may not have them set to false', request({ loadBalanced: false, rackSensitive: true }), []],
+    [
+      'a job whose flags are false',
+      request({ requestType: 'ON_DEMAND', loadBalanced: false, rackSensitive: false }),
+      [],
+    ],
+    ['a cron job with one instance', request({ requestType: 'SCHEDULED', schedule: '* * * * *', instances: 1 }), []],
+    ['priority at both ends', request({ taskPriorityLevel: 1 }), []],
+    ['a role that stands for none', request({ requiredRole: '*' }), []],
+    ['a missing type is told once', { id: 'r' } as Request, ['requestType required']],
+    [
+      'a cron job with both expressions',
+      request({ requestType: 'SCHEDULED', schedule: 'x', quartzSchedule: '0 0 4 * * ?' }),
+      [],
+    ],
+    [
+      'only a Quartz expression called CRON',
+      request({ requestType: 'SCHEDULED', quartzSchedule: '0 0 4 * * ?', scheduleType: 'CRON' }),
+      ['scheduleType consistent'],
+    ],
+    [
+      'minimums below zero',
+      request({ slaveAttributeMinimums: { zone: { a: -1, b: 100 } } }),
+      ['slaveAttributeMinimums.zone.a min'],
+    ],
+  ])('%s', (_name, sent, expected) => expect(broken(sent)).toEqual(expected));
+
+  test('owners may be required', () => {
+    const strict = { limits: { ...limits, allowRequestsWithoutOwners: false } };
+    expect(broken(request(), strict)).toEqual(['owners required']);
+    expect(broken(request({ owners: [] }), strict)).toEqual(['owners required']);
+    expect(broken(request({ owners: ['a'] }), strict)).toEqual([]);
+  });
+
+  test.each<[string, Request, Request, string[]]>([
+    ['SERVICE to WORKER', request(), request({ requestType: 'WORKER' }), []],
+    ['WORKER to SERVICE', request({ requestType: 'WORKER' }), request(), []],
+    ['absent and false are the same', request(), request({ loadBalanced: false }), []],
+    [
+      'WORKER to a load-balanced SERVICE',
+      request({ requestType: 'WORKER' }),
+      request({ loadBalanced: true }),
+      ['requestType unchanged', 'loadBalanced unchanged'],
+    ],
+    [
+      'ON_DEMAND to RUN_ONCE',
+      request({ requestType: 'ON_DEMAND' }),
+      request({ requestType: 'RUN_ONCE' }),
+      ['requestType unchanged'],
+    ],
+  ])('%s', (_name, stored, next, expected) => expect(broken(next, { stored })).toEqual(expected));
+
+  test('its deploys must fit the number of instances together', () => {
+    const deploys = [{ id: 'd1', resources: { cpus: 50, memoryMb: 64 } }, { id: 'd2' }];
+    expect(broken(request({ instances: 18 }), { deploys })).toEqual([]);
+    expect(broken(request({ instances: 19 }), { deploys })).toEqual(['instances max']);
+  });
+
+  test('every error names its field, and nothing makes it throw', () =>
+    fc.assert(
+      fc.property(
+        fc.record(
+          {
+            id: fc.string(),
+            requestType: fc.constantFrom(...requestTypes),
+            schedule: fc.string(),
+            quartzSchedule: fc.string(),
+            scheduleTimeZone: fc.string(),
+            instances: fc.integer(),
+            taskPriorityLevel: fc.double(),
+            loadBalanced: fc.boolean(),
+            slavePlacement: fc.constantFrom(...slavePlacements),
+          },
+          { requiredKeys: [] },
+        ),
+        (sent) => {
+          for (const error of validateRequest(sent as Request, { limits }))
+            expect(error.message).toContain(error.field);
+        },
+      ),
+    ));
+});
+
+describe('normalizeRequest', () => {
+  test('adds the Quartz form once', () => {
+    const job = request({ requestType: 'SCHEDULED', schedule: '0 3 1 * *' });
+    const normal = normalizeRequest(job);
+    expect(normal).toEqual({ ...job, quartzSchedule: '0 0 3 1 * ?' });
+    expect(normalizeRequest(normal)).toEqual(normal);
+  });
+  test('leaves what it cannot read to the rules', () => {
+    const job = request({ requestType: 'SCHEDULED', schedule: 'x' });
+    expect(normalizeRequest(job)).toBe(job);
+  });
+});
+
+test('a type is never guessed without the member that very old clients send', () => {
+  expect(readLegacyType({ schedule: '* * * * *' })).toBeUndefined();
+  expect(readLegacyType({ requestType: 'WORKER', daemon: false })).toBe('WORKER');
+  expect(readLegacyType({ daemon: false, quartzSchedule: 'x' })).toBe('SCHEDULED');
+});
+
+describe('machines enough', () => {
+  test.each<[Partial<Request>, number, number | undefined, boolean]>([
+    [{ instances: 5 }, 0, undefined, true],
+    [{ instances: 5, slavePlacement: 'OPTIMISTIC' }, 0, undefined, true],
+    [{ instances: 3, slavePlacement: 'SEPARATE' }, 3, 99, true],
+    [{ instances: 3, slavePlacement: 'SEPARATE' }, 2, undefined, false],
+    [{ instances: 3, slavePlacement: 'SEPARATE_BY_DEPLOY' }, 3, 3, true],
+    [{ instances: 3, slavePlacement: 'SEPARATE_BY_REQUEST' }, 5, 3, false],
+    [{ instances: 3, slavePlacement: 'SEPARATE_BY_REQUEST' }, 6, 3, true],
+    [{ slavePlacement: 'SEPARATE' }, 0, undefined, false],
+  ])('%j on %i slaves beside %s tasks: %s', (members, activeSlaves, previous, enough) => {
+    expect(capacityProblem(request(members), { activeSlaves, previous }, defaults) === undefined).toBe(enough);
+  });
+
+  test.each<[Partial<Request>, boolean, number, boolean]>([
+    [{ instances: 3 }, false, 0, true],
+    [{ instances: 3, slavePlacement: 'SEPARATE' }, false, 6, true],
+    [{ instances: 3, slavePlacement: 'SEPARATE' }, false, 5, false],
+    [{ instances: 3, slavePlacement: 'SEPARATE' }, true, 4, true],
+    [{ instances: 3, slavePlacement: 'SEPARATE' }, true, 3, false],
+    [{ instances: 3, slavePlacement: 'SEPARATE', allowBounceToSameHost: true }, false, 3, true],
+    [{ instances: 3, slavePlacement: 'SEPARATE_BY_REQUEST', allowBounceToSameHost: true }, false, 5, false],
+  ])('a bounce of %j, incremental %s, on %i slaves: %s', (members, incremental, activeSlaves, enough) => {
+    expect(bounceCapacityProblem(request(members), { incremental, activeSlaves }, defaults) === undefined).toBe(enough);
+  });
+});
+
+describe('scaling far down', () => {
+  test.each([
+    ['up', 2, 20, true],
+    ['10 tasks of 10 or fewer', 10, 1, true],
+    ['more than 10 at once', 22, 11, false],
+    ['10 of 25', 25, 15, true],
+    ['exactly half of more than 10', 12, 6, true],
+    ['more than half of more than 10', 12, 5, false],
+  ])('%s: from %i to %i without a word: %s', (_name, from, to, allowed) => {
+    const problem = scaleDownProblem(request(), { from, to, acknowledged: false }, 10);
+    expect(problem === undefined).toBe(allowed);
+  });
+
+  test('is allowed when it is meant, and for runs', () => {
+    expect(scaleDownProblem(request(), { from: 25, to: 1, acknowledged: true }, 10)).toBeUndefined();
+    const runs = request({ requestType: 'ON_DEMAND' });
+    expect(scaleDownProblem(runs, { from: 25, to: 1, acknowledged: false }, 10)).toBeUndefined();
+  });
+});

@@ -1,0 +1,96 @@
+import { isLongRunning, type RequestCleanupType, type RequestState } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+
+/** What is known of a request when somebody wants something of it. */
+export interface RequestFacts {
+  request: Request;
+  state: RequestState;
+  /** Orders for the whole request that the cleaner has not carried out yet. */
+  cleanups: readonly RequestCleanupType[];
+  /** The active deploy, else the pending one. */
+  deployInUse?: string;
+  bouncing: boolean;
+  /** The deploy in progress brings a new version of the request with it. */
+  deployChangesRequest: boolean;
+}
+
+export interface Refusal {
+  code:
+    | 'INVALID_REQUEST'
+    | 'REQUEST_BEING_CLEANED'
+    | 'REQUEST_PAUSED'
+    | 'REQUEST_NOT_PAUSED'
+    | 'REQUEST_NOT_IN_COOLDOWN'
+    | 'REQUEST_BOUNCING'
+    | 'DEPLOY_IN_PROGRESS'
+    | 'NO_DEPLOY';
+  message: string;
+}
+
+type Rule = (facts: RequestFacts) => Refusal | undefined;
+
+const is = (facts: RequestFacts): string => `Request '${facts.request.id}' is`;
+
+/** Create, update, scale, skip-healthchecks, groups: whatever replaces the stored request. */
+export const refuseUpdate: Rule = (facts) => {
+  const [waiting] = facts.cleanups;
+  if (facts.state === 'DELETING' || waiting) {
+    return {
+      code: 'REQUEST_BEING_CLEANED',
+      message: `${is(facts)} being cleaned (${waiting ?? 'DELETING'}); try again later`,
+    };
+  }
+  if (facts.deployChangesRequest) {
+    const message = `The deploy in progress of request '${facts.request.id}' changes the request; wait for it or cancel it`;
+    return { code: 'DEPLOY_IN_PROGRESS', message };
+  }
+  return undefined;
+};
+
+/** A bounce that has begun does not stand in the way: the pause ends it. */
+export const refusePause: Rule = (facts) => {
+  if (facts.state === 'PAUSED') return { code: 'REQUEST_PAUSED', message: `${is(facts)} already paused` };
+  const waiting = facts.cleanups.find((type) => type === 'PAUSING' || type === 'DELETING');
+  if (facts.state === 'DELETING' || waiting) {
+    return { code: 'REQUEST_BEING_CLEANED', message: `${is(facts)} being cleaned (${waiting ?? 'DELETING'})` };
+  }
+  return undefined;
+};
+
+export const refuseUnpause: Rule = (facts) =>
+  facts.state === 'PAUSED'
+    ? undefined
+    : { code: 'REQUEST_NOT_PAUSED', message: `${is(facts)} not paused but ${facts.state}` };
+
+export const refuseExitCooldown: Rule = (facts) =>
+  facts.state === 'SYSTEM_COOLDOWN'
+    ? undefined
+    : { code: 'REQUEST_NOT_IN_COOLDOWN', message: `${is(facts)} not in cooldown but ${facts.state}` };
+
+/** First half of the checks of a bounce: those that come before the question whether there are machines enough. */
+export const refuseBounce: Rule = (facts) => {
+  if (!isLongRunning(facts.request.requestType)) {
+    const message = `${is(facts)} a ${facts.request.requestType}; only SERVICE and WORKER can be bounced`;
+    return { code: 'INVALID_REQUEST', message };
+  }
+  if (facts.state === 'PAUSED')
+    return { code: 'REQUEST_PAUSED', message: `${is(facts)} paused; there is nothing to bounce` };
+  if (facts.state === 'DELETING') return { code: 'REQUEST_BEING_CLEANED', message: `${is(facts)} being deleted` };
+  return undefined;
+};
+
+export const refuseSecondBounce: Rule = (facts) => {
+  if (!facts.deployInUse)
+    return { code: 'NO_DEPLOY', message: `Request '${facts.request.id}' has no deploy to bounce` };
+  return facts.bouncing || isBounceWaiting(facts)
+    ? { code: 'REQUEST_BOUNCING', message: `${is(facts)} already bouncing` }
+    : undefined;
+};
+
+/** A bounce that comes with a scale replaces the tasks of a bounce under way, but not one that has not begun. */
+export const refuseBounceAfterScale: Rule = (facts) =>
+  refuseBounce(facts) ??
+  (isBounceWaiting(facts) ? { code: 'REQUEST_BOUNCING', message: `${is(facts)} already bouncing` } : undefined);
+
+const isBounceWaiting = ({ cleanups }: RequestFacts): boolean =>
+  cleanups.includes('BOUNCE') || cleanups.includes('INCREMENTAL_BOUNCE');

@@ -1,0 +1,29 @@
+import type { RequestState } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import { instancesOf } from '../request-validation/index.js';
+
+/** A change after which the scheduler has to look at the request again: how many tasks it wants, or when. */
+export const changesWork = (before: Request, after: Request): boolean =>
+  instancesOf(before) !== instancesOf(after) ||
+  before.schedule !== after.schedule ||
+  before.quartzSchedule !== after.quartzSchedule ||
+  before.scheduleType !== after.scheduleType ||
+  before.scheduleTimeZone !== after.scheduleTimeZone;
+
+/** An update keeps the state, but a request whose schedule had ended wakes up when it has something to do again. */
+export const stateAfterUpdate = (state: RequestState, workChanged: boolean): RequestState =>
+  state === 'FINISHED' && workChanged ? 'ACTIVE' : state;
+
+/** The instances that are too many after an update: those with a number beyond the new count. */
+export function surplusTasks<T extends { instanceNo: number }>(
+  before: Request,
+  after: Request,
+  tasks: readonly T[],
+): T[] {
+  const wanted = instancesOf(after);
+  return wanted < instancesOf(before) ? tasks.filter((task) => task.instanceNo > wanted) : [];
+}
+
+/** What the history says of a scale: the operator's words, then what it did. */
+export const scaleMessage = (from: number, to: number, message: string | undefined): string =>
+  `${message ? `${message} -- ` : ''}Scaled from ${from} to ${to}`;

@@ -1,0 +1,90 @@
+import type { ResourceLimits } from '../deploy-validation/context.js';
+import { resourceProblems } from '../deploy-validation/resource-rules.js';
+import type { FieldError } from '../field-error.js';
+import type { PendingType } from '../model/enums.js';
+import type { RunNowRequest } from '../model/request.js';
+import type { RequestFacts } from './action-rules.js';
+
+const maxRunIdLength = 100;
+/** The scheduler tells tasks who started them in this variable; a run may not say otherwise. */
+const reservedName = 'STARTED_BY_USER';
+const dayMillis = 24 * 3600 * 1000;
+
+export interface RunLimits extends ResourceLimits {
+  maxRunNowTaskLaunchDelayDays: number;
+}
+
+/** What is wrong with the wishes of a run, without looking at the request. */
+export function runProblems(run: RunNowRequest, now: number, limits: RunLimits): FieldError[] {
+  const errors: FieldError[] = [];
+  const { runId, runAt, envOverrides, commandLineArgs } = run;
+  if (runId !== undefined && (runId === '' || runId.length > maxRunIdLength)) {
+    errors.push(problem('runId', 'length', `runId must have 1 to ${maxRunIdLength} characters`));
+  }
+  const latest = now + limits.maxRunNowTaskLaunchDelayDays * dayMillis;
+  if (runAt !== undefined && runAt > latest) {
+    errors.push(problem('runAt', 'max', `runAt must be at most ${limits.maxRunNowTaskLaunchDelayDays} days ahead`));
+  }
+  for (const [name, value] of Object.entries(envOverrides ?? {})) {
+    if (name === reservedName || value.includes(reservedName)) errors.push(reserved(`envOverrides.${name}`));
+  }
+  if (commandLineArgs?.some((argument) => argument.includes(reservedName))) errors.push(reserved('commandLineArgs'));
+  if (run.resources) errors.push(...resourceProblems(run.resources, 1, limits, 'resources'));
+  return errors;
+}
+
+export interface RunFacts extends RequestFacts {
+  activeTasks: number;
+  /** Tasks that wait for their time or a machine, and wishes for one that the scheduler has not seen yet. */
+  waitingTasks: number;
+  /** Of the deploy in use. */
+  numPorts: number;
+}
+
+export type RunDecision =
+  | { kind: 'queue'; pendingType: Extract<PendingType, 'IMMEDIATE' | 'ONEOFF'>; deployId: string }
+  | {
+      kind: 'refuse';
+      code: 'REQUEST_PAUSED' | 'NO_DEPLOY' | 'TASK_RUNNING' | 'TOO_MANY_RUNS' | 'INVALID_REQUEST';
+      message: string;
+      errors?: FieldError[];
+    };
+
+/** May this request run once more now? */
+export function decideRun(run: RunNowRequest, facts: RunFacts): RunDecision {
+  const { request, state, deployInUse } = facts;
+  const refuse = (code: (RunDecision & { kind: 'refuse' })['code'], what: string): RunDecision => ({
+    kind: 'refuse',
+    code,
+    message: `Request '${request.id}' ${what}`,
+  });
+  if (state === 'PAUSED') return refuse('REQUEST_PAUSED', 'is paused');
+  if (!deployInUse) return refuse('NO_DEPLOY', 'has no deploy to run');
+  if (request.requestType === 'SCHEDULED' && facts.activeTasks > 0) return refuse('TASK_RUNNING', 'is running already');
+  if (request.requestType === 'ON_DEMAND' && request.instances !== undefined) {
+    const runs = facts.activeTasks + facts.waitingTasks;
+    if (runs >= request.instances) return refuse('TOO_MANY_RUNS', `has ${runs} runs already, of ${request.instances}`);
+  }
+  if (request.requestType !== 'SCHEDULED' && request.requestType !== 'ON_DEMAND') {
+    return refuse('INVALID_REQUEST', `is a ${request.requestType}; only SCHEDULED and ON_DEMAND requests can be run`);
+  }
+  const { numPorts } = run.resources ?? {};
+  if (run.resources && (numPorts ?? 0) < facts.numPorts) {
+    const message = `resources.numPorts must be at least the ${facts.numPorts} of the deploy`;
+    return {
+      kind: 'refuse',
+      code: 'INVALID_REQUEST',
+      message,
+      errors: [problem('resources.numPorts', 'min', message)],
+    };
+  }
+  return {
+    kind: 'queue',
+    pendingType: request.requestType === 'SCHEDULED' ? 'IMMEDIATE' : 'ONEOFF',
+    deployId: deployInUse,
+  };
+}
+
+const problem = (field: string, rule: string, message: string): FieldError => ({ field, rule, message });
+const reserved = (field: string): FieldError =>
+  problem(field, 'reserved', `${field} may not contain ${reservedName}: the scheduler sets it`);

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { ExitCooldownRequest, PauseRequest, RequestParent, UnpauseRequest } from '../../../core/model/request.js';
+import type { PendingType, RequestEventType } from '../../../core/model/enums.js';
+import { refuseExitCooldown, refusePause, refuseUnpause } from '../../../core/requests/action-rules.js';
+import type { Caller } from '../../../platform/http/caller.js';
+import { PendingQueue } from '../../tasks/pending-queue.service.js';
+import { ExpiringActions } from '../expiring/expiring-actions.service.js';
+import { deployInUse, refuseShellCommand, RequestActions, throwIf } from '../request-actions.service.js';
+import { RequestCleanups } from '../request-cleanups.service.js';
+import { RequestHistoryService } from '../request-history.service.js';
+import { RequestParents } from '../request-parents.service.js';
+import { RequestStore, type StoredRequest } from '../request-store.service.js';
+
+/** How a request came to be ACTIVE again. */
+interface Awakening {
+  eventType: Extract<RequestEventType, 'UNPAUSED' | 'EXITED_COOLDOWN'>;
+  pendingType: Extract<PendingType, 'UNPAUSED' | 'IMMEDIATE'>;
+  now: number;
+  user?: string;
+  options: UnpauseRequest;
+}
+
+/** Pause, unpause and the early end of a cooldown: whether a request gets new tasks. */
+@Injectable()
+export class Pauses {
+  constructor(
+    private readonly actions: RequestActions,
+    private readonly requests: RequestStore,
+    private readonly cleanups: RequestCleanups,
+    private readonly expiring: ExpiringActions,
+    private readonly history: RequestHistoryService,
+    private readonly queue: PendingQueue,
+    private readonly parents: RequestParents,
+  ) {}
+
+  pause(id: string, options: PauseRequest, caller: Caller): Promise<RequestParent> {
+    return this.actions.perform(id, ['cleanup', 'deploys', 'expiring'], async (tx, { stored, facts, now }) => {
+      throwIf(refusePause(facts));
+      refuseShellCommand(options.runShellCommandBeforeKill);
+      const { email: user } = caller;
+      const { killTasks, message, actionId } = options;
+      await this.cleanups.create(tx, {
+        user,
+        cleanupType: 'PAUSING',
+        timestamp: now,
+        killTasks,
+        requestId: id,
+        message,
+        actionId,
+      });
+      await this.endBounce(tx, stored);
+      await this.requests.save(tx, { ...stored, state: 'PAUSED', bouncing: false, changedAt: now });
+      await this.history.record(tx, { createdAt: now, eventType: 'PAUSED', user, request: stored.request, message });
+      await this.saveExpiry(tx, id, options, user, now);
+      return this.parent(tx, id);
+    });
+  }
+
+  unpause(id: string, options: UnpauseRequest, caller: Caller): Promise<RequestParent> {
+    return this.actions.perform(id, ['scheduler'], async (tx, { stored, facts, now }) => {
+      throwIf(refuseUnpause(facts));
+      await this.endPause(tx, stored, { now, user: caller.email, options });
+      return this.parent(tx, id);
+    });
+  }
+
+  /** Of a request that is paused and locked in `tx`; wake 'scheduler' after the commit. */
+  async endPause(
+    tx: EntityManager,
+    stored: StoredRequest,
+    by: { now: number; user?: string; options: UnpauseRequest },
+  ): Promise<void> {
+    await this.expiring.remove(tx, 'PAUSE', stored.request.id);
+    await this.awaken(tx, stored, { ...by, eventType: 'UNPAUSED', pendingType: 'UNPAUSED' });
+  }
+
+  /** Answers the state as it was before. */
+  exitCooldown(id: string, options: ExitCooldownRequest, caller: Caller): Promise<RequestParent> {
+    return this.actions.perform(id, ['scheduler'], async (tx, { stored, facts, now }) => {
+      throwIf(refuseExitCooldown(facts));
+      const by = { eventType: 'EXITED_COOLDOWN', pendingType: 'IMMEDIATE', now, user: caller.id, options } as const;
+      await this.awaken(tx, stored, by);
+      return { ...(await this.parent(tx, id)), state: stored.state };
+    });
+  }
+
+  private async awaken(tx: EntityManager, stored: StoredRequest, awakening: Awakening): Promise<void> {
+    const { eventType, pendingType, now, user, options } = awakening;
+    const { request } = stored;
+    await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
+    await this.history.record(tx, { createdAt: now, eventType, user, request, message: options.message });
+    const deployId = deployInUse(stored);
+    if (!deployId || request.requestType === 'ON_DEMAND') return;
+    const { message, actionId, skipHealthchecks } = options;
+    await this.queue.enqueue(tx, {
+      requestId: request.id,
+      deployId,
+      timestamp: now,
+      user,
+      pendingType,
+      skipHealthchecks,
+      message,
+      actionId,
+    });
+  }
+
+  /** A pause ends the bounce under way, and one that has not begun. */
+  private async endBounce(tx: EntityManager, { request }: StoredRequest): Promise<void> {
+    await this.cleanups.remove(tx, request.id, ['BOUNCE', 'INCREMENTAL_BOUNCE']);
+    await this.expiring.remove(tx, 'BOUNCE', request.id);
+  }
+
+  private async saveExpiry(
+    tx: EntityManager,
+    id: string,
+    options: PauseRequest,
+    user: string | undefined,
+    startMillis: number,
+  ): Promise<void> {
+    const { durationMillis } = options;
+    if (durationMillis === undefined) return;
+    const actionId = randomUUID();
+    const document = options;
+    await this.expiring.save(tx, {
+      kind: 'PAUSE',
+      targetId: id,
+      user,
+      startMillis,
+      durationMillis,
+      actionId,
+      document,
+      revert: {},
+    });
+  }
+
+  private async parent(tx: EntityManager, id: string): Promise<RequestParent> {
+    return (await this.parents.load(tx, [id], { full: true }))[0]!;
+  }
+}

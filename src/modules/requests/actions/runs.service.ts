@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Resources } from '../../../core/model/deploy.js';
+import type { PendingRequestParent, RunNowRequest } from '../../../core/model/request.js';
+import type { PendingRequest, TaskId } from '../../../core/model/task.js';
+import { decideRun, runProblems, type RunFacts } from '../../../core/requests/run-now.js';
+import { Clock } from '../../../platform/clock.js';
+import { Database } from '../../../platform/database/database.js';
+import { rows } from '../../../platform/database/sql.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import type { Caller } from '../../../platform/http/caller.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { DeployStore } from '../../deploys/deploy-store.service.js';
+import { runSupport } from '../../deploys/deploy-support.js';
+import { LiveTasks } from '../../tasks/live-tasks.service.js';
+import { PendingQueue } from '../../tasks/pending-queue.service.js';
+import { shownPendingRequest } from '../pending-requests.js';
+import { RequestActions, type LockedRequest } from '../request-actions.service.js';
+import { RequestParents } from '../request-parents.service.js';
+
+/** Runs of SCHEDULED and ON_DEMAND requests that somebody asks for. */
+@Injectable()
+export class Runs {
+  constructor(
+    private readonly actions: RequestActions,
+    private readonly deploys: DeployStore,
+    private readonly queue: PendingQueue,
+    private readonly parents: RequestParents,
+    private readonly tasks: LiveTasks,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** `minimal`: the answer has only the request, its state and the pending request. */
+  run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
+    const errors = runProblems(run, this.clock.now(), { ...this.settings.cluster, ...this.settings });
+    errors.push(...runSupport(this.settings, run));
+    if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
+    return this.actions.perform(id, ['scheduler'], async (tx, locked) => {
+      const decision = decideRun(run, await this.facts(tx, locked));
+      if (decision.kind === 'refuse') {
+        throw new SchedulerError(decision.code, decision.message, { errors: decision.errors });
+      }
+      const pending = pendingRequest(run, { requestId: id, ...decision, timestamp: locked.now, user: caller.email });
+      if ((await this.queue.enqueue(tx, pending)) === 'EXISTED') {
+        throw new SchedulerError('ALREADY_PENDING', `Run '${pending.runId}' of request '${id}' waits already`);
+      }
+      const pendingRequestMember = { pendingRequest: shownPendingRequest(pending) };
+      const { request, state } = locked.stored;
+      if (minimal) return { request, state, ...pendingRequestMember };
+      const [parent] = await this.parents.load(tx, [id], { full: true });
+      return { ...parent!, ...pendingRequestMember };
+    });
+  }
+
+  /** The task that carries out a run, as long as it is live. */
+  async findTask(id: string, runId: string): Promise<TaskId> {
+    const tasks = await this.tasks.find(this.database.manager, { requestIds: [id], includeEnded: true });
+    const found = tasks.filter((task) => task.runId === runId);
+    const newest = found.toSorted((a, b) => b.taskId.startedAt - a.taskId.startedAt);
+    const task = newest.find(({ endedAt }) => endedAt === undefined) ?? newest[0];
+    if (!task) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
+    return task.taskId;
+  }
+
+  private async facts(tx: EntityManager, { facts, stored }: LockedRequest): Promise<RunFacts> {
+    const requestId = stored.request.id;
+    // One statement, so that a task on its way from one table to the next is counted once.
+    const [counts] = await rows<{ active: number; waiting: number }>(
+      tx,
+      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL)::int AS active,
+         ((SELECT count(*) FROM pending_task WHERE request_id = $1 AND NOT delete_requested)
+           + (SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = 'ONEOFF'))::int AS waiting`,
+      [requestId],
+    );
+    const { deployInUse: deployId } = facts;
+    const deploy = deployId === undefined ? undefined : await this.deploys.find(tx, { requestId, deployId });
+    const numPorts = deploy?.deploy.resources?.numPorts ?? 0;
+    return { ...facts, activeTasks: counts!.active, waitingTasks: counts!.waiting, numPorts };
+  }
+}
+
+type Queued = Pick<PendingRequest, 'requestId' | 'deployId' | 'pendingType' | 'timestamp' | 'user'>;
+
+const pendingRequest = (run: RunNowRequest, queued: Queued): PendingRequest => ({
+  requestId: queued.requestId,
+  deployId: queued.deployId,
+  timestamp: queued.timestamp,
+  user: queued.user,
+  pendingType: queued.pendingType,
+  cmdLineArgsList: run.commandLineArgs,
+  runId: run.runId ?? randomUUID(),
+  skipHealthchecks: run.skipHealthchecks,
+  message: run.message,
+  resources: run.resources && withPortsAndDisk(run.resources),
+  objstoreUploaderAdditionalFiles: run.objstoreUploaderAdditionalFiles,
+  runAsUserOverride: run.runAsUserOverride,
+  envOverrides: run.envOverrides,
+  requiredSlaveAttributeOverrides: run.requiredSlaveAttributeOverrides,
+  allowedSlaveAttributeOverrides: run.allowedSlaveAttributeOverrides,
+  extraArtifacts: run.extraArtifacts,
+  runAt: run.runAt,
+});
+
+const withPortsAndDisk = (resources: Resources): Resources => ({
+  ...resources,
+  numPorts: resources.numPorts ?? 0,
+  diskMb: resources.diskMb ?? 0,
+});

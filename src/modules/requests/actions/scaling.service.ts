@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Request, RequestParent, ScaleRequest } from '../../../core/model/request.js';
+import { refuseBounceAfterScale, refuseUpdate } from '../../../core/requests/action-rules.js';
+import { scaleMessage } from '../../../core/requests/changes.js';
+import { instancesOf } from '../../../core/request-validation/index.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import type { Caller } from '../../../platform/http/caller.js';
+import { ExpiringActions } from '../expiring/expiring-actions.service.js';
+import { deployInUse, RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
+import { RequestChanges, type ChangeNote } from '../request-changes.service.js';
+import { RequestChecks } from '../request-checks.service.js';
+import { RequestParents } from '../request-parents.service.js';
+import type { StoredRequest } from '../request-store.service.js';
+import { Bounces } from './bounces.service.js';
+
+/** Changes the number of instances of a request, for good or for a while. */
+@Injectable()
+export class Scaling {
+  constructor(
+    private readonly actions: RequestActions,
+    private readonly checks: RequestChecks,
+    private readonly changes: RequestChanges,
+    private readonly bounces: Bounces,
+    private readonly expiring: ExpiringActions,
+    private readonly parents: RequestParents,
+  ) {}
+
+  scale(id: string, scale: ScaleRequest, acknowledged: boolean, caller: Caller): Promise<RequestParent> {
+    return this.actions.perform(id, ['scheduler', 'cleanup', 'expiring'], async (tx, locked) => {
+      const { stored, now } = locked;
+      const next: Request = { ...stored.request, instances: scale.instances };
+      const from = instancesOf(stored.request);
+      const to = instancesOf(next);
+      await this.checks.capacity(tx, next);
+      this.checks.scaleDown(next, { from, to, acknowledged });
+      if (from === to) throw unchanged(id, to);
+      const bounce = scale.bounce ?? stored.request.bounceAfterScale ?? false;
+      const incremental = scale.incremental ?? true;
+      if (bounce) {
+        throwIf(refuseBounceAfterScale(locked.facts));
+        await this.checks.bounceCapacity(tx, next, incremental);
+      }
+      const { skipHealthchecks, actionId = randomUUID() } = scale;
+      const message = scaleMessage(from, to, scale.message);
+      await this.apply(tx, locked, next, bounce ? { incremental } : undefined, {
+        eventType: 'SCALED',
+        now,
+        user: caller.email,
+        cleanupUser: caller.id,
+        message,
+        actionId,
+        skipHealthchecks,
+      });
+      await this.saveExpiry(tx, stored, scale, { user: caller.email, now, actionId });
+      return (await this.parents.load(tx, [id], { full: true }))[0]!;
+    });
+  }
+
+  /** Also the way back when a scale lapses. The checks of any update are made here. */
+  async apply(
+    tx: EntityManager,
+    { stored, facts }: LockedRequest,
+    next: Request,
+    bounce: { incremental: boolean } | undefined,
+    note: ChangeNote,
+  ): Promise<void> {
+    throwIf(refuseUpdate(facts));
+    const checked = await this.checks.valid(tx, next, stored);
+    const bounced = bounce !== undefined && deployInUse(stored) !== undefined;
+    const saved = await this.changes.apply(tx, stored, checked, { ...note, quiet: bounced });
+    if (!bounced) return;
+    const { now, skipHealthchecks, actionId } = note;
+    const message = `Bounced because of: ${note.message}`;
+    const begun = await this.bounces.begin(tx, saved, {
+      request: { incremental: bounce.incremental, skipHealthchecks, actionId, message },
+      now,
+      message,
+    });
+    if (!begun) await this.changes.queueUpdate(tx, saved, note);
+  }
+
+  /** A scale without a duration makes the number stay, also one that an earlier scale would have taken back. */
+  private async saveExpiry(
+    tx: EntityManager,
+    { request }: StoredRequest,
+    scale: ScaleRequest,
+    by: { user?: string; now: number; actionId: string },
+  ): Promise<void> {
+    const { durationMillis, bounce } = scale;
+    if (durationMillis === undefined) {
+      await this.expiring.remove(tx, 'SCALE', request.id);
+      return;
+    }
+    await this.expiring.save(tx, {
+      kind: 'SCALE',
+      targetId: request.id,
+      user: by.user,
+      startMillis: by.now,
+      durationMillis,
+      actionId: by.actionId,
+      document: scale,
+      revert: { revertToInstances: request.instances, bounce },
+    });
+  }
+}
+
+function unchanged(id: string, instances: number): SchedulerError {
+  const message = `instances: request '${id}' has ${instances} already`;
+  return SchedulerError.invalid('INVALID_REQUEST', [{ field: 'instances', rule: 'changed', message }]);
+}

@@ -1,0 +1,184 @@
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { Int32, Int64, Nested, Texts } from '../../../platform/http/fields.js';
+
+/** A command that the executor of a task knows. */
+export class ShellCommandDto {
+  /** Name of the command, one of those the service is configured with. */
+  @IsString()
+  name: string;
+  /** Options of the command. */
+  @IsOptional()
+  @Texts()
+  options?: string[];
+  /** User to run it as. */
+  @IsOptional()
+  @IsString()
+  user?: string;
+  /** File of the sandbox that its output goes to. */
+  @IsOptional()
+  @IsString()
+  logfileName?: string;
+}
+
+/** How a request is bounced: all of its tasks replaced by new ones of the same deploy. */
+export class BounceRequestDto {
+  /** Replace one task after the other; false: start all new ones, then end all old ones. */
+  @IsOptional()
+  @IsBoolean()
+  incremental?: boolean;
+  /** The new tasks count as healthy without being checked. */
+  @IsOptional()
+  @IsBoolean()
+  skipHealthchecks?: boolean;
+  /** Milliseconds after which a bounce that is not done is given up; an hour unless configured otherwise. */
+  @IsOptional()
+  @Int64()
+  durationMillis?: number;
+  /** An id of your own for this action; a random one unless given. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** Why. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** Command to run in each task before it is killed. */
+  @IsOptional()
+  @Nested(() => ShellCommandDto)
+  runShellCommandBeforeKill?: ShellCommandDto;
+}
+
+/** How a request is paused: no new tasks until it is unpaused. */
+export class PauseRequestDto {
+  /** Kill the running tasks at once; true unless configured otherwise. */
+  @IsOptional()
+  @IsBoolean()
+  killTasks?: boolean;
+  /** Milliseconds after which the request is unpaused by itself. */
+  @IsOptional()
+  @Int64()
+  durationMillis?: number;
+  /** An id of your own for this action. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** Why. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** Command to run in each task before it is killed. */
+  @IsOptional()
+  @Nested(() => ShellCommandDto)
+  runShellCommandBeforeKill?: ShellCommandDto;
+}
+
+/** How a request is unpaused. */
+export class UnpauseRequestDto {
+  /** Why. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** An id of your own for this action. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** The tasks that start now count as healthy without being checked. */
+  @IsOptional()
+  @IsBoolean()
+  skipHealthchecks?: boolean;
+}
+
+/** How a cooldown is ended before its time. */
+export class ExitCooldownRequestDto extends UnpauseRequestDto {}
+
+/** How many instances a request shall have. */
+export class ScaleRequestDto {
+  /** The new number of instances; absent: one. */
+  @IsOptional()
+  @Int32()
+  instances?: number;
+  /** Milliseconds after which the number found now is restored. */
+  @IsOptional()
+  @Int64()
+  durationMillis?: number;
+  /** The tasks that start now count as healthy without being checked. */
+  @IsOptional()
+  @IsBoolean()
+  skipHealthchecks?: boolean;
+  /** An id of your own for this action; a random one unless given. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** Why. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** Bounce the request as well; as the request's bounceAfterScale says unless given. */
+  @IsOptional()
+  @IsBoolean()
+  bounce?: boolean;
+  /** Whether that bounce is incremental; true unless said otherwise. */
+  @IsOptional()
+  @IsBoolean()
+  incremental?: boolean;
+  /** Tell nobody by mail. */
+  @IsOptional()
+  @IsBoolean()
+  skipEmailNotification?: boolean;
+}
+
+/** Whether the tasks of a request count as healthy without being checked. */
+export class SkipHealthchecksRequestDto {
+  /** The new value; absent: back to none. */
+  @IsOptional()
+  @IsBoolean()
+  skipHealthchecks?: boolean;
+  /** Milliseconds after which the value found now is restored. */
+  @IsOptional()
+  @Int64()
+  durationMillis?: number;
+  /** An id of your own for this action; a random one unless given. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** Why. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+}
+
+/** How a request is deleted. */
+export class DeleteRequestRequestDto {
+  /** Why. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** An id of your own for this action. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** Remove its service from the load balancer as well. */
+  @IsOptional()
+  @IsBoolean()
+  deleteFromLoadBalancer?: boolean;
+}
+
+/** Groups of a request; all three settings are replaced. */
+export class UpdateGroupsRequestDto {
+  /** Group whose members may see and change it. */
+  @IsOptional()
+  @IsString()
+  group?: string;
+  /** Further groups whose members may see and change it. */
+  @IsOptional()
+  @Texts()
+  readWriteGroups?: string[];
+  /** Groups whose members may see it. */
+  @IsOptional()
+  @Texts()
+  readOnlyGroups?: string[];
+  /** Why. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+}

@@ -1,0 +1,56 @@
+import { requestStates, requestTypes, type RequestState, type RequestType } from '../../../core/model/enums.js';
+import { QueryBoolean, QueryInt, QueryText, QueryTexts, QueryWords } from '../../../platform/http/query.js';
+
+/** Parameters of reads that could be answered from a cache. */
+export class CacheQuery {
+  /** Accepted for older clients. Answers are always current. */
+  @QueryBoolean()
+  useWebCache?: boolean;
+}
+
+/** Parameters of the lists of requests. */
+export class RequestListQuery extends CacheQuery {
+  /** Only requests that concern the caller. Without effect while authentication is off: then nobody is known. */
+  @QueryBoolean()
+  filterRelevantForUser?: boolean;
+  /** Add expiring actions and task ids to each entry. */
+  @QueryBoolean()
+  includeFullRequestData?: boolean;
+  /** At most so many entries. */
+  @QueryInt()
+  limit?: number;
+  /** Only requests of these types. May be repeated. */
+  @QueryWords(requestTypes)
+  requestType?: RequestType[];
+}
+
+/** Parameters of the list of request ids. */
+export class RequestIdsQuery extends CacheQuery {
+  /** Only ids that begin so, in capital or small letters. */
+  @QueryText()
+  requestIdLike?: string;
+  /** Only requests in these states. May be repeated. */
+  @QueryWords(requestStates)
+  state?: RequestState[];
+}
+
+/** Which requests are asked for. */
+export class BatchQuery {
+  /** Id of a request. May be repeated. */
+  @QueryTexts()
+  id?: string[];
+}
+
+/** Parameters of a scale. */
+export class ScaleQuery {
+  /** Ending many tasks at once is meant. */
+  @QueryBoolean()
+  largeScaleDownAcknowledged?: boolean;
+}
+
+/** Parameters of a run. */
+export class RunQuery {
+  /** Answer only request, state and pendingRequest. */
+  @QueryBoolean()
+  minimal?: boolean;
+}

@@ -1,0 +1,174 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import {
+  emailDestinations,
+  requestTypes,
+  scheduleTypes,
+  slavePlacements,
+  type EmailDestination,
+  type RequestType,
+  type ScheduleType,
+  type SlavePlacement,
+} from '../../../core/model/enums.js';
+import { Decimal, everyValue, Int32, Int64, is, OneOf, raw, TextMap, Texts } from '../../../platform/http/fields.js';
+
+const isDestinations = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((word) => (emailDestinations as readonly unknown[]).includes(word));
+const isMinimums = (value: unknown): boolean => everyValue(value, (percent) => Number.isInteger(percent));
+
+/** What is to run: its type, how often or in how many instances, and where. What exactly runs is said by its deploys. */
+export class RequestDto {
+  /** Names the request for ever: letters, digits, '_' and '-'. */
+  @IsOptional()
+  @IsString()
+  id: string;
+  /**
+   * SERVICE and WORKER run for ever, SCHEDULED at its times, ON_DEMAND when asked, RUN_ONCE once per deploy. Cannot
+   * change, but for SERVICE and WORKER without load balancer.
+   */
+  @IsOptional()
+  @OneOf(requestTypes, 'RequestType')
+  requestType: RequestType;
+  /** Whom it belongs to: e-mail addresses. */
+  @IsOptional()
+  @Texts()
+  owners?: string[];
+  /** How many times a failed run is tried again. Not for SERVICE and WORKER. */
+  @IsOptional()
+  @Int32()
+  numRetriesOnFailure?: number;
+  /** When a SCHEDULED request runs, as scheduleType says. */
+  @IsOptional()
+  @IsString()
+  schedule?: string;
+  /** How many tasks run at once; 1 unless said otherwise. Of an ON_DEMAND request: how many runs at most. */
+  @IsOptional()
+  @Int32()
+  instances?: number;
+  /** Spread the tasks evenly over the racks. Only SERVICE and WORKER. */
+  @IsOptional()
+  @IsBoolean()
+  rackSensitive?: boolean;
+  /** Its tasks are put into a load balancer. Only SERVICE and WORKER; cannot change. */
+  @IsOptional()
+  @IsBoolean()
+  loadBalanced?: boolean;
+  /** Milliseconds after which old runs that have to go are killed. Not for SERVICE and WORKER. */
+  @IsOptional()
+  @Int64()
+  killOldNonLongRunningTasksAfterMillis?: number;
+  /** Milliseconds a run may take before it is killed. Not for SERVICE and WORKER. */
+  @IsOptional()
+  @Int64()
+  taskExecutionTimeLimitMillis?: number;
+  /** How schedule is to be read; CRON unless said otherwise. */
+  @IsOptional()
+  @OneOf(scheduleTypes, 'ScheduleType')
+  scheduleType?: ScheduleType;
+  /** The schedule as a Quartz expression; derived from a cron schedule. When both are sent, this one counts. */
+  @IsOptional()
+  @IsString()
+  quartzSchedule?: string;
+  /** Time zone of the schedule; UTC unless said otherwise. */
+  @IsOptional()
+  @IsString()
+  scheduleTimeZone?: string;
+  /** Run on these racks only. */
+  @IsOptional()
+  @Texts()
+  rackAffinity?: string[];
+  /** How the tasks are spread over the machines. */
+  @IsOptional()
+  @OneOf(slavePlacements, 'SlavePlacement')
+  slavePlacement?: SlavePlacement;
+  /** Attributes a machine must have. */
+  @IsOptional()
+  @TextMap()
+  requiredSlaveAttributes?: Record<string, string>;
+  /** Attributes that open machines reserved by them. */
+  @IsOptional()
+  @TextMap()
+  allowedSlaveAttributes?: Record<string, string>;
+  /** By attribute and value: the percentage of tasks that at least run on such machines. */
+  @IsOptional()
+  @raw((value) => value)
+  @is('type', 'must be a map of attributes to maps of values to whole percentages', (value) =>
+    everyValue(value, isMinimums),
+  )
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'object', additionalProperties: { type: 'integer', format: 'int32' } },
+  })
+  slaveAttributeMinimums?: Record<string, Record<string, number>>;
+  /** Milliseconds a run is expected to take; for warnings in the dashboard. */
+  @IsOptional()
+  @Int64()
+  scheduledExpectedRuntimeMillis?: number;
+  /** Milliseconds between the end of a run and the next one at least. */
+  @IsOptional()
+  @Int64()
+  waitAtLeastMillisAfterTaskFinishesForReschedule?: number;
+  /** Group whose members may see and change it. */
+  @IsOptional()
+  @IsString()
+  group?: string;
+  /** Further groups whose members may see and change it. */
+  @IsOptional()
+  @Texts()
+  readWriteGroups?: string[];
+  /** Groups whose members may see it. */
+  @IsOptional()
+  @Texts()
+  readOnlyGroups?: string[];
+  /** A scale is followed by a bounce unless it says otherwise. */
+  @IsOptional()
+  @IsBoolean()
+  bounceAfterScale?: boolean;
+  /** Its tasks count as healthy without being checked. */
+  @IsOptional()
+  @IsBoolean()
+  skipHealthchecks?: boolean;
+  /** Who is told of which event by mail, in place of the configured recipients. */
+  @IsOptional()
+  @raw((value) => value)
+  @is('oneOf', `must be a map of event types to lists of ${emailDestinations.join(', ')}`, (value) =>
+    everyValue(value, isDestinations),
+  )
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string', enum: [...emailDestinations] } },
+  })
+  emailConfigurationOverrides?: Record<string, EmailDestination[]>;
+  /** Lines of a task's log that match are shown in mails about its failure. */
+  @IsOptional()
+  @IsString()
+  taskLogErrorRegex?: string;
+  /** Whether taskLogErrorRegex heeds case. */
+  @IsOptional()
+  @IsBoolean()
+  taskLogErrorRegexCaseSensitive?: boolean;
+  /** From 0 to 1; tasks of higher priority are placed first. */
+  @IsOptional()
+  @Decimal()
+  taskPriorityLevel?: number;
+  /** Kept for older clients; has no effect. */
+  @IsOptional()
+  @Int32()
+  maxTasksPerOffer?: number;
+  /** A bounce may put the new task on the machine of the old one. */
+  @IsOptional()
+  @IsBoolean()
+  allowBounceToSameHost?: boolean;
+  /** Role whose resources are used. Not supported. */
+  @IsOptional()
+  @IsString()
+  requiredRole?: string;
+  /** Data center it belongs to; not interpreted. */
+  @IsOptional()
+  @IsString()
+  dataCenter?: string;
+  /** The dashboard does not hint at numbers of instances that divide evenly among the racks. */
+  @IsOptional()
+  @IsBoolean()
+  hideEvenNumberAcrossRacksHint?: boolean;
+}

@@ -1,0 +1,89 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Request } from '../../../core/model/request.js';
+import { hasLapsed, lapseMessage } from '../../../core/requests/expiring.js';
+import { Database } from '../../../platform/database/database.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import { Wake } from '../../../platform/wake/wake.js';
+import { HealthcheckSkips } from '../actions/healthcheck-skips.service.js';
+import { Pauses } from '../actions/pauses.service.js';
+import { Scaling } from '../actions/scaling.service.js';
+import { deployInUse, RequestActions, type LockedRequest } from '../request-actions.service.js';
+import { BounceReverts } from './bounce-reverts.service.js';
+import type { ExpiringRequestAction, ExpiringScaleAction } from './expiring-action.js';
+import { ExpiringActions } from './expiring-actions.service.js';
+
+/** Undoes what has lapsed. Each action is undone, or found impossible to undo, once; then its record is gone. */
+@Injectable()
+export class ExpiringReverts {
+  private readonly log = new Logger(ExpiringReverts.name);
+
+  constructor(
+    private readonly database: Database,
+    private readonly actions: RequestActions,
+    private readonly expiring: ExpiringActions,
+    private readonly pauses: Pauses,
+    private readonly scaling: Scaling,
+    private readonly skips: HealthcheckSkips,
+    private readonly bounces: BounceReverts,
+    private readonly wake: Wake,
+  ) {}
+
+  /** One transaction; a revert that is refused is logged and leaves nothing but the removal of its record. */
+  async revert(due: ExpiringRequestAction, now: number): Promise<void> {
+    try {
+      await this.database.leaderTransaction((tx) => this.revertIn(tx, due, now));
+    } catch (cause) {
+      if (!(cause instanceof SchedulerError)) throw cause;
+      this.log.warn(`${due.kind} of request '${due.targetId}' has lapsed and stays: ${cause.message}`);
+      await this.database.leaderTransaction((tx) => this.expiring.removeExactly(tx, due));
+    }
+    this.wake.signal('scheduler', 'cleanup');
+  }
+
+  private async revertIn(tx: EntityManager, due: ExpiringRequestAction, now: number): Promise<void> {
+    const locked = await this.actions.lock(tx, due.targetId);
+    const [action] = (await this.expiring.ofRequests(tx, [due.targetId])).filter(({ kind }) => kind === due.kind);
+    // Somebody may have renewed or removed it since it was found due.
+    if (!action || !hasLapsed(action.startMillis, action.durationMillis, now)) return;
+    await this.expiring.removeExactly(tx, action);
+    if (locked) await this.undo(tx, action, { ...locked, now });
+  }
+
+  private async undo(tx: EntityManager, action: ExpiringRequestAction, locked: LockedRequest): Promise<void> {
+    const { stored, now } = locked;
+    const message = lapseMessage(action.kind, action.durationMillis, action.document.message);
+    switch (action.kind) {
+      case 'BOUNCE':
+        return this.bounces.undo(tx, action, locked, message);
+      case 'PAUSE':
+        if (stored.state !== 'PAUSED') return;
+        return this.pauses.endPause(tx, stored, { now, user: action.user ?? 'unknown', options: { message } });
+      case 'SCALE':
+        return this.undoScale(tx, action, locked, message);
+      case 'SKIP_HEALTHCHECKS': {
+        const note = { eventType: 'UPDATED', now, user: action.user, cleanupUser: action.user, message } as const;
+        return this.skips.apply(tx, locked, action.revert.revertToSkipHealthchecks, note);
+      }
+    }
+  }
+
+  private undoScale(
+    tx: EntityManager,
+    action: ExpiringScaleAction,
+    locked: LockedRequest,
+    message: string,
+  ): Promise<void> {
+    const { request } = locked.stored;
+    const next: Request = { ...request, instances: action.revert.revertToInstances };
+    const bounce = (action.revert.bounce ?? request.bounceAfterScale) && deployInUse(locked.stored) !== undefined;
+    return this.scaling.apply(tx, locked, next, bounce ? { incremental: true } : undefined, {
+      eventType: 'SCALE_REVERTED',
+      now: locked.now,
+      user: action.user,
+      cleanupUser: action.user,
+      message,
+      actionId: action.actionId,
+    });
+  }
+}

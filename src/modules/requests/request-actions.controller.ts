@@ -1,0 +1,112 @@
+import { Body, Controller, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { RequestParent } from '../../core/model/request.js';
+import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { Bounces } from './actions/bounces.service.js';
+import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
+import { Pauses } from './actions/pauses.service.js';
+import { Scaling } from './actions/scaling.service.js';
+import {
+  BounceRequestDto,
+  ExitCooldownRequestDto,
+  PauseRequestDto,
+  ScaleRequestDto,
+  SkipHealthchecksRequestDto,
+  UnpauseRequestDto,
+} from './dto/actions.dto.js';
+import { ScaleQuery } from './dto/queries.dto.js';
+import { RequestParentDto } from './dto/request-parent.dto.js';
+
+@ApiTags('Requests')
+@Controller('api/requests/request/:requestId')
+export class RequestActionsController {
+  constructor(
+    private readonly bounces: Bounces,
+    private readonly pauses: Pauses,
+    private readonly scaling: Scaling,
+    private readonly skips: HealthcheckSkips,
+  ) {}
+
+  /** Replaces all tasks of a SERVICE or WORKER by new ones. Answers the state as it was before. */
+  @Post('bounce')
+  @ApiOkResponse({ type: RequestParentDto })
+  @HttpCode(200)
+  bounce(
+    @Param('requestId') id: string,
+    @Body() bounce: BounceRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.bounces.bounce(id, bounce, caller);
+  }
+
+  /** Stops new tasks, and kills the running ones unless told otherwise, until the request is unpaused. */
+  @Post('pause')
+  @ApiOkResponse({ type: RequestParentDto })
+  @HttpCode(200)
+  pause(
+    @Param('requestId') id: string,
+    @Body() pause: PauseRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.pauses.pause(id, pause, caller);
+  }
+
+  /** Lets a paused request have tasks again. */
+  @Post('unpause')
+  @ApiOkResponse({ type: RequestParentDto })
+  @HttpCode(200)
+  unpause(
+    @Param('requestId') id: string,
+    @Body() unpause: UnpauseRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.pauses.unpause(id, unpause, caller);
+  }
+
+  /** Ends a cooldown before its time. Answers the state as it was before. */
+  @Post('exit-cooldown')
+  @ApiOkResponse({ type: RequestParentDto })
+  @HttpCode(200)
+  exitCooldown(
+    @Param('requestId') id: string,
+    @Body() exit: ExitCooldownRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.pauses.exitCooldown(id, exit, caller);
+  }
+
+  /** Changes the number of instances, for good or for a while. */
+  @Put('scale')
+  @ApiOkResponse({ type: RequestParentDto })
+  scale(
+    @Param('requestId') id: string,
+    @Body() scale: ScaleRequestDto,
+    @Query() query: ScaleQuery,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.scaling.scale(id, scale, query.largeScaleDownAcknowledged ?? false, caller);
+  }
+
+  /** Turns health checks off (tasks count as healthy) or on again, for good or for a while. */
+  @Put('skip-healthchecks')
+  @ApiOkResponse({ type: RequestParentDto })
+  skipHealthchecks(
+    @Param('requestId') id: string,
+    @Body() skip: SkipHealthchecksRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.skips.setSkip(id, skip, caller);
+  }
+
+  /** Older path of skip-healthchecks. */
+  @Put('skipHealthchecks')
+  @ApiOkResponse({ type: RequestParentDto })
+  @ApiOperation({ deprecated: true })
+  skipHealthchecksByOldPath(
+    @Param('requestId') id: string,
+    @Body() skip: SkipHealthchecksRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.skips.setSkip(id, skip, caller);
+  }
+}

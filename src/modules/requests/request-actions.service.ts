@@ -1,0 +1,83 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { RequestFacts, Refusal } from '../../core/requests/action-rules.js';
+import type { ShellCommand } from '../../core/model/request.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
+import { DeployStore } from '../deploys/deploy-store.service.js';
+import { RequestCleanups } from './request-cleanups.service.js';
+import { RequestStore, type StoredRequest } from './request-store.service.js';
+
+/** A request whose row is locked, and everything an action has to know of it. */
+export interface LockedRequest {
+  stored: StoredRequest;
+  facts: RequestFacts;
+  now: number;
+}
+
+/** The frame around every action on one request: lock, look, change, commit, wake whoever has something to do now. */
+@Injectable()
+export class RequestActions {
+  constructor(
+    private readonly database: Database,
+    private readonly requests: RequestStore,
+    private readonly cleanups: RequestCleanups,
+    private readonly deploys: DeployStore,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Fails with 404 when there is no such request. */
+  perform<T>(
+    requestId: string,
+    topics: readonly WakeTopic[],
+    action: (tx: EntityManager, locked: LockedRequest) => Promise<T>,
+  ): Promise<T> {
+    return this.transaction(topics, async (tx) => {
+      const locked = await this.lock(tx, requestId);
+      if (!locked) throw SchedulerError.requestNotFound(requestId);
+      return action(tx, locked);
+    });
+  }
+
+  async transaction<T>(topics: readonly WakeTopic[], work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const result = await this.database.transaction(work);
+    this.wake.signal(...topics);
+    return result;
+  }
+
+  async lock(tx: EntityManager, requestId: string): Promise<LockedRequest | undefined> {
+    const stored = await this.requests.lock(tx, requestId);
+    if (!stored) return undefined;
+    const waiting = await this.cleanups.find(tx, requestId);
+    const [pendingDeploy] = await this.deploys.findPending(tx, [requestId]);
+    const facts: RequestFacts = {
+      request: stored.request,
+      state: stored.state,
+      cleanups: waiting.map((cleanup) => cleanup.cleanupType),
+      deployInUse: deployInUse(stored),
+      bouncing: stored.bouncing,
+      deployChangesRequest: pendingDeploy?.updatedRequest !== undefined,
+    };
+    return { stored, facts, now: this.clock.now() };
+  }
+}
+
+/** The active deploy of a request, else the one in progress. */
+export const deployInUse = ({ activeDeployId, pendingDeployId }: StoredRequest): string | undefined =>
+  activeDeployId ?? pendingDeployId;
+
+export function throwIf(refusal: Refusal | undefined): void {
+  if (refusal) throw new SchedulerError(refusal.code, refusal.message);
+}
+
+/** This version is configured with no shell commands, so every name is unknown. */
+export function refuseShellCommand(command: ShellCommand | undefined): void {
+  if (!command) return;
+  const message = `runShellCommandBeforeKill.name '${command.name}' is not one of the configured shell commands`;
+  throw new SchedulerError('UNKNOWN_SHELL_COMMAND', message, {
+    errors: [{ field: 'runShellCommandBeforeKill.name', rule: 'known', message }],
+  });
+}

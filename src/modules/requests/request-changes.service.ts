@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { RequestEventType } from '../../core/model/enums.js';
+import type { Request } from '../../core/model/request.js';
+import { changesWork, stateAfterUpdate, surplusTasks } from '../../core/requests/changes.js';
+import { HealthcheckResults } from '../tasks/health/healthcheck-results.service.js';
+import { LiveTasks } from '../tasks/live-tasks.service.js';
+import { PendingQueue } from '../tasks/pending-queue.service.js';
+import { TaskCleanups } from '../tasks/task-cleanups.service.js';
+import { deployInUse } from './request-actions.service.js';
+import { RequestHistoryService } from './request-history.service.js';
+import { RequestStore, type StoredRequest } from './request-store.service.js';
+
+/** What is written down about a change of a request. */
+export interface ChangeNote {
+  eventType: RequestEventType;
+  now: number;
+  /** As the history shows it. */
+  user?: string;
+  /** As the cleanups of tasks that have to go show it. */
+  cleanupUser?: string;
+  message?: string;
+  actionId?: string;
+  /** For the tasks that start because of the change. */
+  skipHealthchecks?: boolean;
+  /** The scheduler is told by somebody else, such as the bounce that comes along. */
+  quiet?: boolean;
+}
+
+/** Puts a new version of a request in the place of the stored one, with all that follows from the difference. */
+@Injectable()
+export class RequestChanges {
+  constructor(
+    private readonly requests: RequestStore,
+    private readonly history: RequestHistoryService,
+    private readonly tasks: LiveTasks,
+    private readonly cleanups: TaskCleanups,
+    private readonly healthchecks: HealthcheckResults,
+    private readonly queue: PendingQueue,
+  ) {}
+
+  /** The row is locked in `tx`, `next` was checked. Wake 'scheduler' and 'cleanup' after the commit. */
+  async apply(tx: EntityManager, stored: StoredRequest, next: Request, note: ChangeNote): Promise<StoredRequest> {
+    const workChanged = changesWork(stored.request, next);
+    const saved = await this.requests.save(tx, {
+      ...stored,
+      request: next,
+      state: stateAfterUpdate(stored.state, workChanged),
+      changedAt: note.now,
+    });
+    const { now: createdAt, eventType, user, message } = note;
+    await this.history.record(tx, { createdAt, eventType, user, request: next, message });
+    await this.endSurplus(tx, stored, next, note);
+    if (next.skipHealthchecks && !stored.request.skipHealthchecks) {
+      await this.healthchecks.recordSkip(tx, next.id, note.cleanupUser, note.now);
+    }
+    if (workChanged && !note.quiet) await this.queueUpdate(tx, saved, note);
+    return saved;
+  }
+
+  /** Asks the scheduler to look at the request's tasks again, when there is a deploy to run. */
+  async queueUpdate(tx: EntityManager, stored: StoredRequest, note: ChangeNote): Promise<void> {
+    const deployId = deployInUse(stored);
+    if (!deployId) return;
+    await this.queue.enqueue(tx, {
+      requestId: stored.request.id,
+      deployId,
+      timestamp: note.now,
+      user: note.user,
+      pendingType: 'UPDATED_REQUEST',
+      skipHealthchecks: note.skipHealthchecks,
+      message: note.message,
+      actionId: note.actionId,
+    });
+  }
+
+  private async endSurplus(tx: EntityManager, stored: StoredRequest, next: Request, note: ChangeNote): Promise<void> {
+    const tasks = await this.tasks.find(tx, { requestIds: [next.id] });
+    const active = tasks.map(({ taskId }) => taskId).filter(({ deployId }) => deployId === stored.activeDeployId);
+    for (const taskId of surplusTasks(stored.request, next, active)) {
+      await this.cleanups.create(tx, {
+        taskId,
+        cleanupType: 'SCALING_DOWN',
+        timestamp: note.now,
+        user: note.cleanupUser,
+        message: note.message,
+        actionId: randomUUID(),
+      });
+    }
+  }
+}

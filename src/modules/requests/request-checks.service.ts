@@ -1,0 +1,67 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { FieldError } from '../../core/field-error.js';
+import type { Request } from '../../core/model/request.js';
+import {
+  bounceCapacityProblem,
+  capacityProblem,
+  normalizeRequest,
+  scaleDownProblem,
+  validateRequest,
+} from '../../core/request-validation/index.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { DeployStore } from '../deploys/deploy-store.service.js';
+import { Machines } from '../slaves/machines.service.js';
+import type { StoredRequest } from './request-store.service.js';
+
+/** The rules of src/core/request-validation, with what they need to know from the database. Each throws a 400. */
+@Injectable()
+export class RequestChecks {
+  constructor(
+    private readonly deploys: DeployStore,
+    private readonly machines: Machines,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** Answers the request as it is to be stored in place of `stored`. */
+  async valid(tx: EntityManager, request: Request, stored: StoredRequest | undefined): Promise<Request> {
+    const normalized = normalizeRequest(request);
+    const errors = validateRequest(normalized, {
+      limits: { ...this.settings.cluster, ...this.settings },
+      stored: stored?.request,
+      deploys: stored ? await this.deploysOf(tx, stored) : [],
+    });
+    if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
+    return normalized;
+  }
+
+  /** Are there machines for all instances? `previous`: running tasks that stay up beside them. */
+  async capacity(tx: EntityManager, request: Request, previous?: number): Promise<void> {
+    const activeSlaves = await this.machines.activeCount(tx);
+    refuse(capacityProblem(request, { activeSlaves, previous }, this.settings));
+  }
+
+  async bounceCapacity(tx: EntityManager, request: Request, incremental: boolean): Promise<void> {
+    const activeSlaves = await this.machines.activeCount(tx);
+    refuse(bounceCapacityProblem(request, { incremental, activeSlaves }, this.settings));
+  }
+
+  /** Is it meant that so many tasks end at once? */
+  scaleDown(request: Request, change: { from: number; to: number; acknowledged: boolean }): void {
+    refuse(scaleDownProblem(request, change, this.settings.maxScaleDownWithoutAcknowledgement));
+  }
+
+  private async deploysOf(tx: EntityManager, { request, activeDeployId, pendingDeployId }: StoredRequest) {
+    const ids = [activeDeployId, pendingDeployId].filter((id) => id !== undefined);
+    const found = await this.deploys.findMany(
+      tx,
+      ids.map((deployId) => ({ requestId: request.id, deployId })),
+    );
+    return [...found.values()].map(({ deploy }) => ({ id: deploy.id, resources: deploy.resources }));
+  }
+}
+
+function refuse(problem: FieldError | undefined): void {
+  if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
+}

@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Deploy, DeployMarker, PendingDeploy } from '../../core/model/deploy.js';
+import type { RequestDeployState, RequestParent } from '../../core/model/request.js';
+import {
+  deployKeyText,
+  DeployStore,
+  type DeployKey,
+  type StoredPendingDeploy,
+} from '../deploys/deploy-store.service.js';
+import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
+import { asParentMember } from './expiring/expiring-action.js';
+import { ExpiringActions } from './expiring/expiring-actions.service.js';
+import { RequestStore, type StoredRequest } from './request-store.service.js';
+
+export interface ParentOptions {
+  /** Deploys, the deploy in progress, expiring actions and tasks. false: only request, state and deploy markers. */
+  full: boolean;
+  /** With full false: expiring actions and tasks nevertheless, as the lists show them. */
+  withTasks?: boolean;
+}
+
+/** The record that most operations on a request answer with: the request and what goes on around it. */
+@Injectable()
+export class RequestParents {
+  constructor(
+    private readonly requests: RequestStore,
+    private readonly deploys: DeployStore,
+    private readonly expiring: ExpiringActions,
+    private readonly taskIds: TaskIdsByStatusService,
+  ) {}
+
+  /** In the order of ids; unknown ids are left out. */
+  async load(tx: EntityManager, ids: readonly string[], options: ParentOptions): Promise<RequestParent[]> {
+    return this.around(tx, await this.requests.findMany(tx, ids), options);
+  }
+
+  /** The same for requests that were read already, in their order. */
+  async around(tx: EntityManager, stored: readonly StoredRequest[], options: ParentOptions): Promise<RequestParent[]> {
+    if (stored.length === 0) return [];
+    const markers = await this.deploys.findMarkers(tx, stored.flatMap(deployKeys));
+    const parents = stored.map((request) => brief(request, markers));
+    if (options.full) await this.addDeploys(tx, stored, parents, markers);
+    if (options.full || options.withTasks) await this.addExpiringAndTasks(tx, parents);
+    return parents;
+  }
+
+  private async addDeploys(
+    tx: EntityManager,
+    stored: readonly StoredRequest[],
+    parents: readonly RequestParent[],
+    markers: ReadonlyMap<string, DeployMarker>,
+  ): Promise<void> {
+    const deploys = await this.deploys.findMany(tx, stored.flatMap(deployKeys));
+    const ids = stored.map(({ request }) => request.id);
+    const pending = new Map((await this.deploys.findPending(tx, ids)).map((found) => [found.requestId, found]));
+    stored.forEach(({ request: { id }, activeDeployId, pendingDeployId }, index) => {
+      const deploy = (deployId: string | undefined): Deploy | undefined =>
+        deployId === undefined ? undefined : deploys.get(deployKeyText({ requestId: id, deployId }))?.deploy;
+      const inProgress = pending.get(id);
+      Object.assign(parents[index]!, {
+        activeDeploy: deploy(activeDeployId),
+        pendingDeploy: deploy(pendingDeployId),
+        pendingDeployState: inProgress && pendingDeploy(inProgress, markers),
+      });
+    });
+  }
+
+  private async addExpiringAndTasks(tx: EntityManager, parents: readonly RequestParent[]): Promise<void> {
+    const byId = new Map(parents.map((parent) => [parent.request.id, parent]));
+    for (const action of await this.expiring.ofRequests(tx, [...byId.keys()])) {
+      Object.assign(byId.get(action.targetId)!, asParentMember(action));
+    }
+    const taskIds = await this.taskIds.forRequests(tx, [...byId.keys()]);
+    for (const [id, parent] of byId) parent.taskIds = taskIds.get(id);
+  }
+}
+
+function deployKeys({ request, activeDeployId, pendingDeployId }: StoredRequest): DeployKey[] {
+  const ids = [activeDeployId, pendingDeployId].filter((id) => id !== undefined);
+  return ids.map((deployId) => ({ requestId: request.id, deployId }));
+}
+
+function brief(stored: StoredRequest, markers: ReadonlyMap<string, DeployMarker>): RequestParent {
+  return { request: stored.request, state: stored.state, requestDeployState: deployState(stored, markers) };
+}
+
+/** Absent until there is a deploy. */
+function deployState(
+  { request: { id }, activeDeployId, pendingDeployId }: StoredRequest,
+  markers: ReadonlyMap<string, DeployMarker>,
+): RequestDeployState | undefined {
+  if (activeDeployId === undefined && pendingDeployId === undefined) return undefined;
+  const marker = (deployId: string | undefined): DeployMarker | undefined =>
+    deployId === undefined ? undefined : markers.get(deployKeyText({ requestId: id, deployId }));
+  return { requestId: id, activeDeploy: marker(activeDeployId), pendingDeploy: marker(pendingDeployId) };
+}
+
+/** A deploy in progress without its marker cannot be: both are written together. */
+function pendingDeploy(
+  pending: StoredPendingDeploy,
+  markers: ReadonlyMap<string, DeployMarker>,
+): PendingDeploy | undefined {
+  const deployMarker = markers.get(deployKeyText(pending));
+  if (!deployMarker) return undefined;
+  const { state: currentDeployState, progress: deployProgress, updatedRequest } = pending;
+  return { deployMarker, currentDeployState, deployProgress, updatedRequest };
+}

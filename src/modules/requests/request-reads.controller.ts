@@ -1,0 +1,100 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
+import type { PendingRequest } from '../../core/model/task.js';
+import type { RequestState } from '../../core/model/enums.js';
+import { PendingRequestDto, RequestCleanupDto } from './dto/pending-request.dto.js';
+import { BatchQuery, CacheQuery, RequestIdsQuery, RequestListQuery } from './dto/queries.dto.js';
+import { RequestBatchDto, RequestParentDto, RequestWithStateDto } from './dto/request-parent.dto.js';
+import { RequestReads } from './request-reads.service.js';
+
+/** Requests that may start tasks without anybody having to do something first. */
+const activeStates: readonly RequestState[] = ['ACTIVE', 'DEPLOYING_TO_UNPAUSE'];
+
+@ApiTags('Requests')
+@Controller('api/requests')
+export class RequestReadsController {
+  constructor(private readonly reads: RequestReads) {}
+
+  /** All requests, those first that were acted on last. */
+  @Get()
+  @ApiOkResponse({ type: [RequestParentDto] })
+  list(@Query() query: RequestListQuery): Promise<RequestParent[]> {
+    return this.reads.list(query);
+  }
+
+  /** Requests that run. */
+  @Get('active')
+  @ApiOkResponse({ type: [RequestParentDto] })
+  active(@Query() query: RequestListQuery): Promise<RequestParent[]> {
+    return this.reads.list({ ...query, states: activeStates });
+  }
+
+  /** Requests that are paused. */
+  @Get('paused')
+  @ApiOkResponse({ type: [RequestParentDto] })
+  paused(@Query() query: RequestListQuery): Promise<RequestParent[]> {
+    return this.reads.list({ ...query, states: ['PAUSED'] });
+  }
+
+  /** Requests whose tasks fail so fast that new ones are delayed. */
+  @Get('cooldown')
+  @ApiOkResponse({ type: [RequestParentDto] })
+  cooldown(@Query() query: RequestListQuery): Promise<RequestParent[]> {
+    return this.reads.list({ ...query, states: ['SYSTEM_COOLDOWN'] });
+  }
+
+  /** SCHEDULED requests whose schedule has no further time. */
+  @Get('finished')
+  @ApiOkResponse({ type: [RequestParentDto] })
+  finished(@Query() query: RequestListQuery): Promise<RequestParent[]> {
+    return this.reads.list({ ...query, states: ['FINISHED'] });
+  }
+
+  /** Ids of all requests, in their order. */
+  @Get('ids')
+  ids(@Query() query: RequestIdsQuery): Promise<string[]> {
+    return this.reads.ids(query);
+  }
+
+  /** Ids of the requests that run, in their order. */
+  @Get('ids/active')
+  activeIds(@Query() _query: CacheQuery): Promise<string[]> {
+    return this.reads.ids({ state: activeStates });
+  }
+
+  /** Several requests at once. */
+  @Get('batch')
+  @ApiOkResponse({ type: RequestBatchDto })
+  batch(@Query() query: BatchQuery): Promise<RequestBatch> {
+    return this.reads.batch(query.id ?? []);
+  }
+
+  /** Wishes that the scheduler has not looked at yet, oldest first. */
+  @Get('queued/pending')
+  @ApiOkResponse({ type: [PendingRequestDto] })
+  queuedPending(): Promise<PendingRequest[]> {
+    return this.reads.queuedRequests();
+  }
+
+  /** Orders for whole requests that the cleaner has not carried out yet, oldest first. */
+  @Get('queued/cleanup')
+  @ApiOkResponse({ type: [RequestCleanupDto] })
+  queuedCleanup(): Promise<RequestCleanup[]> {
+    return this.reads.queuedCleanups();
+  }
+
+  /** One request with its deploys, tasks and expiring actions. */
+  @Get('request/:requestId')
+  @ApiOkResponse({ type: RequestParentDto })
+  one(@Param('requestId') requestId: string, @Query() _query: CacheQuery): Promise<RequestParent> {
+    return this.reads.one(requestId);
+  }
+
+  /** One request without its deploys and tasks. */
+  @Get('request/:requestId/simple')
+  @ApiOkResponse({ type: RequestWithStateDto })
+  simple(@Param('requestId') requestId: string, @Query() _query: CacheQuery): Promise<RequestWithState> {
+    return this.reads.simple(requestId);
+  }
+}

@@ -1,0 +1,50 @@
+import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, RequestParent } from '../../core/model/request.js';
+import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { Deletions } from './actions/deletions.service.js';
+import { DeleteRequestRequestDto, UpdateGroupsRequestDto } from './dto/actions.dto.js';
+import { RequestParentDto } from './dto/request-parent.dto.js';
+import { RequestDto } from './dto/request.dto.js';
+import { SaveRequestDto } from './dto/save-request.dto.js';
+import { RequestsService } from './requests.service.js';
+
+@ApiTags('Requests')
+@Controller('api/requests')
+export class RequestsController {
+  constructor(
+    private readonly requests: RequestsService,
+    private readonly deletions: Deletions,
+  ) {}
+
+  /** Creates a request, or replaces the stored one as a whole: members that are left out are cleared. */
+  @Post()
+  @ApiOkResponse({ type: RequestParentDto })
+  @HttpCode(200)
+  save(@Body() request: SaveRequestDto, @CallerUser() caller: Caller): Promise<RequestParent> {
+    return this.requests.saveRequest(SaveRequestDto.toRequest(request), caller);
+  }
+
+  /** Deletes a request: its tasks are killed, and when the last one is gone, so is the request. Its history stays. */
+  @Delete('request/:requestId')
+  @ApiOkResponse({ type: RequestDto })
+  delete(
+    @Param('requestId') requestId: string,
+    @Body() options: DeleteRequestRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<Request> {
+    return this.deletions.delete(requestId, options, caller);
+  }
+
+  /** Replaces the groups that may see or change a request. */
+  @Post('request/:requestId/groups')
+  @ApiOkResponse({ type: RequestParentDto })
+  @HttpCode(200)
+  updateGroups(
+    @Param('requestId') requestId: string,
+    @Body() groups: UpdateGroupsRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.requests.updateGroups(requestId, groups, caller);
+  }
+}

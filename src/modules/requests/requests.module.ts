@@ -1,0 +1,59 @@
+import { Module } from '@nestjs/common';
+import { DeployStoreModule } from '../deploys/deploy-store.module.js';
+import { SlavesModule } from '../slaves/slaves.module.js';
+import { TaskStoreModule } from '../tasks/task-store.module.js';
+import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
+import { Bounces } from './actions/bounces.service.js';
+import { Deletions } from './actions/deletions.service.js';
+import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
+import { Pauses } from './actions/pauses.service.js';
+import { Runs } from './actions/runs.service.js';
+import { Scaling } from './actions/scaling.service.js';
+import { BounceReverts } from './expiring/bounce-reverts.service.js';
+import { ExpiringPoller } from './expiring/expiring.poller.js';
+import { ExpiringRemovals } from './expiring/expiring-removals.service.js';
+import { ExpiringReverts } from './expiring/expiring-reverts.service.js';
+import { RequestExpiringController } from './expiring/request-expiring.controller.js';
+import { RequestActionsController } from './request-actions.controller.js';
+import { RequestActions } from './request-actions.service.js';
+import { RequestChanges } from './request-changes.service.js';
+import { RequestChecks } from './request-checks.service.js';
+import { RequestParents } from './request-parents.service.js';
+import { RequestReadsController } from './request-reads.controller.js';
+import { RequestReads } from './request-reads.service.js';
+import { RequestRunsController } from './request-runs.controller.js';
+import { RequestStoreModule } from './request-store.module.js';
+import { RequestsController } from './requests.controller.js';
+import { RequestsService } from './requests.service.js';
+
+/** Requests: what may be read of them and done to them. */
+@Module({
+  imports: [RequestStoreModule, DeployStoreModule, TaskStoreModule, SlavesModule, WebhookOutboxModule],
+  controllers: [
+    RequestsController,
+    RequestReadsController,
+    RequestActionsController,
+    RequestRunsController,
+    RequestExpiringController,
+  ],
+  providers: [
+    RequestActions,
+    RequestChanges,
+    RequestChecks,
+    RequestParents,
+    RequestReads,
+    RequestsService,
+    Bounces,
+    Deletions,
+    HealthcheckSkips,
+    Pauses,
+    Runs,
+    Scaling,
+    BounceReverts,
+    ExpiringRemovals,
+    ExpiringReverts,
+    ExpiringPoller,
+  ],
+  exports: [RequestsService, RequestParents, RequestChecks, RequestActions, RequestChanges],
+})
+export class RequestsModule {}

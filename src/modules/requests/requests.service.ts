@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Request, RequestParent, UpdateGroupsRequest } from '../../core/model/request.js';
+import { refuseUpdate } from '../../core/requests/action-rules.js';
+import { instancesOf } from '../../core/request-validation/index.js';
+import { Clock } from '../../platform/clock.js';
+import { SchedulerError } from '../../platform/errors.js';
+import type { Caller } from '../../platform/http/caller.js';
+import { RequestActions, throwIf } from './request-actions.service.js';
+import { RequestChanges } from './request-changes.service.js';
+import { RequestChecks } from './request-checks.service.js';
+import { RequestCleanups } from './request-cleanups.service.js';
+import { RequestHistoryService } from './request-history.service.js';
+import { RequestParents } from './request-parents.service.js';
+import { RequestStore } from './request-store.service.js';
+
+/** Creates and updates requests. Whoever was first with an id creates it, everybody after updates it. */
+@Injectable()
+export class RequestsService {
+  constructor(
+    private readonly actions: RequestActions,
+    private readonly checks: RequestChecks,
+    private readonly changes: RequestChanges,
+    private readonly requests: RequestStore,
+    private readonly cleanups: RequestCleanups,
+    private readonly history: RequestHistoryService,
+    private readonly parents: RequestParents,
+    private readonly clock: Clock,
+  ) {}
+
+  saveRequest(sent: Request, caller: Caller): Promise<RequestParent> {
+    if (!sent.id) {
+      throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'id', rule: 'required', message: 'id is required' }]);
+    }
+    return this.actions.transaction(['scheduler', 'cleanup'], async (tx) => {
+      while (!(await this.update(tx, sent, caller)) && !(await this.create(tx, sent, caller))) {
+        // Created, or gone, between the two looks by somebody else: look again.
+      }
+      return this.parent(tx, sent.id);
+    });
+  }
+
+  /** Replaces the groups of a request. */
+  updateGroups(id: string, groups: UpdateGroupsRequest, caller: Caller): Promise<RequestParent> {
+    return this.actions.perform(id, [], async (tx, locked) => {
+      const { group, readWriteGroups = [], readOnlyGroups = [], message } = groups;
+      const next = { ...locked.stored.request, group, readWriteGroups, readOnlyGroups };
+      throwIf(refuseUpdate(locked.facts));
+      const checked = await this.checks.valid(tx, next, locked.stored);
+      const note = { eventType: 'UPDATED', now: locked.now, user: caller.email, message } as const;
+      await this.changes.apply(tx, locked.stored, checked, note);
+      return this.parent(tx, id);
+    });
+  }
+
+  /** false: there is no request of this id. */
+  private async update(tx: EntityManager, sent: Request, caller: Caller): Promise<boolean> {
+    const locked = await this.actions.lock(tx, sent.id);
+    if (!locked) return false;
+    const { stored, facts, now } = locked;
+    throwIf(refuseUpdate(facts));
+    if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
+    const next = await this.checks.valid(tx, sent, stored);
+    const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
+    await this.changes.apply(tx, stored, next, note);
+    return true;
+  }
+
+  /** false: a request of this id exists after all. */
+  private async create(tx: EntityManager, sent: Request, caller: Caller): Promise<boolean> {
+    const [waiting] = await this.cleanups.find(tx, sent.id);
+    if (waiting) {
+      const message = `Request '${sent.id}' is being cleaned (${waiting.cleanupType}); try again later`;
+      throw new SchedulerError('REQUEST_BEING_CLEANED', message);
+    }
+    await this.checks.capacity(tx, sent);
+    const request = await this.checks.valid(tx, sent, undefined);
+    const now = this.clock.now();
+    const created = await this.requests.insert(tx, {
+      request,
+      state: 'ACTIVE',
+      version: 1,
+      changedAt: now,
+      bouncing: false,
+    });
+    if (created) {
+      await this.history.record(tx, { createdAt: now, eventType: 'CREATED', user: caller.email, request });
+    }
+    return created;
+  }
+
+  private async parent(tx: EntityManager, id: string): Promise<RequestParent> {
+    return (await this.parents.load(tx, [id], { full: true }))[0]!;
+  }
+}

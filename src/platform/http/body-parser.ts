@@ -1,0 +1,37 @@
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import { SchedulerError } from '../errors.js';
+import { BodyProblem, normalizeBody } from './normalize-body.js';
+
+const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Reads bodies of POST, PUT and DELETE alike: strict JSON in UTF-8, compressed or not, up to maxBytes. No body, an empty
+ * one and null all read as {}, so that operations with an optional body need not tell them apart.
+ */
+export function jsonBody(maxBytes: number, acceptLegacyNames: boolean): RequestHandler[] {
+  return [
+    refuseOtherMediaTypes,
+    express.json({ strict: false, limit: maxBytes, type: hasBody }),
+    (request, _response, next) => {
+      if (withoutBody.has(request.method)) return next();
+      try {
+        request.body = normalizeBody(request.body ?? {}, acceptLegacyNames);
+        next();
+      } catch (cause) {
+        next(cause instanceof BodyProblem ? SchedulerError.invalid('INVALID_REQUEST', [cause.error]) : cause);
+      }
+    },
+  ];
+}
+
+const hasBody = (request: { method?: string }): boolean => !withoutBody.has(request.method ?? '');
+
+function refuseOtherMediaTypes(request: Request, _response: Response, next: NextFunction): void {
+  const given = request.get('content-type');
+  const length = request.get('content-length');
+  const empty = request.get('transfer-encoding') === undefined && (length === undefined || length === '0');
+  if (empty || given === undefined || !hasBody(request) || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(given)) {
+    return next();
+  }
+  next(new SchedulerError('UNSUPPORTED_MEDIA_TYPE', `The body must be application/json, not '${given}'`));
+}

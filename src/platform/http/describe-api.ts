@@ -1,0 +1,61 @@
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, getSchemaPath, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { ErrorDto } from './error.dto.js';
+
+const description = `Schedules services, workers, cron jobs, on-demand and run-once jobs on a cluster of machines.
+
+Times are epoch milliseconds. Members without a value are left out of answers. Every error has the same shape (ErrorDto),
+whatever its status; each answer carries an id in X-Request-Id. Query parameters that are empty, zero, "null" or
+"undefined" count as not given. Lists take \`property\` (repeatable): the dotted path of a member to keep, or to drop
+after a '!'.`;
+
+/** What the names in paths stand for: the same everywhere. */
+const pathParameters: Readonly<Record<string, string>> = {
+  requestId: 'Id of the request.',
+  deployId: 'Id of the deploy.',
+  runId: 'Id of the run, given when it was asked for or made up then.',
+  taskId: 'Id of the task.',
+  pendingTaskId: 'Id of the pending task.',
+  scheduledTaskId: 'Id of the pending task.',
+  slaveId: 'Id of the slave.',
+  rackId: 'Id of the rack.',
+  webhookId: 'Id of the webhook.',
+};
+
+interface Operation {
+  parameters?: { in: string; name: string; description?: string }[];
+  requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string } }> };
+  responses: Record<string, { description?: string; content?: unknown }>;
+}
+
+/** The document as the rooms' controllers and records give it, with what is the same for all of them. */
+export function describeApi(app: INestApplication): OpenAPIObject {
+  const config = new DocumentBuilder().setTitle('Muster').setDescription(description).setVersion('1').build();
+  const document = SwaggerModule.createDocument(app, config, {
+    extraModels: [ErrorDto],
+    operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
+  });
+  for (const path of Object.values(document.paths)) {
+    for (const operation of Object.values(path as unknown as Record<string, Operation>)) complete(operation, document);
+  }
+  return document;
+}
+
+function complete(operation: Operation, document: OpenAPIObject): void {
+  for (const parameter of operation.parameters ?? []) {
+    if (parameter.in === 'path') parameter.description ??= pathParameters[parameter.name];
+  }
+  for (const response of Object.values(operation.responses)) response.description ||= 'It was done.';
+  operation.responses['default'] = {
+    description: 'What went wrong.',
+    content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
+  };
+  const schema = operation.requestBody?.content?.['application/json']?.schema?.$ref;
+  if (schema && operation.requestBody) operation.requestBody.required = hasRequiredMembers(document, schema);
+}
+
+/** A body without required members may be missing. */
+function hasRequiredMembers(document: OpenAPIObject, reference: string): boolean {
+  const schema = document.components?.schemas?.[reference.split('/').at(-1)!];
+  return schema !== undefined && 'required' in schema && (schema.required?.length ?? 0) > 0;
+}

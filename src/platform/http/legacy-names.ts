@@ -1,0 +1,80 @@
+/**
+ * Members that older and newer clients of this API call differently: their name -> ours. Paths are aliased in
+ * path-aliases.ts.
+ */
+export const legacyNames: Readonly<Record<string, string>> = {
+  s3Artifacts: 'objstoreArtifacts',
+  s3ArtifactSignatures: 'objstoreArtifactSignatures',
+  s3Bucket: 'objstoreBucket',
+  s3ObjectKey: 'objstoreObjectKey',
+  s3UploaderAdditionalFiles: 'objstoreUploaderAdditionalFiles',
+  s3UploaderBucket: 'objstoreUploaderBucket',
+  s3UploaderKeyPattern: 'objstoreUploaderKeyPattern',
+  s3UploaderFilenameHint: 'objstoreUploaderFilenameHint',
+  s3StorageClass: 'objstoreStorageClass',
+  applyS3StorageClassAfterBytes: 'applyObjstoreStorageClassAfterBytes',
+  mesosLabels: 'clusterLabels',
+  mesosTaskLabels: 'clusterTaskLabels',
+  mesosTask: 'clusterTask',
+  mesosConnected: 'clusterConnected',
+  mesosMaster: 'clusterMaster',
+  mesos: 'cluster',
+  agentPlacement: 'slavePlacement',
+  requiredAgentAttributes: 'requiredSlaveAttributes',
+  allowedAgentAttributes: 'allowedSlaveAttributes',
+  agentAttributeMinimums: 'slaveAttributeMinimums',
+  requiredAgentAttributeOverrides: 'requiredSlaveAttributeOverrides',
+  allowedAgentAttributeOverrides: 'allowedSlaveAttributeOverrides',
+};
+
+/** Written in addition to the reverse of legacyNames; on input nobody sends these. */
+const emittedOnly: Readonly<Record<string, string>> = {
+  slaveId: 'agentId',
+  slaveHostname: 'agentHostname',
+  activeSlaves: 'activeAgents',
+  deadSlaves: 'deadAgents',
+  decommissioningSlaves: 'decommissioningAgents',
+  unknownSlaves: 'unknownAgents',
+};
+
+/** Members whose keys belong to the user (environment variables, labels): nothing in them is renamed. */
+export const freeFormMembers: ReadonlySet<string> = new Set([
+  'env',
+  'taskEnv',
+  'envOverrides',
+  'labels',
+  'taskLabels',
+  'metadata',
+  'loadBalancerOptions',
+  'loggingExtraFields',
+  'parameters',
+  'driverOptions',
+  'attributes',
+  'emailConfigurationOverrides',
+  'requestsAndDeploys',
+  'continuationTokens',
+  'requiredSlaveAttributes',
+  'allowedSlaveAttributes',
+  'slaveAttributeMinimums',
+  'requiredSlaveAttributeOverrides',
+  'allowedSlaveAttributeOverrides',
+]);
+
+const emitted: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(legacyNames).map(([legacy, ours]) => [ours, legacy] as const),
+  ...Object.entries(emittedOnly),
+]);
+
+/** The same document with every renamed member under both names, for clients that read the legacy ones. */
+export function withLegacyNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withLegacyNames);
+  if (value === null || typeof value !== 'object' || value instanceof Date) return value;
+  const result: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const written = freeFormMembers.has(name) ? member : withLegacyNames(member);
+    result[name] = written;
+    const legacy = emitted.get(name);
+    if (legacy !== undefined && !(legacy in value)) result[legacy] = written;
+  }
+  return result;
+}

@@ -1,0 +1,75 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+
+/*
+ * Fields of a query class (`@Query() query: ListQuery`). All are optional: clients send every parameter they know with
+ * an empty, 'undefined', 'null' or zero value, which means "not given". What cannot be read stays as it came, so that
+ * the validator beside the transform names it in a 400.
+ */
+
+const notGivenWords = new Set(['', 'undefined', 'null']);
+export const isNotGiven = (value: unknown): boolean => typeof value === 'string' && notGivenWords.has(value);
+
+/** true or false in any case; anything else comes back as it was. */
+export function readBoolean(value: unknown): unknown {
+  const text = typeof value === 'string' ? value.toLowerCase() : value;
+  return text === 'true' ? true : text === 'false' ? false : value;
+}
+
+/** A whole number in decimal digits; anything else comes back as it was. */
+export const readInteger = (value: unknown): unknown =>
+  typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;
+
+/** `system-cooldown`, `System.Cooldown` and SYSTEM_COOLDOWN are one word. */
+export const readWord = (value: unknown): unknown =>
+  typeof value === 'string' ? value.toUpperCase().replaceAll(/[-.]/g, '_') : value;
+
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
+const transform = (read: (value: unknown) => unknown) => Transform(({ value }: { value: unknown }) => read(value));
+
+export const QueryBoolean = () =>
+  applyDecorators(IsOptional(), transform(readBoolean), IsBoolean(), ApiPropertyOptional({ type: 'boolean' }));
+
+/** A whole number from 1; zero means not given. */
+export const QueryInt = ({ max = 2_147_483_647 }: { max?: number } = {}) =>
+  applyDecorators(
+    IsOptional(),
+    transform((value) => (readInteger(value) === 0 ? undefined : readInteger(value))),
+    IsInt(),
+    Min(1),
+    Max(max),
+    ApiPropertyOptional({ type: 'integer', format: max > 2_147_483_647 ? 'int64' : 'int32', minimum: 0 }),
+  );
+
+/** A point in time or a number of bytes; zero means not given. */
+export const QueryInt64 = () => QueryInt({ max: Number.MAX_SAFE_INTEGER });
+
+export const QueryText = () => applyDecorators(IsOptional(), IsString(), ApiPropertyOptional({ type: 'string' }));
+
+/** A parameter that may be repeated. */
+export const QueryTexts = () =>
+  applyDecorators(
+    IsOptional(),
+    transform(list),
+    IsString({ each: true }),
+    ApiPropertyOptional({ type: 'array', items: { type: 'string' } }),
+  );
+
+export const QueryWord = (words: readonly string[]) =>
+  applyDecorators(
+    IsOptional(),
+    transform(readWord),
+    IsIn([...words]),
+    ApiPropertyOptional({ type: 'string', enum: [...words] }),
+  );
+
+/** One of the words, and the parameter may be repeated. */
+export const QueryWords = (words: readonly string[]) =>
+  applyDecorators(
+    IsOptional(),
+    transform((value) => list(value).map(readWord)),
+    IsIn([...words], { each: true }),
+    ApiPropertyOptional({ type: 'array', items: { type: 'string', enum: [...words] } }),
+  );
