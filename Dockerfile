@@ -1,7 +1,7 @@
 FROM node:20-bookworm-slim
 WORKDIR /opt/muster
 COPY . .
-RUN npm ci --include=dev --no-audit --no-fund && npm run build
+RUN npm run build
 ENV MUSTER_HOST=0.0.0.0 MUSTER_DATA_DIR=/var/lib/muster
 VOLUME /var/lib/muster
 EXPOSE 7099

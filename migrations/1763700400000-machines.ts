@@ -32,6 +32,10 @@ export class Machines1763700400000 implements MigrationInterface {
       agent_id text PRIMARY KEY,
       incarnation text NOT NULL,
       applied_update bigint NOT NULL)`);
+    // Figures of the last comparison of our tasks with those of the machines.
+    await q.query(`CREATE TABLE task_reconciliation (
+      only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+      document jsonb NOT NULL)`);
     await q.query(`CREATE TABLE task_usage (
       task_id text NOT NULL,
       request_id text NOT NULL,
@@ -45,6 +49,6 @@ export class Machines1763700400000 implements MigrationInterface {
       PRIMARY KEY (task_id, sampled_at))`);
   }
   async down(q: QueryRunner): Promise<void> {
-    await q.query(`DROP TABLE task_usage, agent_cursor, machine_history, rack, slave`);
+    await q.query(`DROP TABLE task_usage, task_reconciliation, agent_cursor, machine_history, rack, slave`);
   }
 }

@@ -8,6 +8,7 @@ export class History1763700500000 implements MigrationInterface {
       request_id text NOT NULL,
       deploy_id text NOT NULL,
       run_id text,
+      slave_id text,
       host text NOT NULL,
       rack_id text,
       instance_no integer NOT NULL,
@@ -26,9 +27,10 @@ export class History1763700500000 implements MigrationInterface {
     await q.query(`CREATE INDEX task_history_by_time ON task_history (updated_at, request_id)`);
     await q.query(`CREATE INDEX task_history_by_run ON task_history (run_id)`);
 
+    // A task that never reported to run has no run time: the time it took to launch is not one.
     await q.query(`CREATE VIEW v_task_outcome AS
       SELECT task_id, request_id, deploy_id, run_id, last_task_status AS status, started_at, running_at,
-        updated_at AS ended_at, extract(epoch FROM updated_at - coalesce(running_at, started_at)) AS run_seconds,
+        updated_at AS ended_at, extract(epoch FROM updated_at - running_at) AS run_seconds,
         instance_no, host, rack_id
       FROM task_history`);
     await q.query(`CREATE VIEW v_deploy_outcome AS
@@ -58,6 +60,18 @@ export class History1763700500000 implements MigrationInterface {
         percentile_cont(0.9) WITHIN GROUP (ORDER BY run_seconds) AS p90_seconds,
         percentile_cont(0.99) WITHIN GROUP (ORDER BY run_seconds) AS p99_seconds
       FROM v_task_outcome WHERE status = 'TASK_FINISHED' GROUP BY 1`);
+
+    const meaning: Record<string, string> = {
+      v_task_outcome: 'One row per ended task: how it ended, where and how long it ran (from TASK_RUNNING on)',
+      v_deploy_outcome:
+        'One row per deploy: who started it, how it ended and how long it took; state is null in progress',
+      v_request_change:
+        'One row per change of a request: who did what when, with the main fields as they were after it',
+      v_runs_per_request_and_day: 'Ended tasks per request and day of their start (UTC), by how they ended',
+      v_failure_rate: 'Per request and deploy the share of ended tasks that failed; killed tasks do not count',
+      v_run_time_percentiles: 'Run times per request over its tasks that finished, in seconds',
+    };
+    for (const [view, text] of Object.entries(meaning)) await q.query(`COMMENT ON VIEW ${view} IS '${text}'`);
   }
   async down(q: QueryRunner): Promise<void> {
     await q.query(`DROP VIEW v_run_time_percentiles, v_failure_rate, v_runs_per_request_and_day, v_request_change,

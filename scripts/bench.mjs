@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { run } from './run.mjs';
-import { SetupError, failWith } from './say.mjs';
-import { root, setUp } from './setup.mjs';
+import { setUp } from './setup.mjs';
 
-async function bench([name, ...args]) {
-  const file = join(root, 'test', 'bench', `${name}.mjs`);
-  if (!name || !existsSync(file)) throw new SetupError(`there is no benchmark '${name ?? ''}' in test/bench`);
-  await setUp();
-  process.exitCode = await run(process.execPath, [file, ...args], { cwd: root });
+/** `npm run bench:<name>`: the set-up, then the benchmark in this process. */
+const [name, ...args] = process.argv.slice(2);
+const file = new URL(`../test/bench/${name}.mjs`, import.meta.url);
+if (!existsSync(file)) {
+  console.error(`There is no benchmark '${name}'`);
+  process.exit(1);
 }
-
-await bench(process.argv.slice(2)).catch(failWith);
+await setUp();
+process.argv.splice(2, Infinity, ...args);
+await import(file);

@@ -1,4 +1,3 @@
-import { failWith } from './say.mjs';
 import { setUp } from './setup.mjs';
 
-await setUp().catch(failWith);
+await setUp();

@@ -1,30 +1,74 @@
-import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compile } from './compile.mjs';
+import { hashOfSources } from './source-hash.mjs';
 import { install } from './install.mjs';
-import { SetupError } from './say.mjs';
-import { withLock } from './setup-lock.mjs';
+import { withLock } from './lock.mjs';
+import { makePostgresLinks } from './postgres-links.mjs';
+import { SetupError, nodeProgram } from './run.mjs';
 
-export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = fileURLToPath(new URL('..', import.meta.url));
+const oldestNode = [20, 19];
 
-function checkNode() {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  if (major < 20 || (major === 20 && minor < 19)) {
-    throw new SetupError(`Node.js 20.19 or newer is needed, this is ${process.versions.node}`);
+/**
+ * Everything that has to be there before the program runs: packages as the lockfile says, PostgreSQL's links, the
+ * compiled output. Done already: nothing happens, and no network is needed. Ends the process when it cannot be done.
+ */
+export async function setUp() {
+  try {
+    checkNode();
+    if (isInstalled() && isBuilt()) return;
+    await withLock(join(root, '.setup', 'lock'), async (owner) => {
+      if (!isInstalled()) {
+        await install(root, owner);
+        writeFileSync(stampFile, wantedStamp());
+      }
+      await makePostgresLinks(root);
+      if (!isBuilt()) await build(owner);
+    });
+  } catch (cause) {
+    if (!(cause instanceof SetupError)) throw cause;
+    console.error(cause.message);
+    process.exit(1);
   }
 }
 
-/**
- * Installs and builds what is missing or out of date; otherwise a matter of milliseconds. Not a `pre` script, because
- * npm leaves those out under ignore-scripts. Under a lock, because two installs at once destroy each other's files.
- */
-export async function setUp() {
-  checkNode();
-  const folder = join(root, '.setup');
-  mkdirSync(folder, { recursive: true });
-  await withLock(join(folder, 'lock'), async () => {
-    await install(root);
-    await compile(root);
-  });
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1])) return;
+  throw new SetupError(`Muster needs Node.js ${oldestNode.join('.')} or newer; this is ${process.versions.node}`);
+}
+
+/** Lies inside node_modules, so that whatever removes the packages removes it too. Written last. */
+const stampFile = join(root, 'node_modules', '.muster-stamp');
+
+function wantedStamp() {
+  const lockfile = readFileSync(join(root, 'package-lock.json'));
+  const [major] = process.versions.node.split('.');
+  return createHash('sha256').update(lockfile).update(`node ${major}`).digest('hex');
+}
+
+function isInstalled() {
+  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wantedStamp();
+}
+
+function isBuilt() {
+  const file = join(root, 'dist', '.source-hash');
+  return existsSync(file) && readFileSync(file, 'utf8') === hashOfSources(root);
+}
+
+/** Compiles into a folder of its own and puts that in the place of the old one: nobody ever sees a half build. */
+async function build(owner) {
+  console.log('Building');
+  const [fresh, present, old] = ['dist.new', 'dist', 'dist.old'].map((name) => join(root, name));
+  const hash = hashOfSources(root);
+  for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+  const compiler = join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
+  const { code, output } = await nodeProgram([compiler, 'build'], { cwd: root, owner });
+  if (code !== 0) throw new SetupError(`The build failed:\n${output}`);
+  writeFileSync(join(fresh, '.source-hash'), hash);
+  if (existsSync(present)) renameSync(present, old);
+  renameSync(fresh, present);
+  rmSync(old, { recursive: true, force: true });
 }

@@ -1,12 +1,8 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { failWith } from './say.mjs';
-import { root, setUp } from './setup.mjs';
+import { setUp } from './setup.mjs';
 
-// In this very process, so that its id is the one that is printed and that signals reach.
-await setUp()
-  .then(() => {
-    process.argv.splice(2, 0, 'start');
-    return import(pathToFileURL(join(root, 'bin', 'muster.mjs')).href);
-  })
-  .catch(failWith);
+/** `npm start` and `npm run demo`: the set-up, then the program in this very process, so that signals reach it. */
+const args = process.argv.slice(2);
+await setUp();
+const command = args.includes('--demo') ? 'demo' : 'start';
+process.argv.splice(2, Infinity, command, ...args.filter((arg) => arg !== '--demo'));
+await import('../dist/src/main.js');

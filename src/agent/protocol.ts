@@ -20,12 +20,15 @@ export const paths = {
   updates: '/v1/updates',
   machines: '/v1/machines',
   shutdown: '/v1/shutdown',
-  statistics: (taskId: string) => `/v1/tasks/${encodeURIComponent(taskId)}/statistics`,
-  sandbox: (taskId: string) => `/v1/tasks/${encodeURIComponent(taskId)}/sandbox`,
-  sandboxList: (taskId: string) => `/v1/tasks/${encodeURIComponent(taskId)}/sandbox/list`,
-  sandboxRead: (taskId: string) => `/v1/tasks/${encodeURIComponent(taskId)}/sandbox/read`,
-  sandboxDownload: (taskId: string) => `/v1/tasks/${encodeURIComponent(taskId)}/sandbox/download`,
+  statistics: '/v1/tasks/:taskId/statistics',
+  sandbox: '/v1/tasks/:taskId/sandbox',
+  sandboxList: '/v1/tasks/:taskId/sandbox/list',
+  sandboxRead: '/v1/tasks/:taskId/sandbox/read',
+  sandboxDownload: '/v1/tasks/:taskId/sandbox/download',
 } as const;
+
+export const taskPath = (pattern: string, taskId: string): string =>
+  pattern.replace(':taskId', () => encodeURIComponent(taskId));
 
 /** Headers of the answers that carry a file's bytes. */
 export const fileHeaders = { size: 'x-file-size', mtime: 'x-file-mtime' } as const;
@@ -42,7 +45,7 @@ export interface HelloAnswer {
 /** Each launch is checked on its own, so that one unreadable document is refused and the others start. */
 export const LaunchRequest = z.object({ epoch: Epoch, launches: z.array(z.unknown()) });
 export interface LaunchBatchAnswer {
-  answers: Exclude<LaunchAnswer, { outcome: 'UNKNOWN' }>[];
+  answers: LaunchAnswer[];
 }
 
 export const KillRequest = z.object({

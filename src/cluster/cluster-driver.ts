@@ -1,5 +1,7 @@
+import type { Readable } from 'node:stream';
 import type { TaskState } from '../core/model/enums.js';
-import type { ClusterArtifact, ExecutorData } from '../core/model/deploy.js';
+import type { ClusterArtifact, Deploy, ExecutorData } from '../core/model/deploy.js';
+import type { RunNowRequest } from '../core/model/request.js';
 
 /** Raised by one with every takeover. A call that carries a lower one than its receiver has seen is refused. */
 export type Epoch = number;
@@ -31,7 +33,11 @@ export interface LaunchSpec {
   slaveId: string;
   incarnation: string;
   requestId: string;
-  /** A command line. shell true: one text for `sh -c`; false: a program and its arguments, no shell involved. */
+  /**
+   * The complete command line. shell true: `value` is one text for `sh -c`, `arguments` its positional parameters;
+   * false: a program and its arguments, no shell involved. With executorData `shell` is not looked at: `value` is its
+   * cmd and `arguments` are its extraCmdLineArgs and then those of the launch, joined with spaces as shell text.
+   */
   command: { shell: boolean; value: string; arguments: string[] };
   /** Complete environment of the task (the agent adds only PATH, HOME and its own sandbox variables). */
   environment: Record<string, string>;
@@ -50,6 +56,8 @@ export interface LaunchSpec {
   successfulExitCodes: number[];
   /** Milliseconds between SIGTERM and SIGKILL. */
   killGraceMillis: number;
+  /** The task counts as running only when this file (relative to its working folder) is there; in time, or it failed. */
+  healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };
 }
 
 export type LaunchAnswer =
@@ -143,6 +151,18 @@ export interface TaskSandbox {
   list(path: string): Promise<SandboxEntry[] | undefined>;
   /** At most `length` bytes from `offset` (bytes), and the file's size now; undefined when there is no such file. */
   read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined>;
+  /** The bytes from `offset` to the end or for `length`, as a stream to be read or destroyed; mtime in epoch millis. */
+  download(
+    path: string,
+    offset?: number,
+    length?: number,
+  ): Promise<{ stream: Readable; size: number; mtime: number } | undefined>;
+}
+
+/** Something asked for that a driver could not honour. `field` is a dotted path below what was asked about. */
+export interface Unsupported {
+  field: string;
+  message: string;
 }
 
 /**
@@ -174,6 +194,10 @@ export interface ClusterDriver {
   sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined>;
   /** undefined: the machine has no figures for the task. Throws MachineUnreachableError. */
   statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined>;
+  /** What it could not honour in a deploy: the API refuses that by name, so that nothing is ignored in silence. */
+  unsupportedInDeploy?(deploy: Deploy): Unsupported[];
+  /** The same for what a single run adds to its deploy. */
+  unsupportedInRun?(run: RunNowRequest): Unsupported[];
 }
 
 export class MachineUnreachableError extends Error {

@@ -35,6 +35,7 @@ describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
   test("opens, and a 'try it out' call is answered", async () => {
     const page = await browser.newPage();
     await page.goto(`${muster.api.url}/docs`);
+    await page.locator('#operations-tag-Requests').click();
     const operation = page.locator('.opblock', { has: page.locator('[data-path="/api/requests/ids"]') }).first();
     await operation.locator('.opblock-summary').click();
     await operation.locator('button.try-out__btn').click();
@@ -48,6 +49,7 @@ describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
   test('creates a request from the example that the form offers', async () => {
     const page = await browser.newPage();
     await page.goto(`${muster.api.url}/docs`);
+    await page.locator('#operations-tag-Requests').click();
     const operation = page.locator('.opblock-post', { has: page.locator('[data-path="/api/requests"]') }).first();
     await operation.locator('.opblock-summary').click();
     await operation.locator('button.try-out__btn').click();

@@ -246,7 +246,7 @@ export interface PortMapping {
 }
 
 export interface ClusterTaskLabel {
-  key?: string;
+  key: string;
   value?: string;
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { DeployState } from '../../core/model/enums.js';
-import type { Deploy, DeployMarker, DeployProgress, DeployResult } from '../../core/model/deploy.js';
+import type { Deploy, DeployMarker, DeployProgress, DeployResult, PendingDeploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
@@ -50,6 +50,14 @@ interface PendingDeployRow {
 
 export const deployKeyText = ({ requestId, deployId }: DeployKey): string => `${requestId}-${deployId}`;
 
+/** A deploy in progress as the API shows it. */
+export const toPendingDeploy = (pending: StoredPendingDeploy, deployMarker: DeployMarker): PendingDeploy => ({
+  deployMarker,
+  currentDeployState: pending.state,
+  deployProgress: pending.progress,
+  updatedRequest: pending.updatedRequest,
+});
+
 /** The rows of deploys. Changes are made under the lock on the request's row (RequestStore.lock). */
 @Injectable()
 export class DeployStore {
@@ -67,6 +75,18 @@ export class DeployStore {
       [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
     );
     return new Map(found.map(fromRow).map((stored) => [deployKeyText(stored.marker), stored]));
+  }
+
+  /** Only who deployed what and when, by deployKeyText: for lists, which need not read every deploy. */
+  async findMarkers(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, DeployMarker>> {
+    if (keys.length === 0) return new Map();
+    const found = await rows<Omit<DeployRow, 'data'>>(
+      tx,
+      `SELECT request_id, deploy_id, created_at, user_name, message
+       FROM deploy_history JOIN unnest($1::text[], $2::text[]) AS wanted (request_id, deploy_id) USING (request_id, deploy_id)`,
+      [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
+    );
+    return new Map(found.map(markerFromRow).map((marker) => [deployKeyText(marker), marker]));
   }
 
   /** false when this request already had a deploy of this id, now or ever. */
@@ -144,14 +164,16 @@ export class DeployStore {
   }
 }
 
+const markerFromRow = (row: Omit<DeployRow, 'data'>): DeployMarker => ({
+  requestId: row.request_id,
+  deployId: row.deploy_id,
+  timestamp: toMillis(row.created_at)!,
+  user: row.user_name ?? undefined,
+  message: row.message ?? undefined,
+});
+
 const fromRow = (row: DeployRow): StoredDeploy => ({
-  marker: {
-    requestId: row.request_id,
-    deployId: row.deploy_id,
-    timestamp: toMillis(row.created_at)!,
-    user: row.user_name ?? undefined,
-    message: row.message ?? undefined,
-  },
+  marker: markerFromRow(row),
   deploy: row.data.deploy,
   result: row.data.deployResult,
 });

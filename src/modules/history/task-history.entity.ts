@@ -23,6 +23,9 @@ export class TaskHistoryEntity {
   @Column({ name: 'run_id', type: 'text', nullable: true })
   runId: string | null;
 
+  @Column({ name: 'slave_id', type: 'text', nullable: true })
+  slaveId: string | null;
+
   @Column({ type: 'text' })
   host: string;
 

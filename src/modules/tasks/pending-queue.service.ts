@@ -12,7 +12,7 @@ export type EnqueueResult = 'CREATED' | 'EXISTED';
 @Injectable()
 export class PendingQueue {
   /**
-   * At most one entry waits per request and deploy; ONEOFF and IMMEDIATE count apart by time and run id. An entry that
+   * At most one entry waits per request and deploy; ONEOFF, IMMEDIATE and retried runs count apart by time and run id. An entry that
    * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced.
    */
   async enqueue(tx: EntityManager, entry: PendingRequest): Promise<EnqueueResult> {
@@ -39,7 +39,21 @@ export class PendingQueue {
     );
     return stored.length > 0 ? 'CREATED' : 'EXISTED';
   }
+
+  /** What waits, oldest first: of one request, or all. */
+  async list(tx: EntityManager, requestId?: string): Promise<PendingRequest[]> {
+    const found = await rows<{ document: PendingRequest }>(
+      tx,
+      `SELECT document FROM pending_request WHERE $1::text IS NULL OR request_id = $1 ORDER BY created_at, id`,
+      [requestId ?? null],
+    );
+    return found.map(({ document }) => document);
+  }
 }
 
-const entryKey = ({ pendingType, timestamp, runId }: PendingRequest): string =>
-  pendingType === 'ONEOFF' || pendingType === 'IMMEDIATE' ? `${timestamp}/${runId ?? ''}` : '';
+/** A retried run has its id too: of two runs that fail at once, both are tried again. */
+function entryKey({ pendingType, timestamp, runId }: PendingRequest): string {
+  const isRun =
+    pendingType === 'ONEOFF' || pendingType === 'IMMEDIATE' || (pendingType === 'RETRY' && runId !== undefined);
+  return isRun ? `${timestamp}/${runId ?? ''}` : '';
+}

@@ -1,8 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Task, TaskCleanup, TaskHistoryUpdate } from '../../core/model/task.js';
+import type { TaskCleanupType } from '../../core/model/enums.js';
+import type { Task, TaskCleanup, TaskHistoryUpdate, TaskShellCommandRequestId } from '../../core/model/task.js';
+import { parseTaskId } from '../../core/task-id.js';
 import { rows } from '../../platform/database/sql.js';
 import { WebhookOutbox } from '../webhooks/webhook-outbox.service.js';
+
+interface CleanupRow {
+  task_id: string;
+  cleanup_type: TaskCleanupType;
+  created_at: Date;
+  user_name: string | null;
+  message: string | null;
+  action_id: string | null;
+  run_before_kill: TaskShellCommandRequestId | null;
+  remove_from_load_balancer: boolean | null;
+}
 
 /**
  * Orders that a task has to go. The cleanup poller decides when it is killed; wake 'cleanup' after the commit.
@@ -28,13 +41,22 @@ export class TaskCleanups {
     );
   }
 
+  /** In the order of task ids. */
+  async ofRequest(tx: EntityManager, requestId: string): Promise<TaskCleanup[]> {
+    const found = await rows<CleanupRow>(tx, 'SELECT * FROM task_cleanup WHERE request_id = $1 ORDER BY task_id', [
+      requestId,
+    ]);
+    return found.map(fromRow);
+  }
+
   private async write(tx: EntityManager, cleanup: TaskCleanup, onConflict: string): Promise<boolean> {
+    // KEY SHARE: the task cannot move to the history before this order is committed, and then takes it along.
     const written = await rows(
       tx,
       `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at, user_name, message, action_id,
          run_before_kill, remove_from_load_balancer)
        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9
-       WHERE EXISTS (SELECT 1 FROM task WHERE task_id = $1 AND ended_at IS NULL)
+       FROM task WHERE task_id = $1 AND ended_at IS NULL FOR KEY SHARE
        ON CONFLICT ${onConflict} RETURNING task_id`,
       [
         cleanup.taskId.id,
@@ -71,6 +93,18 @@ export class TaskCleanups {
     await this.outbox.tasks(tx, [update], (taskId) => loadLaunchedTask(tx, taskId));
   }
 }
+
+const fromRow = (row: CleanupRow): TaskCleanup => ({
+  // Task ids are made by this service, so each can be read.
+  taskId: parseTaskId(row.task_id)!,
+  cleanupType: row.cleanup_type,
+  timestamp: row.created_at.getTime(),
+  user: row.user_name ?? undefined,
+  message: row.message ?? undefined,
+  actionId: row.action_id ?? undefined,
+  runBeforeKillId: row.run_before_kill ?? undefined,
+  removeFromLoadBalancer: row.remove_from_load_balancer ?? undefined,
+});
 
 /** Type, then user, then message: other rules search this text, so the type stands first. */
 export const cleaningText = ({ cleanupType, user, message }: TaskCleanup): string =>

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An update that could not be delivered and is not tried again by itself. */
+/** An update that could not be delivered and is not tried again by itself. Has what it takes to queue it again. */
 @Index('webhook_dead_letter_by_webhook', ['webhookId', 'id'])
 @Entity('webhook_dead_letter')
 export class WebhookDeadLetterEntity {
@@ -13,6 +13,9 @@ export class WebhookDeadLetterEntity {
   @Column({ name: 'update_key', type: 'text' })
   updateKey: string;
 
+  @Column({ name: 'subject_id', type: 'text' })
+  subjectId: string;
+
   @Column({ name: 'event_at', type: 'timestamptz' })
   eventAt: Date;
 
@@ -24,6 +27,12 @@ export class WebhookDeadLetterEntity {
 
   @Column({ name: 'last_error', type: 'text', nullable: true })
   lastError: string | null;
+
+  @Column({ type: 'jsonb' })
+  placeholders: Record<string, string>;
+
+  @Column({ type: 'jsonb' })
+  listed: unknown;
 
   @Column({ type: 'jsonb' })
   body: unknown;

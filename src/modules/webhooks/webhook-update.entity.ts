@@ -2,7 +2,7 @@ import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryGeneratedColumn, U
 import { WebhookEntity } from './webhook.entity.js';
 
 /** An update that waits to be delivered to one webhook. */
-@Index('webhook_update_due', ['nextAttemptAt', 'id'])
+@Index('webhook_update_by_lane', ['webhookId', 'subjectId', 'id'])
 @Unique('webhook_update_webhook_id_update_key_key', ['webhookId', 'updateKey'])
 @Entity('webhook_update')
 export class WebhookUpdateEntity {

@@ -19,6 +19,9 @@ export class WebhookEntity {
   @Column({ name: 'user_name', type: 'text', nullable: true })
   userName: string | null;
 
+  @Column({ type: 'text', nullable: true })
+  secret: string | null;
+
   @Column({ name: 'failures_in_row', type: 'integer', default: 0 })
   failuresInRow: number;
 

@@ -3,7 +3,10 @@ import type { Epoch } from '../../cluster/cluster-driver.js';
 /** Something that acts only while this instance leads. */
 export interface LeaderDuty {
   name: string;
-  /** Called after the takeover, in the order of registration; the pollers start when all have resolved. */
+  /**
+   * Called after the takeover, in the order of registration; the pollers start when all have resolved. Must settle
+   * within seconds. A failure gives the leadership up.
+   */
   gained(epoch: Epoch): Promise<void>;
   /** Called at once when the lease is lost or given up, in reverse order. Must not need the database. */
   lost(): Promise<void>;
@@ -13,11 +16,17 @@ export interface LeaderDuty {
 export abstract class Leadership {
   /** The epoch this instance leads in, undefined when it does not lead or could not renew its lease in time. */
   abstract current(): Epoch | undefined;
+  /** True when this instance leads and every duty has begun: from then on the pollers may run. */
+  abstract ready(): boolean;
   abstract register(duty: LeaderDuty): void;
   /** Gives leadership up at once, for instance because a fenced transaction found a newer epoch. */
   abstract stepDown(reason: string): void;
   /** Address of whoever holds the lease now, for error messages and the state page. */
   abstract leaderAddress(): Promise<string | undefined>;
+  /** Begins to compete. `address` is what leaderAddress answers in every instance once this one leads. */
+  abstract start(address: string): void;
+  /** Ends the duties, gives the lease back so that another instance need not wait, and competes no more. */
+  abstract stop(): Promise<void>;
 }
 
 export class NotLeaderError extends Error {

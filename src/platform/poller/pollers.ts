@@ -1,4 +1,4 @@
-import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { Clock } from '../clock.js';
 import { Leadership } from '../leadership/leadership.js';
@@ -17,7 +17,7 @@ export interface PollerOptions {
 
 /** Registers the pollers of all rooms. They run on the leader only, each under its name in the SchedulerRegistry. */
 @Injectable()
-export class Pollers implements BeforeApplicationShutdown {
+export class Pollers {
   private readonly log = new Logger(Pollers.name);
   private readonly pollers = new Map<string, Poller>();
 
@@ -31,7 +31,7 @@ export class Pollers implements BeforeApplicationShutdown {
   register(options: PollerOptions): Poller {
     const poller = new Poller(options, {
       now: () => this.clock.now(),
-      mayRun: () => this.leadership.current() !== undefined,
+      mayRun: () => this.leadership.ready(),
       failed: (cause) => this.log.error(`Poller '${options.name}' failed; it runs again: ${String(cause)}`, cause),
     });
     this.pollers.set(options.name, poller);
@@ -42,10 +42,6 @@ export class Pollers implements BeforeApplicationShutdown {
   }
 
   /** Stops all timers and waits for the passes in flight. */
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.stop();
-  }
-
   async stop(): Promise<void> {
     await Promise.all([...this.pollers.values()].map((poller) => poller.stop()));
   }

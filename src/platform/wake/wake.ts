@@ -1,7 +1,21 @@
 import { Injectable } from '@nestjs/common';
 
 /** What somebody may be waiting for. A topic says "look again", never what changed. */
-export const wakeTopics = ['scheduler', 'dispatch', 'deploys', 'cleanup', 'expiring', 'webhooks', 'history'] as const;
+export const wakeTopics = [
+  'scheduler',
+  'dispatch',
+  'deploys',
+  'cleanup',
+  'expiring',
+  'webhooks',
+  'history',
+  /** An operator changed the state of a machine. */
+  'machines',
+  /** Somebody doubts what is known of a task: the machines are to be asked. */
+  'reconcile',
+  /** The lease was given back: whoever competes need not wait for its timer. */
+  'leadership',
+] as const;
 export type WakeTopic = (typeof wakeTopics)[number];
 
 /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
 import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
@@ -12,7 +13,7 @@ import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { DeployStore } from '../../deploys/deploy-store.service.js';
-import { runSupport } from '../../deploys/deploy-support.js';
+import { unsupportedInRun } from '../../deploys/deploy-support.js';
 import { LiveTasks } from '../../tasks/live-tasks.service.js';
 import { PendingQueue } from '../../tasks/pending-queue.service.js';
 import { shownPendingRequest } from '../pending-requests.js';
@@ -30,13 +31,14 @@ export class Runs {
     private readonly tasks: LiveTasks,
     private readonly database: Database,
     private readonly clock: Clock,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** `minimal`: the answer has only the request, its state and the pending request. */
   run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
     const errors = runProblems(run, this.clock.now(), { ...this.settings.cluster, ...this.settings });
-    errors.push(...runSupport(this.settings, run));
+    errors.push(...unsupportedInRun(this.driver, run));
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     return this.actions.perform(id, ['scheduler'], async (tx, locked) => {
       const decision = decideRun(run, await this.facts(tx, locked));

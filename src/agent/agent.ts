@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs';
+import type { Server } from 'node:net';
+import { dirname } from 'node:path';
+import { adoptTasks } from './adopt.js';
+import type { AgentContext } from './agent-context.js';
+import { AgentFolder, sharedSecret } from './agent-folder.js';
+import { Epochs } from './epochs.js';
+import { currentIncarnation } from './incarnation.js';
+import { Launcher } from './launch.js';
+import type { Log } from './log.js';
+import { Machines } from './machines.js';
+import { agentRoutes, type AgentParts } from './operations.js';
+import { openCgroups } from './open-cgroups.js';
+import { bootId, ownIdentity } from './process-identity.js';
+import type { Endpoint } from './protocol.js';
+import { startServer } from './server.js';
+import { readLocalClusterSettings, thisMachine, type SlaveSetting } from './settings.js';
+import { installShimScripts } from './shim-scripts.js';
+import { Tasks } from './tasks.js';
+import { Tombstones } from './tombstones.js';
+import { UpdatesLog } from './updates-log.js';
+import { watchOver } from './watchdog.js';
+
+export interface AgentOptions {
+  /** `<data dir>/agent`. */
+  folder: string;
+  /** Default: "local". */
+  agentId?: string;
+  /** Default: one with what this machine has. */
+  slaves?: SlaveSetting[];
+  /** The settings under `cluster.local`, unchecked; `slaves` above replaces theirs. */
+  settings?: unknown;
+  /** Default: the one in the folder, made if there is none. */
+  secret?: string;
+  /** Default: loopback. */
+  host?: string;
+  /** Default: a free one. */
+  port?: number;
+  log: Log;
+}
+
+export interface RunningAgent {
+  endpoint: Endpoint;
+  /** Ends the agent. Its tasks run on, and the next agent on the folder takes them up. */
+  stop(): Promise<void>;
+  /** Resolves when it has stopped, for whatever reason. */
+  stopped: Promise<void>;
+}
+
+/** Tells the caller to say one line and give up. */
+export class AgentCannotStart extends Error {}
+
+/** Starts an agent on its folder: takes up what an earlier one left there, then answers calls. */
+export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
+  if (!existsSync('/proc/self/stat')) throw new AgentCannotStart('The local driver needs Linux with a mounted /proc');
+  const folder = await AgentFolder.open(options.folder);
+  const guard = await folder.claim();
+  if (!guard) throw new AgentCannotStart(`Another agent runs on ${folder.root}`);
+  const stopping = new AbortController();
+  try {
+    return await startOn(folder, guard, stopping, options);
+  } catch (cause) {
+    stopping.abort();
+    guard.close();
+    throw cause;
+  }
+}
+
+async function startOn(
+  folder: AgentFolder,
+  guard: Server,
+  stopping: AbortController,
+  options: AgentOptions,
+): Promise<RunningAgent> {
+  const { log, agentId = 'local', host = '127.0.0.1', port = 0 } = options;
+  const settings = readLocalClusterSettings(options.settings);
+  const boot = bootId();
+  const cgroups = await openCgroups(folder, boot, settings.cgroups);
+  if (cgroups.missing) log.warn(`cgroups: ${cgroups.missing}`);
+  const incarnation = await currentIncarnation(folder, cgroups, log);
+  const machines = new Machines(agentId, incarnation, options.slaves ?? settings.slaves ?? [thisMachine(folder.root)]);
+  const updates = await UpdatesLog.open(folder.updates, { agentId, incarnation });
+  machines.onChange(() => updates.wake());
+  const context: AgentContext = {
+    folder,
+    updates,
+    cgroups,
+    settings,
+    log,
+    scripts: await installShimScripts(folder.bin),
+    bootId: boot,
+    // The folder of this Node first: tasks that are Node programs then need nothing but this installation.
+    searchPath: `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    shell: existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh',
+    stopping: stopping.signal,
+  };
+  const tasks = new Tasks(context);
+  const tombstones = new Tombstones(folder.tombstones);
+  const epochs = await Epochs.load(folder.epoch);
+  const launcher = new Launcher(context, tasks, tombstones, epochs, machines);
+  await adoptTasks(context, tasks);
+
+  let stop = async (): Promise<void> => undefined;
+  const shutdown = () => void stop().catch((cause: unknown) => log.error('The agent did not stop in order', cause));
+  const parts: AgentParts = { context, tasks, tombstones, epochs, launcher, machines, shutdown };
+  const secret = options.secret ?? (await sharedSecret(folder.root));
+  const listening = await startServer(agentRoutes(parts), secret, { host, port }, log);
+  const watching = watchOver(context, tasks, machines, tombstones);
+  const endpoint: Endpoint = { ...ownIdentity(), host, port: listening.port, agentId, incarnation };
+  await folder.publish(endpoint);
+  log.info(`Agent '${agentId}' listens on ${host}:${listening.port} with ${tasks.live().length} tasks`);
+
+  const stopped = new Promise<void>((resolve) => {
+    stop = once(async () => {
+      await folder.unpublish();
+      stopping.abort();
+      listening.server.close();
+      listening.server.closeAllConnections();
+      updates.wake();
+      await tasks.detach();
+      await watching;
+      await updates.close();
+      if (tasks.live().length === 0) await cgroups.removeAll();
+      guard.close();
+      resolve();
+    });
+  });
+  return { endpoint, stop: () => stop(), stopped };
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= work());
+}

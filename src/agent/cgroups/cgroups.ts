@@ -1,0 +1,109 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../files.js';
+import { foldersIn, pidsBelow, removeGroup, type GroupUsage, type Limits } from './group-files.js';
+import type { Hierarchy } from './hierarchy.js';
+import type { CgroupMount } from './mounts.js';
+import { openV1 } from './v1.js';
+import { openV2 } from './v2.js';
+
+/** The cgroups of one task: a folder of the same name in every hierarchy in use. */
+export class TaskGroup {
+  constructor(
+    private readonly hierarchies: readonly Hierarchy[],
+    private readonly name: string,
+  ) {}
+
+  /** What a process writes its id to, to be inside. */
+  get procsFiles(): string[] {
+    return this.folders().map(({ folder }) => join(folder, 'cgroup.procs'));
+  }
+
+  create(limits: Limits): void {
+    for (const { hierarchy, folder } of this.folders()) {
+      mkdirSync(folder, { recursive: true });
+      hierarchy.limit(folder, limits);
+    }
+  }
+
+  /** undefined: nothing keeps track of the task's processes. */
+  pids(): number[] | undefined {
+    const present = this.folders().filter(({ folder }) => existsSync(folder));
+    return present.length === 0 ? undefined : [...new Set(present.flatMap(({ folder }) => pidsBelow(folder)))];
+  }
+
+  /** SIGKILL to everything inside, where the kernel can do that in one step. */
+  killAll(): void {
+    for (const { hierarchy, folder } of this.folders()) hierarchy.killAll(folder);
+  }
+
+  outOfMemoryKills(): number {
+    return Math.max(0, ...this.folders().map(({ hierarchy, folder }) => hierarchy.outOfMemoryKills(folder)));
+  }
+
+  usage(): GroupUsage {
+    return Object.assign({}, ...this.folders().map(({ hierarchy, folder }) => hierarchy.usage(folder))) as GroupUsage;
+  }
+
+  async remove(): Promise<void> {
+    for (const { folder } of this.folders()) await removeGroup(folder);
+  }
+
+  private folders() {
+    return this.hierarchies.map((hierarchy) => ({ hierarchy, folder: join(hierarchy.parent, this.name) }));
+  }
+}
+
+/** The cgroup hierarchies that this agent may really use. */
+export class Cgroups {
+  private constructor(
+    private readonly hierarchies: readonly Hierarchy[],
+    /** One line on what cannot be limited and why; undefined: cpu and memory both can. */
+    readonly missing: string | undefined,
+  ) {}
+
+  /** `name` is that of this agent's cgroup: the cgroups of its tasks are made below it. */
+  static probe(name: string, mounts: readonly CgroupMount[]): Cgroups {
+    const reasons: string[] = [];
+    const hierarchies = mounts.filter(isOfUse).flatMap((mount) => {
+      try {
+        return [mount.version === 1 ? openV1(mount, name) : openV2(mount, name)];
+      } catch (cause) {
+        reasons.push(messageOf(cause));
+        return [];
+      }
+    });
+    const lacking = ['cpu', 'memory'].filter((controller) => !hierarchies.some((h) => h.controllers.has(controller)));
+    const why = reasons.length > 0 ? ` (${reasons.join('; ')})` : '';
+    const missing = lacking.length > 0 ? `tasks have no ${lacking.join(' and no ')} limit${why}` : undefined;
+    return new Cgroups(hierarchies, missing);
+  }
+
+  /** Folders in which the groups of the tasks are made. */
+  get parents(): string[] {
+    return this.hierarchies.map(({ parent }) => parent);
+  }
+
+  group(name: string): TaskGroup {
+    return new TaskGroup(this.hierarchies, name);
+  }
+
+  /** Leaves nothing behind, except what still has processes in it. */
+  async removeAll(): Promise<void> {
+    for (const { parent } of this.hierarchies) {
+      const removals = foldersIn(parent).map((name) => removeGroup(join(parent, name)));
+      const failed = (await Promise.allSettled(removals)).some((removal) => removal.status === 'rejected');
+      if (!failed) await rmdir(parent).catch(() => undefined);
+    }
+  }
+
+  /** Names of the groups there are, of tasks that run or that an earlier agent left. */
+  names(): string[] {
+    return [...new Set(this.hierarchies.flatMap(({ parent }) => foldersIn(parent)))];
+  }
+}
+
+/** A version 2 hierarchy without controllers still keeps track of a task's processes and kills them in one step. */
+const isOfUse = ({ version, controllers }: CgroupMount): boolean =>
+  version === 2 || ['cpu', 'cpuacct', 'memory'].some((controller) => controllers.includes(controller));

@@ -1,0 +1,87 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorCode, isMissing } from '../files.js';
+
+/** Resource figures of one task. What is not known is left out. */
+export interface GroupUsage {
+  cpusNrPeriods?: number;
+  cpusNrThrottled?: number;
+  cpusThrottledTimeSecs?: number;
+  cpusUserTimeSecs?: number;
+  cpusSystemTimeSecs?: number;
+  memTotalBytes?: number;
+  memAnonBytes?: number;
+  memFileBytes?: number;
+  memMappedFileBytes?: number;
+}
+
+export interface Limits {
+  cpus: number;
+  memoryMb: number;
+  /** Whole cores that must never be exceeded. */
+  cpuHardLimit?: number;
+}
+
+export const bytesOfMb = (megabytes: number): number => Math.floor(megabytes * 1024 * 1024);
+/** Microseconds over which a cpu quota counts. */
+export const quotaPeriodMicros = 100_000;
+
+export function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    if (isMissing(cause) || errorCode(cause) === 'ENODEV') return undefined;
+    throw cause;
+  }
+}
+
+export function readNumber(path: string): number | undefined {
+  const text = readText(path);
+  return text === undefined ? undefined : Number(text);
+}
+
+/** Files with lines of "name number", such as cpu.stat. */
+export function readTable(path: string): Map<string, number> {
+  const lines = (readText(path) ?? '').split('\n').filter(Boolean);
+  return new Map(lines.map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]));
+}
+
+/** Processes in the group and in groups that the task made below it. */
+export function pidsBelow(folder: string): number[] {
+  const own = (readText(join(folder, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
+  return [...own, ...foldersIn(folder).flatMap((name) => pidsBelow(join(folder, name)))];
+}
+
+export function foldersIn(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name);
+  } catch (cause) {
+    if (isMissing(cause)) return [];
+    throw cause;
+  }
+}
+
+/** Can processes be put in here? Asked with a process that ends at once. */
+export function acceptsProcesses(folder: string): boolean {
+  const join_ = spawnSync('/bin/sh', ['-c', 'echo $$ >"$1"', 'sh', join(folder, 'cgroup.procs')]);
+  return join_.status === 0;
+}
+
+/** A group stays busy for a moment after its last process: tried a few times. */
+export async function removeGroup(folder: string): Promise<void> {
+  for (const name of foldersIn(folder)) await removeGroup(join(folder, name));
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await rmdir(folder);
+    } catch (cause) {
+      if (isMissing(cause)) return;
+      if (errorCode(cause) !== 'EBUSY' || attempt === 20) throw cause;
+      await delay(attempt * 10);
+    }
+  }
+}

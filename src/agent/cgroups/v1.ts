@@ -1,0 +1,113 @@
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  acceptsProcesses,
+  bytesOfMb,
+  quotaPeriodMicros,
+  readNumber,
+  readTable,
+  type GroupUsage,
+  type Limits,
+} from './group-files.js';
+import type { Hierarchy } from './hierarchy.js';
+import type { CgroupMount } from './mounts.js';
+
+/** Ticks per second of the figures that the kernel gives in "user hertz"; 100 on every Linux of today. */
+export const ticksPerSecond = 100;
+const nanosPerSecond = 1e9;
+
+/** One mounted version 1 hierarchy, with the controllers of it that we may use. Throws with the reason when there is none. */
+export function openV1(mount: CgroupMount, name: string): Hierarchy {
+  const parent = join(mount.own, name);
+  mkdirSync(parent, { recursive: true });
+  const probe = join(parent, `probe-${process.pid}`);
+  mkdirSync(probe);
+  try {
+    const controllers = mount.controllers.filter((controller) => tryLimit(probe, controller));
+    if (controllers.length === 0) throw new Error(`nothing can be limited in ${parent}`);
+    if (!acceptsProcesses(probe)) throw new Error(`no process can be moved to ${parent}`);
+    return new V1Hierarchy(parent, new Set(controllers));
+  } finally {
+    rmdirSync(probe);
+  }
+}
+
+function tryLimit(folder: string, controller: string): boolean {
+  try {
+    applyLimits(folder, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1 });
+    return ['cpu', 'cpuacct', 'memory'].includes(controller);
+  } catch {
+    return false;
+  }
+}
+
+function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: Limits): void {
+  const write = (file: string, value: number) => writeFileSync(join(folder, file), String(value));
+  if (controllers.has('cpu')) {
+    if (limits.cpus > 0) write('cpu.shares', Math.max(2, Math.round(limits.cpus * 1024)));
+    if (limits.cpuHardLimit !== undefined) {
+      write('cpu.cfs_period_us', quotaPeriodMicros);
+      write('cpu.cfs_quota_us', Math.round(limits.cpuHardLimit * quotaPeriodMicros));
+    }
+  }
+  if (controllers.has('memory') && limits.memoryMb > 0) {
+    write('memory.limit_in_bytes', bytesOfMb(limits.memoryMb));
+    // Present only where the kernel accounts for swap. It cannot be lower than the limit without swap, so it comes second.
+    if (existsSync(join(folder, 'memory.memsw.limit_in_bytes')))
+      write('memory.memsw.limit_in_bytes', bytesOfMb(limits.memoryMb));
+  }
+}
+
+class V1Hierarchy implements Hierarchy {
+  constructor(
+    readonly parent: string,
+    readonly controllers: ReadonlySet<string>,
+  ) {}
+
+  limit(folder: string, limits: Limits): void {
+    applyLimits(folder, this.controllers, limits);
+  }
+
+  killAll(): boolean {
+    return false;
+  }
+
+  outOfMemoryKills(folder: string): number {
+    return this.controllers.has('memory') ? (readTable(join(folder, 'memory.oom_control')).get('oom_kill') ?? 0) : 0;
+  }
+
+  usage(folder: string): GroupUsage {
+    return {
+      ...(this.controllers.has('cpu') && this.throttling(folder)),
+      ...(this.controllers.has('cpuacct') && this.cpuTime(folder)),
+      ...(this.controllers.has('memory') && this.memory(folder)),
+    };
+  }
+
+  private throttling(folder: string): GroupUsage {
+    const table = readTable(join(folder, 'cpu.stat'));
+    return {
+      cpusNrPeriods: table.get('nr_periods'),
+      cpusNrThrottled: table.get('nr_throttled'),
+      cpusThrottledTimeSecs: (table.get('throttled_time') ?? 0) / nanosPerSecond,
+    };
+  }
+
+  private cpuTime(folder: string): GroupUsage {
+    const table = readTable(join(folder, 'cpuacct.stat'));
+    return {
+      cpusUserTimeSecs: (table.get('user') ?? 0) / ticksPerSecond,
+      cpusSystemTimeSecs: (table.get('system') ?? 0) / ticksPerSecond,
+    };
+  }
+
+  private memory(folder: string): GroupUsage {
+    const table = readTable(join(folder, 'memory.stat'));
+    return {
+      memTotalBytes: readNumber(join(folder, 'memory.usage_in_bytes')),
+      memAnonBytes: table.get('total_rss') ?? table.get('rss'),
+      memFileBytes: table.get('total_cache') ?? table.get('cache'),
+      memMappedFileBytes: table.get('total_mapped_file') ?? table.get('mapped_file'),
+    };
+  }
+}

@@ -1,0 +1,151 @@
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMissing, messageOf } from '../files.js';
+import {
+  acceptsProcesses,
+  bytesOfMb,
+  quotaPeriodMicros,
+  readNumber,
+  readTable,
+  readText,
+  type GroupUsage,
+  type Limits,
+} from './group-files.js';
+import type { Hierarchy } from './hierarchy.js';
+import type { CgroupMount } from './mounts.js';
+
+const microsPerSecond = 1e6;
+const usable = ['cpu', 'memory'];
+
+/**
+ * The version 2 hierarchy, below our own cgroup or else below the root (controllers cannot be handed down from a cgroup
+ * that has processes, and ours usually has). Throws with the reasons when neither works.
+ */
+export function openV2(mount: CgroupMount, name: string): Hierarchy {
+  const reasons: string[] = [];
+  const found = [...new Set([mount.own, mount.root])].flatMap((base) => {
+    try {
+      return [openBelow(base, name)];
+    } catch (cause) {
+      reasons.push(messageOf(cause));
+      return [];
+    }
+  });
+  const [best, ...others] = found.toSorted((a, b) => b.controllers.size - a.controllers.size);
+  if (!best) throw new Error(reasons.join('; '));
+  for (const { parent } of others) removeIfEmpty(parent);
+  return best;
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Tasks of an earlier agent are still in there.
+  }
+}
+
+function openBelow(base: string, name: string): Hierarchy {
+  const offered = words(readText(join(base, 'cgroup.controllers'))).filter((controller) => usable.includes(controller));
+  stepAside(base, name, offered);
+  const parent = join(base, name);
+  mkdirSync(parent, { recursive: true });
+  const controllers = offered.filter((controller) => handDown(base, controller) && handDown(parent, controller));
+  const probe = join(parent, `probe-${process.pid}`);
+  mkdirSync(probe);
+  try {
+    if (!acceptsProcesses(probe)) throw new Error(`no process can be moved to ${parent}`);
+    return new V2Hierarchy(parent, new Set(controllers.filter((controller) => tryLimit(probe, controller))));
+  } finally {
+    rmdirSync(probe);
+  }
+}
+
+/** Where the agent has a delegated cgroup to itself it moves to a leaf of it, which frees the cgroup to be divided. */
+function stepAside(base: string, name: string, offered: readonly string[]): void {
+  const members = words(readText(join(base, 'cgroup.procs')));
+  if (offered.length === 0 || members.length !== 1 || members[0] !== String(process.pid)) return;
+  const leaf = join(base, `${name}-agent`);
+  mkdirSync(leaf, { recursive: true });
+  writeFileSync(join(leaf, 'cgroup.procs'), String(process.pid));
+}
+
+function handDown(folder: string, controller: string): boolean {
+  try {
+    writeFileSync(join(folder, 'cgroup.subtree_control'), `+${controller}`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function tryLimit(folder: string, controller: string): boolean {
+  try {
+    applyLimits(folder, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: Limits): void {
+  const write = (file: string, value: string | number) => writeFileSync(join(folder, file), String(value));
+  if (controllers.has('cpu')) {
+    // 100 is the weight of one core's worth, 1 to 10000 is what the kernel takes.
+    if (limits.cpus > 0) write('cpu.weight', Math.min(10_000, Math.max(1, Math.round(limits.cpus * 100))));
+    if (limits.cpuHardLimit !== undefined)
+      write('cpu.max', `${Math.round(limits.cpuHardLimit * quotaPeriodMicros)} ${quotaPeriodMicros}`);
+  }
+  if (controllers.has('memory') && limits.memoryMb > 0) {
+    write('memory.max', bytesOfMb(limits.memoryMb));
+    if (existsSync(join(folder, 'memory.swap.max'))) write('memory.swap.max', 0);
+  }
+}
+
+class V2Hierarchy implements Hierarchy {
+  constructor(
+    readonly parent: string,
+    readonly controllers: ReadonlySet<string>,
+  ) {}
+
+  limit(folder: string, limits: Limits): void {
+    applyLimits(folder, this.controllers, limits);
+  }
+
+  killAll(folder: string): boolean {
+    try {
+      // Opened without creating it: kernels before 5.14 do not have the file.
+      writeFileSync(join(folder, 'cgroup.kill'), '1', { flag: 'r+' });
+      return true;
+    } catch (cause) {
+      if (isMissing(cause)) return false;
+      throw cause;
+    }
+  }
+
+  outOfMemoryKills(folder: string): number {
+    return readTable(join(folder, 'memory.events')).get('oom_kill') ?? 0;
+  }
+
+  usage(folder: string): GroupUsage {
+    const cpu = readTable(join(folder, 'cpu.stat'));
+    const memory = readTable(join(folder, 'memory.stat'));
+    return {
+      ...(this.controllers.has('cpu') && {
+        cpusNrPeriods: cpu.get('nr_periods'),
+        cpusNrThrottled: cpu.get('nr_throttled'),
+        cpusThrottledTimeSecs: (cpu.get('throttled_usec') ?? 0) / microsPerSecond,
+        cpusUserTimeSecs: (cpu.get('user_usec') ?? 0) / microsPerSecond,
+        cpusSystemTimeSecs: (cpu.get('system_usec') ?? 0) / microsPerSecond,
+      }),
+      ...(this.controllers.has('memory') && {
+        memTotalBytes: readNumber(join(folder, 'memory.current')),
+        memAnonBytes: memory.get('anon'),
+        memFileBytes: memory.get('file'),
+        memMappedFileBytes: memory.get('file_mapped'),
+      }),
+    };
+  }
+}
+
+const words = (text: string | undefined): string[] => (text ?? '').split(/\s+/).filter(Boolean);

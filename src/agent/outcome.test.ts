@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cut, isSuccess, outcomeOf, type EndFacts } from './outcome.js';
+
+const facts = (changes: Partial<EndFacts> = {}): EndFacts => ({
+  exitCode: 0,
+  started: true,
+  waitingForHealthFile: false,
+  successfulExitCodes: [],
+  ...changes,
+});
+const kill = { graceMillis: 1_000, tookMillis: 12, forced: false };
+
+test.each([
+  { name: 'exit 0', changes: {}, is: ['TASK_FINISHED', 'Exit code 0'] },
+  { name: 'exit 1', changes: { exitCode: 1 }, is: ['TASK_FAILED', 'Exit code 1'] },
+  { name: 'a signal', changes: { exitCode: 139 }, is: ['TASK_FAILED', 'Exit code 139 (signal 11)'] },
+  { name: 'a listed code', changes: { exitCode: 9, successfulExitCodes: [9] }, is: ['TASK_FINISHED', 'Exit code 9'] },
+  { name: '0 that is not listed', changes: { successfulExitCodes: [9] }, is: ['TASK_FAILED', 'Exit code 0'] },
+  {
+    name: 'a lost exit status',
+    changes: { exitCode: undefined },
+    is: ['TASK_FAILED', 'shim killed: exit status unknown'],
+  },
+  {
+    name: 'no start',
+    changes: { started: false, exitCode: 125 },
+    is: ['TASK_LOST', 'Could not start, see shim.log (shim ended with 125)'],
+  },
+  {
+    name: 'a kill, whatever the exit code',
+    changes: { kill, exitCode: 0 },
+    is: ['TASK_KILLED', 'Killed gracefully, exit code 0, 12 ms after the kill'],
+  },
+  {
+    name: 'a kill that lost the exit status',
+    changes: { kill, exitCode: undefined },
+    is: ['TASK_KILLED', 'Killed gracefully, exit code unknown, 12 ms after the kill'],
+  },
+  {
+    name: 'a kill by force',
+    changes: { kill: { ...kill, forced: true } },
+    is: ['TASK_KILLED', 'Killed by force after waiting at least 1000 ms, took 12 ms'],
+  },
+  {
+    name: 'a kill without grace',
+    changes: { kill: { ...kill, graceMillis: 0, forced: true } },
+    is: ['TASK_KILLED', 'Destroyed (SIGKILL) after 12 ms'],
+  },
+  {
+    name: 'too many threads',
+    changes: { kill, threads: { seen: 9, limit: 3 } },
+    is: ['TASK_FAILED', 'Killed for too many threads: 9, limit 3'],
+  },
+  {
+    name: 'too much memory',
+    changes: { exitCode: 137, memoryExceededMb: 64 },
+    is: ['TASK_FAILED', 'Memory limit exceeded: 64 MB'],
+  },
+  {
+    name: 'too much memory while it was killed',
+    changes: { kill, memoryExceededMb: 64 },
+    is: ['TASK_KILLED', 'Killed gracefully, exit code 0, 12 ms after the kill'],
+  },
+  {
+    name: 'no health file in time',
+    changes: { kill, healthFileMissingAfterSeconds: 60 },
+    is: ['TASK_FAILED', 'Timed out after 60 s waiting for the health file'],
+  },
+  {
+    name: 'a failure before the health file',
+    changes: { exitCode: 2, waitingForHealthFile: true },
+    is: ['TASK_FAILED', 'Exit code 2 before the health file was there'],
+  },
+])('$name', ({ changes, is }) => {
+  const { state, message } = outcomeOf(facts(changes));
+  expect([state, message]).toEqual(is);
+});
+
+test('a given list of successful codes is complete, an empty one means 0', () =>
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 255 }), fc.array(fc.integer({ min: 0, max: 255 })), (code, list) => {
+      expect(isSuccess(code, list)).toBe(list.length === 0 ? code === 0 : list.includes(code));
+    }),
+  ));
+
+test('a cut message is never longer than it may be, and holds whole characters', () =>
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 100 }), (text, length) => {
+      const short = cut(text, length);
+      expect(text.startsWith(short)).toBe(true);
+      expect(short.length).toBeLessThanOrEqual(Math.max(length, 0));
+      expect(short).not.toMatch(/[\ud800-\udbff]$/);
+    }),
+  ));

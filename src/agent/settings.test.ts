@@ -1,0 +1,51 @@
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { parsePortRanges, readLocalClusterSettings, SlaveSetting, thisMachine } from './settings.js';
+
+test('defaults are complete', () => {
+  expect(readLocalClusterSettings(undefined)).toEqual({
+    sandboxRetentionMillis: 604_800_000,
+    cgroups: 'auto',
+    checkThreadsEveryMillis: 5_000,
+    maxTaskMessageLength: 80,
+  });
+  expect(SlaveSetting.parse({ id: 's1', cpus: 2, memoryMb: 100 })).toMatchObject({
+    hostname: 'localhost',
+    ports: '31000-31999',
+  });
+});
+
+test('this machine is a valid slave', () =>
+  expect(SlaveSetting.parse(thisMachine(tmpdir()))).toEqual(thisMachine(tmpdir())));
+
+test.each([
+  {
+    why: 'two slaves of one id',
+    value: {
+      slaves: [
+        { id: 'a', cpus: 1, memoryMb: 1 },
+        { id: 'a', cpus: 1, memoryMb: 1 },
+      ],
+    },
+    says: 'slaves: each slave needs an id of its own',
+  },
+  { why: 'an id with a slash', value: { slaves: [{ id: 'a/b', cpus: 1, memoryMb: 1 }] }, says: 'slaves.0.id: must be' },
+  { why: 'no cpus', value: { slaves: [{ id: 'a', cpus: 0, memoryMb: 1 }] }, says: 'slaves.0.cpus' },
+  {
+    why: 'ports backwards',
+    value: { slaves: [{ id: 'a', cpus: 1, memoryMb: 1, ports: '9-1' }] },
+    says: 'slaves.0.ports: each range',
+  },
+  { why: 'an unknown key', value: { slave: [] }, says: 'slave' },
+])('$why is named', ({ value, says }) => expect(() => readLocalClusterSettings(value)).toThrow(says));
+
+test('all problems are told at once', () =>
+  expect(() => readLocalClusterSettings({ sandboxRetentionMillis: -1, cgroups: 'x' })).toThrow(
+    /cluster\.local\.sandboxRetentionMillis.*\n.*cluster\.local\.cgroups/,
+  ));
+
+test('several port ranges', () =>
+  expect(parsePortRanges('1-2,7-9')).toEqual([
+    { begin: 1, end: 2 },
+    { begin: 7, end: 9 },
+  ]));

@@ -1,0 +1,86 @@
+import { readdir } from 'node:fs/promises';
+import { isTerminal, type TaskState } from '../core/model/enums.js';
+import type { AgentTaskList } from '../cluster/cluster-driver.js';
+import type { AgentContext } from './agent-context.js';
+import { InTurn } from './in-turn.js';
+import { TaskFolder } from './task-folder.js';
+import type { TaskRun } from './task-run.js';
+
+/** The tasks of an agent that have not been archived: live ones, and ended ones that wait to be acknowledged. */
+export class Tasks {
+  private readonly runs = new Map<string, TaskRun>();
+  /** Everything that may start a task or forbid its start: one after the other for each task. */
+  readonly decisions = new InTurn();
+  private readonly archiving = new InTurn();
+
+  constructor(private readonly context: AgentContext) {}
+
+  add(run: TaskRun): void {
+    this.runs.set(run.spec.taskId, run);
+  }
+
+  find(taskId: string): TaskRun | undefined {
+    return this.runs.get(taskId);
+  }
+
+  /** Those whose end is not on disk yet. */
+  live(): TaskRun[] {
+    return [...this.runs.values()].filter((run) => !isTerminal(run.state));
+  }
+
+  /** State of a task that is known, in any state; undefined: never heard of, or forgotten. */
+  async stateOf(taskId: string): Promise<TaskState | undefined> {
+    const run = this.runs.get(taskId);
+    return run ? run.state : (await TaskFolder.ended(this.context.folder, taskId).readEnd())?.state;
+  }
+
+  /** What was begun before is in the list: a launch under way is either decided first or carries a later epoch. */
+  async list(): Promise<Omit<AgentTaskList, 'agentId' | 'incarnation'>> {
+    await this.decisions.settled();
+    return {
+      asOfUpdate: this.context.updates.last,
+      tasks: [...this.runs.values()].map((run) => ({ taskId: run.spec.taskId, state: run.state })),
+    };
+  }
+
+  /** Everything up to this update is stored by the scheduler. Ended tasks among them move aside, then the updates go. */
+  acknowledge(number: number): Promise<void> {
+    const { updates, folder } = this.context;
+    if (number <= updates.acknowledged) return Promise.resolve();
+    return this.archiving.run('', async () => {
+      const ends = updates.endsUpTo(number);
+      await Promise.all(
+        ends.map(async ({ taskId, state }) => {
+          const live = TaskFolder.live(folder, taskId);
+          await this.runs.get(taskId)?.finished;
+          if (!(await live.exists())) return;
+          await live.saveEnd({ state, acknowledgedAt: Date.now() });
+          await live.moveTo(TaskFolder.ended(folder, taskId));
+          this.runs.delete(taskId);
+        }),
+      );
+      await updates.acknowledge(number);
+    });
+  }
+
+  /** Folders of tasks that an earlier agent left. */
+  async foldersOnDisk(): Promise<TaskFolder[]> {
+    const { tasks } = this.context.folder;
+    return (await readdir(tasks)).map((name) => TaskFolder.at(`${tasks}/${name}`));
+  }
+
+  /** Resolves when every task has ended. */
+  async killAll(graceMillis: number): Promise<void> {
+    const live = this.live();
+    await Promise.all(live.map((run) => run.requestKill(graceMillis)));
+    await Promise.all(live.map((run) => run.finished));
+  }
+
+  /** Leaves all tasks to the next agent. Resolves when nothing is under way any more; `stopping` was aborted before. */
+  async detach(): Promise<void> {
+    await this.decisions.settled();
+    for (const run of this.runs.values()) run.detach();
+    await Promise.allSettled([...this.runs.values()].map((run) => run.finished));
+    await this.archiving.settled();
+  }
+}

@@ -1,0 +1,44 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { entities } from './entities.js';
+import { DeploysModule } from './modules/deploys/deploys.module.js';
+import { HistoryModule } from './modules/history/history.module.js';
+import { RequestsModule } from './modules/requests/requests.module.js';
+import { RacksModule } from './modules/racks/racks.module.js';
+import { SandboxModule } from './modules/sandbox/sandbox.module.js';
+import { SlavesModule } from './modules/slaves/slaves.module.js';
+import { StateModule } from './modules/state/state.module.js';
+import { CleanupModule } from './modules/tasks/cleanup/cleanup.module.js';
+import { TaskHealthModule } from './modules/tasks/health/task-health.module.js';
+import { TasksModule } from './modules/tasks/tasks.module.js';
+import { TrackModule } from './modules/track/track.module.js';
+import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
+import { HealthModule } from './platform/health/health.module.js';
+import { PlatformModule, type PlatformOptions } from './platform/platform.module.js';
+import { SchedulerModule } from './scheduler/scheduler.module.js';
+
+const rooms = [
+  RequestsModule,
+  DeploysModule,
+  TasksModule,
+  CleanupModule,
+  TaskHealthModule,
+  SlavesModule,
+  RacksModule,
+  HistoryModule,
+  WebhooksModule,
+  SandboxModule,
+  StateModule,
+  TrackModule,
+  SchedulerModule,
+];
+
+/** All rooms of the house, on one platform. */
+@Module({})
+export class AppModule {
+  static forRoot(options: Omit<PlatformOptions, 'entities'>): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [PlatformModule.forRoot({ ...options, entities }), HealthModule, ...rooms],
+    };
+  }
+}

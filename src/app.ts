@@ -1,0 +1,47 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { LoggerService } from '@nestjs/common';
+import { AppModule } from './app.module.js';
+import { configureHttp, httpOptions } from './platform/http/configure-http.js';
+import { Leadership } from './platform/leadership/leadership.js';
+import type { PlatformOptions } from './platform/platform.module.js';
+import { Notifier } from './platform/wake/notifier.js';
+
+export interface AppOptions extends Omit<PlatformOptions, 'entities'> {
+  logger?: LoggerService | false;
+}
+
+export interface RunningApp {
+  app: NestExpressApplication;
+  /** Where it answers, such as http://127.0.0.1:7099. */
+  url: string;
+}
+
+/** Builds the application, listens, and competes for the leadership. The database is migrated by now. */
+export async function startApp({ logger, ...options }: AppOptions): Promise<RunningApp> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(options), {
+    ...httpOptions,
+    logger,
+    abortOnError: false,
+    forceCloseConnections: true,
+  });
+  try {
+    configureHttp(app, options.settings);
+    const { host, port } = options.settings;
+    await app.listen(port, host);
+    const url = addressOf(app, host);
+    app.get(Notifier).start();
+    // Only now: whoever asks for the leader's address must be able to use it.
+    app.get(Leadership).start(url);
+    return { app, url };
+  } catch (cause) {
+    await app.close();
+    throw cause;
+  }
+}
+
+function addressOf(app: NestExpressApplication, host: string): string {
+  const { port } = app.getHttpServer().address() as { port: number };
+  const everywhere = host === '0.0.0.0' || host === '::';
+  return `http://${everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { readEndpoint } from '../agent/agent-folder.js';
+import { isAlive } from '../agent/process-identity.js';
+import { paths, type Endpoint, type ShutdownRequest } from '../agent/protocol.js';
+import { AgentConnection } from '../cluster/local/agent-connection.js';
+import { StartError } from '../platform/start-error.js';
+
+const program = fileURLToPath(new URL('../agent/main.js', import.meta.url));
+const startMillis = 20_000;
+const stopMillis = 15_000;
+const atOnceMillis = 8_000;
+const lookEveryMillis = 50;
+const watchEveryMillis = 500;
+const longestPauseMillis = 10_000;
+
+export interface AgentProcessOptions {
+  dataDir: string;
+  /** The settings under `cluster.local`. */
+  localSettings: unknown;
+  say: (line: string) => void;
+}
+
+/**
+ * The agent beside this scheduler, in a process of its own that outlives us. One that runs already is adopted; one that
+ * dies is started again, because its tasks run on and wait for it.
+ */
+export class AgentProcess {
+  readonly folder: string;
+  private readonly stopping = new AbortController();
+  private watching: Promise<void> | undefined;
+
+  constructor(private readonly options: AgentProcessOptions) {
+    this.folder = join(options.dataDir, 'agent');
+  }
+
+  async start(): Promise<void> {
+    if (await this.running()) this.options.say('The agent still runs, with its tasks');
+    else await this.launch();
+    this.watching = this.watch();
+  }
+
+  /** Tasks that run by now run on. */
+  async stop(): Promise<void> {
+    await this.leave();
+    const agent = await this.running();
+    if (!agent) return;
+    process.kill(agent.pid, 'SIGTERM');
+    const deadline = performance.now() + stopMillis;
+    while (isAlive(agent)) {
+      if (performance.now() > deadline) throw new Error(`does not end (process ${agent.pid})`);
+      await delay(lookEveryMillis);
+    }
+  }
+
+  /** Kills its tasks, without any grace, and ends it. */
+  async stopAtOnce(): Promise<void> {
+    this.stopping.abort();
+    const connection = new AgentConnection(this.folder);
+    try {
+      const body: ShutdownRequest = { killTasks: true, graceMillis: 0 };
+      await connection.call(paths.shutdown, { method: 'POST', body, timeoutMillis: atOnceMillis });
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** Leaves it running, from now on unwatched. */
+  async leave(): Promise<void> {
+    this.stopping.abort();
+    await this.watching;
+  }
+
+  private async running(): Promise<Endpoint | undefined> {
+    const endpoint = await readEndpoint(this.folder).catch(() => undefined);
+    return endpoint && isAlive(endpoint) ? endpoint : undefined;
+  }
+
+  private async launch(): Promise<void> {
+    mkdirSync(this.folder, { recursive: true });
+    const config = join(this.options.dataDir, 'agent-settings.json');
+    writeFileSync(config, JSON.stringify(this.options.localSettings));
+    const logFile = join(this.options.dataDir, 'agent.log');
+    const log = openSync(logFile, 'a');
+    const child = spawn(process.execPath, [program, '--data-dir', this.options.dataDir, '--config', config], {
+      // A session of its own: neither Ctrl-C nor our end reaches it.
+      detached: true,
+      stdio: ['ignore', log, log],
+      cwd: '/',
+    });
+    closeSync(log);
+    let ended = false;
+    child.once('exit', () => (ended = true));
+    child.once('error', () => (ended = true));
+    child.unref();
+    const deadline = performance.now() + startMillis;
+    while (!(await this.running())) {
+      if (ended || performance.now() > deadline) throw new StartError(`The agent does not start: ${lastLine(logFile)}`);
+      await delay(lookEveryMillis);
+    }
+  }
+
+  private async watch(): Promise<void> {
+    const { signal } = this.stopping;
+    let pause = watchEveryMillis;
+    while (!signal.aborted) {
+      await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted || (await this.running())) continue;
+      this.options.say('The agent has died; starting it again');
+      try {
+        await this.launch();
+        pause = watchEveryMillis;
+      } catch (cause) {
+        pause = Math.min(pause * 2, longestPauseMillis);
+        this.options.say(cause instanceof Error ? cause.message : String(cause));
+      }
+    }
+  }
+}
+
+function lastLine(path: string): string {
+  return readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) || `see ${path}`;
+}

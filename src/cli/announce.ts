@@ -1,0 +1,27 @@
+import { say } from './say.js';
+
+export interface Addresses {
+  url: string;
+  databaseUrl: string;
+  dataDir: string;
+}
+
+/** What one needs to know to use what has just started. */
+export function announce({ url, databaseUrl, dataDir }: Addresses): void {
+  say('');
+  say('Muster is ready.');
+  say(`  API         ${url}/api`);
+  say(`  Swagger UI  ${url}/docs`);
+  say(`  Database    ${databaseUrl}`);
+  say(`  Data        ${dataDir}`);
+  say(`  Process id  ${process.pid}   (stop it with Ctrl-C or with: muster stop)`);
+  say('');
+}
+
+/** Everybody who can reach the address may do everything: that has to be wanted. */
+export function warnIfOpen(host: string): void {
+  if (/^(localhost|127\..*|::1)$/.test(host)) return;
+  say(
+    `WARNING: it listens on ${host} and asks nobody who they are: whoever reaches it can run programs on this machine.`,
+  );
+}

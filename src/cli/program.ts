@@ -1,0 +1,78 @@
+import { Command, Option } from 'commander';
+import { readLocalClusterSettings } from '../agent/settings.js';
+import { loadSettings, type Flags } from '../platform/settings/load-settings.js';
+import type { Settings, SettingsFile } from '../platform/settings/settings.js';
+import { deployExamples } from './demo.js';
+import { reportFailure } from './report-failure.js';
+import { runAgent } from './run-agent.js';
+import { runScheduler } from './run-scheduler.js';
+import { stopRunning } from './stop-running.js';
+
+/** Runs one command of `muster` and answers the exit code. */
+export async function runCommand(
+  argv: readonly string[],
+  environment: Record<string, string | undefined>,
+): Promise<number> {
+  let exitCode = 0;
+  const settings = (flags: Flags): Settings => loadSettings({ environment, flags, furtherChecks: checkLocalCluster });
+  const program = new Command('muster')
+    .description(
+      'Schedules tasks on a cluster of machines. Settings: environment and MUSTER_CONFIG, see docs/settings.md',
+    )
+    .showHelpAfterError();
+  const command = (
+    name: string,
+    description: string,
+    run: (flags: Flags & { keepTasks?: boolean }) => Promise<number>,
+  ) =>
+    program
+      .command(name)
+      .description(description)
+      .addOption(new Option('--data-dir <folder>', 'where everything lies (MUSTER_DATA_DIR)'))
+      .addOption(new Option('--config <file>', 'settings file, YAML or JSON (MUSTER_CONFIG)'))
+      .action(async (flags: Flags) => void (exitCode = await run(flags)));
+  const serving = (built: Command): Command =>
+    built
+      .addOption(new Option('--port <port>', 'HTTP port (MUSTER_PORT)'))
+      .addOption(new Option('--host <host>', 'address to listen on (MUSTER_HOST)'));
+  const keepTasks = new Option('--keep-tasks', 'leave agent and tasks running when this process stops').default(false);
+
+  serving(
+    command('start', 'database, agent and scheduler', ({ keepTasks = false, ...flags }) =>
+      runScheduler(settings(flags), { withAgent: true, keepTasks }),
+    ),
+  ).addOption(keepTasks);
+  serving(
+    command('demo', 'the same, with the examples deployed', ({ keepTasks = false, ...flags }) =>
+      runScheduler(settings(flags), { withAgent: true, keepTasks, ready: deployExamples }),
+    ),
+  ).addOption(keepTasks);
+  serving(
+    command('scheduler', 'the scheduler alone; the agent runs apart', (flags) =>
+      runScheduler(settings(flags), { withAgent: false, keepTasks: true }),
+    ),
+  );
+  command('agent', 'the agent of a data directory alone', (flags) => runAgent(settings(flags)));
+  command('stop', 'stops what runs on a data directory, in order', (flags) => stopRunning(settings(flags).dataDir));
+
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+  } catch (cause) {
+    reportFailure(cause);
+    return 1;
+  }
+  return exitCode;
+}
+
+function checkLocalCluster(file: SettingsFile): string[] {
+  try {
+    readLocalClusterSettings(file.cluster.local);
+    return [];
+  } catch (cause) {
+    // Its first line says that there are problems, the others name them.
+    return (cause as Error).message
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim());
+  }
+}

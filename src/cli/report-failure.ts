@@ -1,0 +1,17 @@
+import { StartError } from '../platform/start-error.js';
+
+/** One clear line for what the person at the terminal can put right; everything we know for the rest. */
+export function reportFailure(cause: unknown): void {
+  process.stderr.write(`${describe(cause)}\n`);
+}
+
+function describe(cause: unknown): string {
+  if (cause instanceof StartError) return cause.message;
+  const { code, address, port, syscall, path } = cause as NodeJS.ErrnoException & { address?: string; port?: number };
+  if (syscall === 'listen' && code === 'EADDRINUSE') {
+    return `Port ${port} on ${address} is taken by another program: set MUSTER_PORT to a free one`;
+  }
+  if (syscall === 'listen') return `Cannot listen on ${address}:${port}: ${code}`;
+  if (code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC') return `Cannot write ${path}: ${code}`;
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+}

@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { AgentCannotStart, runAgent as runAgentOn } from '../agent/agent.js';
+import { PinoLogger } from '../platform/logging/pino-logger.js';
+import type { Settings } from '../platform/settings/settings.js';
+import { StartError } from '../platform/start-error.js';
+
+/** The agent alone, in this process. Its tasks run on when it stops. Answers the exit code. */
+export async function runAgent(settings: Settings): Promise<number> {
+  const logger = new PinoLogger({ level: settings.logLevel, format: settings.logFormat });
+  try {
+    const agent = await runAgentOn({
+      folder: join(settings.dataDir, 'agent'),
+      settings: settings.cluster.local,
+      log: {
+        info: (message) => logger.log(message, 'Agent'),
+        warn: (message) => logger.warn(message, 'Agent'),
+        error: (message, cause) => logger.error(message, cause, 'Agent'),
+      },
+    });
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void agent.stop());
+    await agent.stopped;
+    return 0;
+  } catch (cause) {
+    throw cause instanceof AgentCannotStart ? new StartError(cause.message) : cause;
+  }
+}

@@ -1,0 +1,95 @@
+import { Logger } from '@nestjs/common';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { startApp } from '../app.js';
+import { LocalDriver } from '../cluster/local/local-driver.js';
+import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
+import { Database } from '../platform/database/database.js';
+import { surviveUncaughtErrors } from '../platform/health/uncaught-errors.js';
+import { Leadership } from '../platform/leadership/leadership.js';
+import { PinoLogger } from '../platform/logging/pino-logger.js';
+import { Pollers } from '../platform/poller/pollers.js';
+import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
+import type { Settings } from '../platform/settings/settings.js';
+import { StartError } from '../platform/start-error.js';
+import { AgentProcess } from './agent-process.js';
+import { announce, warnIfOpen } from './announce.js';
+import { openDatabase } from './open-database.js';
+import { reportFailure } from './report-failure.js';
+import { say, surviveClosedTerminal } from './say.js';
+import { StopSequence } from './stop-sequence.js';
+import { stopTasks } from './stop-tasks.js';
+
+export const pidFileOf = (dataDir: string): string => join(dataDir, 'muster.pid');
+
+export interface RunOptions {
+  /** Start an agent on this machine, and end it with us. */
+  withAgent: boolean;
+  /** When we stop, agent and tasks run on. */
+  keepTasks: boolean;
+  /** Called with the address once everything runs. */
+  ready?: (url: string) => Promise<void>;
+}
+
+/** Starts what was asked for, waits for the order to stop, stops it. Answers the exit code. */
+export async function runScheduler(settings: Settings, options: RunOptions): Promise<number> {
+  const logger = new PinoLogger({ level: settings.logLevel, format: settings.logFormat });
+  Logger.overrideLogger(logger);
+  surviveClosedTerminal();
+  surviveUncaughtErrors(logger);
+  const stop = new StopSequence(['tasks', 'agent', 'scheduler', 'database']);
+  stop.listen();
+  await stop.start(async (checkpoint) => {
+    mkdirSync(settings.dataDir, { recursive: true });
+    // Schedulers that share a database may share a data directory too: it only holds their common agent then.
+    if (options.withAgent || settings.databaseUrl === undefined) claimDataDir(settings.dataDir);
+    const { url: databaseUrl, shownUrl } = await openDatabase(settings, stop);
+    checkpoint();
+    const agent = new AgentProcess({ dataDir: settings.dataDir, localSettings: settings.cluster.local, say });
+    if (options.withAgent) {
+      await startAgent(agent, options, stop);
+      checkpoint();
+    }
+    const driver = new LocalDriver({ agentFolder: agent.folder, log: driverLog() });
+    const { app, url } = await startApp({ settings: { ...settings, databaseUrl }, driver, logger });
+    stop.add({ name: 'scheduler', inOrder: () => app.close() });
+    if (options.withAgent && !options.keepTasks) {
+      const context = {
+        database: app.get(Database),
+        driver: app.get<ClusterDriver>(CLUSTER_DRIVER),
+        leadership: app.get(Leadership),
+        pollers: app.get(Pollers),
+      };
+      stop.add({ name: 'tasks', inOrder: () => stopTasks(context) });
+    }
+    checkpoint();
+    announce({ url, databaseUrl: shownUrl, dataDir: settings.dataDir });
+    warnIfOpen(settings.host);
+    await options.ready?.(url);
+  }, reportFailure);
+  const exitCode = await stop.stopped;
+  releasePidFile(pidFileOf(settings.dataDir));
+  return exitCode;
+}
+
+function claimDataDir(dataDir: string): void {
+  const holder = takePidFile(pidFileOf(dataDir));
+  if (holder !== undefined) throw new StartError(`Muster already runs on ${dataDir} (process ${holder})`);
+}
+
+async function startAgent(agent: AgentProcess, { keepTasks }: RunOptions, stop: StopSequence): Promise<void> {
+  say('Starting the agent');
+  const leave = () => agent.leave().then(() => 'left running, with its tasks');
+  const end = { inOrder: () => agent.stop(), atOnce: () => agent.stopAtOnce() };
+  stop.add({ name: 'agent', ...(keepTasks ? { inOrder: leave } : end) });
+  await agent.start();
+}
+
+function driverLog() {
+  const log = new Logger('Cluster');
+  return {
+    info: (message: string) => log.log(message),
+    warn: (message: string) => log.warn(message),
+    error: (message: string, cause?: unknown) => log.error(message, cause),
+  };
+}

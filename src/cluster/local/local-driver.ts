@@ -1,0 +1,144 @@
+import { paths, taskPath, type KillResult, type LaunchBatchAnswer, type TasksAnswer } from '../../agent/protocol.js';
+import { messageOf } from '../../agent/files.js';
+import type { Log } from '../../agent/log.js';
+import {
+  MachineUnreachableError,
+  StaleEpochError,
+  type AgentTaskList,
+  type ClusterDriver,
+  type ClusterEvents,
+  type Epoch,
+  type KillAnswer,
+  type LaunchAnswer,
+  type LaunchSpec,
+  type MachineSnapshot,
+  type TaskSandbox,
+  type TaskStatistics,
+} from '../cluster-driver.js';
+import { AgentConnection, AgentUnreachable } from './agent-connection.js';
+import { openSandbox } from './local-sandbox.js';
+import { followAgent, type Seen } from './update-loop.js';
+import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
+
+const callMillis = 5_000;
+const launchMillis = 30_000;
+/** How long `start` waits for a first answer; after that the agent is waited for in the background. */
+const firstContactMillis = 3_000;
+
+export interface LocalDriverOptions {
+  /** `<data dir>/agent`, the folder of the agent to follow. */
+  agentFolder: string;
+  log: Log;
+}
+
+/** Runs tasks as processes of this machine, through the agent of one folder. The agent may come, go and come back. */
+export class LocalDriver implements ClusterDriver {
+  readonly name = 'local';
+  readonly unsupportedInDeploy = unsupportedByLocalDriver;
+  readonly unsupportedInRun = unsupportedInRun;
+  private readonly agent: AgentConnection;
+  private seen: Seen = { machines: new Map(), answeredAt: 0 };
+  private watching: { stop: AbortController; ended: Promise<void> } | undefined;
+
+  constructor(private readonly options: LocalDriverOptions) {
+    this.agent = new AgentConnection(options.agentFolder);
+  }
+
+  async start(
+    epoch: Epoch,
+    events: ClusterEvents,
+    appliedUpdate: Parameters<ClusterDriver['start']>[2],
+  ): Promise<void> {
+    if (this.watching) throw new Error('The local driver has been started already');
+    this.seen = { machines: new Map(), answeredAt: 0 };
+    const stop = new AbortController();
+    let firstContact = (): void => undefined;
+    const contacted = new Promise<void>((resolve) => (firstContact = resolve));
+    const noticing: ClusterEvents = {
+      machineUp: (machine) => events.machineUp(machine).then(firstContact),
+      machineDown: (slaveId, reason) => events.machineDown(slaveId, reason),
+      statusUpdates: (updates) => events.statusUpdates(updates),
+    };
+    const ended = followAgent(
+      this.agent,
+      { epoch, events: noticing, appliedUpdate },
+      this.seen,
+      this.options.log,
+      stop.signal,
+    );
+    this.watching = { stop, ended };
+    const patience = AbortSignal.timeout(firstContactMillis);
+    await Promise.race([contacted, ended, new Promise((resolve) => patience.addEventListener('abort', resolve))]);
+    if (this.seen.staleEpoch) throw this.seen.staleEpoch;
+  }
+
+  async stop(): Promise<void> {
+    this.watching?.stop.abort();
+    await this.watching?.ended;
+    this.watching = undefined;
+  }
+
+  machines(): MachineSnapshot[] {
+    return [...this.seen.machines.values()].map((machine) => ({ ...machine, seenAt: this.seen.answeredAt }));
+  }
+
+  async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {
+    if (batch.length === 0) return [];
+    const body = { epoch, launches: batch };
+    try {
+      const options = { method: 'POST', body, timeoutMillis: launchMillis, epoch } as const;
+      const answer = await this.agent.call<LaunchBatchAnswer>(paths.launch, options);
+      return answer?.answers ?? batch.map((spec) => unknown(spec, 'the agent does not know how to launch'));
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) throw cause;
+      return batch.map((spec) => unknown(spec, messageOf(cause)));
+    }
+  }
+
+  async kill(taskId: string, _slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
+    const body = { epoch, taskId, graceMillis };
+    try {
+      const options = { method: 'POST', body, timeoutMillis: callMillis, epoch } as const;
+      return (await this.agent.call<KillResult>(paths.kill, options))?.answer ?? 'UNKNOWN';
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) throw cause;
+      return 'UNKNOWN';
+    }
+  }
+
+  async reconcile(epoch: Epoch): Promise<AgentTaskList[]> {
+    try {
+      // After this no launch of an older epoch can get in behind the list.
+      await this.agent.call(paths.hello, { method: 'POST', body: { epoch }, timeoutMillis: callMillis, epoch });
+      const list = await this.agent.call<TasksAnswer>(paths.tasks, {
+        query: { epoch },
+        timeoutMillis: callMillis,
+        epoch,
+      });
+      return list ? [list] : [];
+    } catch (cause) {
+      if (cause instanceof AgentUnreachable) return [];
+      throw cause;
+    }
+  }
+
+  sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined> {
+    return orUnreachable(slaveId, openSandbox(this.agent, taskId));
+  }
+
+  statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined> {
+    const path = taskPath(paths.statistics, taskId);
+    return orUnreachable(slaveId, this.agent.call<TaskStatistics>(path, { timeoutMillis: callMillis }));
+  }
+}
+
+const unknown = ({ taskId }: LaunchSpec, reason: string): LaunchAnswer => ({ taskId, outcome: 'UNKNOWN', reason });
+
+async function orUnreachable<T>(slaveId: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    if (cause instanceof AgentUnreachable) throw new MachineUnreachableError(slaveId, { cause });
+    throw cause;
+  }
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import type { Deploy } from '../../core/model/deploy.js';
+import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
+
+const deploy = (changes: Partial<Deploy> = {}): Deploy => ({ requestId: 'r', id: 'd', command: 'true', ...changes });
+const managed = (changes: Partial<NonNullable<Deploy['executorData']>>) =>
+  deploy({ executorData: { cmd: 'true', ...changes } });
+const fields = (value: Deploy) => unsupportedByLocalDriver(value).map((problem) => problem.field);
+
+test.each([
+  { name: 'a plain command', value: deploy(), is: [] },
+  {
+    name: 'everything that works',
+    value: deploy({
+      env: { A_1: 'x' },
+      uris: [{ uri: 'https://h/a.tgz' }, { uri: '/a' }, { uri: 'file:///b' }],
+      user: 'nobody',
+      healthcheck: { healthcheckResultFilePath: 'ok' },
+    }),
+    is: [],
+  },
+  {
+    name: 'executor data that works',
+    value: managed({
+      embeddedArtifacts: [{ filename: 'a/b', content: [], targetFolderRelativeToTask: '/abs' }],
+      externalArtifacts: [{ filename: 'a', url: 'http://h/a' }],
+      maxTaskThreads: 3,
+      runningSentinel: 'x',
+      objstoreArtifacts: [],
+      loggingExtraFields: {},
+    }),
+    is: [],
+  },
+  { name: 'a container', value: deploy({ containerInfo: { type: 'DOCKER' } }), is: ['containerInfo'] },
+  { name: 'a foreign executor', value: deploy({ customExecutorCmd: '/x' }), is: ['customExecutorCmd'] },
+  {
+    name: 'names a shell cannot say',
+    value: deploy({ env: { 'a-b': '' }, taskEnv: { 2: { 'a.b': '', ok: '' } } }),
+    is: ['env.a-b', 'taskEnv.2.a.b'],
+  },
+  {
+    name: 'a scheme nobody fetches',
+    value: deploy({ uris: [{ uri: 'http://h/a' }, { uri: 'hdfs://h/a' }] }),
+    is: ['uris[1].uri'],
+  },
+  {
+    name: 'uploads',
+    value: deploy({ objstoreUploaderAdditionalFiles: [{ filename: 'x' }] }),
+    is: ['objstoreUploaderAdditionalFiles'],
+  },
+  {
+    name: 'a health file outside',
+    value: deploy({ healthcheck: { healthcheckResultFilePath: '../x' } }),
+    is: ['healthcheck.healthcheckResultFilePath'],
+  },
+  {
+    name: 'the object store',
+    value: managed({ objstoreArtifacts: [{}], objstoreArtifactSignatures: [{}] }),
+    is: ['executorData.objstoreArtifacts', 'executorData.objstoreArtifactSignatures'],
+  },
+  {
+    name: 'logs of others',
+    value: managed({ loggingTag: 't', loggingExtraFields: { a: 'b' }, logrotateFrequency: 'DAILY' }),
+    is: ['executorData.loggingTag', 'executorData.loggingExtraFields', 'executorData.logrotateFrequency'],
+  },
+  {
+    name: 'files outside',
+    value: managed({
+      embeddedArtifacts: [{ filename: '../a' }],
+      externalArtifacts: [
+        { filename: 'a', url: 's3://b/k', targetFolderRelativeToTask: 'x/../..', isArtifactList: true },
+      ],
+    }),
+    is: [
+      'executorData.embeddedArtifacts[0].filename',
+      'executorData.externalArtifacts[0].targetFolderRelativeToTask',
+      'executorData.externalArtifacts[0].url',
+      'executorData.externalArtifacts[0].isArtifactList',
+    ],
+  },
+  {
+    name: 'a run with the deploy',
+    value: deploy({ runImmediately: { envOverrides: { '1': 'x' } } }),
+    is: ['runImmediately.envOverrides.1'],
+  },
+])('$name', ({ value, is }) => expect(fields(value)).toEqual(is));
+
+test('a run is checked like a deploy', () =>
+  expect(
+    unsupportedInRun({ envOverrides: { 'x y': '' }, extraArtifacts: [{ uri: 'ftp://h' }] }).map((each) => each.field),
+  ).toEqual(['envOverrides.x y', 'extraArtifacts[0].uri']));

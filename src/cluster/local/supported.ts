@@ -1,0 +1,69 @@
+import type { ClusterArtifact, Deploy, ObjstoreUploaderFile } from '../../core/model/deploy.js';
+import type { RunNowRequest } from '../../core/model/request.js';
+import {
+  staysInside,
+  unsupportedDownloads,
+  unsupportedExecutorFields,
+  unsupportedVariables,
+  type Unsupported,
+} from '../../agent/unsupported.js';
+
+/** What the local driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
+export function unsupportedByLocalDriver(deploy: Deploy): Unsupported[] {
+  const problems: Unsupported[] = [];
+  if (deploy.containerInfo)
+    problems.push({
+      field: 'containerInfo',
+      message: 'cannot be used with the local driver, which runs processes and not containers',
+    });
+  if (deploy.customExecutorCmd !== undefined && !deploy.executorData)
+    problems.push({
+      field: 'customExecutorCmd',
+      message: 'cannot be used with the local driver without executorData: it runs its own executor',
+    });
+  if (deploy.executorData)
+    problems.push(...unsupportedExecutorFields(deploy.executorData).map((problem) => within('executorData', problem)));
+  const resultFile = deploy.healthcheck?.healthcheckResultFilePath;
+  if (resultFile !== undefined && !staysInside(resultFile))
+    problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });
+  return [
+    ...problems,
+    ...unsupportedVariables('env', deploy.env),
+    ...Object.entries(deploy.taskEnv ?? {}).flatMap(([instance, env]) =>
+      unsupportedVariables(`taskEnv.${instance}`, env),
+    ),
+    ...unsupportedDownloads('uris', deploy.uris),
+    ...unsupportedUploads(deploy.objstoreUploaderAdditionalFiles),
+    ...(deploy.runImmediately
+      ? unsupportedInRun(deploy.runImmediately).map((problem) => within('runImmediately', problem))
+      : []),
+  ];
+}
+
+/** The same for what a single run adds to its deploy. */
+export function unsupportedInRun(run: {
+  envOverrides?: RunNowRequest['envOverrides'];
+  extraArtifacts?: ClusterArtifact[];
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
+}): Unsupported[] {
+  return [
+    ...unsupportedVariables('envOverrides', run.envOverrides),
+    ...unsupportedDownloads('extraArtifacts', run.extraArtifacts),
+    ...unsupportedUploads(run.objstoreUploaderAdditionalFiles),
+  ];
+}
+
+function unsupportedUploads(files: readonly ObjstoreUploaderFile[] | undefined): Unsupported[] {
+  if (!files?.length) return [];
+  return [
+    {
+      field: 'objstoreUploaderAdditionalFiles',
+      message: 'cannot be used with the local driver, which has no object store',
+    },
+  ];
+}
+
+const within = (field: string, problem: Unsupported): Unsupported => ({
+  ...problem,
+  field: `${field}.${problem.field}`,
+});

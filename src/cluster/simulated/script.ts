@@ -1,0 +1,42 @@
+import type { TaskState } from '../../core/model/enums.js';
+import type { LaunchSpec } from '../cluster-driver.js';
+
+/** What a simulated task does with its life. Times in milliseconds of the virtual clock. */
+export interface TaskScript {
+  /** From launch to TASK_RUNNING. Default 5. */
+  startAfter?: number;
+  /** From TASK_RUNNING to its end. Default: it runs until it is killed. */
+  runFor?: number;
+  /** How it then ends. Default TASK_FINISHED. */
+  exit?: TaskState;
+  message?: string;
+  reason?: string;
+  /** From a kill with grace to its end; never longer than the grace. Default 10. */
+  stopAfter?: number;
+  /** Answers PORT_IN_USE in place of starting. */
+  portInUse?: number;
+  /** Answers REFUSED in place of starting. */
+  refuse?: string;
+}
+
+/** Decides for each launch that is about to start something. */
+export type LaunchScript = (spec: LaunchSpec) => TaskScript;
+
+/** Probabilities from 0 to 1 of what can go wrong on the way. */
+export interface Faults {
+  /** A launch gets lost: answer UNKNOWN, nothing starts. */
+  loseLaunch?: number;
+  /** A launch arrives late: answer UNKNOWN, and `launchDelayMillis` later it is carried out if it still may. */
+  delayLaunch?: number;
+  launchDelayMillis?: number;
+  /** A launch is carried out, its answer is lost: answer UNKNOWN. */
+  loseLaunchAnswer?: number;
+  /** A kill gets lost: answer UNKNOWN. */
+  loseKill?: number;
+  /** A batch of updates gets lost on its way; it is repeated, since it was not acknowledged. */
+  loseUpdates?: number;
+  /** A batch of updates is delivered a second time after it was acknowledged. */
+  duplicateUpdates?: number;
+  /** The updates of a batch arrive in another order. */
+  reorderUpdates?: number;
+}

@@ -1,0 +1,197 @@
+import { isTerminal, type TaskState } from '../../core/model/enums.js';
+import {
+  StaleEpochError,
+  type AgentTaskList,
+  type Epoch,
+  type KillAnswer,
+  type LaunchAnswer,
+  type LaunchSpec,
+  type MachineSnapshot,
+  type StatusUpdate,
+} from '../cluster-driver.js';
+import type { EventQueue } from './event-queue.js';
+import type { LaunchScript, TaskScript } from './script.js';
+
+const startMillis = 5;
+const stopMillis = 10;
+
+interface SimulatedTask {
+  spec: LaunchSpec;
+  script: TaskScript;
+  state: TaskState;
+  startedAt: number;
+  /** Virtual time at which a kill ends it; Infinity: none is under way. */
+  killedAt: number;
+}
+
+type Refusal = Extract<LaunchAnswer, { outcome: 'REFUSED' | 'PORT_IN_USE' }>;
+
+/** What an agent needs of the world it is in. */
+export interface World {
+  now(): number;
+  events: EventQueue;
+  script: LaunchScript;
+  /** An update is there to be pulled. */
+  hasNews(agent: SimulatedAgent): void;
+  started(taskId: string): void;
+}
+
+/** An agent in memory that keeps the launch protocol: ids start once, kills leave tombstones, updates are numbered. */
+export class SimulatedAgent {
+  readonly machines = new Map<string, MachineSnapshot>();
+  /** False: calls to it fail and nothing comes from it, while its tasks run on. */
+  reachable = true;
+  private epoch = 0;
+  private tasks = new Map<string, SimulatedTask>();
+  private refusals = new Map<string, Refusal>();
+  /** Acknowledged ends: their ids never start again. */
+  private ended = new Map<string, TaskState>();
+  private updates: StatusUpdate[] = [];
+  private lastNumber = 0;
+
+  constructor(
+    readonly agentId: string,
+    public incarnation: string,
+    private readonly world: World,
+  ) {}
+
+  hello(epoch: Epoch): void {
+    if (epoch < this.epoch) throw new StaleEpochError(epoch);
+    this.epoch = epoch;
+  }
+
+  launch(spec: LaunchSpec, epoch: Epoch): LaunchAnswer {
+    this.hello(epoch);
+    const { taskId } = spec;
+    if (spec.incarnation !== this.incarnation) return { taskId, outcome: 'REFUSED', reason: 'other incarnation' };
+    const known = this.tasks.get(taskId)?.state ?? this.ended.get(taskId);
+    if (known) return accepted(taskId, known);
+    const refusal = this.refusals.get(taskId);
+    if (refusal) return refusal;
+    const script = this.world.script(spec);
+    if (script.portInUse !== undefined) return this.refuse({ taskId, outcome: 'PORT_IN_USE', port: script.portInUse });
+    if (script.refuse !== undefined) return this.refuse({ taskId, outcome: 'REFUSED', reason: script.refuse });
+    this.start({ spec, script, state: 'TASK_STARTING', startedAt: this.world.now(), killedAt: Infinity });
+    return accepted(taskId, 'TASK_STARTING');
+  }
+
+  kill(taskId: string, graceMillis: number, epoch: Epoch): Exclude<KillAnswer, 'UNKNOWN'> {
+    this.hello(epoch);
+    const task = this.tasks.get(taskId);
+    if (!task) {
+      if (!this.ended.has(taskId) && !this.refusals.has(taskId))
+        this.refuse({ taskId, outcome: 'REFUSED', reason: 'killed before launch' });
+      return 'GONE';
+    }
+    if (isTerminal(task.state)) return 'GONE';
+    const endsAt = this.world.now() + Math.min(graceMillis, task.script.stopAfter ?? stopMillis);
+    if (endsAt < task.killedAt) {
+      task.killedAt = endsAt;
+      this.later(task, endsAt, () => this.report(task, 'TASK_KILLED', 'killed'));
+    }
+    return 'KILLING';
+  }
+
+  list(epoch: Epoch): AgentTaskList {
+    this.hello(epoch);
+    const tasks = [...this.tasks.values()].map(({ spec, state }) => ({ taskId: spec.taskId, state }));
+    return { agentId: this.agentId, incarnation: this.incarnation, asOfUpdate: this.lastNumber, tasks };
+  }
+
+  /** Updates with higher numbers. Everything up to `after` is forgotten, ended tasks among it too, but not their ids. */
+  pull(after: number, epoch: Epoch): StatusUpdate[] {
+    this.hello(epoch);
+    const kept = this.updates.findIndex((update) => update.number > after);
+    const acknowledged = this.updates.splice(0, kept < 0 ? this.updates.length : kept);
+    for (const { taskId, state } of acknowledged) {
+      if (!isTerminal(state)) continue;
+      this.tasks.delete(taskId);
+      this.ended.set(taskId, state);
+    }
+    return this.updates.slice();
+  }
+
+  runningTasks = (): LaunchSpec[] =>
+    [...this.tasks.values()].filter(({ state }) => !isTerminal(state)).map(({ spec }) => spec);
+
+  /** undefined: no such task runs here. */
+  findRunning(taskId: string): { spec: LaunchSpec; startedAt: number } | undefined {
+    const task = this.tasks.get(taskId);
+    return task && !isTerminal(task.state) ? task : undefined;
+  }
+
+  /** Ends a task from outside. False: it is not here, or has ended. */
+  finish(taskId: string, state: TaskState, message?: string, reason?: string): boolean {
+    const task = this.tasks.get(taskId);
+    if (!task || isTerminal(task.state)) return false;
+    this.report(task, state, message, reason);
+    return true;
+  }
+
+  /** A task that went with its machine: nobody will hear of it. */
+  forget(taskId: string): void {
+    this.tasks.delete(taskId);
+  }
+
+  /** A new folder: everything that was here is gone and forgotten. */
+  reincarnate(incarnation: string): void {
+    this.incarnation = incarnation;
+    this.epoch = 0;
+    this.tasks = new Map();
+    this.refusals = new Map();
+    this.ended = new Map();
+    this.updates = [];
+    this.lastNumber = 0;
+    for (const [slaveId, machine] of this.machines) this.machines.set(slaveId, { ...machine, incarnation });
+  }
+
+  private start(task: SimulatedTask): void {
+    const { script, spec } = task;
+    this.tasks.set(spec.taskId, task);
+    this.world.started(spec.taskId);
+    this.report(task, 'TASK_STARTING');
+    const runsAt = this.world.now() + (script.startAfter ?? startMillis);
+    this.later(task, runsAt, () => this.report(task, 'TASK_RUNNING'));
+    if (script.runFor === undefined) return;
+    const { exit = 'TASK_FINISHED', message, reason } = script;
+    this.later(task, runsAt + script.runFor, () => this.report(task, exit, message, reason));
+  }
+
+  /** Nothing happens to a task that has ended meanwhile, or that went with its incarnation. */
+  private later(task: SimulatedTask, at: number, run: () => void): void {
+    this.world.events.plan(at, () => {
+      if (this.tasks.get(task.spec.taskId) === task && !isTerminal(task.state)) run();
+    });
+  }
+
+  private report(task: SimulatedTask, state: TaskState, message?: string, reason?: string): void {
+    task.state = state;
+    const { taskId, slaveId } = task.spec;
+    this.updates.push({
+      agentId: this.agentId,
+      incarnation: this.incarnation,
+      number: ++this.lastNumber,
+      taskId,
+      slaveId,
+      state,
+      timestamp: this.world.now(),
+      message,
+      reason,
+      directory: directoryOf(taskId),
+    });
+    this.world.hasNews(this);
+  }
+
+  private refuse(refusal: Refusal): Refusal {
+    this.refusals.set(refusal.taskId, refusal);
+    return refusal;
+  }
+}
+
+const directoryOf = (taskId: string): string => `/sandboxes/${taskId}`;
+const accepted = (taskId: string, state: TaskState): LaunchAnswer => ({
+  taskId,
+  outcome: 'ACCEPTED',
+  state,
+  directory: directoryOf(taskId),
+});

@@ -1,0 +1,222 @@
+import {
+  MachineUnreachableError,
+  StaleEpochError,
+  type AgentTaskList,
+  type ClusterDriver,
+  type ClusterEvents,
+  type Epoch,
+  type KillAnswer,
+  type LaunchAnswer,
+  type LaunchSpec,
+  type MachineSnapshot,
+  type StatusUpdate,
+  type TaskStatistics,
+} from '../cluster-driver.js';
+import type { SimulatedAgent } from './simulated-agent.js';
+import type { SimulatedCluster } from './simulated-cluster.js';
+
+type AppliedUpdate = Parameters<ClusterDriver['start']>[2];
+
+interface Session {
+  epoch: Epoch;
+  events: ClusterEvents;
+  appliedUpdate: AppliedUpdate;
+  /** By agent id: incarnation and number of what was delivered and stored. */
+  after: Map<string, { incarnation: string; number: number }>;
+}
+
+/** One scheduler's view of a simulated cluster, through the faults that are switched on. */
+export class SimulatedDriver implements ClusterDriver {
+  readonly name = 'simulated';
+  private session: Session | undefined;
+  /** Agents to introduce, and agents to pull from. A set keeps the order, so runs are repeatable. */
+  private readonly changed = new Set<SimulatedAgent>();
+  private readonly withNews = new Set<SimulatedAgent>();
+  private readonly gone: { slaveId: string; reason: string }[] = [];
+  private delivering: Promise<void> = Promise.resolve();
+
+  constructor(private readonly cluster: SimulatedCluster) {}
+
+  async start(epoch: Epoch, events: ClusterEvents, appliedUpdate: AppliedUpdate): Promise<void> {
+    for (const agent of this.reachable()) agent.hello(epoch);
+    this.session = { epoch, events, appliedUpdate, after: new Map() };
+    for (const agent of this.cluster.agents.values()) this.changed.add(agent);
+    await this.deliver();
+  }
+
+  async stop(): Promise<void> {
+    this.session = undefined;
+    await this.delivering;
+    this.cluster.forget(this);
+  }
+
+  machines(): MachineSnapshot[] {
+    return [...this.cluster.agents.values()].flatMap((agent) => [...agent.machines.values()]);
+  }
+
+  async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {
+    return batch.map((spec) => this.launchOne(spec, epoch));
+  }
+
+  async kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
+    const agent = this.reachableAgentOf(slaveId);
+    if (!agent || this.cluster.random.happens(this.cluster.faults.loseKill ?? 0)) return 'UNKNOWN';
+    return agent.kill(taskId, graceMillis, epoch);
+  }
+
+  async reconcile(epoch: Epoch): Promise<AgentTaskList[]> {
+    return this.reachable().map((agent) => agent.list(epoch));
+  }
+
+  async sandbox(_taskId: string, slaveId: string): Promise<undefined> {
+    this.mustReach(slaveId);
+  }
+
+  /** A simulated task uses half of what it may. */
+  async statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined> {
+    const task = this.mustReach(slaveId).findRunning(taskId);
+    return task && halfUsed(task.spec, task.startedAt, this.cluster.now());
+  }
+
+  hasNews(agent: SimulatedAgent): void {
+    if (this.session) this.withNews.add(agent);
+  }
+
+  machinesChanged(agent: SimulatedAgent): void {
+    if (this.session) this.changed.add(agent);
+  }
+
+  machineIsGone(slaveId: string, reason: string): void {
+    if (this.session) this.gone.push({ slaveId, reason });
+  }
+
+  /** Hands over what there is. One at a time, as the port demands. */
+  deliver(): Promise<void> {
+    this.delivering = this.delivering.then(() => this.deliverAll());
+    return this.delivering;
+  }
+
+  private async deliverAll(): Promise<void> {
+    for (const { slaveId, reason } of this.gone.splice(0)) await this.session?.events.machineDown(slaveId, reason);
+    for (const agent of this.take(this.changed)) await this.introduce(agent);
+    for (const agent of this.take(this.withNews)) await this.pull(agent);
+  }
+
+  private async introduce(agent: SimulatedAgent): Promise<void> {
+    if (!this.session || !agent.reachable) return;
+    if (!this.isAdmitted(agent, this.session.epoch)) return;
+    for (const machine of agent.machines.values())
+      await this.session?.events.machineUp({ ...machine, seenAt: this.cluster.now() });
+    this.withNews.add(agent);
+  }
+
+  private async pull(agent: SimulatedAgent): Promise<void> {
+    const { session } = this;
+    if (!session || !agent.reachable || !this.isAdmitted(agent, session.epoch)) return;
+    const after = await this.numberAfter(session, agent);
+    const updates = agent.pull(after, session.epoch);
+    if (updates.length === 0) return;
+    const { random, faults } = this.cluster;
+    if (random.happens(faults.loseUpdates ?? 0)) return this.retryLater(agent);
+    const batch = random.happens(faults.reorderUpdates ?? 0) ? random.shuffled(updates) : updates;
+    if (!(await this.handOver(session, batch))) {
+      session.after.delete(agent.agentId);
+      return this.retryLater(agent);
+    }
+    session.after.set(agent.agentId, { incarnation: agent.incarnation, number: updates.at(-1)!.number });
+    agent.pull(updates.at(-1)!.number, session.epoch);
+    if (random.happens(faults.duplicateUpdates ?? 0)) await this.handOver(session, batch);
+  }
+
+  /** False: it could not be stored, so it is delivered again. */
+  private handOver(session: Session, updates: readonly StatusUpdate[]): Promise<boolean> {
+    return session.events.statusUpdates(updates).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  private async numberAfter(session: Session, agent: SimulatedAgent): Promise<number> {
+    const known = session.after.get(agent.agentId) ?? (await session.appliedUpdate(agent.agentId));
+    return known?.incarnation === agent.incarnation ? known.number : 0;
+  }
+
+  private retryLater(agent: SimulatedAgent): void {
+    this.cluster.events.plan(this.cluster.now() + retryMillis, () => this.hasNews(agent));
+  }
+
+  private launchOne(spec: LaunchSpec, epoch: Epoch): LaunchAnswer {
+    const { random, faults, events, now } = this.cluster;
+    const agent = this.reachableAgentOf(spec.slaveId);
+    if (!agent) return unknown(spec, 'unreachable');
+    agent.hello(epoch);
+    if (random.happens(faults.loseLaunch ?? 0)) return unknown(spec, 'lost');
+    if (random.happens(faults.delayLaunch ?? 0)) {
+      const carryOut = () => {
+        if (this.isAdmitted(agent, epoch)) agent.launch(spec, epoch);
+      };
+      events.plan(now() + (faults.launchDelayMillis ?? launchDelayMillis), carryOut);
+      return unknown(spec, 'delayed');
+    }
+    const answer = agent.launch(spec, epoch);
+    return random.happens(faults.loseLaunchAnswer ?? 0) ? unknown(spec, 'answer lost') : answer;
+  }
+
+  /** An agent that has seen a newer leader is not ours any more. */
+  private isAdmitted(agent: SimulatedAgent, epoch: Epoch): boolean {
+    try {
+      agent.hello(epoch);
+      return true;
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) return false;
+      throw cause;
+    }
+  }
+
+  private take(agents: Set<SimulatedAgent>): SimulatedAgent[] {
+    const taken = [...agents];
+    agents.clear();
+    return taken;
+  }
+
+  private reachable = (): SimulatedAgent[] => [...this.cluster.agents.values()].filter((agent) => agent.reachable);
+
+  private reachableAgentOf(slaveId: string): SimulatedAgent | undefined {
+    const agent = this.cluster.findAgent(slaveId);
+    return agent?.reachable ? agent : undefined;
+  }
+
+  private mustReach(slaveId: string): SimulatedAgent {
+    const agent = this.reachableAgentOf(slaveId);
+    if (!agent) throw new MachineUnreachableError(slaveId);
+    return agent;
+  }
+}
+
+const retryMillis = 100;
+const launchDelayMillis = 10_000;
+const megabyte = 1024 * 1024;
+
+const unknown = ({ taskId }: LaunchSpec, reason: string): LaunchAnswer => ({ taskId, outcome: 'UNKNOWN', reason });
+
+function halfUsed(spec: LaunchSpec, startedAt: number, now: number): TaskStatistics {
+  const memory = (spec.memoryMb * megabyte) / 2;
+  return {
+    taskId: spec.taskId,
+    cpusLimit: spec.cpus,
+    cpusNrPeriods: 0,
+    cpusNrThrottled: 0,
+    cpusSystemTimeSecs: 0,
+    cpusThrottledTimeSecs: 0,
+    cpusUserTimeSecs: (spec.cpus * (now - startedAt)) / 1000 / 2,
+    memAnonBytes: memory,
+    memFileBytes: 0,
+    memLimitBytes: spec.memoryMb * megabyte,
+    memMappedFileBytes: 0,
+    memRssBytes: memory,
+    memTotalBytes: memory,
+    diskLimitBytes: spec.diskMb * megabyte,
+    diskUsedBytes: 0,
+    timestamp: now / 1000,
+  };
+}

@@ -1,0 +1,14 @@
+export { cleanupRules, cleanupTypeInText, isBounce } from './cleanup-rules.js';
+export {
+  decideKills,
+  type CleanupSettings,
+  type CleanupTask,
+  type CleanupView,
+  type KillDecision,
+} from './kill-decision.js';
+export {
+  decideRequestCleanup,
+  type RequestCleanupSettings,
+  type RequestCleanupStep,
+  type RequestCleanupView,
+} from './request-cleanup.js';

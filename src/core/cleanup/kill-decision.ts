@@ -1,0 +1,155 @@
+import { judgeTask, judgeTasks, type HealthContext, type HealthSettings, type ObservedTask } from '../health/index.js';
+import type { Deploy } from '../model/deploy.js';
+import { isLongRunning, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import type { TaskCleanup } from '../model/task.js';
+import { cleanupRules } from './cleanup-rules.js';
+
+export interface CleanupSettings extends HealthSettings {
+  killNonLongRunningTasksInCleanupAfterSeconds: number;
+  pendingDeployHoldTaskDuringDecommissionMillis: number;
+}
+
+export interface CleanupTask extends ObservedTask {
+  cleanup?: TaskCleanup;
+  /** A kill was decided earlier. */
+  killed: boolean;
+}
+
+/** The tasks of one request that have to go, with everything that decides when. */
+export interface CleanupView {
+  /** undefined: the request is gone. */
+  request?: Request;
+  requestState?: RequestState;
+  activeDeployId?: string;
+  pendingDeployId?: string;
+  /** Of the active tasks, by id. */
+  deploys: ReadonlyMap<string, Deploy>;
+  /** All live tasks of the request. */
+  tasks: readonly CleanupTask[];
+  settings: CleanupSettings;
+}
+
+export type KillDecision =
+  | { kind: 'kill'; cleanup: TaskCleanup }
+  | { kind: 'wait'; cleanup: TaskCleanup; because: WaitReason }
+  /** The task has ended, there is nothing left to do. */
+  | { kind: 'drop'; cleanup: TaskCleanup };
+
+export type WaitReason = 'OLD_JOB_MAY_END' | 'HELD_FOR_DEPLOY' | 'TOO_FEW_REPLACEMENTS' | 'REPLACEMENTS_NOT_HEALTHY';
+
+/** Decides about every task of the request that has a cleanup, in the order given. */
+export function decideKills(view: CleanupView, now: number): KillDecision[] {
+  const oneByOne = new OneByOne(view, now);
+  return view.tasks.flatMap((task) => {
+    if (!task.cleanup) return [];
+    if (isTerminal(task.state)) return { kind: 'drop', cleanup: task.cleanup };
+    return decideKill(view, task, task.cleanup, oneByOne, now);
+  });
+}
+
+/** The first rule that holds decides. A load balancer, when there is one, will have to let go of the task before a kill. */
+function decideKill(
+  view: CleanupView,
+  task: CleanupTask,
+  cleanup: TaskCleanup,
+  oneByOne: OneByOne,
+  now: number,
+): KillDecision {
+  const kill: KillDecision = { kind: 'kill', cleanup };
+  const wait = (because: WaitReason): KillDecision => ({ kind: 'wait', cleanup, because });
+  const { request } = view;
+  const { cleanupType } = cleanup;
+  if (!request) return kill;
+  const longRunning = isLongRunning(request.requestType);
+  const rule = cleanupRules[cleanupType];
+  if (longRunning ? rule.longRunningAtOnce : rule.othersAtOnce) return kill;
+  if (view.requestState === 'PAUSED' && (cleanupType !== 'PAUSING' || longRunning)) return kill;
+  if (!longRunning) {
+    const mayGoAt = cleanup.timestamp + jobAgeLimitMillis(request, view.settings);
+    return now > mayGoAt || mayGoAt - cleanup.timestamp < 1 ? kill : wait('OLD_JOB_MAY_END');
+  }
+  if (cleanupType === 'DECOMISSIONING' && task.taskId.deployId === view.pendingDeployId) {
+    const heldUntil = cleanup.timestamp + view.settings.pendingDeployHoldTaskDuringDecommissionMillis;
+    return now > heldUntil ? kill : wait('HELD_FOR_DEPLOY');
+  }
+  if (!view.activeDeployId) return kill;
+  if (isOneByOne(cleanupType)) return oneByOne.mayKill(task, cleanupType) ? kill : wait('TOO_FEW_REPLACEMENTS');
+  const replacements = replacementsOf(view, deployOfReplacements(view, task));
+  if (replacements.length < (request.instances ?? 1)) return wait('TOO_FEW_REPLACEMENTS');
+  return areHealthy(view, replacements, now) ? kill : wait('REPLACEMENTS_NOT_HEALTHY');
+}
+
+const jobAgeLimitMillis = (request: Request, settings: CleanupSettings): number =>
+  request.killOldNonLongRunningTasksAfterMillis ?? settings.killNonLongRunningTasksInCleanupAfterSeconds * 1000;
+
+/** Types whose tasks go one at a time, each when one healthy replacement more is there. */
+type OneByOneType = 'INCREMENTAL_BOUNCE' | 'INCREMENTAL_DEPLOY_FAILED' | 'INCREMENTAL_DEPLOY_CANCELLED';
+const isOneByOne = (type: TaskCleanupType): type is OneByOneType =>
+  type === 'INCREMENTAL_BOUNCE' || type === 'INCREMENTAL_DEPLOY_FAILED' || type === 'INCREMENTAL_DEPLOY_CANCELLED';
+
+/** Keeps count over one pass: a kill decided a moment ago changes what the next task of the same bounce may do. */
+class OneByOne {
+  private readonly remaining = new Map<string, number>();
+
+  constructor(
+    private readonly view: CleanupView,
+    private readonly now: number,
+  ) {}
+
+  mayKill(task: CleanupTask, type: OneByOneType): boolean {
+    const instances = this.view.request?.instances ?? 1;
+    if (type !== 'INCREMENTAL_BOUNCE') return this.healthy(this.view.activeDeployId!) >= instances;
+    const deployId = deployOfReplacements(this.view, task);
+    const remaining = this.remaining.get(task.taskId.deployId) ?? this.bouncing(task.taskId.deployId);
+    if (this.healthy(deployId) + remaining <= instances) return false;
+    this.remaining.set(task.taskId.deployId, remaining - 1);
+    return true;
+  }
+
+  private bouncing(deployId: string): number {
+    return this.view.tasks.filter(
+      (task) =>
+        task.cleanup?.cleanupType === 'INCREMENTAL_BOUNCE' &&
+        task.taskId.deployId === deployId &&
+        !isTerminal(task.state) &&
+        !task.killed,
+    ).length;
+  }
+
+  private healthy(deployId: string): number {
+    return replacementsOf(this.view, deployId).filter((task) => {
+      const context = contextOf(this.view, deployId);
+      return context !== undefined && judgeTask(task, context, this.now) === 'HEALTHY';
+    }).length;
+  }
+}
+
+/** Replacements come from the task's own deploy, or from the active one once that deploy is of no use any more. */
+function deployOfReplacements(view: CleanupView, { taskId }: CleanupTask): string {
+  const inUse = taskId.deployId === view.activeDeployId || taskId.deployId === view.pendingDeployId;
+  return inUse ? taskId.deployId : view.activeDeployId!;
+}
+
+const replacementsOf = (view: CleanupView, deployId: string): CleanupTask[] =>
+  view.tasks.filter(
+    (task) => task.taskId.deployId === deployId && !task.cleanup && !task.killed && !isTerminal(task.state),
+  );
+
+function areHealthy(view: CleanupView, replacements: readonly CleanupTask[], now: number): boolean {
+  const [first] = replacements;
+  if (!first) return true;
+  const context = contextOf(view, first.taskId.deployId);
+  return context !== undefined && judgeTasks(replacements, context, now) === 'HEALTHY';
+}
+
+function contextOf(view: CleanupView, deployId: string): HealthContext | undefined {
+  const deploy = view.deploys.get(deployId);
+  if (!deploy) return undefined;
+  return {
+    deploy,
+    deployPending: false,
+    requestSkips: view.request?.skipHealthchecks === true,
+    settings: view.settings,
+  };
+}

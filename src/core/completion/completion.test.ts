@@ -1,0 +1,363 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isTerminal, taskStates, type PendingType, type RequestType, type TaskState } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import { makePendingTaskId, makeTaskId } from '../task-id.js';
+import {
+  completeTask,
+  countEnd,
+  failureType,
+  noCounts,
+  statusChange,
+  type DeployCounts,
+  type EndedTask,
+  type KnownTask,
+  type RequestOfTask,
+} from './index.js';
+
+const now = 1_800_000_000_000;
+const cooldown = { failureThreshold: 3, windowMillis: 60_000 };
+
+const ended = (
+  state: TaskState,
+  own: Partial<EndedTask> & { pendingType?: PendingType; deployId?: string } = {},
+): EndedTask => {
+  const { pendingType = 'IMMEDIATE', deployId = 'd1', ...rest } = own;
+  const parts = { requestId: 'svc', deployId, instanceNo: 1 };
+  return {
+    taskId: makeTaskId({ ...parts, startedAt: now - 10_000, host: 'h', rackId: 'r' }),
+    state,
+    endedAt: now,
+    pendingTask: {
+      pendingTaskId: makePendingTaskId({ ...parts, nextRunAt: now - 11_000, pendingType, createdAt: now - 12_000 }),
+    },
+    ...rest,
+  };
+};
+const request = (
+  requestType: RequestType,
+  own: Partial<Request> & Partial<Omit<RequestOfTask, 'request'>> = {},
+): RequestOfTask => {
+  const { state = 'ACTIVE', activeDeployId = 'd1', ...rest } = own;
+  return { request: { id: 'svc', requestType, ...rest }, state, activeDeployId };
+};
+const failuresAgo = (...seconds: number[]): DeployCounts => ({
+  ...noCounts,
+  failureEvents: seconds.map((each) => ({
+    instance: 1,
+    timestamp: now - each * 1_000,
+    type: 'BAD_EXIT_CODE' as const,
+  })),
+});
+const complete = (task: EndedTask, of: RequestOfTask | undefined, counts = noCounts) =>
+  completeTask(task, of, counts, cooldown, now);
+
+describe('what is queued', () => {
+  interface Case {
+    name: string;
+    task: EndedTask;
+    of: RequestOfTask | undefined;
+    counts?: DeployCounts;
+    queued: PendingType | undefined;
+  }
+  const retrying = { ...noCounts, numSequentialRetries: 2 };
+  test.each<Case>([
+    { name: 'a service goes on', task: ended('TASK_FAILED'), of: request('SERVICE'), queued: 'TASK_DONE' },
+    { name: 'so does a job', task: ended('TASK_FINISHED'), of: request('SCHEDULED'), queued: 'TASK_DONE' },
+    { name: 'a run on demand is over', task: ended('TASK_FINISHED'), of: request('ON_DEMAND'), queued: undefined },
+    {
+      name: 'a failed one too, without retries',
+      task: ended('TASK_FAILED'),
+      of: request('RUN_ONCE'),
+      queued: undefined,
+    },
+    {
+      name: 'a failed run is tried again',
+      task: ended('TASK_FAILED'),
+      of: request('ON_DEMAND', { numRetriesOnFailure: 1 }),
+      queued: 'RETRY',
+    },
+    {
+      name: 'a killed one too',
+      task: ended('TASK_KILLED'),
+      of: request('RUN_ONCE', { numRetriesOnFailure: 1 }),
+      queued: 'RETRY',
+    },
+    {
+      name: 'as often as the request says',
+      task: ended('TASK_FAILED'),
+      of: request('ON_DEMAND', { numRetriesOnFailure: 2 }),
+      counts: retrying,
+      queued: undefined,
+    },
+    {
+      name: 'a job that is out of retries waits for its next hit',
+      task: ended('TASK_FAILED', { pendingType: 'RETRY' }),
+      of: request('SCHEDULED', { numRetriesOnFailure: 2 }),
+      counts: retrying,
+      queued: 'TASK_DONE',
+    },
+    {
+      name: 'a job that was run by hand is not tried again',
+      task: ended('TASK_FAILED'),
+      of: request('SCHEDULED', { numRetriesOnFailure: 2 }),
+      queued: 'TASK_DONE',
+    },
+    {
+      name: 'a run that somebody killed stays killed',
+      task: ended('TASK_KILLED', { cleaningText: 'USER_REQUESTED by me' }),
+      of: request('ON_DEMAND', { numRetriesOnFailure: 2 }),
+      queued: undefined,
+    },
+    {
+      name: 'a paused run as well',
+      task: ended('TASK_KILLED', { cleaningText: 'PAUSE' }),
+      of: request('ON_DEMAND', { numRetriesOnFailure: 2 }),
+      queued: undefined,
+    },
+    { name: 'nothing for a request that is gone', task: ended('TASK_FAILED'), of: undefined, queued: undefined },
+    {
+      name: 'nothing for a paused request',
+      task: ended('TASK_FAILED'),
+      of: request('SERVICE', { state: 'PAUSED' }),
+      queued: undefined,
+    },
+    {
+      name: 'nothing for the deploy in progress, which looks after itself',
+      task: ended('TASK_FAILED', { deployId: 'd2' }),
+      of: request('SERVICE'),
+      queued: undefined,
+    },
+    {
+      name: 'a run of a former deploy is retried by the active one',
+      task: ended('TASK_FAILED', { deployId: 'd0' }),
+      of: request('ON_DEMAND', { numRetriesOnFailure: 1 }),
+      queued: 'RETRY',
+    },
+    {
+      name: 'a run that was lost with its machine starts again',
+      task: ended('TASK_LOST', { reason: 'REASON_AGENT_RESTARTED' }),
+      of: request('ON_DEMAND'),
+      queued: 'RETRY',
+    },
+    {
+      name: 'unless somebody was killing it',
+      task: ended('TASK_LOST', { reason: 'REASON_AGENT_RESTARTED', cleaningText: 'USER_REQUESTED' }),
+      of: request('ON_DEMAND'),
+      queued: undefined,
+    },
+    {
+      name: 'a service lost with its machine is replaced as ever',
+      task: ended('TASK_LOST', { reason: 'REASON_AGENT_REMOVED' }),
+      of: request('SERVICE'),
+      queued: 'TASK_DONE',
+    },
+  ])('$name', ({ task, of, counts, queued }) => expect(complete(task, of, counts).enqueue?.pendingType).toBe(queued));
+
+  test('a retry asks for all that the run asked for, of the active deploy', () => {
+    const asked = {
+      runId: 'r',
+      user: 'u',
+      envOverrides: { A: 'b' },
+      cmdLineArgsList: ['x'],
+      requiredSlaveAttributeOverrides: { c: 'd' },
+    };
+    const task = ended('TASK_FAILED', { deployId: 'd0' });
+    const of = request('ON_DEMAND', { numRetriesOnFailure: 1 });
+    const { enqueue } = complete({ ...task, pendingTask: { ...task.pendingTask, ...asked } }, of);
+    expect(enqueue).toEqual({ ...asked, requestId: 'svc', deployId: 'd1', timestamp: now, pendingType: 'RETRY' });
+  });
+
+  test('retries are counted in a row; a relaunch is not one of them', () => {
+    const of = request('ON_DEMAND', { numRetriesOnFailure: 5 });
+    const counts = { ...noCounts, numSequentialRetries: 1 };
+    expect(complete(ended('TASK_FAILED'), of, counts).counts.numSequentialRetries).toBe(2);
+    expect(complete(ended('TASK_FINISHED'), of, counts).counts.numSequentialRetries).toBe(0);
+    expect(
+      complete(ended('TASK_LOST', { reason: 'REASON_AGENT_REMOVED' }), of, counts).counts.numSequentialRetries,
+    ).toBe(1);
+  });
+});
+
+describe('cooldown', () => {
+  test.each([
+    {
+      name: 'starts when failures come too fast',
+      task: ended('TASK_FAILED'),
+      of: request('SERVICE'),
+      counts: failuresAgo(1, 2),
+      is: 'ENTER',
+    },
+    {
+      name: 'not before',
+      task: ended('TASK_FAILED'),
+      of: request('SERVICE'),
+      counts: failuresAgo(1, 90),
+      is: undefined,
+    },
+    {
+      name: 'not for kills',
+      task: ended('TASK_KILLED'),
+      of: request('SERVICE'),
+      counts: failuresAgo(1, 2),
+      is: undefined,
+    },
+    {
+      name: 'not for runs on demand',
+      task: ended('TASK_FAILED'),
+      of: request('ON_DEMAND'),
+      counts: failuresAgo(1, 2),
+      is: undefined,
+    },
+    {
+      name: 'not twice',
+      task: ended('TASK_FAILED'),
+      of: request('SERVICE', { state: 'SYSTEM_COOLDOWN' }),
+      counts: failuresAgo(1, 2),
+      is: undefined,
+    },
+    {
+      name: 'not for the deploy in progress',
+      task: ended('TASK_FAILED', { deployId: 'd2' }),
+      of: request('SERVICE'),
+      counts: failuresAgo(1, 2),
+      is: undefined,
+    },
+    {
+      name: 'ends with a run that succeeds',
+      task: ended('TASK_FINISHED'),
+      of: request('SCHEDULED', { state: 'SYSTEM_COOLDOWN' }),
+      counts: noCounts,
+      is: 'LEAVE',
+    },
+  ])('$name', ({ task, of, counts, is }) => expect(complete(task, of, counts).cooldown).toBe(is));
+});
+
+describe('failure events', () => {
+  test.each([
+    [ended('TASK_FINISHED'), 'SERVICE', 'UNEXPECTED_EXIT'],
+    [ended('TASK_FINISHED'), 'SCHEDULED', undefined],
+    [ended('TASK_KILLED', { message: 'OVERDUE_NEW_TASK: too late' }), 'SERVICE', 'STARTUP_FAILURE'],
+    [ended('TASK_KILLED', { cleaningText: 'UNHEALTHY_NEW_TASK' }), 'SERVICE', 'STARTUP_FAILURE'],
+    [ended('TASK_KILLED'), 'SERVICE', undefined],
+    [ended('TASK_FAILED', { message: 'Memory limit exceeded: 64 MB' }), 'SERVICE', 'OOM'],
+    [ended('TASK_FAILED', { reason: 'REASON_CONTAINER_LIMITATION_MEMORY' }), 'SERVICE', 'OOM'],
+    [ended('TASK_FAILED', { reason: 'REASON_CONTAINER_LIMITATION_DISK' }), 'SERVICE', 'OUT_OF_DISK_SPACE'],
+    [ended('TASK_FAILED'), 'SERVICE', 'BAD_EXIT_CODE'],
+    [ended('TASK_FAILED', { cleaningText: 'BOUNCING' }), 'SERVICE', undefined],
+    [ended('TASK_LOST', { reason: 'REASON_TASK_INVALID' }), 'SERVICE', 'MESOS_ERROR'],
+    [ended('TASK_LOST', { reason: 'REASON_AGENT_REMOVED' }), 'SERVICE', 'LOST_SLAVE'],
+    [ended('TASK_LOST'), 'SERVICE', undefined],
+    [ended('TASK_ERROR'), 'SERVICE', undefined],
+  ] as const)('%o of a %s counts as %s', (task, type, expected) => expect(failureType(task, type)).toBe(expected));
+});
+
+describe('statistics', () => {
+  test('successes, failures and averages', () => {
+    const after = [
+      ended('TASK_FINISHED'),
+      ended('TASK_FAILED'),
+      ended('TASK_KILLED', { cleaningText: 'BOUNCING', endedAt: now + 10_000 }),
+    ].reduce((counts, task) => countEnd(counts, task, 'SCHEDULED', 0), noCounts);
+    expect(after).toEqual({
+      numTasks: 3,
+      numSuccess: 0,
+      numFailures: 1,
+      numSequentialRetries: 0,
+      lastFinishAt: now + 10_000,
+      lastTaskState: 'TASK_KILLED',
+      averageRuntimeMillis: 15_000,
+      runtimeSamples: 2,
+      averageSchedulingDelayMillis: 1_000,
+      failureEvents: [{ instance: 1, timestamp: now, type: 'BAD_EXIT_CODE' }],
+    });
+  });
+  test('an end that arrives late does not replace the newest', () => {
+    const after = [ended('TASK_FAILED'), ended('TASK_FINISHED', { endedAt: now - 5 })].reduce(
+      (counts, task) => countEnd(counts, task, 'SERVICE', 0),
+      noCounts,
+    );
+    expect(after).toMatchObject({ lastFinishAt: now, lastTaskState: 'TASK_FAILED' });
+    expect(after.failureEvents.map((event) => event.timestamp)).toEqual([now, now - 5]);
+  });
+  test('only the newest 50 failures are kept', () => {
+    let counts: DeployCounts = noCounts;
+    for (let each = 0; each < 60; each++)
+      counts = countEnd(counts, ended('TASK_FAILED', { endedAt: now + each }), 'SERVICE', 0);
+    expect(counts.failureEvents).toHaveLength(50);
+    expect(counts.failureEvents.at(-1)?.timestamp).toBe(now + 10);
+  });
+});
+
+describe('a reported status', () => {
+  const known = (state: TaskState, own: Partial<KnownTask> = {}): KnownTask => ({
+    state,
+    incarnation: 'i1',
+    ended: isTerminal(state),
+    recorded: new Set([state]),
+    ...own,
+  });
+  test.each([
+    {
+      name: 'running',
+      task: known('TASK_LAUNCHED'),
+      state: 'TASK_RUNNING' as const,
+      is: { kind: 'record', advances: true, ends: false },
+    },
+    {
+      name: 'an end',
+      task: known('TASK_RUNNING'),
+      state: 'TASK_FAILED' as const,
+      is: { kind: 'record', advances: true, ends: true },
+    },
+    { name: 'a repeated one', task: known('TASK_RUNNING'), state: 'TASK_RUNNING' as const, is: { kind: 'ignore' } },
+    {
+      name: 'a late one',
+      task: known('TASK_RUNNING'),
+      state: 'TASK_STARTING' as const,
+      is: { kind: 'record', advances: false, ends: false },
+    },
+    { name: 'a second end', task: known('TASK_LOST'), state: 'TASK_FINISHED' as const, is: { kind: 'ignore' } },
+    {
+      name: 'a sign of life after the end',
+      task: known('TASK_LOST'),
+      state: 'TASK_RUNNING' as const,
+      is: { kind: 'kill' },
+    },
+    { name: 'a task nobody knows', task: undefined, state: 'TASK_RUNNING' as const, is: { kind: 'kill' } },
+    { name: 'the end of a task nobody knows', task: undefined, state: 'TASK_FAILED' as const, is: { kind: 'ignore' } },
+    {
+      name: 'one of a former life of the machine',
+      task: known('TASK_RUNNING', { incarnation: 'i2' }),
+      state: 'TASK_FAILED' as const,
+      is: { kind: 'ignore' },
+    },
+    {
+      name: 'one that only the scheduler writes',
+      task: known('TASK_RUNNING'),
+      state: 'TASK_CLEANING' as const,
+      is: { kind: 'ignore' },
+    },
+  ])('$name', ({ task, state, is }) => expect(statusChange(task, { state, incarnation: 'i1' })).toEqual(is));
+
+  test('whatever arrives in whatever order, a task ends once and never lives again', () =>
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...taskStates), { maxLength: 30 }), (reports) => {
+        let task = known('TASK_LAUNCHED');
+        let ends = 0;
+        for (const state of reports) {
+          const change = statusChange(task, { state, incarnation: 'i1' });
+          if (change.kind !== 'record') continue;
+          ends += change.ends ? 1 : 0;
+          expect(task.ended).toBe(false);
+          task = {
+            ...task,
+            state: change.advances ? state : task.state,
+            ended: change.ends,
+            recorded: new Set([...task.recorded, state]),
+          };
+        }
+        expect(ends).toBe(reports.some(isTerminal) ? 1 : 0);
+      }),
+    ));
+});

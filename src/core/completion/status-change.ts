@@ -1,0 +1,48 @@
+import { isTerminal, type TaskState } from '../model/enums.js';
+
+/** What the scheduler knows of a task when a status of it arrives. */
+export interface KnownTask {
+  state: TaskState;
+  incarnation: string;
+  ended: boolean;
+  /** States of which an update is recorded already. */
+  recorded: ReadonlySet<TaskState>;
+}
+
+export interface ReportedStatus {
+  state: TaskState;
+  /** Of the machine that reports; undefined: the scheduler itself, which speaks for whatever incarnation the task had. */
+  incarnation?: string;
+}
+
+/** What a reported status changes. */
+export type StatusChange =
+  /** Repeated, late or from a former life of the machine. */
+  | { kind: 'ignore' }
+  /** Nobody here wants it to run (any more). */
+  | { kind: 'kill' }
+  /** advances: the task is in that state now; a late TASK_STARTING is only recorded. */
+  | { kind: 'record'; advances: boolean; ends: boolean };
+
+const progress: Partial<Record<TaskState, number>> = {
+  TASK_LAUNCHED: 0,
+  TASK_STAGING: 1,
+  TASK_STARTING: 2,
+  TASK_RUNNING: 3,
+  TASK_KILLING: 4,
+};
+/** All ends are as far as a task can get, and the first one wins. */
+const rank = (state: TaskState): number => progress[state] ?? 5;
+
+/** States that only the scheduler itself writes. */
+const internal: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_LAUNCHED', 'TASK_CLEANING']);
+
+export function statusChange(task: KnownTask | undefined, reported: ReportedStatus): StatusChange {
+  const ends = isTerminal(reported.state);
+  if (internal.has(reported.state)) return { kind: 'ignore' };
+  const isStranger = task === undefined || task.ended;
+  if (isStranger) return ends ? { kind: 'ignore' } : { kind: 'kill' };
+  if (reported.incarnation !== undefined && reported.incarnation !== task.incarnation) return { kind: 'ignore' };
+  if (task.recorded.has(reported.state)) return { kind: 'ignore' };
+  return { kind: 'record', advances: rank(reported.state) > rank(task.state), ends };
+}

@@ -1,0 +1,1 @@
+export { isFailingFast, type CooldownRules } from './failing-fast.js';

@@ -1,0 +1,45 @@
+import type { FieldError } from '../field-error.js';
+import type { HealthSettings } from '../health/index.js';
+import type { Deploy } from '../model/deploy.js';
+import type { Request } from '../model/request.js';
+
+export interface ResourceLimits {
+  defaultCpus: number;
+  defaultMemory: number;
+  defaultDisk: number;
+  maxNumCpusPerInstance: number;
+  maxMemoryMbPerInstance: number;
+  maxDiskMbPerInstance: number;
+  maxNumCpusPerRequest: number;
+  maxMemoryMbPerRequest: number;
+  maxDiskMbPerRequest: number;
+}
+
+export interface DeployValidationSettings extends HealthSettings {
+  cluster: ResourceLimits;
+  maxDeployIdSize: number;
+  healthcheckMaxTotalTimeoutSeconds?: number | undefined;
+  killTaskIfNotHealthyAfterSeconds: number;
+  maxRunNowTaskLaunchDelayDays: number;
+  enforceSignedArtifacts: boolean;
+  /** Empty: any. */
+  validDockerRegistries: readonly string[];
+  defaultTaskPriorityLevel: number;
+  defaultTaskPriorityLevelForRequestType: Readonly<Record<string, number>>;
+}
+
+export interface DeployValidationContext {
+  /** The request as it will be when the deploy is active. */
+  request: Request;
+  settings: DeployValidationSettings;
+  /** Of the priority freeze in force, if there is one. */
+  minimumPriorityLevel?: number;
+  now: number;
+}
+
+/** One rule, or a few that belong together. Fields are named below "deploy". */
+export type DeployRule = (deploy: Deploy, context: DeployValidationContext) => FieldError[];
+
+/** The error of a field of the deploy when `broken`; message begins with the field's name. */
+export const problem = (broken: boolean, field: string, rule: string, message: string): FieldError[] =>
+  broken ? [{ field: `deploy.${field}`, rule, message: `deploy.${field} ${message}` }] : [];

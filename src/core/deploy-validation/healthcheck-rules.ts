@@ -1,0 +1,61 @@
+import type { FieldError } from '../field-error.js';
+import { healthcheckTimings } from '../health/index.js';
+import type { Deploy, HealthcheckOptions } from '../model/deploy.js';
+import { problem, type DeployRule, type DeployValidationSettings } from './context.js';
+
+export const healthcheckRule: DeployRule = (deploy, { settings }) => {
+  const { healthcheck } = deploy;
+  if (!healthcheck) return [];
+  return [...targetProblems(deploy, healthcheck), ...timeProblems(healthcheck, settings)];
+};
+
+/** What to ask, and on which port. */
+function targetProblems(
+  { resources }: Deploy,
+  { uri, portIndex, portNumber, ...rest }: HealthcheckOptions,
+): FieldError[] {
+  const numPorts = resources?.numPorts ?? 0;
+  const bothPorts = portIndex !== undefined && portNumber !== undefined;
+  const outside = portIndex !== undefined && resources !== undefined && (portIndex < 0 || portIndex >= numPorts);
+  return [
+    ...problem(
+      !uri && !rest.healthcheckResultFilePath,
+      'healthcheck.uri',
+      'required',
+      'is required unless healthcheckResultFilePath is given',
+    ),
+    ...problem(bothPorts, 'healthcheck.portNumber', 'exclusive', 'may not be given together with portIndex'),
+    ...problem(outside, 'healthcheck.portIndex', 'range', `must be below resources.numPorts, which is ${numPorts}`),
+    ...problem(
+      Boolean(uri) && numPorts === 0 && portNumber === undefined,
+      'healthcheck.portNumber',
+      'required',
+      'is required when resources.numPorts gives the task no port',
+    ),
+  ];
+}
+
+function timeProblems(options: HealthcheckOptions, settings: DeployValidationSettings): FieldError[] {
+  const { totalMillis, startupDelayMillis } = healthcheckTimings(options, settings);
+  const { healthcheckMaxTotalTimeoutSeconds: maxTotal, killTaskIfNotHealthyAfterSeconds: killAfter } = settings;
+  return [
+    ...problem(
+      maxTotal !== undefined && totalMillis >= maxTotal * 1000,
+      'healthcheck',
+      'totalTime',
+      `may take ${totalMillis / 1000} s in all, but must take less than ${maxTotal} s`,
+    ),
+    ...problem(
+      startupDelayMillis !== undefined && startupDelayMillis >= killAfter * 1000,
+      'healthcheck.startupDelaySeconds',
+      'range',
+      `must be below ${killAfter}, after which a task that is not healthy is killed`,
+    ),
+  ];
+}
+
+export const loadBalancerPortRule: DeployRule = ({ resources, loadBalancerPortIndex: index }) => {
+  const numPorts = resources?.numPorts ?? 0;
+  const outside = index !== undefined && resources !== undefined && (index < 0 || index >= numPorts);
+  return problem(outside, 'loadBalancerPortIndex', 'range', `must be below resources.numPorts, which is ${numPorts}`);
+};

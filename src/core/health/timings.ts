@@ -1,0 +1,46 @@
+import type { Deploy, HealthcheckOptions } from '../model/deploy.js';
+import type { HealthSettings } from './observed-task.js';
+
+/** A deploy's health check with every gap filled from the settings. All times in milliseconds. */
+export interface HealthcheckTimings {
+  /** How long after TASK_RUNNING refused connections are tolerated. */
+  startupTimeoutMillis: number;
+  /** Wait before the very first check; absent: one startup interval. */
+  startupDelayMillis?: number;
+  startupIntervalMillis: number;
+  intervalMillis: number;
+  responseTimeoutMillis: number;
+  /** Absent: unlimited. */
+  maxRetries?: number;
+  failureStatusCodes: readonly number[];
+  /** Startup time plus the longest time that all attempts can take. */
+  totalMillis: number;
+}
+
+const millis = (seconds: number): number => seconds * 1000;
+
+export function healthcheckTimings(options: HealthcheckOptions, settings: HealthSettings): HealthcheckTimings {
+  const startupDelaySeconds = options.startupDelaySeconds ?? settings.startupDelaySeconds;
+  const startupTimeoutMillis = millis(options.startupTimeoutSeconds ?? settings.startupTimeoutSeconds);
+  const intervalMillis = millis(options.intervalSeconds ?? settings.healthcheckIntervalSeconds);
+  const responseTimeoutMillis = millis(options.responseTimeoutSeconds ?? settings.healthcheckTimeoutSeconds);
+  const maxRetries = options.maxRetries ?? settings.healthcheckMaxRetries;
+  return {
+    startupTimeoutMillis,
+    startupDelayMillis: startupDelaySeconds === undefined ? undefined : millis(startupDelaySeconds),
+    startupIntervalMillis: millis(options.startupIntervalSeconds ?? settings.startupIntervalSeconds),
+    intervalMillis,
+    responseTimeoutMillis,
+    maxRetries,
+    failureStatusCodes: options.failureStatusCodes ?? settings.healthcheckFailureStatusCodes,
+    totalMillis: startupTimeoutMillis + (intervalMillis + responseTimeoutMillis) * ((maxRetries ?? 0) + 1),
+  };
+}
+
+/** How long a task without health checks must run before it counts as healthy. */
+export const healthyAfterRunningMillis = (deploy: Deploy, settings: HealthSettings): number =>
+  millis(deploy.considerHealthyAfterRunningForSeconds ?? settings.considerTaskHealthyAfterRunningForSeconds);
+
+/** How long a deploy may take to become healthy, health checks not included. */
+export const deployHealthTimeoutMillis = (deploy: Deploy, settings: HealthSettings): number =>
+  millis(deploy.deployHealthTimeoutSeconds ?? settings.deployHealthyBySeconds);

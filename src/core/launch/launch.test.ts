@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest';
+import type { Deploy } from '../model/deploy.js';
+import type { PendingTask } from '../model/task.js';
+import { makePendingTaskId, makeTaskId } from '../task-id.js';
+import { launchedText, planLaunch, taskRecord, type LaunchInput, type LaunchRules } from './index.js';
+
+const place = { slaveId: 's1', incarnation: 'i1', hostname: 'my-host', rackId: 'rack-1' };
+const taskId = makeTaskId({
+  requestId: 'svc',
+  deployId: 'd1',
+  startedAt: 5,
+  instanceNo: 2,
+  host: 'my-host',
+  rackId: 'rack-1',
+});
+const rules: LaunchRules = { killGraceMillis: 1_000, cpuHardLimitScaleFactor: 1.25 };
+
+const input = (
+  deploy: Partial<Deploy> = {},
+  pending: Partial<PendingTask> = {},
+  own: Partial<LaunchInput> = {},
+): LaunchInput => ({
+  taskId,
+  place,
+  request: { id: 'svc', requestType: 'SERVICE', instances: 3 },
+  deploy: { requestId: 'svc', id: 'd1', command: 'run', ...deploy },
+  pending: {
+    pendingTaskId: makePendingTaskId({
+      requestId: 'svc',
+      deployId: 'd1',
+      nextRunAt: 4,
+      instanceNo: 2,
+      pendingType: 'BOUNCE',
+      createdAt: 3,
+    }),
+    ...pending,
+  },
+  ports: [],
+  own: { cpus: 1, memoryMb: 64, diskMb: 0, numPorts: 0 },
+  needed: { cpus: 1, memoryMb: 64, diskMb: 0 },
+  ...own,
+});
+const plan = (...parts: Parameters<typeof input>) => planLaunch(input(...parts), rules);
+
+describe('environment', () => {
+  test('says where and what the task is', () =>
+    expect(plan().environment).toEqual({
+      INSTANCE_NO: '2',
+      TASK_HOST: 'my-host',
+      TASK_RACK_ID: 'rack-1',
+      AVAILABILITY_ZONE: 'rack-1',
+      TASK_REQUEST_ID: 'svc',
+      TASK_DEPLOY_ID: 'd1',
+      TASK_ID: 'svc-d1-5-2-my_host-rack_1',
+      ESTIMATED_INSTANCE_COUNT: '3',
+    }));
+
+  interface Case {
+    name: string;
+    deploy?: Partial<Deploy>;
+    pending?: Partial<PendingTask>;
+    own?: Partial<LaunchInput>;
+    is: Record<string, string | undefined>;
+  }
+  test.each<Case>([
+    { name: 'the deploy may override it', deploy: { env: { TASK_HOST: 'x' } }, is: { TASK_HOST: 'x' } },
+    {
+      name: 'the variables of the instance win over those of the deploy',
+      deploy: { env: { A: '1', B: '1' }, taskEnv: { 2: { A: '2' }, 3: { A: '3' } } },
+      is: { A: '2', B: '1' },
+    },
+    {
+      name: 'placeholders are filled',
+      deploy: { env: { A: '${TASK_ID}/${TASK_INSTANCE_NO}/${TASK_STARTED_AT}/${TASK_HOST}/${OTHER}' } },
+      is: { A: 'svc-d1-5-2-my_host-rack_1/2/5/my-host/${OTHER}' },
+    },
+    {
+      name: 'those of a run are taken as they are',
+      pending: { envOverrides: { A: '${TASK_ID}' } },
+      is: { A: '${TASK_ID}' },
+    },
+    {
+      name: 'a run wins over ports and deploy',
+      deploy: { env: { A: '1' } },
+      pending: { envOverrides: { A: '2', PORT: '9' } },
+      own: { ports: [31_000], own: { cpus: 1, memoryMb: 1, diskMb: 0, numPorts: 1 } },
+      is: { A: '2', PORT: '9', PORT0: '31000' },
+    },
+    {
+      name: 'nobody can hide who started it',
+      pending: { user: 'me', envOverrides: { STARTED_BY_USER: 'you' } },
+      is: { STARTED_BY_USER: 'me' },
+    },
+    {
+      name: 'resources of a run are told, truncated',
+      pending: { resources: { cpus: 2.5, memoryMb: 100 } },
+      is: { DEPLOY_CPUS: '2', DEPLOY_MEM: '100' },
+    },
+    {
+      name: 'resources of the deploy are not',
+      deploy: { resources: { cpus: 2.5, memoryMb: 100 } },
+      is: { DEPLOY_CPUS: undefined, DEPLOY_MEM: undefined },
+    },
+    {
+      name: 'null leaves a variable out',
+      deploy: { env: { TASK_HOST: null as unknown as string } },
+      is: { TASK_HOST: undefined },
+    },
+    {
+      name: 'literal host ports are not among the numbered ones',
+      own: { ports: [31_000, 80], own: { cpus: 1, memoryMb: 1, diskMb: 0, numPorts: 1 } },
+      is: { PORT: '31000', PORT0: '31000', PORT1: undefined },
+    },
+  ])('$name', ({ deploy, pending, own, is }) => {
+    const { environment } = plan(deploy, pending, own);
+    for (const [name, value] of Object.entries(is)) expect(environment[name]).toBe(value);
+  });
+});
+
+describe('command', () => {
+  const executorData = {
+    cmd: 'serve',
+    extraCmdLineArgs: ['-a'],
+    user: 'www',
+    successfulExitCodes: [3],
+    sigKillProcessesAfterMillis: 7,
+  };
+  test.each([
+    { name: 'a line for the shell', deploy: {}, run: undefined, is: { shell: true, value: 'run', arguments: [] } },
+    {
+      name: 'a program when there are arguments',
+      deploy: { arguments: ['a'] },
+      run: undefined,
+      is: { shell: false, value: 'run', arguments: ['a'] },
+    },
+    {
+      name: 'a program when a run brings some',
+      deploy: {},
+      run: ['b'],
+      is: { shell: false, value: 'run', arguments: ['b'] },
+    },
+    {
+      name: 'what the deploy says',
+      deploy: { shell: true, arguments: ['a'] },
+      run: ['b'],
+      is: { shell: true, value: 'run', arguments: ['a', 'b'] },
+    },
+    {
+      name: 'no shell for a container',
+      deploy: { containerInfo: { type: 'MESOS' as const } },
+      run: undefined,
+      is: { shell: false, value: 'run', arguments: [] },
+    },
+    {
+      name: 'the one of the executor',
+      deploy: { command: undefined, executorData },
+      run: ['b'],
+      is: { shell: true, value: 'serve', arguments: ['-a', 'b'] },
+    },
+  ])('$name', ({ deploy, run, is }) => expect(plan(deploy, { cmdLineArgsList: run }).command).toEqual(is));
+
+  test('what an executor is told beside it', () =>
+    expect(
+      plan({ executorData, user: 'other', uris: [{ uri: 'u' }] }, { extraArtifacts: [{ uri: 'x' }] }),
+    ).toMatchObject({
+      user: 'www',
+      successfulExitCodes: [3],
+      killGraceMillis: 7,
+      artifacts: [{ uri: 'x' }],
+    }));
+  test('a run may name another user and more artifacts', () =>
+    expect(
+      plan({ user: 'a', uris: [{ uri: 'u' }] }, { runAsUserOverride: 'b', extraArtifacts: [{ uri: 'x' }] }),
+    ).toMatchObject({
+      user: 'b',
+      artifacts: [{ uri: 'u' }, { uri: 'x' }],
+      killGraceMillis: 1_000,
+      successfulExitCodes: [],
+    }));
+  test('a hard limit is in whole cores', () => {
+    const limited = (cpus: number) =>
+      planLaunch(input({}, {}, { own: { cpus, memoryMb: 1, diskMb: 0, numPorts: 0 } }), { ...rules, cpuHardLimit: 2 })
+        .cpuHardLimit;
+    expect([limited(0.5), limited(1.7), limited(4)]).toEqual([2, 3, 5]);
+    expect(plan().cpuHardLimit).toBeUndefined();
+  });
+  test('a health file counts only where health is looked at', () => {
+    const healthcheck = { healthcheckResultFilePath: 'ok', intervalSeconds: 2, maxRetries: 5 };
+    expect(plan({ healthcheck }).healthcheckResultFile).toEqual({ path: 'ok', intervalSeconds: 2, timeoutSeconds: 40 });
+    expect(plan({ healthcheck }, { skipHealthchecks: true }).healthcheckResultFile).toBeUndefined();
+  });
+});
+
+describe('task record', () => {
+  test('shows machine, ports, labels and the deploy without the data of its executor', () => {
+    const given = input(
+      {
+        customExecutorCmd: 'x',
+        executorData: { cmd: 'serve' },
+        clusterLabels: [{ key: 'a', value: 'b' }],
+        clusterTaskLabels: { 2: [{ key: 'c', value: 'd' }], 1: [{ key: 'e', value: 'f' }] },
+        containerInfo: {
+          type: 'MESOS',
+          volumes: [
+            {
+              containerPath: '/x/${TASK_INSTANCE_NO}',
+              source: { type: 'DOCKER_VOLUME', dockerVolume: { name: 'v%i' } },
+            },
+          ],
+        },
+      },
+      { user: 'me', message: 'why' },
+      { ports: [31_000, 31_001, 31_005] },
+    );
+    const record = taskRecord(given, planLaunch(given, rules));
+    expect(record.taskRequest.deploy.executorData).toBeUndefined();
+    expect(record).toMatchObject({
+      taskId: { id: taskId.id },
+      rackId: 'rack-1',
+      offer: { slaveId: { value: 's1' }, hostname: 'my-host' },
+      offers: [{ slaveId: { value: 's1' } }],
+      clusterTask: {
+        name: 'svc',
+        labels: {
+          labels: [
+            { key: 'a', value: 'b' },
+            { key: 'c', value: 'd' },
+          ],
+        },
+        resources: [
+          {
+            name: 'ports',
+            ranges: {
+              range: [
+                { begin: 31_000, end: 31_001 },
+                { begin: 31_005, end: 31_005 },
+              ],
+            },
+          },
+          { name: 'cpus', scalar: { value: 1 } },
+          { name: 'mem', scalar: { value: 64 } },
+        ],
+        container: { volumes: [{ containerPath: '/x/2', mode: 'RO', source: { dockerVolume: { name: 'v2' } } }] },
+      },
+    });
+    expect(launchedText(given.pending)).toBe('BOUNCE by me - why');
+  });
+});

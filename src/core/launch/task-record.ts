@@ -1,0 +1,99 @@
+import type { ClusterTaskLabel, ContainerInfo } from '../model/deploy.js';
+import type { ClusterOfferObject, ClusterResourceObject, ClusterTaskObject, PendingTask, Task } from '../model/task.js';
+import { placeholders } from './environment.js';
+import type { LaunchInput, LaunchPlan } from './launch-plan.js';
+
+/** The Task record that answers show, slimmed: the executor's data stands in the deploy and in the launch. */
+export function taskRecord(input: LaunchInput, plan: LaunchPlan): Task {
+  const { executorData: _, ...deploy } = input.deploy;
+  const offers = [offer(input)];
+  return {
+    taskRequest: { request: input.request, deploy, pendingTask: input.pending },
+    taskId: input.taskId,
+    offer: offers[0],
+    offers,
+    clusterTask: clusterTask(input, plan),
+    rackId: input.place.rackId,
+  };
+}
+
+/** Text of a task's TASK_LAUNCHED update: why, by whom, what for. */
+export const launchedText = ({ pendingTaskId, user, message }: PendingTask): string =>
+  `${pendingTaskId.pendingType}${user ? ` by ${user}` : ''}${message ? ` - ${message}` : ''}`;
+
+/** There are no offers here; the machine stands in the form in which clients look for it. */
+const offer = ({ place }: LaunchInput): ClusterOfferObject => ({
+  slaveId: { value: place.slaveId },
+  hostname: place.hostname,
+  id: { value: place.incarnation },
+});
+
+function clusterTask(input: LaunchInput, plan: LaunchPlan): ClusterTaskObject {
+  const { taskId, place, deploy } = input;
+  const variables = Object.entries(plan.environment).map(([name, value]) => ({ name, value }));
+  const { value, shell, arguments: words } = plan.command;
+  return {
+    taskId: { value: taskId.id },
+    ...(deploy.customExecutorCmd !== undefined && {
+      executor: { executorId: { value: deploy.customExecutorId ?? taskId.id } },
+    }),
+    labels: { labels: labelsOf(input) },
+    slaveId: { value: place.slaveId },
+    resources: resourcesOf(input),
+    name: taskId.requestId,
+    command: { uris: plan.artifacts, environment: { variables }, value, arguments: words, shell, user: plan.user },
+    ...(deploy.containerInfo && { container: { ...containerFor(input, deploy.containerInfo) } }),
+  };
+}
+
+function labelsOf({ deploy, taskId }: LaunchInput): { key: string; value: string }[] {
+  const labels: ClusterTaskLabel[] = [
+    ...(deploy.clusterLabels ?? []),
+    ...(deploy.clusterTaskLabels?.[taskId.instanceNo] ?? []),
+  ];
+  return labels.map(({ key = '', value = '' }) => ({ key, value }));
+}
+
+function resourcesOf({ ports, needed }: LaunchInput): ClusterResourceObject[] {
+  const scalar = (name: string, value: number): ClusterResourceObject[] =>
+    value > 0 ? [{ name, type: 'SCALAR', scalar: { value } }] : [];
+  const ranges = portRanges(ports);
+  return [
+    ...(ranges.length > 0 ? [{ name: 'ports', type: 'RANGES' as const, ranges: { range: ranges } }] : []),
+    ...scalar('cpus', needed.cpus),
+    ...scalar('mem', needed.memoryMb),
+    ...scalar('disk', needed.diskMb),
+  ];
+}
+
+function portRanges(ports: readonly number[]): { begin: number; end: number }[] {
+  const ranges: { begin: number; end: number }[] = [];
+  for (const port of ports.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && port === last.end + 1) last.end = port;
+    else ranges.push({ begin: port, end: port });
+  }
+  return ranges;
+}
+
+/** The container with the paths and names of this one task. */
+function containerFor({ taskId, place }: LaunchInput, container: ContainerInfo): ContainerInfo {
+  const fill = placeholders(taskId, place);
+  const numbered = (name: string | undefined): string | undefined => name?.replaceAll('%i', String(taskId.instanceNo));
+  return {
+    ...container,
+    volumes: container.volumes?.map((volume) => ({
+      ...volume,
+      containerPath: volume.containerPath && fill(volume.containerPath),
+      hostPath: volume.hostPath && fill(volume.hostPath),
+      mode: volume.mode ?? 'RO',
+      source: volume.source && {
+        ...volume.source,
+        dockerVolume: volume.source.dockerVolume && {
+          ...volume.source.dockerVolume,
+          name: numbered(volume.source.dockerVolume.name),
+        },
+      },
+    })),
+  };
+}

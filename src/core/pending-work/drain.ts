@@ -1,0 +1,177 @@
+import { isLongRunning, isRunnable, type PendingType } from '../model/enums.js';
+import type { PendingRequest, PendingTask } from '../model/task.js';
+import { makePendingTaskId } from '../task-id.js';
+import { expectedInstances, missingInstances } from './missing-instances.js';
+import { nextRunAt } from './next-run-at.js';
+import type { ActiveTask, EntryOutcome, PendingWork, WaitingRequest, WorkDecision, WorkRules } from './pending-work.js';
+import { scaleDown } from './scale-down.js';
+
+const runsOfTheirOwn: ReadonlySet<PendingType> = new Set<PendingType>(['IMMEDIATE', 'ONEOFF']);
+
+/** What the waiting entries of one request and deploy lead to: pending tasks, cleanups, a change of state. */
+export function drain(work: PendingWork, rules: WorkRules, now: number): WorkDecision {
+  const decision: WorkDecision = {
+    outcomes: [],
+    leavesCooldown: false,
+    finishes: false,
+    replacesPendingTasks: false,
+    create: [],
+    cleanups: [],
+  };
+  const { request: waiting } = work;
+  if (!waiting || !isRunnable(waiting.state)) {
+    const why = waiting ? 'REQUEST_NOT_RUNNABLE' : 'REQUEST_GONE';
+    decision.outcomes = work.entries.map(() => ({ kind: 'obsolete', why }));
+    return decision;
+  }
+  const pass = new DrainPass(work, waiting, rules, now, decision);
+  for (const entry of work.entries) decision.outcomes.push(pass.take(entry));
+  return decision;
+}
+
+class DrainPass {
+  private scheduled = false;
+  private matching: ActiveTask[];
+
+  constructor(
+    private readonly work: PendingWork,
+    private readonly waiting: WaitingRequest,
+    private readonly rules: WorkRules,
+    private readonly now: number,
+    private readonly decision: WorkDecision,
+  ) {
+    this.matching = matchingTasks(work, waiting);
+  }
+
+  take(entry: PendingRequest): EntryOutcome {
+    const { requestType } = this.waiting.request;
+    const obsolete = whyObsolete(this.waiting, entry);
+    if (obsolete) return { kind: 'obsolete', why: obsolete };
+    if (this.isHeld(entry)) return { kind: 'hold' };
+    if (this.scheduled && !this.isRunOfItsOwn(entry)) {
+      const covered = entry.pendingType === 'NEW_DEPLOY' || entry.pendingType === 'TASK_DONE';
+      return { kind: requestType === 'SCHEDULED' && covered ? 'replaced' : 'later' };
+    }
+    if (this.decision.finishes) return { kind: 'replaced' };
+    this.scheduled = true;
+    this.schedule(entry);
+    return { kind: 'scheduled' };
+  }
+
+  /** Runs that were asked for one by one are all planned in the same pass; none stands for another. */
+  private isRunOfItsOwn({ pendingType }: PendingRequest): boolean {
+    const isRetriedRun = pendingType === 'RETRY' && this.waiting.request.requestType === 'ON_DEMAND';
+    return runsOfTheirOwn.has(pendingType) || isRetriedRun;
+  }
+
+  /** A new deploy of a job waits for the run in progress; a start-up finds nothing to do. */
+  private isHeld(entry: PendingRequest): boolean {
+    const effective = this.effectiveRequest(entry);
+    if (effective.request.requestType !== 'SCHEDULED') return false;
+    if (missingInstances(effective, entry, this.matching.length) !== 0) return false;
+    return this.matching.length > 0
+      ? entry.pendingType === 'NEW_DEPLOY'
+      : entry.pendingType === 'NEW_DEPLOY' || entry.pendingType === 'STARTUP';
+  }
+
+  /** A deploy may bring its own version of the request, which counts for the entries of that deploy. */
+  private effectiveRequest(entry: PendingRequest): WaitingRequest {
+    const { pendingDeploy } = this.waiting;
+    const updated = pendingDeploy?.deployId === entry.deployId ? pendingDeploy.updatedRequest : undefined;
+    return updated ? { ...this.waiting, request: updated } : this.waiting;
+  }
+
+  private schedule(entry: PendingRequest): void {
+    const { request } = this.waiting;
+    if (this.waiting.state === 'SYSTEM_COOLDOWN' && !this.work.failingFast) this.decision.leavesCooldown = true;
+    if (request.requestType !== 'ON_DEMAND') {
+      this.decision.replacesPendingTasks = true;
+      this.decision.create = [];
+    }
+    const missing = missingInstances(this.waiting, entry, this.matching.length);
+    if (missing > 0) this.plan(entry, missing);
+    if (missing < 0) this.shrink(entry);
+  }
+
+  private shrink(entry: PendingRequest): void {
+    const deployPending = this.waiting.pendingDeploy !== undefined;
+    const expected = expectedInstances(this.waiting, entry.deployId);
+    const { request } = this.waiting;
+    const result = scaleDown(
+      { request, matching: this.matching, expected, deployPending, user: entry.user },
+      this.rules,
+    );
+    this.decision.cleanups.push(...result.cleanups);
+    this.matching = result.survivors;
+    if (result.replacements > 0) this.plan(entry, result.replacements);
+  }
+
+  private plan(entry: PendingRequest, count: number): void {
+    const state = this.decision.leavesCooldown ? 'ACTIVE' : this.waiting.state;
+    const at = nextRunAt(this.waiting.request, state, entry, this.rules.cooldownMinScheduleMillis, this.now);
+    if (at === undefined) {
+      this.decision.finishes = true;
+      return;
+    }
+    for (const instanceNo of freeInstanceNumbers(this.matching, count)) {
+      this.decision.create.push(this.pendingTask(entry, instanceNo, at));
+    }
+  }
+
+  private pendingTask(entry: PendingRequest, instanceNo: number, at: number): PendingTask {
+    const { requestId, deployId, pendingType } = entry;
+    const isTaken = (id: string): boolean =>
+      this.decision.create.some((task) => task.pendingTaskId.id === id) ||
+      (!this.decision.replacesPendingTasks && this.work.pendingTaskIds.has(id));
+    // Two runs asked for in the same millisecond would share an id, and one of them would be lost.
+    for (let createdAt = entry.timestamp; ; createdAt++) {
+      const parts = { requestId, deployId, nextRunAt: at, instanceNo, pendingType, createdAt };
+      const pendingTaskId = makePendingTaskId(parts);
+      if (!isTaken(pendingTaskId.id)) return { pendingTaskId, ...inherited(entry) };
+    }
+  }
+}
+
+/** What a pending task takes over from the entry that asked for it. */
+function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
+  return {
+    cmdLineArgsList: entry.cmdLineArgsList,
+    user: entry.user,
+    runId: entry.runId,
+    skipHealthchecks: entry.skipHealthchecks,
+    message: entry.message,
+    resources: entry.resources,
+    objstoreUploaderAdditionalFiles: entry.objstoreUploaderAdditionalFiles ?? [],
+    runAsUserOverride: entry.runAsUserOverride,
+    envOverrides: entry.envOverrides ?? {},
+    requiredSlaveAttributeOverrides: entry.requiredSlaveAttributeOverrides ?? {},
+    allowedSlaveAttributeOverrides: entry.allowedSlaveAttributeOverrides ?? {},
+    extraArtifacts: entry.extraArtifacts ?? [],
+    actionId: entry.actionId,
+  };
+}
+
+/** The tasks that count against the wanted number. A replacement for one that has to go is wanted at once. */
+function matchingTasks({ tasks, deployId }: PendingWork, { request }: WaitingRequest): ActiveTask[] {
+  if (!isLongRunning(request.requestType)) return [...tasks];
+  return tasks.filter((task) => task.taskId.deployId === deployId && task.cleaning === undefined && !task.killed);
+}
+
+function whyObsolete(
+  { request, activeDeployId, pendingDeploy }: WaitingRequest,
+  entry: PendingRequest,
+): 'DEPLOY_NOT_IN_USE' | 'NO_DEPLOY_PENDING' | undefined {
+  const isNewDeploy = entry.pendingType === 'NEW_DEPLOY';
+  if (request.requestType === 'RUN_ONCE' && isNewDeploy) return undefined;
+  if (isLongRunning(request.requestType) && isNewDeploy && !pendingDeploy) return 'NO_DEPLOY_PENDING';
+  const inUse = entry.deployId === activeDeployId || entry.deployId === pendingDeploy?.deployId;
+  return inUse ? undefined : 'DEPLOY_NOT_IN_USE';
+}
+
+/** The lowest numbers that no matching task has: gaps are filled first. */
+function freeInstanceNumbers(matching: readonly ActiveTask[], count: number): number[] {
+  const used = new Set(matching.map((task) => task.taskId.instanceNo));
+  const free: number[] = [];
+  for (let number = 1; free.length < count; number++) if (!used.has(number)) free.push(number);
+  return free;
+}

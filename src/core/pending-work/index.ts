@@ -1,0 +1,2 @@
+export { drain } from './drain.js';
+export type * from './pending-work.js';

@@ -1,0 +1,472 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PendingType, RequestType } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import type { PendingRequest } from '../model/task.js';
+import { makeTaskId } from '../task-id.js';
+import {
+  drain,
+  type ActiveTask,
+  type PendingWork,
+  type WaitingRequest,
+  type WorkDecision,
+  type WorkRules,
+} from './index.js';
+
+const now = Date.parse('2026-11-01T12:00:30Z');
+const minute = 60_000;
+
+const rules = (own: Partial<WorkRules> = {}): WorkRules => ({
+  cooldownMinScheduleMillis: 120_000,
+  rebalanceRacksOnScaleDown: false,
+  rackCount: 2,
+  attributesOf: () => ({}),
+  ...own,
+});
+
+const entry = (pendingType: PendingType, own: Partial<PendingRequest> = {}): PendingRequest => ({
+  requestId: 'svc',
+  deployId: 'd1',
+  timestamp: now - 1_000,
+  pendingType,
+  ...own,
+});
+
+const active = (instanceNo: number, own: Partial<ActiveTask> & { deployId?: string; startedAt?: number } = {}) => {
+  const { deployId = 'd1', startedAt = 1, ...rest } = own;
+  const taskId = makeTaskId({ requestId: 'svc', deployId, startedAt, instanceNo, host: 'h', rackId: 'r1' });
+  return { taskId, slaveId: 's1', rackId: 'r1', killed: false, ...rest };
+};
+
+const waiting = (requestType: RequestType, own: Partial<Request> & Partial<Omit<WaitingRequest, 'request'>> = {}) => {
+  const { state = 'ACTIVE', activeDeployId = 'd1', pendingDeploy, ...request } = own;
+  const schedule = requestType === 'SCHEDULED' ? { quartzSchedule: '0 * * * * ?' } : {};
+  return { request: { id: 'svc', requestType, ...schedule, ...request }, state, activeDeployId, pendingDeploy };
+};
+
+const work = (
+  request: WaitingRequest | undefined,
+  entries: PendingRequest[],
+  own: Partial<PendingWork> = {},
+): PendingWork => ({
+  request,
+  deployId: 'd1',
+  entries,
+  tasks: [],
+  pendingTaskIds: new Set(),
+  failingFast: false,
+  ...own,
+});
+
+const kinds = (decision: WorkDecision) =>
+  decision.outcomes.map((outcome) => (outcome.kind === 'obsolete' ? outcome.why : outcome.kind));
+const numbers = (decision: WorkDecision) => decision.create.map((task) => task.pendingTaskId.instanceNo);
+const times = (decision: WorkDecision) => decision.create.map((task) => task.pendingTaskId.nextRunAt - now);
+
+const progress = (target: number, own = {}) => ({
+  targetActiveInstances: target,
+  currentActiveInstances: 0,
+  deployInstanceCountPerStep: 1,
+  deployStepWaitTimeMs: 0,
+  stepComplete: false,
+  autoAdvanceDeploySteps: true,
+  failedDeployTasks: [],
+  timestamp: 0,
+  ...own,
+});
+
+describe('which entries count', () => {
+  const service = waiting('SERVICE');
+  const job = waiting('SCHEDULED');
+  const rollout = waiting('SERVICE', {
+    pendingDeploy: { deployId: 'd1', state: 'WAITING', progress: progress(1) },
+    activeDeployId: undefined,
+  });
+  test.each([
+    { name: 'no request', request: undefined, entries: [entry('BOUNCE')], tasks: [], is: ['REQUEST_GONE'] },
+    {
+      name: 'a paused request',
+      request: { ...service, state: 'PAUSED' as const },
+      entries: [entry('BOUNCE')],
+      tasks: [],
+      is: ['REQUEST_NOT_RUNNABLE'],
+    },
+    {
+      name: 'a new deploy that is over',
+      request: service,
+      entries: [entry('NEW_DEPLOY')],
+      tasks: [],
+      is: ['NO_DEPLOY_PENDING'],
+    },
+    {
+      name: 'a new deploy that is pending',
+      request: rollout,
+      entries: [entry('NEW_DEPLOY')],
+      tasks: [],
+      is: ['scheduled'],
+    },
+    {
+      name: 'a deploy that was replaced',
+      request: service,
+      entries: [entry('BOUNCE', { deployId: 'd0' })],
+      tasks: [],
+      is: ['DEPLOY_NOT_IN_USE'],
+    },
+    {
+      name: 'a replaced deploy of a RUN_ONCE request',
+      request: waiting('RUN_ONCE', { activeDeployId: 'd2' }),
+      entries: [entry('NEW_DEPLOY')],
+      tasks: [],
+      is: ['scheduled'],
+    },
+    {
+      name: 'a deploy over a running job',
+      request: job,
+      entries: [entry('NEW_DEPLOY')],
+      tasks: [active(1)],
+      is: ['hold'],
+    },
+    {
+      name: 'a start-up over a running job',
+      request: job,
+      entries: [entry('STARTUP')],
+      tasks: [active(1)],
+      is: ['scheduled'],
+    },
+    {
+      name: 'anything else over a running job',
+      request: job,
+      entries: [entry('UPDATED_REQUEST')],
+      tasks: [active(1)],
+      is: ['scheduled'],
+    },
+    {
+      name: 'two entries',
+      request: service,
+      entries: [entry('BOUNCE'), entry('TASK_DONE')],
+      tasks: [],
+      is: ['scheduled', 'later'],
+    },
+    {
+      name: 'runs asked for',
+      request: waiting('ON_DEMAND'),
+      entries: [entry('ONEOFF'), entry('ONEOFF'), entry('RETRY')],
+      tasks: [],
+      is: ['scheduled', 'scheduled', 'scheduled'],
+    },
+    {
+      name: 'an immediate run of a job that was to be planned',
+      request: job,
+      entries: [entry('IMMEDIATE'), entry('TASK_DONE'), entry('NEW_DEPLOY')],
+      tasks: [],
+      is: ['scheduled', 'replaced', 'replaced'],
+    },
+  ])('$name', ({ request, entries, tasks, is }) =>
+    expect(kinds(drain(work(request, entries, { tasks }), rules(), now))).toEqual(is),
+  );
+});
+
+describe('how many', () => {
+  const rolling = (own = {}, state: 'WAITING' | 'CANCELING' = 'WAITING') =>
+    waiting('SERVICE', {
+      instances: 4,
+      activeDeployId: 'd0',
+      pendingDeploy: { deployId: 'd1', state, progress: progress(2, own) },
+    });
+  test.each([
+    {
+      name: 'all of a new service',
+      request: waiting('SERVICE', { instances: 3 }),
+      type: 'STARTUP' as const,
+      tasks: [],
+      numbers: [1, 2, 3],
+    },
+    {
+      name: 'one when instances is not set',
+      request: waiting('WORKER'),
+      type: 'STARTUP' as const,
+      tasks: [],
+      numbers: [1],
+    },
+    {
+      name: 'gaps first',
+      request: waiting('SERVICE', { instances: 4 }),
+      type: 'TASK_DONE' as const,
+      tasks: [active(2), active(5)],
+      numbers: [1, 3],
+    },
+    {
+      name: 'one for each that goes, under the same number',
+      request: waiting('SERVICE', { instances: 2 }),
+      type: 'BOUNCE' as const,
+      tasks: [active(1, { cleaning: 'BOUNCING' }), active(2, { killed: true })],
+      numbers: [1, 2],
+    },
+    {
+      name: 'tasks of another deploy do not count',
+      request: waiting('SERVICE', { instances: 1 }),
+      type: 'STARTUP' as const,
+      tasks: [active(1, { deployId: 'd0' })],
+      numbers: [1],
+    },
+    {
+      name: 'nothing when all are there',
+      request: waiting('SERVICE', { instances: 1 }),
+      type: 'STARTUP' as const,
+      tasks: [active(1)],
+      numbers: [],
+    },
+    {
+      name: 'the target of a deploy step',
+      request: rolling(),
+      type: 'NEXT_DEPLOY_STEP' as const,
+      tasks: [active(1)],
+      numbers: [2],
+    },
+    {
+      name: 'nothing for a cancelled deploy',
+      request: rolling({}, 'CANCELING'),
+      type: 'NEXT_DEPLOY_STEP' as const,
+      tasks: [],
+      numbers: [],
+    },
+    {
+      name: 'one run on demand',
+      request: waiting('ON_DEMAND'),
+      type: 'ONEOFF' as const,
+      tasks: [active(1)],
+      numbers: [2],
+    },
+    {
+      name: 'no run on demand by a bounce',
+      request: waiting('ON_DEMAND'),
+      type: 'BOUNCE' as const,
+      tasks: [],
+      numbers: [],
+    },
+    {
+      name: 'one run per RUN_ONCE deploy, beside an older one',
+      request: waiting('RUN_ONCE'),
+      type: 'NEW_DEPLOY' as const,
+      tasks: [active(1, { deployId: 'd0' })],
+      numbers: [2],
+    },
+    {
+      name: 'no second run of a job, of whatever deploy',
+      request: waiting('SCHEDULED'),
+      type: 'TASK_DONE' as const,
+      tasks: [active(1, { deployId: 'd0', killed: true })],
+      numbers: [],
+    },
+  ])('$name', ({ request, type, tasks, numbers: expected }) =>
+    expect(numbers(drain(work(request, [entry(type)], { tasks }), rules(), now))).toEqual(expected),
+  );
+
+  test.each([
+    { name: 'the old deploy keeps what the step takes over', own: {}, tasks: 1, expected: 2 },
+    { name: 'and gives it up once the step is complete', own: { stepComplete: true }, tasks: 1, expected: 1 },
+    {
+      name: 'a deploy in one step leaves the old one whole',
+      own: { deployInstanceCountPerStep: 4 },
+      tasks: 1,
+      expected: 3,
+    },
+  ])('$name', ({ own, tasks, expected }) => {
+    const there = Array.from({ length: tasks }, (_, index) => active(index + 1, { deployId: 'd0' }));
+    const decision = drain(
+      work(rolling(own), [entry('BOUNCE', { deployId: 'd0' })], { tasks: there, deployId: 'd0' }),
+      rules(),
+      now,
+    );
+    expect(decision.create).toHaveLength(expected);
+  });
+
+  test('the whole pending set is recomputed, except for runs on demand', () => {
+    expect(drain(work(waiting('SERVICE'), [entry('STARTUP')]), rules(), now).replacesPendingTasks).toBe(true);
+    expect(drain(work(waiting('ON_DEMAND'), [entry('ONEOFF')]), rules(), now).replacesPendingTasks).toBe(false);
+  });
+
+  test('runs asked for in the same millisecond all get pending tasks of their own', () => {
+    const taken = `svc-d1-${now}-1-ONEOFF-${now - 1_000}`;
+    const decision = drain(
+      work(waiting('ON_DEMAND'), [entry('ONEOFF', { runId: 'a' }), entry('ONEOFF', { runId: 'b' })], {
+        pendingTaskIds: new Set([taken]),
+      }),
+      rules(),
+      now,
+    );
+    expect(decision.create.map((task) => [task.runId, task.pendingTaskId.createdAt - now])).toEqual([
+      ['a', -999],
+      ['b', -998],
+    ]);
+  });
+
+  test('a pending task carries everything its entry asked for', () => {
+    const asked = {
+      user: 'u',
+      runId: 'r',
+      message: 'm',
+      actionId: 'a',
+      cmdLineArgsList: ['-x'],
+      resources: { cpus: 2 },
+      envOverrides: { A: 'b' },
+      runAsUserOverride: 'root',
+      requiredSlaveAttributeOverrides: { c: 'd' },
+      allowedSlaveAttributeOverrides: { e: 'f' },
+      extraArtifacts: [{ uri: 'http://x/y' }],
+      skipHealthchecks: true,
+      objstoreUploaderAdditionalFiles: [{ filename: 'z' }],
+    };
+    expect(drain(work(waiting('ON_DEMAND'), [entry('ONEOFF', asked)]), rules(), now).create[0]).toMatchObject(asked);
+  });
+});
+
+describe('when', () => {
+  test.each([
+    { name: 'a service at once', request: waiting('SERVICE'), own: {}, type: 'STARTUP' as const, at: 0 },
+    { name: 'a job at its next hit', request: waiting('SCHEDULED'), own: {}, type: 'TASK_DONE' as const, at: 30_000 },
+    {
+      name: 'a job in its zone',
+      request: waiting('SCHEDULED', { quartzSchedule: '0 0 14 * * ?', scheduleTimeZone: 'Europe/Paris' }),
+      own: {},
+      type: 'TASK_DONE' as const,
+      at: 3_570_000,
+    },
+    { name: 'a job run by hand at once', request: waiting('SCHEDULED'), own: {}, type: 'IMMEDIATE' as const, at: 0 },
+    { name: 'a retried job at once', request: waiting('SCHEDULED'), own: {}, type: 'RETRY' as const, at: 0 },
+    {
+      name: 'a run at the time asked for',
+      request: waiting('ON_DEMAND'),
+      own: { runAt: now + minute },
+      type: 'ONEOFF' as const,
+      at: minute,
+    },
+    {
+      name: 'a run asked for in the past now',
+      request: waiting('ON_DEMAND'),
+      own: { runAt: now - minute },
+      type: 'ONEOFF' as const,
+      at: 0,
+    },
+    {
+      name: 'after a rest',
+      request: waiting('WORKER', { waitAtLeastMillisAfterTaskFinishesForReschedule: 5_000 }),
+      own: {},
+      type: 'TASK_DONE' as const,
+      at: 5_000,
+    },
+    {
+      name: 'a rest that ends after the next hit',
+      request: waiting('SCHEDULED', { waitAtLeastMillisAfterTaskFinishesForReschedule: 40_000 }),
+      own: {},
+      type: 'TASK_DONE' as const,
+      at: 40_000,
+    },
+    {
+      name: 'later while in cooldown',
+      request: waiting('SERVICE', { state: 'SYSTEM_COOLDOWN' }),
+      own: {},
+      type: 'TASK_DONE' as const,
+      failingFast: true,
+      at: 120_000,
+    },
+  ])('$name', ({ request, own, type, failingFast = false, at }) =>
+    expect(times(drain(work(request, [entry(type, own)], { failingFast }), rules(), now))).toEqual([at]),
+  );
+
+  test('cooldown ends when the failures have aged out', () => {
+    const decision = drain(work(waiting('SERVICE', { state: 'SYSTEM_COOLDOWN' }), [entry('TASK_DONE')]), rules(), now);
+    expect(decision.leavesCooldown).toBe(true);
+    expect(times(decision)).toEqual([0]);
+  });
+
+  test('a schedule without a further run finishes the request', () => {
+    const request = waiting('SCHEDULED', { quartzSchedule: '0 0 0 1 1 ? 2020' });
+    const decision = drain(work(request, [entry('TASK_DONE')]), rules(), now);
+    expect(decision).toMatchObject({ finishes: true, create: [], replacesPendingTasks: true });
+  });
+});
+
+describe('scale down', () => {
+  const cleaned = (
+    instances: number,
+    tasks: ActiveTask[],
+    own: Partial<Request> = {},
+    ruled: Partial<WorkRules> = {},
+  ) => {
+    const decision = drain(
+      work(waiting('SERVICE', { instances, ...own }), [entry('UPDATED_REQUEST', { user: 'u' })], { tasks }),
+      rules(ruled),
+      now,
+    );
+    return {
+      cleanups: decision.cleanups.map(
+        ({ taskId, cleanupType }) => `${cleanupType} ${taskId.instanceNo}/${taskId.startedAt}`,
+      ),
+      create: numbers(decision),
+    };
+  };
+  test('the highest numbers go', () =>
+    expect(cleaned(1, [active(1), active(3), active(2)])).toEqual({
+      cleanups: ['SCALING_DOWN 3/1', 'SCALING_DOWN 2/1'],
+      create: [],
+    }));
+  test('of two with the same number the later one goes', () =>
+    expect(cleaned(1, [active(1, { startedAt: 2 }), active(1)])).toEqual({
+      cleanups: ['SCALING_DOWN 1/2'],
+      create: [],
+    }));
+  test('numbers beyond the count go even if too few remain', () =>
+    expect(cleaned(2, [active(3), active(4), active(5)]).cleanups).toHaveLength(3));
+  test('a rack that keeps too many gives one up and gets its replacement elsewhere', () => {
+    const tasks = [active(1), active(2), active(3)];
+    const own = { rackSensitive: true };
+    expect(cleaned(2, tasks, own, { rebalanceRacksOnScaleDown: true })).toEqual({
+      cleanups: ['SCALING_DOWN 3/1'],
+      create: [],
+    });
+    const four = [1, 2, 3, 4, 5].map((number) => active(number));
+    expect(cleaned(4, four, own, { rebalanceRacksOnScaleDown: true })).toEqual({
+      cleanups: ['SCALING_DOWN 5/1', 'REBALANCE_RACKS 2/1'],
+      create: [2],
+    });
+  });
+  test('tasks that are in the way of an attribute minimum move', () => {
+    const tasks = [1, 2, 3].map((number) => active(number, { slaveId: `s${number}` }));
+    const own = { slaveAttributeMinimums: { ssd: { y: 100 } } };
+    const attributesOf = (slaveId: string): Record<string, string> => (slaveId === 's1' ? { ssd: 'y' } : {});
+    expect(cleaned(2, tasks, own, { attributesOf })).toEqual({
+      cleanups: ['SCALING_DOWN 3/1', 'REBALANCE_SLAVE_ATTRIBUTES 2/1'],
+      create: [2],
+    });
+  });
+});
+
+test('two looks after anything happened a service has exactly its instances', () =>
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 6 }),
+      fc.array(
+        fc.record({ instanceNo: fc.integer({ min: 1, max: 8 }), cleaning: fc.boolean(), killed: fc.boolean() }),
+        { maxLength: 8 },
+      ),
+      (instances, list) => {
+        let tasks: ActiveTask[] = list.map(({ instanceNo, cleaning, killed }, index) =>
+          active(instanceNo, { startedAt: index, killed, cleaning: cleaning ? 'BOUNCING' : undefined }),
+        );
+        // The second look finds the tasks that the first one planned and not those it cleaned.
+        for (let look = 0; look < 2; look++) {
+          const decision = drain(
+            work(waiting('SERVICE', { instances }), [entry('TASK_DONE')], { tasks }),
+            rules(),
+            now,
+          );
+          const gone = new Set(decision.cleanups.map((cleanup) => cleanup.taskId.id));
+          tasks = tasks.filter((task) => !gone.has(task.taskId.id));
+          tasks.push(...numbers(decision).map((number) => active(number, { startedAt: 100 + look })));
+        }
+        const kept = tasks.filter((task) => !task.killed && task.cleaning === undefined);
+        expect(kept).toHaveLength(instances);
+      },
+    ),
+  ));

@@ -1,0 +1,74 @@
+import type { DeployState, RequestState, TaskCleanupType } from '../model/enums.js';
+import type { DeployProgress } from '../model/deploy.js';
+import type { Request } from '../model/request.js';
+import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
+
+/** The entries of the pending queue that wait for one request and one of its deploys, with all a decision reads. */
+export interface PendingWork {
+  /** undefined: the request is gone. */
+  request: WaitingRequest | undefined;
+  deployId: string;
+  /** In the order of their timestamps. */
+  entries: readonly PendingRequest[];
+  /** Every active task of the request, of whatever deploy. */
+  tasks: readonly ActiveTask[];
+  /** Ids of the pending tasks of this request and deploy. */
+  pendingTaskIds: ReadonlySet<string>;
+  /** The cooldown condition holds for the deploy. */
+  failingFast: boolean;
+}
+
+export interface WaitingRequest {
+  request: Request;
+  state: RequestState;
+  activeDeployId?: string;
+  /** The deploy that is being rolled out; requests whose deploys are active at once never have one. */
+  pendingDeploy?: { deployId: string; state: DeployState; progress?: DeployProgress; updatedRequest?: Request };
+}
+
+export interface ActiveTask {
+  taskId: TaskId;
+  slaveId: string;
+  /** As the machine gave it, not sanitized. */
+  rackId: string;
+  /** Type of the cleanup it is in. */
+  cleaning?: TaskCleanupType;
+  killed: boolean;
+}
+
+export interface WorkRules {
+  cooldownMinScheduleMillis: number;
+  rebalanceRacksOnScaleDown: boolean;
+  /** The expected number of racks, else the number of ACTIVE ones. */
+  rackCount: number;
+  attributesOf: (slaveId: string) => Readonly<Record<string, string>>;
+}
+
+/** What becomes of one entry. Only hold and later leave it in the queue. */
+export type EntryOutcome =
+  | { kind: 'obsolete'; why: 'REQUEST_GONE' | 'REQUEST_NOT_RUNNABLE' | 'DEPLOY_NOT_IN_USE' | 'NO_DEPLOY_PENDING' }
+  /** Waits until the run in progress ends. */
+  | { kind: 'hold' }
+  /** One entry per pass changes the pending tasks; the others look again afterwards. */
+  | { kind: 'later' }
+  /** An entry before it already planned the run it asks for. */
+  | { kind: 'replaced' }
+  | { kind: 'scheduled' };
+
+export interface PlannedCleanup {
+  taskId: TaskId;
+  cleanupType: 'SCALING_DOWN' | 'REBALANCE_RACKS' | 'REBALANCE_SLAVE_ATTRIBUTES';
+  user?: string;
+}
+
+export interface WorkDecision {
+  /** One per entry, in their order. */
+  outcomes: EntryOutcome[];
+  leavesCooldown: boolean;
+  /** Its schedule has no further run. */
+  finishes: boolean;
+  /** Delete what waits for this request and deploy before creating: the whole set is recomputed. */
+  replacesPendingTasks: boolean;
+  create: PendingTask[];
+  cleanups: PlannedCleanup[];
+}

@@ -1,0 +1,444 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Deploy } from '../model/deploy.js';
+import type { Request } from '../model/request.js';
+import {
+  explainPlacement,
+  type MachineView,
+  placeTasks,
+  type PlacementOutcome,
+  type PlacementRules,
+  type PlacementSnapshot,
+} from './index.js';
+import { machine, now, pendingTask, placed, rules, scene } from '../../../test/support/placement-scene.js';
+
+const place = (snapshot: PlacementSnapshot, own: Partial<PlacementRules> = {}) => [
+  ...placeTasks(snapshot, rules(own), now, 7),
+];
+/** Slave per instance number, or the only reason (or reasons) against. */
+const answers = (outcomes: PlacementOutcome[]): Record<number, string> =>
+  Object.fromEntries(outcomes.map((outcome) => [outcome.pending.pendingTaskId.instanceNo, text(outcome)] as const));
+const text = (outcome: PlacementOutcome): string => {
+  if (outcome.kind === 'place') return outcome.machine.slaveId;
+  return outcome.kind === 'wait' && outcome.why === 'NO_MATCHING_SLAVE'
+    ? [...outcome.rejections.keys()].join()
+    : outcome.why;
+};
+
+describe('which machine', () => {
+  interface Case {
+    name: string;
+    machines: MachineView[];
+    request?: Partial<Request>;
+    deploy?: Partial<Deploy>;
+    averageRuntimeMillis?: number;
+    rules?: Partial<PlacementRules>;
+    on: string;
+  }
+  test.each<Case>([
+    {
+      name: 'the emptier one',
+      machines: [machine('s1', { used: { cpus: 1, memoryMb: 0, diskMb: 0 } }), machine('s2')],
+      on: 's2',
+    },
+    { name: 'the smaller id among equals', machines: [machine('s2'), machine('s1')], on: 's1' },
+    { name: 'none without machines', machines: [], on: '' },
+    { name: 'not an unknown one', machines: [machine('s1', { state: undefined })], on: 'SLAVE_UNKNOWN' },
+    {
+      name: 'not a frozen one, even if it is too small as well',
+      machines: [machine('s1', { state: 'FROZEN', cpus: 0 })],
+      on: 'SLAVE_FROZEN',
+    },
+    {
+      name: 'not one that is decommissioned',
+      machines: [machine('s1', { state: 'STARTING_DECOMMISSION' })],
+      on: 'SLAVE_DECOMMISSIONING',
+    },
+    { name: 'not a dead one', machines: [machine('s1', { state: 'DEAD' })], on: 'SLAVE_INACTIVE' },
+    { name: 'not one in a frozen rack', machines: [machine('s1', { rackState: 'FROZEN' })], on: 'RACK_FROZEN' },
+    {
+      name: 'not one without cpus',
+      machines: [machine('s1', { used: { cpus: 3.5, memoryMb: 0, diskMb: 0 } })],
+      on: 'NOT_ENOUGH_CPUS',
+    },
+    { name: 'not one without memory', machines: [machine('s1', { memoryMb: 63.9 })], on: 'NOT_ENOUGH_MEMORY' },
+    {
+      name: 'one that it fills to the last core',
+      machines: [machine('s1', { cpus: 0.7, used: { cpus: 0.6, memoryMb: 0, diskMb: 0 } })],
+      deploy: { resources: { cpus: 0.1 } },
+      on: 's1',
+    },
+    {
+      name: 'not one without disk',
+      machines: [machine('s1')],
+      deploy: { resources: { diskMb: 1 } },
+      on: 'NOT_ENOUGH_DISK',
+    },
+    {
+      name: 'not one without ports',
+      machines: [machine('s1')],
+      deploy: { resources: { numPorts: 11 } },
+      on: 'NOT_ENOUGH_PORTS',
+    },
+    {
+      name: 'only one in a rack of its affinity',
+      machines: [machine('s1'), machine('s2', { rackId: 'r2' })],
+      request: { rackAffinity: ['r2'] },
+      on: 's2',
+    },
+    {
+      name: 'only one with the required attributes',
+      machines: [machine('s1'), machine('s2', { attributes: { gpu: 'a' } })],
+      request: { requiredSlaveAttributes: { gpu: 'a' } },
+      on: 's2',
+    },
+    {
+      name: 'none when an attribute has another value',
+      machines: [machine('s1', { attributes: { gpu: 'b' } })],
+      request: { requiredSlaveAttributes: { gpu: 'a' } },
+      on: 'SLAVE_ATTRIBUTES_DO_NOT_MATCH',
+    },
+    {
+      name: 'none reserved for others',
+      machines: [machine('s1', { attributes: { gpu: 'a' } })],
+      rules: { reservedAttributes: { gpu: ['a'] } },
+      on: 'SLAVE_ATTRIBUTES_DO_NOT_MATCH',
+    },
+    {
+      name: 'a reserved one that it may use',
+      machines: [machine('s1', { attributes: { gpu: 'a' } })],
+      request: { allowedSlaveAttributes: { gpu: 'a' } },
+      rules: { reservedAttributes: { gpu: ['a'] } },
+      on: 's1',
+    },
+    {
+      name: 'one kept for short runs, when its runs are short',
+      machines: [machine('s1', { attributes: { spot: 'y' } })],
+      request: { requestType: 'ON_DEMAND' as const },
+      averageRuntimeMillis: 1_000,
+      rules: { preemptibleOnlyAttributes: { spot: 'y' } },
+      on: 's1',
+    },
+    {
+      name: 'none kept for short runs, when nothing is known of them',
+      machines: [machine('s1', { attributes: { spot: 'y' } })],
+      request: { requestType: 'ON_DEMAND' as const },
+      rules: { preemptibleOnlyAttributes: { spot: 'y' } },
+      on: 'SLAVE_ATTRIBUTES_DO_NOT_MATCH',
+    },
+    {
+      name: 'the preferred one, if not much fuller',
+      machines: [machine('s1'), machine('s2', { attributes: { ssd: 'y' }, used: { cpus: 1, memoryMb: 0, diskMb: 0 } })],
+      request: { slavePlacement: 'OPTIMISTIC' as const, allowedSlaveAttributes: { ssd: 'y' } },
+      on: 's2',
+    },
+    {
+      name: 'the emptier one where any will do',
+      machines: [machine('s1'), machine('s2', { attributes: { ssd: 'y' }, used: { cpus: 1, memoryMb: 0, diskMb: 0 } })],
+      request: { allowedSlaveAttributes: { ssd: 'y' } },
+      on: 's1',
+    },
+  ])('takes $name', ({ machines, on, request, deploy, averageRuntimeMillis, rules: own }) =>
+    expect(answers(place(scene({ machines, request, deploy, averageRuntimeMillis }), own))).toEqual({ 1: on }),
+  );
+
+  test('a run asks for its own attributes and resources', () => {
+    const machines = [machine('s1'), machine('s2', { attributes: { gpu: 'a' }, cpus: 8 })];
+    const byAttribute = pendingTask(1, { requiredSlaveAttributeOverrides: { gpu: 'a' } });
+    const bySize = pendingTask(2, { resources: { cpus: 5 }, requiredSlaveAttributeOverrides: {} });
+    const request = { requiredSlaveAttributes: {} };
+    expect(answers(place(scene({ machines, request, due: [byAttribute, bySize] })))).toEqual({ 1: 's2', 2: 's2' });
+  });
+
+  test('resources of an executor count on top', () => {
+    const deploy = { customExecutorCmd: 'x', customExecutorResources: { cpus: 1 }, resources: { cpus: 3.5 } };
+    expect(answers(place(scene({ machines: [machine('s1')], deploy })))).toEqual({ 1: 'NOT_ENOUGH_CPUS' });
+  });
+});
+
+describe('spreading', () => {
+  const two = [machine('s1'), machine('s2')];
+  const tasks = [pendingTask(1), pendingTask(2), pendingTask(3)];
+  test.each([
+    {
+      name: 'SEPARATE puts one on each',
+      slavePlacement: 'SEPARATE' as const,
+      view: {},
+      on: { 1: 's1', 2: 's2', 3: 'SLAVE_SATURATED' },
+    },
+    {
+      name: 'SPREAD_ALL_SLAVES too',
+      slavePlacement: 'SPREAD_ALL_SLAVES' as const,
+      view: {},
+      on: { 1: 's1', 2: 's2', 3: 'SLAVE_SATURATED' },
+    },
+    {
+      name: 'SEPARATE ignores tasks of other deploys',
+      slavePlacement: 'SEPARATE' as const,
+      view: { tasks: [placed('s1', 1, { deployId: 'd0' }), placed('s2', 2)] },
+      on: { 1: 's1', 2: 'SLAVE_SATURATED', 3: 'SLAVE_SATURATED' },
+    },
+    {
+      name: 'SEPARATE keeps away from cleaning tasks',
+      slavePlacement: 'SEPARATE_BY_DEPLOY' as const,
+      view: { tasks: [placed('s1', 1, { cleaning: true })] },
+      on: { 1: 's2', 2: 'SLAVE_SATURATED', 3: 'SLAVE_SATURATED' },
+    },
+    {
+      name: 'SEPARATE_BY_REQUEST counts other deploys',
+      slavePlacement: 'SEPARATE_BY_REQUEST' as const,
+      view: { tasks: [placed('s1', 1, { deployId: 'd0' })] },
+      on: { 1: 's2', 2: 'SLAVE_SATURATED', 3: 'SLAVE_SATURATED' },
+    },
+    {
+      name: 'GREEDY goes where there is room',
+      slavePlacement: 'GREEDY' as const,
+      view: {},
+      on: { 1: 's1', 2: 's2', 3: 's1' },
+    },
+    {
+      name: 'OPTIMISTIC stays near the average',
+      slavePlacement: 'OPTIMISTIC' as const,
+      view: { tasks: [placed('s1', 4), placed('s1', 5), placed('s2', 6)], pendingTasks: 3 },
+      on: { 1: 's2', 2: 's1', 3: 's2' },
+    },
+  ])('$name', ({ slavePlacement, view, on }) =>
+    expect(
+      answers(place(scene({ machines: two, request: { slavePlacement, instances: 3 }, due: tasks, view }))),
+    ).toEqual(on),
+  );
+
+  test('OPTIMISTIC refuses a slave that is far above the average', () => {
+    const view = { tasks: [placed('s1', 4), placed('s1', 5), placed('s1', 6), placed('s2', 7)], pendingTasks: 1 };
+    const machines = [machine('s1'), machine('s2', { used: { cpus: 4, memoryMb: 0, diskMb: 0 } })];
+    const outcome = place(scene({ machines, request: { slavePlacement: 'OPTIMISTIC' }, view }));
+    expect(answers(outcome)).toEqual({ 1: 'SLAVE_SATURATED,NOT_ENOUGH_CPUS' });
+  });
+
+  test('a bounce may stand beside the task it replaces, where that is allowed', () => {
+    const view = { tasks: [placed('s1', 1, { cleaning: true })] };
+    const bounce = { pendingType: 'BOUNCE' as const, actionId: 'a1' };
+    const due = [pendingTask(1, bounce), pendingTask(2, bounce)];
+    const request = { slavePlacement: 'SEPARATE' as const };
+    const machines = [machine('s1')];
+    const bySetting = (allowBounceToSameHost: boolean) =>
+      answers(place(scene({ machines, request, view, due }), { allowBounceToSameHost }));
+    expect(bySetting(true)).toEqual({ 1: 's1', 2: 'SLAVE_SATURATED' });
+    expect(bySetting(false)).toEqual({ 1: 'SLAVE_SATURATED', 2: 'SLAVE_SATURATED' });
+  });
+
+  test('rack sensitive tasks fill racks evenly', () => {
+    const machines = [machine('s1', { cpus: 40 }), machine('s2', { rackId: 'r2' })];
+    const due = [1, 2, 3, 4].map((instanceNo) => pendingTask(instanceNo));
+    const request = { rackSensitive: true, instances: 4 };
+    expect(answers(place(scene({ machines, request, due })))).toEqual({ 1: 's1', 2: 's2', 3: 's1', 4: 's2' });
+    expect(answers(place(scene({ machines: [machines[0]!], request, due })))).toEqual({
+      1: 's1',
+      2: 's1',
+      3: 'RACK_SATURATED',
+      4: 'RACK_SATURATED',
+    });
+  });
+
+  test('a minimum share of machines with an attribute is kept free for it', () => {
+    const machines = [machine('s1', { cpus: 40 }), machine('s2', { attributes: { ssd: 'y' }, cpus: 2 })];
+    const request = { instances: 4, slaveAttributeMinimums: { ssd: { y: 50 } } };
+    const due = [1, 2, 3, 4].map((instanceNo) => pendingTask(instanceNo));
+    expect(Object.values(answers(place(scene({ machines, request, due })))).toSorted()).toEqual([
+      's1',
+      's1',
+      's2',
+      's2',
+    ]);
+  });
+
+  test('no machine takes more than its share of a round', () => {
+    const due = [pendingTask(1), pendingTask(2)];
+    expect(answers(place(scene({ machines: [machine('s1')], due }), { maxTasksPerMachine: 1 }))).toEqual({
+      1: 's1',
+      2: 'TOO_MANY_TASKS_THIS_ROUND',
+    });
+  });
+});
+
+describe('what is placed at all', () => {
+  test.each([
+    { name: 'request gone', own: { due: [pendingTask(1, { requestId: 'other' })] }, why: 'REQUEST_GONE' },
+    { name: 'request paused', own: { view: { state: 'PAUSED' as const } }, why: 'REQUEST_NOT_RUNNABLE' },
+    { name: 'deploy gone', own: { due: [pendingTask(1, { deployId: 'd9' })] }, why: 'DEPLOY_GONE' },
+    { name: 'deploy no longer in use', own: { view: { activeDeployId: 'd2' } }, why: 'DEPLOY_NOT_IN_USE' },
+    {
+      name: 'a RUN_ONCE run of an older deploy',
+      own: { request: { requestType: 'RUN_ONCE' as const }, view: { activeDeployId: 'd2' } },
+      why: 's1',
+    },
+    {
+      name: 'a run too many',
+      own: { request: { requestType: 'ON_DEMAND' as const, instances: 1 }, view: { tasks: [placed('s1', 1)] } },
+      why: 'ENOUGH_ACTIVE_TASKS',
+    },
+  ])('$name', ({ own, why }) =>
+    expect(answers(place(scene({ machines: [machine('s1')], ...own })))).toEqual({ 1: why }),
+  );
+
+  test('runs of one round count against each other', () => {
+    const due = [pendingTask(1, { createdAt: 1 }), pendingTask(2, { createdAt: 2 })];
+    const own = {
+      machines: [machine('s1')],
+      due,
+      request: { requestType: 'ON_DEMAND' as const, instances: undefined },
+    };
+    expect(answers(place(scene(own), { maxActiveOnDemandTasks: 1 }))).toEqual({ 1: 's1', 2: 'ENOUGH_ACTIVE_TASKS' });
+  });
+
+  test('a task of the pending deploy carries the request that the deploy brings', () => {
+    const updatedRequest = { id: 'svc', requestType: 'SERVICE' as const, instances: 9 };
+    const view = { activeDeployId: undefined, pendingDeploy: { deployId: 'd1', updatedRequest } };
+    expect(place(scene({ machines: [machine('s1')], view }))[0]).toMatchObject({
+      kind: 'place',
+      request: updatedRequest,
+    });
+  });
+
+  test('the longer due one goes first, weighed by priority', () => {
+    const due = [
+      pendingTask(1, { nextRunAt: now - 1_000 }),
+      pendingTask(2, { nextRunAt: now - 2_000 }),
+      pendingTask(3, { nextRunAt: now - 1_500, requestId: 'worker' }),
+    ];
+    const snapshot = scene({ machines: [machine('s1')], due });
+    const requests = new Map(snapshot.requests);
+    const worker = { ...requests.get('svc')!, request: { id: 'worker', requestType: 'WORKER' as const } };
+    const deploys = new Map(snapshot.deploys).set('worker-d1', { deploy: { requestId: 'worker', id: 'd1' } });
+    const outcomes = place({ ...snapshot, requests: requests.set('worker', worker), deploys });
+    // 2000 x 0.7 leads its request; 1500 x 0.5 comes after both tasks of the heavier request.
+    expect(outcomes.map((outcome) => outcome.pending.pendingTaskId.instanceNo)).toEqual([2, 1, 3]);
+  });
+
+  test('equal instance numbers on one machine still get different ids', () => {
+    const due = [pendingTask(1, { createdAt: 1 }), pendingTask(1, { createdAt: 2 })];
+    const taken = `svc-d1-${now}-1-host_s1-r1`;
+    const outcomes = place(scene({ machines: [machine('s1')], due, takenTaskIds: [taken] }));
+    const ids = outcomes.map((outcome) => outcome.kind === 'place' && outcome.taskId.startedAt);
+    expect(ids).toEqual([now + 1, now + 2]);
+  });
+});
+
+describe('ports', () => {
+  const ports = (snapshot: PlacementSnapshot): number[][] =>
+    place(snapshot).flatMap((outcome) => (outcome.kind === 'place' ? [outcome.ports] : []));
+  test('come in one block where there is one', () => {
+    const used = [31_003];
+    const [first] = ports(
+      scene({ machines: [machine('s1', { usedPorts: used })], deploy: { resources: { numPorts: 5 } } }),
+    );
+    expect(first!.map((port) => port - first![0]!)).toEqual([0, 1, 2, 3, 4]);
+    expect(first![0]).toBeGreaterThan(31_003);
+  });
+  test('are gathered from pieces where there is none', () => {
+    const used = [31_002, 31_005, 31_008];
+    const [first] = ports(
+      scene({ machines: [machine('s1', { usedPorts: used })], deploy: { resources: { numPorts: 7 } } }),
+    );
+    expect(first!.toSorted()).toEqual([31_000, 31_001, 31_003, 31_004, 31_006, 31_007, 31_009]);
+  });
+  test('a literal host port must be free and is never handed out otherwise', () => {
+    const docker = { image: 'x', privileged: false, portMappings: [{ containerPort: 80, hostPort: 31_004 }] };
+    const deploy = { resources: { numPorts: 9 }, containerInfo: { type: 'DOCKER' as const, docker } };
+    const [first] = ports(scene({ machines: [machine('s1')], deploy }));
+    expect(first!.at(-1)).toBe(31_004);
+    expect(new Set(first).size).toBe(10);
+    expect(ports(scene({ machines: [machine('s1', { usedPorts: [31_004] })], deploy }))).toEqual([]);
+  });
+});
+
+test('explain gives the first reason of every machine', () => {
+  const machines = [machine('s2', { state: 'FROZEN' }), machine('s1', { cpus: 0.5 }), machine('s3')];
+  expect(explainPlacement(pendingTask(1), scene({ machines }), rules())).toEqual([
+    { slaveId: 's1', reason: 'NOT_ENOUGH_CPUS' },
+    { slaveId: 's2', reason: 'SLAVE_FROZEN' },
+    { slaveId: 's3', reason: undefined },
+  ]);
+});
+
+describe('laws', () => {
+  const anyMachines = fc
+    .array(
+      fc.record({
+        cpus: fc.integer({ min: 0, max: 8 }),
+        memoryMb: fc.integer({ min: 0, max: 512 }),
+        rackId: fc.constantFrom('r1', 'r2'),
+        attributes: fc.constantFrom<Record<string, string>>({}, { ssd: 'y' }),
+        state: fc.constantFrom('ACTIVE' as const, 'FROZEN' as const),
+        usedPorts: fc.uniqueArray(fc.integer({ min: 31_000, max: 31_009 })),
+      }),
+      { maxLength: 6 },
+    )
+    .map((list) => list.map((own, index) => machine(`s${index}`, own)));
+  const anyScene = fc
+    .record({
+      machines: anyMachines,
+      tasks: fc.integer({ min: 1, max: 12 }),
+      numPorts: fc.integer({ min: 0, max: 3 }),
+      cpus: fc.constantFrom(0.1, 0.7, 1, 2),
+      rackSensitive: fc.boolean(),
+      slavePlacement: fc.constantFrom('GREEDY' as const, 'SEPARATE' as const, 'OPTIMISTIC' as const),
+      allowedSlaveAttributes: fc.constantFrom<Record<string, string>>({}, { ssd: 'y' }),
+    })
+    .map(({ machines, tasks, numPorts, cpus, ...request }) =>
+      scene({
+        machines,
+        request: { instances: tasks, ...request },
+        deploy: { resources: { cpus, numPorts } },
+        due: Array.from({ length: tasks }, (_, index) => pendingTask(index + 1)),
+      }),
+    );
+
+  test('the order in which rows are listed never changes the answer', () =>
+    fc.assert(
+      fc.property(anyScene, (snapshot) => {
+        const reversed = { ...snapshot, machines: snapshot.machines.toReversed(), due: snapshot.due.toReversed() };
+        expect(place(reversed)).toEqual(place(snapshot));
+      }),
+    ));
+
+  test('no machine is ever given more than it has, and no port twice', () =>
+    fc.assert(
+      fc.property(anyScene, (snapshot) => {
+        const resources = snapshot.deploys.get('svc-d1')!.deploy.resources!;
+        for (const view of snapshot.machines) {
+          const there = place(snapshot).filter((outcome) => outcome.kind === 'place' && outcome.machine === view);
+          expect(there.length * resources.cpus!).toBeLessThanOrEqual(view.cpus + 1e-9);
+          expect(there.length * 64).toBeLessThanOrEqual(view.memoryMb);
+          const ports = there.flatMap((outcome) => (outcome.kind === 'place' ? outcome.ports : []));
+          expect(new Set([...ports, ...view.usedPorts]).size).toBe(ports.length + [...view.usedPorts].length);
+          if (there.length > 0) expect(view.state).toBe('ACTIVE');
+        }
+      }),
+    ));
+
+  test('a task waits only where every machine has a reason against it', () =>
+    fc.assert(
+      fc.property(anyScene, (snapshot) => {
+        const [first] = place(snapshot);
+        const explained = explainPlacement(first!.pending, snapshot, rules());
+        if (!Array.isArray(explained)) throw new Error(explained.why);
+        expect(explained.some(({ reason }) => reason === undefined)).toBe(first!.kind === 'place');
+        if (first!.kind !== 'wait' || first!.why !== 'NO_MATCHING_SLAVE') return;
+        expect([...first!.rejections.values()].reduce((sum, count) => sum + count, 0)).toBe(snapshot.machines.length);
+      }),
+    ));
+
+  test('equal machines fill evenly', () =>
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 20 }), (machines, tasks) => {
+        const due = Array.from({ length: tasks }, (_, index) => pendingTask(index + 1));
+        const all = Array.from({ length: machines }, (_, index) => machine(`s${index}`));
+        const counts = new Map(all.map((view) => [view.slaveId, 0]));
+        for (const outcome of place(scene({ machines: all, due }))) {
+          if (outcome.kind === 'place') counts.set(outcome.machine.slaveId, counts.get(outcome.machine.slaveId)! + 1);
+        }
+        expect(Math.max(...counts.values()) - Math.min(...counts.values())).toBeLessThanOrEqual(1);
+      }),
+    ));
+});

@@ -1,0 +1,117 @@
+import type { MachineState, PendingType, RequestState, SlavePlacement } from '../model/enums.js';
+import type { Deploy, Resources } from '../model/deploy.js';
+import type { Request } from '../model/request.js';
+import type { PendingTask, TaskId } from '../model/task.js';
+
+/** Everything one round of placement reads. Plain data: the same snapshot always gives the same decisions. */
+export interface PlacementSnapshot {
+  /** Pending tasks whose time has come. */
+  due: readonly PendingTask[];
+  /** By request id. */
+  requests: ReadonlyMap<string, RequestView>;
+  /** By `requestId-deployId`. */
+  deploys: ReadonlyMap<string, DeployView>;
+  machines: readonly MachineView[];
+  /** Ids that a new task may not get: a task id is bound to one launch for ever. */
+  takenTaskIds: ReadonlySet<string>;
+}
+
+export interface RequestView {
+  request: Request;
+  state: RequestState;
+  activeDeployId?: string;
+  pendingDeploy?: { deployId: string; updatedRequest?: Request };
+  /** Active tasks of every deploy. */
+  tasks: readonly PlacedTask[];
+  /** All its pending tasks, also those whose time has not come. */
+  pendingTasks: number;
+}
+
+export interface DeployView {
+  deploy: Deploy;
+  averageRuntimeMillis?: number;
+}
+
+export interface PlacedTask {
+  taskId: TaskId;
+  slaveId: string;
+  rackId: string;
+  pendingType: PendingType;
+  actionId?: string;
+  cleaning: boolean;
+  killed: boolean;
+}
+
+/** A machine with what runs on it. cpus in cores, memory and disk in MB. */
+export interface MachineView {
+  slaveId: string;
+  hostname: string;
+  rackId: string;
+  incarnation: string;
+  attributes: Readonly<Record<string, string>>;
+  /** undefined: the cluster shows it, but there is no record of it yet. */
+  state: MachineState | undefined;
+  rackState: MachineState;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  portRanges: readonly { begin: number; end: number }[];
+  used: { cpus: number; memoryMb: number; diskMb: number };
+  /** Ports of tasks, and ports found taken by something else. */
+  usedPorts: Iterable<number>;
+}
+
+export interface PlacementRules {
+  defaultResources: { cpus: number; memoryMb: number; diskMb: number };
+  executorResources: { cpus: number; memoryMb: number; diskMb: number };
+  defaultPlacement: SlavePlacement;
+  allowBounceToSameHost: boolean;
+  /** OPTIMISTIC: how far above the average a machine may go, per pending task. */
+  placementLeniency: number;
+  /** The expected number of racks, else the number of ACTIVE ones. */
+  rackCount: number;
+  /** Machines that hold such a pair are only for tasks that ask for it. */
+  reservedAttributes: Readonly<Record<string, readonly string[]>>;
+  /** Machines that hold all of these are only for tasks that may be interrupted. */
+  preemptibleOnlyAttributes: Readonly<Record<string, string>>;
+  preemptibleMaxRuntimeMillis: number;
+  /** Most tasks placed on one machine in one round; 0: any number. */
+  maxTasksPerMachine: number;
+  /** Most active tasks of an ON_DEMAND request that sets no instances; 0: any number. */
+  maxActiveOnDemandTasks: number;
+  priority: { defaultLevel: number; levelOfType: Readonly<Record<string, number>>; weightFactor: number };
+}
+
+/** What a task takes from a machine: its own resources and those of its executor. */
+export interface NeededResources {
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  numPorts: number;
+}
+
+/** Run override, else deploy, else defaults. */
+export function taskResources(
+  override: Resources | undefined,
+  deploy: Deploy,
+  rules: Pick<PlacementRules, 'defaultResources'>,
+): NeededResources {
+  const given = override ?? deploy.resources ?? {};
+  return {
+    cpus: given.cpus ?? rules.defaultResources.cpus,
+    memoryMb: given.memoryMb ?? rules.defaultResources.memoryMb,
+    diskMb: given.diskMb ?? rules.defaultResources.diskMb,
+    numPorts: given.numPorts ?? 0,
+  };
+}
+
+/** Only deploys with an executor of their own pay for it. */
+export function executorResources(deploy: Deploy, rules: PlacementRules): Omit<NeededResources, 'numPorts'> {
+  if (deploy.customExecutorCmd === undefined) return { cpus: 0, memoryMb: 0, diskMb: 0 };
+  return { ...rules.executorResources, ...definedOnly(deploy.customExecutorResources) };
+}
+
+function definedOnly(resources: Resources | undefined): Partial<Record<'cpus' | 'memoryMb' | 'diskMb', number>> {
+  const { cpus, memoryMb, diskMb } = resources ?? {};
+  return { ...(cpus != null && { cpus }), ...(memoryMb != null && { memoryMb }), ...(diskMb != null && { diskMb }) };
+}

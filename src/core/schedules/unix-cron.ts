@@ -1,0 +1,63 @@
+import { parseQuartz, weekdayNames } from './quartz-parser.js';
+
+/**
+ * A unix cron expression in Quartz form: seconds in front, weekdays by name (unix counts from SUN = 0, Quartz from 1),
+ * and '?' in the day field that does not restrict. Five fields, or six with seconds first.
+ */
+export function deriveQuartz(cron: string): { quartz: string } | { error: string } {
+  const given = cron.trim().split(/\s+/);
+  if (given.length < 5 || given.length > 6 || cron.trim() === '') {
+    return {
+      error: `a cron schedule has 5 fields, or 6 with seconds first; '${cron}' has ${cron.trim() ? given.length : 0}`,
+    };
+  }
+  const fields = given.length === 5 ? ['0', ...given] : given;
+  const [second, minute, hour, date, month, weekday] = fields as [string, string, string, string, string, string];
+  const anyDate = date === '*' || date === '?';
+  const anyWeekday = weekday === '*' || weekday === '?';
+  if (!anyDate && !anyWeekday) {
+    return { error: `'${cron}' restricts both day of month and day of week; leave one of them '*'` };
+  }
+  const weekdays = anyWeekday ? '?' : renumberWeekdays(weekday.toUpperCase());
+  if (weekdays === undefined) return { error: `day of week: cannot read '${weekday}' (0 or 7 is Sunday) in '${cron}'` };
+  const quartz = [second, minute, hour, anyWeekday ? (anyDate ? '*' : date) : '?', month, weekdays].join(' ');
+  const parsed = parseQuartz(quartz);
+  return 'error' in parsed ? parsed : { quartz };
+}
+
+function renumberWeekdays(field: string): string | undefined {
+  const special = /^([A-Z]{3}|\d)(L|#\d)$/.exec(field);
+  if (special) {
+    const day = unixWeekday(special[1]!);
+    return day === undefined ? undefined : `${weekdayNames[day % 7]}${special[2]}`;
+  }
+  const items = field.split(',').map(renumberItem);
+  return items.includes(undefined) ? undefined : items.join(',');
+}
+
+function renumberItem(item: string): string | undefined {
+  const match = /^(?:(\*)|([A-Z]{3}|\d)(?:-([A-Z]{3}|\d))?)(?:\/(\d))?$/.exec(item);
+  if (!match) return undefined;
+  const [, all, from, to, stepText] = match;
+  const first = all ? 0 : unixWeekday(from!);
+  const last = all ? 6 : to !== undefined ? unixWeekday(to) : stepText !== undefined ? 6 : first;
+  const step = Number(stepText ?? 1);
+  if (first === undefined || last === undefined || step < 1) return undefined;
+  // A range may end with 7, which is Sunday again, or run over the end of the week (FRI-MON).
+  const end = last >= first ? last : last + 7;
+  const days: number[] = [];
+  for (let day = first; day <= end; day += step) days.push(day % 7);
+  const distinct = [...new Set(days)];
+  if (distinct.length === 7) return 'SUN-SAT';
+  const isRange = step === 1 && distinct.length > 1;
+  const name = (day: number): string => weekdayNames[day]!;
+  return isRange ? `${name(distinct[0]!)}-${name(distinct.at(-1)!)}` : distinct.map(name).join(',');
+}
+
+/** 0 to 7, where 0 and 7 are Sunday; undefined when it is no weekday. */
+function unixWeekday(text: string): number | undefined {
+  const named = (weekdayNames as readonly string[]).indexOf(text);
+  if (named >= 0) return named;
+  const day = Number(text);
+  return day >= 0 && day <= 7 ? day : undefined;
+}

@@ -1,0 +1,64 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import type { EntityManager } from 'typeorm';
+import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
+import { validateDeploy } from '../../core/deploy-validation/index.js';
+import type { FieldError } from '../../core/field-error.js';
+import type { Deploy } from '../../core/model/deploy.js';
+import type { Request } from '../../core/model/request.js';
+import { instancesOf } from '../../core/request-validation/index.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { RequestChecks } from '../requests/request-checks.service.js';
+import type { StoredRequest } from '../requests/request-store.service.js';
+import { LiveTasks } from '../tasks/live-tasks.service.js';
+import { unsupportedInDeploy } from './deploy-support.js';
+
+/** Everything that may be wrong with a deploy somebody wants to start. */
+@Injectable()
+export class DeployChecks {
+  constructor(
+    private readonly tasks: LiveTasks,
+    private readonly requests: RequestChecks,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** The request as it will be when the deploy is active: `updated`, checked like any update of the stored one. */
+  async effectiveRequest(tx: EntityManager, stored: StoredRequest, updated: Request | undefined): Promise<Request> {
+    if (!updated) return stored.request;
+    const { id } = stored.request;
+    if (updated.id !== id) {
+      const message = `updatedRequest.id must be '${id}', the request of the deploy`;
+      throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'updatedRequest.id', rule: 'match', message }]);
+    }
+    return this.requests.valid(tx, updated, stored).catch((cause: unknown) => {
+      if (!(cause instanceof SchedulerError)) throw cause;
+      throw SchedulerError.invalid('INVALID_REQUEST', below('updatedRequest', cause.errors));
+    });
+  }
+
+  /** Enough machines for its instances, and no slip that ends many tasks at once. */
+  async checkScale(tx: EntityManager, request: Request, acknowledged: boolean): Promise<void> {
+    const activeTasks = (await this.tasks.find(tx, { requestIds: [request.id] })).length;
+    await this.requests.capacity(tx, request, activeTasks);
+    this.requests.scaleDown(request, { from: activeTasks, to: instancesOf(request), acknowledged });
+  }
+
+  checkDeploy(deploy: Deploy, request: Request, now: number): void {
+    const errors = validateDeploy(deploy, { request, settings: this.settings, now });
+    if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);
+    const unsupported = unsupportedInDeploy(this.driver, deploy);
+    const [first] = unsupported;
+    if (first) throw new SchedulerError('NOT_SUPPORTED', first.message, { errors: unsupported });
+  }
+
+  /** An id for a deploy that names none, where the service is set to make them up; else none, which is then refused. */
+  newDeployId(): string {
+    if (!this.settings.createDeployIds) return '';
+    return randomBytes(this.settings.deployIdLength).toString('hex').slice(0, this.settings.deployIdLength);
+  }
+}
+
+const below = (field: string, errors: readonly FieldError[]): FieldError[] =>
+  errors.map((error) => ({ ...error, field: `${field}.${error.field}`, message: `${field}.${error.message}` }));

@@ -1,0 +1,400 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { EntityManager } from 'typeorm';
+import {
+  insertDeploy,
+  insertPendingTask,
+  insertRequest,
+  insertTask,
+  makePendingTask,
+  start,
+} from '../../../test/support/builders.js';
+import { FileDriver } from '../../../test/support/file-driver.js';
+import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import { unsupportedByLocalDriver } from '../../cluster/local/supported.js';
+import type { FieldError } from '../../core/field-error.js';
+import type { RequestParent } from '../../core/model/request.js';
+import { Clock } from '../../platform/clock.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
+import { makePendingTaskId } from '../../core/task-id.js';
+import { PendingQueue } from '../tasks/pending-queue.service.js';
+import { DeployStore } from './deploy-store.service.js';
+import { DeploysModule } from './deploys.module.js';
+
+class StoppedClock extends Clock {
+  override now(): number {
+    return start;
+  }
+}
+
+let rooms: RoomApp;
+let tx: EntityManager;
+
+beforeAll(async () => {
+  const clock = new StoppedClock();
+  const driver = Object.assign(new FileDriver(), { unsupportedInDeploy: unsupportedByLocalDriver });
+  rooms = await startRooms({ modules: [DeploysModule], clock, driver });
+  tx = rooms.database.manager;
+  // Nobody leads: deploys stay as the API left them.
+  rooms.app.get(Leadership).stepDown('this test is about the API');
+});
+afterAll(() => rooms.close());
+beforeEach(() =>
+  tx.query(
+    'TRUNCATE request, request_history, deploy_history, pending_deploy, pending_request, pending_task, task, webhook, webhook_update',
+  ),
+);
+
+const resources = { cpus: 0.5, memoryMb: 64, numPorts: 1 };
+const deploy = (changes: object = {}) => ({ id: 'v1', requestId: 'web', command: 'serve', resources, ...changes });
+/** What an answer may hold, whether it is a request with its surroundings or an error. */
+type Body = RequestParent & { code: string; message: string; errors: FieldError[] };
+const post = (body: object, query = '') => rooms.call<Body>('POST', `/api/deploys${query}`, body);
+const queue = () => tx.query('SELECT deploy_id, pending_type, document FROM pending_request');
+
+describe('starting a deploy', () => {
+  test('of a service keeps it in progress, and answers with everything around the request', async () => {
+    await insertRequest(tx, { request: { instances: 3 } });
+    const { status, body } = await post({ deploy: deploy({ skipHealthchecksOnDeploy: true }), message: 'first' });
+    expect(status).toBe(200);
+    const marker = { requestId: 'web', deployId: 'v1', timestamp: start, message: 'first' };
+    expect(body).toEqual({
+      request: { id: 'web', requestType: 'SERVICE', instances: 3 },
+      state: 'ACTIVE',
+      requestDeployState: { requestId: 'web', pendingDeploy: marker },
+      pendingDeploy: {
+        ...deploy({ skipHealthchecksOnDeploy: true }),
+        resources: { ...resources, diskMb: 0 },
+        objstoreUploaderAdditionalFiles: [],
+      },
+      pendingDeployState: {
+        deployMarker: marker,
+        currentDeployState: 'WAITING',
+        deployProgress: {
+          targetActiveInstances: 3,
+          currentActiveInstances: 0,
+          deployInstanceCountPerStep: 3,
+          deployStepWaitTimeMs: 0,
+          stepComplete: false,
+          autoAdvanceDeploySteps: true,
+          failedDeployTasks: [],
+          timestamp: start,
+        },
+      },
+      taskIds: { healthy: [], notYetHealthy: [], pending: [], cleaning: [], loadBalanced: [], killed: [] },
+    });
+    expect(await queue()).toMatchObject([
+      { deploy_id: 'v1', pending_type: 'NEW_DEPLOY', document: { skipHealthchecks: true, message: 'first' } },
+    ]);
+    expect((await rooms.get('/api/deploys/pending')).body).toEqual([body.pendingDeployState]);
+  });
+
+  test('of a job makes it active at once, and schedules nothing yet', async () => {
+    await insertRequest(tx, { request: { requestType: 'ON_DEMAND', instances: undefined } });
+    const { body } = await post({ deploy: deploy() });
+    expect(body.requestDeployState).toEqual({
+      requestId: 'web',
+      activeDeploy: expect.objectContaining({ deployId: 'v1' }),
+    });
+    expect(body.pendingDeployState).toMatchObject({ currentDeployState: 'WAITING' });
+    expect(body.pendingDeployState).not.toHaveProperty('deployProgress');
+    expect(await queue()).toEqual([]);
+  });
+
+  test('of a job takes over the runs that wait', async () => {
+    await insertRequest(tx, { request: { requestType: 'ON_DEMAND', instances: undefined }, activeDeployId: 'v0' });
+    const { pendingTaskId, ...run } = makePendingTask({ runId: 'r1', cmdLineArgsList: ['a'] });
+    const waiting = makePendingTaskId({ ...pendingTaskId, deployId: 'v0', pendingType: 'ONEOFF' });
+    await insertPendingTask(tx, { ...run, pendingTaskId: waiting });
+    const queued = { requestId: 'web', deployId: 'v0', pendingType: 'ONEOFF', timestamp: start, runId: 'r2' } as const;
+    await rooms.app.get(PendingQueue, { strict: false }).enqueue(tx, queued);
+    await post({ deploy: deploy() });
+    expect((await queue()).map((entry: { document: object }) => entry.document)).toEqual([
+      { ...queued, deployId: 'v1' },
+      expect.objectContaining({
+        deployId: 'v1',
+        pendingType: 'ONEOFF',
+        runId: 'r1',
+        cmdLineArgsList: ['a'],
+        runAt: start,
+      }),
+    ]);
+    expect(await tx.query('SELECT delete_requested FROM pending_task')).toEqual([{ delete_requested: true }]);
+  });
+
+  test('tells the webhooks', async () => {
+    await insertRequest(tx);
+    await tx.query(`INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('w', 'http://h', 'DEPLOY', now())`);
+    await post({ deploy: deploy() });
+    const [told] = await tx.query('SELECT body FROM webhook_update');
+    expect(told.body).toMatchObject({ eventType: 'STARTING', deploy: { id: 'v1' } });
+  });
+
+  test('accepts what older clients send', async () => {
+    await insertRequest(tx);
+    const sent = deploy({
+      env: { A: 1, B: true },
+      uris: ['http://a/b'],
+      mesosLabels: [{ key: 'a', value: 'b' }],
+      healthcheckUri: '/h',
+      healthCheckProtocol: 'HTTPS',
+      bogus: 1,
+      command: 'serve',
+      customExecutorCmd: null,
+    });
+    const { status, body } = await post({ deploy: sent });
+    expect([status, body.pendingDeploy]).toMatchObject([
+      200,
+      {
+        env: { A: '1', B: 'true' },
+        uris: [{ uri: 'http://a/b', cache: false, executable: false, extract: true }],
+        clusterLabels: [{ key: 'a', value: 'b' }],
+        healthcheck: { uri: '/h', protocol: 'HTTPS' },
+      },
+    ]);
+    expect(body.pendingDeploy).not.toHaveProperty('bogus');
+    expect(body.pendingDeploy).not.toHaveProperty('healthCheckProtocol');
+  });
+
+  test('a deploy that was read can be posted again under a new id', async () => {
+    await insertRequest(tx, { request: { requestType: 'RUN_ONCE', instances: undefined } });
+    const { body } = await post({ deploy: deploy({ labels: { a: 'b' }, healthcheck: { uri: '/' } }) });
+    await tx.query('DELETE FROM pending_deploy');
+    const again = await post({ deploy: { ...body.activeDeploy, id: 'v2' } });
+    expect([again.status, again.body.activeDeploy]).toEqual([200, { ...body.activeDeploy, id: 'v2' }]);
+  });
+
+  test('with a new version of the request shows it, and stores it only on success', async () => {
+    await insertRequest(tx, { request: { instances: 3 } });
+    const updatedRequest = { id: 'web', requestType: 'SERVICE', instances: 1 };
+    const { body } = await post({ deploy: deploy(), updatedRequest });
+    expect(body).toMatchObject({
+      request: updatedRequest,
+      pendingDeployState: { updatedRequest, deployProgress: { targetActiveInstances: 1 } },
+    });
+    expect((await tx.query('SELECT document FROM request'))[0].document).toMatchObject({ instances: 3 });
+  });
+
+  test('to unpause a request', async () => {
+    await insertRequest(tx, { state: 'PAUSED' });
+    const { body } = await post({ deploy: deploy(), unpauseOnSuccessfulDeploy: true });
+    expect(body.state).toBe('PAUSED');
+    expect(await tx.query('SELECT state FROM request')).toEqual([{ state: 'DEPLOYING_TO_UNPAUSE' }]);
+    expect(await tx.query('SELECT event_type FROM request_history')).toEqual([{ event_type: 'DEPLOYED_TO_UNPAUSE' }]);
+    expect(await queue()).toHaveLength(1);
+  });
+});
+
+describe('a deploy is refused', () => {
+  test.each<{ name: string; body: object; status: number; code: string; field?: string; rule?: string }>([
+    { name: 'without deploy', body: {}, status: 400, code: 'INVALID_REQUEST', field: 'deploy', rule: 'required' },
+    {
+      name: 'without request id',
+      body: { deploy: { id: 'v1', command: 'x' } },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'deploy.requestId',
+    },
+    {
+      name: 'of an unknown request',
+      body: { deploy: deploy({ requestId: 'nope' }) },
+      status: 404,
+      code: 'REQUEST_NOT_FOUND',
+    },
+    {
+      name: 'without id',
+      body: { deploy: deploy({ id: undefined }) },
+      status: 400,
+      code: 'INVALID_DEPLOY',
+      field: 'deploy.id',
+      rule: 'required',
+    },
+    {
+      name: 'with a number as text',
+      body: { deploy: deploy({ resources: { cpus: '1' } }) },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'deploy.resources.cpus',
+      rule: 'type',
+    },
+    {
+      name: 'with a fraction for a whole number',
+      body: { deploy: deploy({ deployInstanceCountPerStep: 1.5 }) },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'deploy.deployInstanceCountPerStep',
+    },
+    {
+      name: 'with an empty step',
+      body: { deploy: deploy({ deployInstanceCountPerStep: 0 }) },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'deploy.deployInstanceCountPerStep',
+    },
+    {
+      name: 'with an unknown word',
+      body: { deploy: deploy({ healthcheck: { uri: '/', protocol: 'GOPHER' } }) },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'deploy.healthcheck.protocol',
+      rule: 'oneOf',
+    },
+    {
+      name: 'with a port that is none',
+      body: { deploy: deploy({ healthcheck: { uri: '/', portNumber: 70_000 } }) },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'deploy.healthcheck.portNumber',
+    },
+    {
+      name: 'with a rule broken',
+      body: { deploy: deploy({ healthcheck: { uri: '/', portIndex: 5 } }) },
+      status: 400,
+      code: 'INVALID_DEPLOY',
+      field: 'deploy.healthcheck.portIndex',
+      rule: 'range',
+    },
+    {
+      name: 'with canary groups',
+      body: { deploy: deploy({ canaryDeploySettings: { enableCanaryDeploy: true } }) },
+      status: 400,
+      code: 'NOT_SUPPORTED',
+      field: 'deploy.canaryDeploySettings',
+      rule: 'supported',
+    },
+    {
+      name: 'with what the cluster cannot do',
+      body: { deploy: deploy({ containerInfo: { type: 'CLUSTER' } }) },
+      status: 400,
+      code: 'NOT_SUPPORTED',
+      field: 'deploy.containerInfo',
+      rule: 'supported',
+    },
+    {
+      name: 'with an invalid new version of the request',
+      body: { deploy: deploy(), updatedRequest: { id: 'web', requestType: 'SERVICE', instances: 999 } },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'updatedRequest.instances',
+    },
+    {
+      name: 'with a new version of another request',
+      body: { deploy: deploy(), updatedRequest: { id: 'api', requestType: 'SERVICE' } },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'updatedRequest.id',
+      rule: 'match',
+    },
+  ])('$name', async ({ body, status, code, field, rule }) => {
+    await insertRequest(tx);
+    const answer = await post(body);
+    expect([answer.status, answer.body.code]).toEqual([status, code]);
+    if (field)
+      expect(answer.body.errors[0]).toMatchObject({
+        field,
+        rule: rule ?? expect.any(String),
+        message: expect.stringContaining(field),
+      });
+    expect(await tx.query('SELECT 1 FROM deploy_history')).toEqual([]);
+  });
+
+  test('while another is in progress', async () => {
+    await insertRequest(tx);
+    await post({ deploy: deploy() });
+    const { status, body } = await post({ deploy: deploy({ id: 'v2' }) });
+    expect([status, body.code]).toEqual([409, 'DEPLOY_IN_PROGRESS']);
+    expect(body.message).toContain("'v1'");
+    expect(await tx.query('SELECT deploy_id FROM deploy_history')).toEqual([{ deploy_id: 'v1' }]);
+  });
+
+  test('when two are posted at once, for all but one', async () => {
+    await insertRequest(tx);
+    const answers = await Promise.all([1, 2, 3, 4].map((no) => post({ deploy: deploy({ id: `v${no}` }) })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
+  });
+
+  test('under an id that the request used before', async () => {
+    await insertRequest(tx);
+    await insertDeploy(tx, { deploy: { id: 'v1' } });
+    const { status, body } = await post({ deploy: deploy() });
+    expect([status, body.errors[0]]).toMatchObject([400, { field: 'deploy.id', rule: 'unique' }]);
+  });
+
+  test('of a paused request, unless it is to be unpaused', async () => {
+    await insertRequest(tx, { state: 'PAUSED' });
+    expect((await post({ deploy: deploy() })).body.code).toBe('REQUEST_PAUSED');
+  });
+
+  test('of a request that is being deleted', async () => {
+    await insertRequest(tx, { state: 'DELETING' });
+    expect((await post({ deploy: deploy() })).body.code).toBe('REQUEST_BEING_CLEANED');
+  });
+
+  test('when it would end many tasks at once and nobody said that this is meant', async () => {
+    await insertRequest(tx, { request: { instances: 2 }, activeDeployId: 'v0' });
+    for (let no = 1; no <= 13; no++) await insertTask(tx, { deployId: 'v0', instanceNo: no });
+    const { status, body } = await post({ deploy: deploy() });
+    expect([status, body.errors[0]]).toMatchObject([400, { rule: 'largeScaleDown' }]);
+    expect((await post({ deploy: deploy() }, '?largeScaleDownAcknowledged=true')).status).toBe(200);
+  });
+
+  test('when its tasks are kept apart and there are too few machines', async () => {
+    await insertRequest(tx, { request: { slavePlacement: 'SEPARATE' } });
+    const { status, body } = await post({ deploy: deploy() });
+    expect([status, body.errors[0]]).toMatchObject([400, { rule: 'capacity' }]);
+  });
+});
+
+describe('a deploy in progress', () => {
+  const pending = async () => (await rooms.app.get(DeployStore).findPending(tx))[0];
+  beforeEach(async () => {
+    await insertRequest(tx, { request: { instances: 3 } });
+    await post({ deploy: deploy({ deployInstanceCountPerStep: 1 }) });
+  });
+
+  test('can be cancelled; asking twice changes nothing', async () => {
+    const cancel = () => rooms.call<Body>('DELETE', '/api/deploys/deploy/v1/request/web');
+    const first = await cancel();
+    expect([first.status, first.body.pendingDeployState?.currentDeployState]).toEqual([200, 'WAITING']);
+    const asked = (await pending())?.cancel;
+    expect(asked).toEqual({ user: undefined, requestedAt: start });
+    expect((await cancel()).status).toBe(200);
+    expect((await pending())?.cancel).toEqual(asked);
+  });
+
+  test('can be steered; a second wish before the first was seen is ignored', async () => {
+    const update = (targetActiveInstances: unknown) =>
+      rooms.call<Body>('POST', '/api/deploys/update', { requestId: 'web', deployId: 'v1', targetActiveInstances });
+    expect((await update(2)).status).toBe(200);
+    expect((await update(3)).status).toBe(200);
+    expect((await pending())?.updateTargetInstances).toBe(2);
+    for (const target of [0, 4, '2'])
+      expect((await update(target)).body.errors[0]?.field).toBe('targetActiveInstances');
+  });
+
+  test.each([
+    ['DELETE', '/api/deploys/deploy/v9/request/web', undefined],
+    ['POST', '/api/deploys/update', { requestId: 'web', deployId: 'v9', targetActiveInstances: 1 }],
+  ])('%s %s of another deploy is refused', async (method, path, body) => {
+    const answer = await rooms.call<Body>(method, path, body);
+    expect([answer.status, answer.body.code]).toEqual([400, 'NOT_PENDING']);
+  });
+
+  test.each([
+    ['DELETE', '/api/deploys/deploy/v1/request/nope', undefined],
+    ['POST', '/api/deploys/update', { requestId: 'nope', deployId: 'v1', targetActiveInstances: 1 }],
+  ])('%s %s of an unknown request is 404', async (method, path, body) => {
+    expect((await rooms.call(method, path, body)).status).toBe(404);
+  });
+});
+
+test('the service makes up an id when it is set so', async () => {
+  const other = await startRooms({ modules: [DeploysModule], settings: { createDeployIds: true, deployIdLength: 6 } });
+  try {
+    other.app.get(Leadership).stepDown('this test is about the API');
+    await insertRequest(other.database.manager);
+    const { body } = await other.call<Body>('POST', '/api/deploys', { deploy: deploy({ id: undefined }) });
+    expect(body.pendingDeploy?.id).toMatch(/^[0-9a-f]{6}$/);
+  } finally {
+    await other.close();
+  }
+});

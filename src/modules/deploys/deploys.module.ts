@@ -1,0 +1,23 @@
+import { Module } from '@nestjs/common';
+import { RequestStoreModule } from '../requests/request-store.module.js';
+import { RequestsModule } from '../requests/requests.module.js';
+import { TaskStoreModule } from '../tasks/task-store.module.js';
+import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
+import { DeployChecks } from './deploy-checks.service.js';
+import { DeployFinisher } from './deploy-finisher.service.js';
+import { DeployStoreModule } from './deploy-store.module.js';
+import { DeploySteps } from './deploy-steps.service.js';
+import { DeployViews } from './deploy-view.service.js';
+import { DeploysController } from './deploys.controller.js';
+import { DeploysPoller } from './deploys.poller.js';
+import { DeploysService } from './deploys.service.js';
+import { WaitingRuns } from './waiting-runs.service.js';
+
+/** Deploys: starts them, and moves each forward until it succeeds, fails or is cancelled. */
+@Module({
+  imports: [RequestStoreModule, RequestsModule, DeployStoreModule, TaskStoreModule, WebhookOutboxModule],
+  controllers: [DeploysController],
+  providers: [DeploysService, DeployChecks, WaitingRuns, DeploysPoller, DeploySteps, DeployViews, DeployFinisher],
+  exports: [DeploysService],
+})
+export class DeploysModule {}

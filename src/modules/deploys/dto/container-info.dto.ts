@@ -1,0 +1,215 @@
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { Int32, Nested, NestedList, OneOf, TextMap, Texts } from '../../../platform/http/fields.js';
+
+/** Driver and name of a volume that Docker manages. */
+export class DockerVolumeDto {
+  /** Volume driver. */
+  @IsOptional()
+  @IsString()
+  driver?: string;
+  /** Name of the volume. */
+  @IsOptional()
+  @IsString()
+  name?: string;
+  /** Options of the driver. */
+  @IsOptional()
+  @TextMap()
+  driverOptions?: Record<string, string>;
+}
+
+/** Where a volume comes from, other than a folder of the machine. */
+export class VolumeSourceDto {
+  /** Kind of source. */
+  @IsOptional()
+  @OneOf(['UNKNOWN', 'DOCKER_VOLUME'])
+  type?: 'UNKNOWN' | 'DOCKER_VOLUME';
+  /** The Docker volume, for that kind. */
+  @IsOptional()
+  @Nested(() => DockerVolumeDto)
+  dockerVolume?: DockerVolumeDto;
+}
+
+/** A folder the container sees. */
+export class VolumeDto {
+  /** Path inside the container. */
+  @IsOptional()
+  @IsString()
+  containerPath?: string;
+  /** Path on the machine. */
+  @IsOptional()
+  @IsString()
+  hostPath?: string;
+  /** Read-only or read-write. */
+  @IsOptional()
+  @OneOf(['RO', 'RW'])
+  mode?: 'RO' | 'RW';
+  /** Source other than a path of the machine. */
+  @IsOptional()
+  @Nested(() => VolumeSourceDto)
+  source?: VolumeSourceDto;
+}
+
+/** One port of a Docker container on its machine. FROM_OFFER ports are numbers of the task's ports, from 0. */
+export class ContainerPortMappingDto {
+  /** How containerPort is meant; LITERAL unless said otherwise. */
+  @IsOptional()
+  @OneOf(['LITERAL', 'FROM_OFFER'])
+  containerPortType?: 'LITERAL' | 'FROM_OFFER';
+  /** Port inside the container. */
+  @Int32({ max: 65_535 })
+  containerPort: number;
+  /** How hostPort is meant; LITERAL unless said otherwise. */
+  @IsOptional()
+  @OneOf(['LITERAL', 'FROM_OFFER'])
+  hostPortType?: 'LITERAL' | 'FROM_OFFER';
+  /** Port on the machine. */
+  @Int32({ max: 65_535 })
+  hostPort: number;
+  /** Protocol; tcp unless said otherwise. */
+  @IsOptional()
+  @IsString()
+  protocol?: string;
+}
+
+/** One option for starting the container. */
+export class DockerParameterDto {
+  /** Name of the option. */
+  @IsOptional()
+  @IsString()
+  key?: string;
+  /** Value of the option. */
+  @IsOptional()
+  @IsString()
+  value?: string;
+}
+
+/** What Docker is to start. */
+export class DockerInfoDto {
+  /** Image to run. */
+  @IsString()
+  image: string;
+  /** Give the container all rights of the machine; false unless said otherwise. */
+  @IsOptional()
+  @IsBoolean()
+  privileged: boolean;
+  /** Kind of network. */
+  @IsOptional()
+  @OneOf(['BRIDGE', 'HOST', 'NONE'])
+  network?: 'BRIDGE' | 'HOST' | 'NONE';
+  /** Ports of the container on its machine. */
+  @IsOptional()
+  @NestedList(() => ContainerPortMappingDto)
+  portMappings?: ContainerPortMappingDto[];
+  /** Pull the image even if the machine has it. */
+  @IsOptional()
+  @IsBoolean()
+  forcePullImage?: boolean;
+  /** Options for starting the container, older form. */
+  @IsOptional()
+  @TextMap()
+  parameters?: Record<string, string>;
+  /** Options for starting the container. */
+  @IsOptional()
+  @NestedList(() => DockerParameterDto)
+  dockerParameters?: DockerParameterDto[];
+}
+
+/** An image in the APPC format. */
+export class AppcImageDto {
+  /** Name of the image. */
+  @IsString()
+  name: string;
+  /** Id of the image. */
+  @IsOptional()
+  @IsString()
+  id?: string;
+}
+
+/** An image by its name. */
+export class ContainerImageDto {
+  /** Name of the image. */
+  @IsString()
+  name: string;
+}
+
+/** The image of a container that the cluster itself starts. */
+export class ClusterImageDto {
+  /** Format of the image. */
+  @OneOf(['APPC', 'DOCKER'])
+  type: 'APPC' | 'DOCKER';
+  /** The image, for APPC. */
+  @IsOptional()
+  @Nested(() => AppcImageDto)
+  appc?: AppcImageDto;
+  /** The image, for DOCKER. */
+  @IsOptional()
+  @Nested(() => ContainerImageDto)
+  docker?: ContainerImageDto;
+  /** A copy on the machine may be used. */
+  @IsOptional()
+  @IsBoolean()
+  cached?: boolean;
+}
+
+/** A container that the cluster itself starts. */
+export class ClusterInfoDto {
+  /** Its image. */
+  @IsOptional()
+  @Nested(() => ClusterImageDto)
+  image?: ClusterImageDto;
+}
+
+/** One port of a container in a network. */
+export class PortMappingDto {
+  /** Port on the machine. */
+  @Int32({ max: 65_535 })
+  hostPort: number;
+  /** Port inside the container. */
+  @Int32({ max: 65_535 })
+  containerPort: number;
+  /** Protocol. */
+  @IsOptional()
+  @IsString()
+  protocol?: string;
+}
+
+/** A network that the container joins. */
+export class NetworkInfoDto {
+  /** Name of the network. */
+  @IsOptional()
+  @IsString()
+  name?: string;
+  /** Network groups. */
+  @IsOptional()
+  @Texts()
+  groups?: string[];
+  /** Ports in this network. */
+  @IsOptional()
+  @NestedList(() => PortMappingDto)
+  portMappings?: PortMappingDto[];
+}
+
+/** The container to run the task in. */
+export class ContainerInfoDto {
+  /** MESOS (CLUSTER is taken for it): started by the cluster itself; DOCKER: by Docker. */
+  @OneOf(['MESOS', 'DOCKER'])
+  @Transform(({ value }: { value: unknown }) => (value === 'CLUSTER' ? 'MESOS' : value), { toClassOnly: true })
+  type: 'MESOS' | 'DOCKER';
+  /** Folders the container sees. */
+  @IsOptional()
+  @NestedList(() => VolumeDto)
+  volumes?: VolumeDto[];
+  /** For DOCKER: what to start. */
+  @IsOptional()
+  @Nested(() => DockerInfoDto)
+  docker?: DockerInfoDto;
+  /** For MESOS: what to start. */
+  @IsOptional()
+  @Nested(() => ClusterInfoDto)
+  cluster?: ClusterInfoDto;
+  /** Networks that the container joins. */
+  @IsOptional()
+  @NestedList(() => NetworkInfoDto)
+  networkInfos?: NetworkInfoDto[];
+}

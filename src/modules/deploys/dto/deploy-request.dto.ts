@@ -1,0 +1,43 @@
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { SaveRequestDto } from '../../requests/dto/save-request.dto.js';
+import { Int32, Nested } from '../../../platform/http/fields.js';
+import { QueryBoolean } from '../../../platform/http/query.js';
+import { DeployDto } from './deploy.dto.js';
+
+/** A deploy to start. */
+export class DeployRequestDto {
+  /** What to deploy. */
+  @Nested(() => DeployDto)
+  deploy: DeployDto;
+  /** Unpause a paused request when the deploy succeeds. */
+  @IsOptional()
+  @IsBoolean()
+  unpauseOnSuccessfulDeploy?: boolean;
+  /** Why it is deployed. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** Takes the place of the request when the deploy succeeds. */
+  @IsOptional()
+  @Nested(() => SaveRequestDto)
+  updatedRequest?: SaveRequestDto;
+}
+
+/** Another number of new tasks for the deploy in progress. */
+export class UpdatePendingDeployRequestDto {
+  /** Request that is being deployed. */
+  @IsString()
+  requestId: string;
+  /** The deploy in progress. */
+  @IsString()
+  deployId: string;
+  /** How many tasks of the new deploy should run now: from 1 to the instances of the request. */
+  @Int32({ min: 1 })
+  targetActiveInstances: number;
+}
+
+export class StartDeployQuery {
+  /** The deploy may end more tasks at once than the service allows without being told so. */
+  @QueryBoolean()
+  largeScaleDownAcknowledged?: boolean;
+}

@@ -1,0 +1,258 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { normalizeDeploy } from '../../../core/deploy-validation/index.js';
+import type { Deploy } from '../../../core/model/deploy.js';
+import { healthcheckProtocols, type HealthcheckProtocol } from '../../../core/model/enums.js';
+import {
+  AnyObject,
+  everyValue,
+  Int32,
+  Int64,
+  is,
+  isMap,
+  Nested,
+  NestedList,
+  OneOf,
+  raw,
+  TextMap,
+  TextMaps,
+  Texts,
+  Timestamp,
+} from '../../../platform/http/fields.js';
+import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
+import { ContainerInfoDto } from './container-info.dto.js';
+import { ExecutorDataDto } from './executor-data.dto.js';
+import { HealthcheckOptionsDto } from './healthcheck-options.dto.js';
+import { ResourcesDto } from './resources.dto.js';
+import { RunNowRequestDto } from './run-now-request.dto.js';
+
+/** A label of a task. */
+export class ClusterTaskLabelDto {
+  /** Name of the label. */
+  @IsString()
+  key: string;
+  /** Value of the label. */
+  @IsOptional()
+  @IsString()
+  value?: string;
+}
+
+const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
+const isLabelList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((label) => isMap(label) && typeof label.key === 'string' && isText(label.value));
+
+/** One version of what a request runs. */
+export class DeployDto {
+  /** Request that the deploy belongs to. */
+  @IsString()
+  requestId: string;
+  /** Names the deploy within its request, for ever: letters, digits, '_' and '.'. Made up when the service is set so. */
+  @IsOptional()
+  @IsString()
+  id: string;
+  /** Command to run. */
+  @IsOptional()
+  @IsString()
+  command?: string;
+  /** Arguments of the command. */
+  @IsOptional()
+  @Texts()
+  arguments?: string[];
+  /** Container to run the command in. */
+  @IsOptional()
+  @Nested(() => ContainerInfoDto)
+  containerInfo?: ContainerInfoDto;
+  /** Executor that runs executorData. */
+  @IsOptional()
+  @IsString()
+  customExecutorCmd?: string;
+  /** Id of the executor. */
+  @IsOptional()
+  @IsString()
+  customExecutorId?: string;
+  /** Source of the executor. */
+  @IsOptional()
+  @IsString()
+  customExecutorSource?: string;
+  /** Resources of the executor itself. */
+  @IsOptional()
+  @Nested(() => ResourcesDto)
+  customExecutorResources?: ResourcesDto;
+  /** Resources of each task. */
+  @IsOptional()
+  @Nested(() => ResourcesDto)
+  resources?: ResourcesDto;
+  /** Environment variables. */
+  @IsOptional()
+  @TextMap()
+  env?: Record<string, string>;
+  /** Environment variables by instance number. */
+  @IsOptional()
+  @TextMaps()
+  taskEnv?: Record<string, Record<string, string>>;
+  /** A run that starts as soon as the deploy is active; for SCHEDULED and ON_DEMAND requests. */
+  @IsOptional()
+  @Nested(() => RunNowRequestDto)
+  runImmediately?: RunNowRequestDto;
+  /** Files to fetch into the sandbox. */
+  @IsOptional()
+  @Artifacts()
+  uris?: ClusterArtifactDto[];
+  /** Notes of the user; not interpreted. */
+  @IsOptional()
+  @TextMap()
+  metadata?: Record<string, string>;
+  /** What the executor is to do. */
+  @IsOptional()
+  @Nested(() => ExecutorDataDto)
+  executorData?: ExecutorDataDto;
+  /** Version of what is deployed; not interpreted. */
+  @IsOptional()
+  @IsString()
+  version?: string;
+  /** A time the user gives the deploy, in epoch milliseconds; not interpreted. */
+  @IsOptional()
+  @Timestamp()
+  timestamp?: number;
+  /** Labels of the tasks. */
+  @IsOptional()
+  @TextMap()
+  labels?: Record<string, string>;
+  /** The same labels as a list. */
+  @IsOptional()
+  @NestedList(() => ClusterTaskLabelDto)
+  clusterLabels?: ClusterTaskLabelDto[];
+  /** Labels by instance number. */
+  @IsOptional()
+  @TextMaps()
+  taskLabels?: Record<string, Record<string, string>>;
+  /** The same labels by instance number as lists. */
+  @IsOptional()
+  @raw((value) => value)
+  @is('labels', 'must be a map of instance numbers to lists of {key, value}', (value) => everyValue(value, isLabelList))
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'array', items: { type: 'object' } } })
+  clusterTaskLabels?: Record<string, ClusterTaskLabelDto[]>;
+  /** Seconds in which the tasks of a step must become healthy, the time for health checks not included. */
+  @IsOptional()
+  @Int64()
+  deployHealthTimeoutSeconds?: number;
+  /** Older form of healthcheck.uri. */
+  @IsOptional()
+  @IsString()
+  healthcheckUri?: string;
+  /** Older form of healthcheck.intervalSeconds. */
+  @IsOptional()
+  @Int64()
+  healthcheckIntervalSeconds?: number;
+  /** Older form of healthcheck.responseTimeoutSeconds. */
+  @IsOptional()
+  @Int64()
+  healthcheckTimeoutSeconds?: number;
+  /** Older form of healthcheck.portIndex. */
+  @IsOptional()
+  @Int32()
+  healthcheckPortIndex?: number;
+  /** Older form of healthcheck.maxRetries. */
+  @IsOptional()
+  @Int32()
+  healthcheckMaxRetries?: number;
+  /** Kept for older clients; has no effect. */
+  @IsOptional()
+  @Int64()
+  healthcheckMaxTotalTimeoutSeconds?: number;
+  /** Older form of healthcheck.protocol. */
+  @IsOptional()
+  @OneOf(healthcheckProtocols)
+  healthcheckProtocol?: HealthcheckProtocol;
+  /** Another spelling of healthcheckProtocol. */
+  @ApiProperty({ writeOnly: true })
+  @IsOptional()
+  @OneOf(healthcheckProtocols)
+  healthCheckProtocol?: HealthcheckProtocol;
+  /** How tasks are asked whether they are healthy; without it, running for a while counts as healthy. */
+  @IsOptional()
+  @Nested(() => HealthcheckOptionsDto)
+  healthcheck?: HealthcheckOptionsDto;
+  /** Path of the service at the load balancer. */
+  @IsOptional()
+  @IsString()
+  serviceBasePath?: string;
+  /** Groups of load balancers that serve it. */
+  @IsOptional()
+  @Texts()
+  loadBalancerGroups?: string[];
+  /** Which of the task's ports the load balancer uses, from 0. */
+  @IsOptional()
+  @Int32()
+  loadBalancerPortIndex?: number;
+  /** Seconds after which a running task without health check counts as healthy. */
+  @IsOptional()
+  @Int64()
+  considerHealthyAfterRunningForSeconds?: number;
+  /** Options handed to the load balancer. */
+  @IsOptional()
+  @AnyObject()
+  loadBalancerOptions?: Record<string, Record<string, unknown>>;
+  /** Domains of the service at the load balancer. */
+  @IsOptional()
+  @Texts()
+  loadBalancerDomains?: string[];
+  /** Further paths of the service at the load balancer. */
+  @IsOptional()
+  @Texts()
+  loadBalancerAdditionalRoutes?: string[];
+  /** Template that the load balancer uses. */
+  @IsOptional()
+  @IsString()
+  loadBalancerTemplate?: string;
+  /** Name of the service at the load balancer, in place of the request's id. */
+  @IsOptional()
+  @IsString()
+  loadBalancerServiceIdOverride?: string;
+  /** Group of the upstreams at the load balancer. */
+  @IsOptional()
+  @IsString()
+  loadBalancerUpstreamGroup?: string;
+  /** Do not wait for health checks while deploying. */
+  @IsOptional()
+  @IsBoolean()
+  skipHealthchecksOnDeploy?: boolean;
+  /** Tasks replaced per step; all at once unless said otherwise. */
+  @IsOptional()
+  @Int32({ min: 1 })
+  deployInstanceCountPerStep?: number;
+  /** Milliseconds between a finished step and the next one. */
+  @IsOptional()
+  @Int32()
+  deployStepWaitTimeMs?: number;
+  /** Go on to the next step by itself; true unless said otherwise. */
+  @IsOptional()
+  @IsBoolean()
+  autoAdvanceDeploySteps?: boolean;
+  /** Failed tasks that the deploy forgives and replaces. */
+  @IsOptional()
+  @Int32()
+  maxTaskRetries?: number;
+  /** Hand the command to a shell; false: start it directly. */
+  @IsOptional()
+  @IsBoolean()
+  shell?: boolean;
+  /** User to run as. */
+  @IsOptional()
+  @IsString()
+  user?: string;
+  /** Files of the sandbox to upload to the object store. */
+  @IsOptional()
+  @UploaderFiles()
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFileDto[];
+  /** Not supported yet: a deploy that carries it is refused. */
+  @ApiProperty({ writeOnly: true })
+  @IsOptional()
+  @AnyObject()
+  canaryDeploySettings?: Record<string, unknown>;
+
+  /** The deploy in the form in which it is stored. */
+  static toDeploy({ healthCheckProtocol, canaryDeploySettings: _refused, ...sent }: DeployDto): Deploy {
+    return normalizeDeploy({ ...sent, healthcheckProtocol: sent.healthcheckProtocol ?? healthCheckProtocol });
+  }
+}

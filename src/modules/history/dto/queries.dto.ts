@@ -1,0 +1,78 @@
+import { IsString } from 'class-validator';
+import { taskStates, type TaskState } from '../../../core/model/enums.js';
+import { QueryBoolean, QueryInt, QueryInt64, QueryText, QueryWord } from '../../../platform/http/query.js';
+
+/** Which part of a list. */
+export class PageQuery {
+  /** How many to answer, at most 1000; default 100. */
+  @QueryInt()
+  count?: number;
+  /** Which page, from 1. */
+  @QueryInt()
+  page?: number;
+}
+
+/** Which part of a list, and from where. */
+export class HistoryQuery extends PageQuery {
+  /** Only what has moved to the history. Requests and deploys are in it at once, ended tasks usually within a second. */
+  @QueryBoolean()
+  skipZk?: boolean;
+}
+
+/** Which ended tasks. All filters that are given must hold. */
+export class TaskFilterQuery extends HistoryQuery {
+  /** Only of this deploy. */
+  @QueryText()
+  deployId?: string;
+  /** Only of this run. */
+  @QueryText()
+  runId?: string;
+  /** Only those that ran on this host. */
+  @QueryText()
+  host?: string;
+  /** Only those that ended in this state. */
+  @QueryWord(taskStates)
+  lastTaskStatus?: TaskState;
+  /** Only those launched before this time, in epoch milliseconds. */
+  @QueryInt64()
+  startedBefore?: number;
+  /** Only those launched after this time. */
+  @QueryInt64()
+  startedAfter?: number;
+  /** Only those whose last update came before this time. */
+  @QueryInt64()
+  updatedBefore?: number;
+  /** Only those whose last update came after this time. */
+  @QueryInt64()
+  updatedAfter?: number;
+  /** Order by the last update; default: DESC. */
+  @QueryWord(['ASC', 'DESC'])
+  orderDirection?: 'ASC' | 'DESC';
+}
+
+/** Which ended tasks, of one request or of all. */
+export class TaskSearchQuery extends TaskFilterQuery {
+  /** Only of this request. */
+  @QueryText()
+  requestId?: string;
+}
+
+/** Which requests ever were. */
+export class RequestSearchQuery extends PageQuery {
+  /** How their ids begin. */
+  @IsString()
+  requestIdLike: string;
+  /** Accepted for older clients; answers are always current. */
+  @QueryBoolean()
+  useWebCache?: boolean;
+}
+
+/** How far to look back for arguments. */
+export class CommandLineArgsQuery {
+  /** How many of the newest ended tasks to look at; default 5. */
+  @QueryInt()
+  count?: number;
+  /** Only tasks that have moved to the history; default: true. */
+  @QueryBoolean()
+  skipZk?: boolean;
+}

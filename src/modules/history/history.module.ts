@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { DeployHistories } from './deploy-histories.service.js';
+import { HistoryPoller } from './history.poller.js';
+import { RequestHistories } from './request-histories.service.js';
+import { RequestHistoryController } from './request-history.controller.js';
+import { TaskHistories } from './task-histories.service.js';
+import { TaskHistoryWriterModule } from './task-history-writer.module.js';
+import { TaskHistoryController } from './task-history.controller.js';
+import { TaskRecordsModule } from './task-records.module.js';
+
+/** What was: tasks, deploys and changes of requests. */
+@Module({
+  imports: [TaskHistoryWriterModule, TaskRecordsModule],
+  controllers: [TaskHistoryController, RequestHistoryController],
+  providers: [TaskHistories, DeployHistories, RequestHistories, HistoryPoller],
+})
+export class HistoryModule {}

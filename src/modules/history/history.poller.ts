@@ -1,0 +1,60 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import type { Poller } from '../../platform/poller/poller.js';
+import { Pollers } from '../../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { TaskHistoryWriter } from './task-history-writer.service.js';
+
+const batchSize = 500;
+/**
+ * Looking for what may move reads all live tasks (no index can help: it would make every status update dearer), and
+ * tasks may end hundreds of times a second. Most moved when they ended; the few others can wait this long.
+ */
+const restMillis = 1_000;
+
+/**
+ * Moves ended tasks to the history that could not go there when they ended: those of a deploy that was pending, those
+ * that might have come back with their machine, and those a crash left behind.
+ */
+@Injectable()
+export class HistoryPoller implements OnModuleDestroy {
+  private readonly poller: Poller;
+  private lookedAt = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly db: Database,
+    private readonly writer: TaskHistoryWriter,
+    pollers: Pollers,
+    @Inject(SETTINGS) { persistHistoryEverySeconds }: Settings,
+  ) {
+    const everyMs = persistHistoryEverySeconds * 1000;
+    this.poller = pollers.register({ name: 'history', everyMs, wakeOn: ['history'], pass: (now) => this.look(now) });
+  }
+
+  onModuleDestroy(): void {
+    clearTimeout(this.timer);
+  }
+
+  /** One pass: batch after batch, each in a transaction of its own, until nothing is left that may move. */
+  async runOnce(): Promise<void> {
+    for (;;) {
+      const ids = await this.writer.movable(this.db.leaderSource.manager, batchSize);
+      if (ids.length === 0) return;
+      const moved = await this.db.leaderTransaction((tx) => this.writer.move(tx, ids));
+      // What does not move now, because somebody changed it meanwhile, is looked at in the next pass.
+      if (moved.length === 0) return;
+    }
+  }
+
+  private async look(now: number): Promise<void> {
+    clearTimeout(this.timer);
+    const rest = this.lookedAt + restMillis - now;
+    if (rest > 0) {
+      this.timer = setTimeout(() => this.poller.wake(), rest).unref();
+      return;
+    }
+    this.lookedAt = now;
+    await this.runOnce();
+  }
+}

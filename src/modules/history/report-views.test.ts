@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { insertDeploy, insertTask, makeRequest, start } from '../../../test/support/builders.js';
+import { testSettings } from '../../../test/support/test-app.js';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import type { TaskState } from '../../core/model/enums.js';
+import { Clock } from '../../platform/clock.js';
+import { TaskHistoryWriter } from './task-history-writer.service.js';
+
+const second = 1_000;
+const day = 24 * 3_600 * second;
+let db: TestDatabase;
+
+/** Started at, ran for (never: undefined), ended how, of which deploy. Times in seconds after `start`. */
+type Run = [startedAt: number, ran: number | undefined, state: TaskState, deployId: string];
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  const runs: Run[] = [
+    [0, 10, 'TASK_FINISHED', 'd1'],
+    [60, 20, 'TASK_FINISHED', 'd1'],
+    [120, 30, 'TASK_FINISHED', 'd1'],
+    [180, 5, 'TASK_FAILED', 'd1'],
+    [240, 100, 'TASK_KILLED', 'd1'],
+    [day / second, 40, 'TASK_FINISHED', 'd2'],
+    [day / second + 60, undefined, 'TASK_LOST', 'd2'],
+  ];
+  const ids: string[] = [];
+  for (const [index, [startedAt, ran, state, deployId]] of runs.entries()) {
+    const launchedAt = start + startedAt * second;
+    // Two seconds pass between the launch and the first instruction; they are not run time.
+    const runningAt = launchedAt + 2 * second;
+    const end: [TaskState, number] = [state, ran === undefined ? runningAt : runningAt + ran * second];
+    const updates: [TaskState, number][] = ran === undefined ? [end] : [['TASK_RUNNING', runningAt], end];
+    const task = { requestId: 'cron', deployId, instanceNo: index + 1, startedAt: launchedAt, updates };
+    ids.push((await insertTask(db.database.manager, task)).id);
+  }
+  const writer = new TaskHistoryWriter(new Clock(), testSettings());
+  await db.database.leaderTransaction((tx) => writer.move(tx, ids));
+});
+afterAll(() => db.drop());
+
+const rowsOf = (sql: string) => db.source.query(sql);
+
+test('runs per request and day', async () => {
+  expect(
+    await rowsOf(
+      'SELECT request_id, day::text, runs, finished, killed, failed FROM v_runs_per_request_and_day ORDER BY day',
+    ),
+  ).toEqual([
+    { request_id: 'cron', day: '2026-01-05', runs: 5, finished: 3, killed: 1, failed: 1 },
+    { request_id: 'cron', day: '2026-01-06', runs: 2, finished: 1, killed: 0, failed: 1 },
+  ]);
+});
+
+test('failure rate: killed tasks count for nothing', async () => {
+  expect(await rowsOf('SELECT deploy_id, ended, failed, failure_rate::float FROM v_failure_rate ORDER BY 1')).toEqual([
+    { deploy_id: 'd1', ended: 5, failed: 1, failure_rate: 0.25 },
+    { deploy_id: 'd2', ended: 2, failed: 1, failure_rate: 0.5 },
+  ]);
+});
+
+test('run time percentiles of what finished', async () => {
+  expect(await rowsOf('SELECT * FROM v_run_time_percentiles')).toEqual([
+    { request_id: 'cron', runs: 4, p50_seconds: 25, p90_seconds: 37, p99_seconds: expect.closeTo(39.7) },
+  ]);
+});
+
+test('how single tasks ended', async () => {
+  expect(
+    await rowsOf(`SELECT status, instance_no, host, rack_id, started_at, running_at, ended_at, run_seconds::float
+      FROM v_task_outcome WHERE instance_no IN (4, 7) ORDER BY 2`),
+  ).toMatchObject([
+    {
+      status: 'TASK_FAILED',
+      host: 'host_1',
+      rack_id: 'rack-1',
+      started_at: new Date(start + 180 * second),
+      running_at: new Date(start + 182 * second),
+      ended_at: new Date(start + 187 * second),
+      run_seconds: 5,
+    },
+    { status: 'TASK_LOST', running_at: null, run_seconds: null },
+  ]);
+});
+
+test('deploy durations', async () => {
+  const result = { deployState: 'SUCCEEDED' as const, timestamp: start + 90 * second, deployFailures: [] };
+  await insertDeploy(db.database.manager, { result, user: 'ada', message: 'first' });
+  await insertDeploy(db.database.manager, { deploy: { id: 'd2' }, createdAt: start + second });
+  expect(
+    await rowsOf(
+      `SELECT deploy_id, user_name, message, state, duration_seconds::float FROM v_deploy_outcome ORDER BY 1`,
+    ),
+  ).toEqual([
+    { deploy_id: 'd1', user_name: 'ada', message: 'first', state: 'SUCCEEDED', duration_seconds: 90 },
+    { deploy_id: 'd2', user_name: null, message: null, state: null, duration_seconds: null },
+  ]);
+});
+
+test('changes of requests, with what they were after it', async () => {
+  const request = makeRequest({ instances: 3, group: 'blue', owners: ['ada@example.org'] });
+  await db.source.query(
+    `INSERT INTO request_history (request_id, created_at, event_type, user_name, message, request)
+     VALUES ('web', $1, 'SCALED', 'ada', 'more', $2)`,
+    [new Date(start), JSON.stringify(request)],
+  );
+  expect(await rowsOf('SELECT * FROM v_request_change')).toEqual([
+    {
+      request_id: 'web',
+      at: new Date(start),
+      event_type: 'SCALED',
+      user_name: 'ada',
+      message: 'more',
+      request_type: 'SERVICE',
+      instances: 3,
+      request_group: 'blue',
+      owners: ['ada@example.org'],
+    },
+  ]);
+});
+
+test('every view says what it is', async () => {
+  const undocumented = await rowsOf(
+    `SELECT viewname FROM pg_views WHERE schemaname = 'public' AND obj_description(viewname::regclass) IS NULL`,
+  );
+  expect(undocumented).toEqual([]);
+});

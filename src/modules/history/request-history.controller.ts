@@ -1,0 +1,64 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { DeployHistories } from './deploy-histories.service.js';
+import { DeployHistoryDto, DeployHistoryPageDto } from './dto/deploy-history.dto.js';
+import { CommandLineArgsQuery, HistoryQuery, RequestSearchQuery } from './dto/queries.dto.js';
+import { RequestHistoryDto, RequestHistoryPageDto } from './dto/request-history.dto.js';
+import { RequestHistories } from './request-histories.service.js';
+import { TaskHistories } from './task-histories.service.js';
+
+@ApiTags('History')
+@Controller('api/history')
+export class RequestHistoryController {
+  constructor(
+    private readonly requests: RequestHistories,
+    private readonly deploys: DeployHistories,
+    private readonly tasks: TaskHistories,
+  ) {}
+
+  /** Shows one deploy, in progress or past. */
+  @Get('request/:requestId/deploy/:deployId')
+  deploy(@Param('requestId') requestId: string, @Param('deployId') deployId: string): Promise<DeployHistoryDto> {
+    return this.deploys.find(requestId, deployId);
+  }
+
+  /** Lists the deploys of a request, newest first. */
+  @Get('request/:requestId/deploys')
+  deploysOf(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<DeployHistoryDto[]> {
+    return this.deploys.list(requestId, choice);
+  }
+
+  /** Lists the deploys of a request, newest first, and counts them. */
+  @Get('request/:requestId/deploys/withmetadata')
+  deployPage(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<DeployHistoryPageDto> {
+    return this.deploys.page(requestId, choice);
+  }
+
+  /** Lists the changes of a request, newest first. */
+  @Get('request/:requestId/requests')
+  changes(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<RequestHistoryDto[]> {
+    return this.requests.list(requestId, choice);
+  }
+
+  /** Lists the changes of a request, newest first, and counts them. */
+  @Get('request/:requestId/requests/withmetadata')
+  changePage(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<RequestHistoryPageDto> {
+    return this.requests.page(requestId, choice);
+  }
+
+  /** Lists the ids of all requests there ever were that begin so. */
+  @Get('requests/search')
+  search(@Query() { requestIdLike, ...choice }: RequestSearchQuery): Promise<string[]> {
+    return this.requests.search(requestIdLike, choice);
+  }
+
+  /** Lists the different arguments with which the newest ended tasks of a request were run. */
+  @Get('request/:requestId/command-line-args')
+  @ApiOkResponse({ schema: { type: 'array', items: { type: 'array', items: { type: 'string' } }, uniqueItems: true } })
+  commandLineArgs(
+    @Param('requestId') requestId: string,
+    @Query() { count, skipZk }: CommandLineArgsQuery,
+  ): Promise<string[][]> {
+    return this.tasks.commandLineArguments(requestId, count, skipZk);
+  }
+}

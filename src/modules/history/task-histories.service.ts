@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
+import { TaskRecords } from './task-records.service.js';
+import { TaskSearches, type TaskSearch } from './task-search.service.js';
+
+const recentArguments = 5;
+
+/** Tasks as the history endpoints show them. */
+@Injectable()
+export class TaskHistories {
+  constructor(
+    private readonly db: Database,
+    private readonly records: TaskRecords,
+    private readonly searches: TaskSearches,
+  ) {}
+
+  async find(taskId: string): Promise<TaskHistory> {
+    const record = await this.records.find(this.db.manager, taskId);
+    if (!record) throw SchedulerError.taskNotFound(taskId);
+    return record.history;
+  }
+
+  search(search: TaskSearch, choice: PageChoice): Promise<TaskIdHistory[]> {
+    return this.searches.find(this.db.manager, search, pageBounds(choice));
+  }
+
+  page(search: TaskSearch, choice: PageChoice): Promise<Page<TaskIdHistory>> {
+    return this.db.snapshot(async (tx) => {
+      const count = await this.searches.count(tx, search);
+      return toPage(choice, count, await this.searches.find(tx, search, pageBounds(choice)));
+    });
+  }
+
+  active(requestId: string, deployId?: string): Promise<TaskIdHistory[]> {
+    return this.searches.active(this.db.manager, requestId, deployId);
+  }
+
+  async ofRun(requestId: string, runId: string): Promise<TaskIdHistory> {
+    const found = await this.searches.newestOfRun(this.db.manager, requestId, runId);
+    if (!found) throw new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no task of the run '${runId}'`);
+    return found;
+  }
+
+  commandLineArguments(requestId: string, count = recentArguments, historyOnly = true): Promise<string[][]> {
+    return this.searches.commandLineArguments(this.db.manager, requestId, count, historyOnly);
+  }
+}

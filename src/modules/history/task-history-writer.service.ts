@@ -1,0 +1,59 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Clock } from '../../platform/clock.js';
+import { rows } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { moveTasksSql } from './task-history-sql.js';
+
+/** At this reason the machine was given up, and may still come back with the task. */
+const agentRemoved = 'REASON_AGENT_REMOVED';
+/** A task that may come back is kept for this many times the span in which a machine may register again. */
+const heldBackFactor = 1.5;
+
+/** Ended, not of the request's pending deploy (whose outcome is still judged by it), and not able to come back. */
+const mayMove = (heldBackUntil: string): string => `t.ended_at IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM request r WHERE r.id = t.request_id AND r.pending_deploy_id = t.deploy_id)
+  AND NOT EXISTS (SELECT 1 FROM task_update u WHERE u.task_id = t.task_id AND u.at > ${heldBackUntil}
+    AND (u.state = 'TASK_UNREACHABLE' OR u.state = 'TASK_LOST' AND u.reason = '${agentRemoved}'))`;
+
+/** Moves ended tasks out of the live tables. Each becomes one row of task_history, written once and complete. */
+@Injectable()
+export class TaskHistoryWriter {
+  constructor(
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * Of these tasks moves those that may move and answers their ids. The others stay live for the history poller.
+   * A task that is in the history already keeps its row there.
+   */
+  async move(tx: EntityManager, taskIds: readonly string[]): Promise<string[]> {
+    if (taskIds.length === 0) return [];
+    // Locked by a statement of its own: whoever adds a cleanup holds the task's key meanwhile, and the next statement
+    // then sees what was added. In one statement its row would stay behind without a task.
+    const movable = await rows<{ task_id: string }>(
+      tx,
+      `SELECT t.task_id FROM task t WHERE t.task_id = ANY ($1) AND ${mayMove('$2')} ORDER BY t.task_id FOR UPDATE OF t`,
+      [taskIds, this.heldBackUntil()],
+    );
+    const ids = movable.map((row) => row.task_id);
+    if (ids.length > 0) await tx.query(moveTasksSql, [ids]);
+    return ids;
+  }
+
+  /** Live tasks that may move, newest started first. */
+  async movable(tx: EntityManager, limit: number): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT t.task_id FROM task t WHERE ${mayMove('$1')} ORDER BY t.started_at DESC, t.task_id LIMIT $2`,
+      [this.heldBackUntil(), limit],
+    );
+    return found.map((row) => row.task_id);
+  }
+
+  private heldBackUntil(): Date {
+    const span = heldBackFactor * this.settings.cluster.agentReregisterTimeoutSeconds * 1000;
+    return new Date(this.clock.now() - span);
+  }
+}

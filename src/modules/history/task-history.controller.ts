@@ -1,0 +1,90 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { TaskIdHistoryDto } from '../tasks/dto/task-update.dto.js';
+import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { HistoryQuery, TaskFilterQuery, TaskSearchQuery } from './dto/queries.dto.js';
+import { TaskHistoryDto, TaskIdHistoryPageDto } from './dto/task-history.dto.js';
+import { TaskHistories } from './task-histories.service.js';
+
+@ApiTags('History')
+@Controller('api/history')
+export class TaskHistoryController {
+  constructor(private readonly tasks: TaskHistories) {}
+
+  /** Searches the ended tasks of all requests. */
+  @Get('tasks')
+  search(@Query() { skipZk = true, ...query }: TaskSearchQuery): Promise<TaskIdHistoryDto[]> {
+    return this.tasks.search({ ...query, historyOnly: skipZk }, query);
+  }
+
+  /** Searches the ended tasks of all requests, and counts them. */
+  @Get('tasks/withmetadata')
+  searchPage(@Query() { skipZk = true, ...query }: TaskSearchQuery): Promise<TaskIdHistoryPageDto> {
+    return this.tasks.page({ ...query, historyOnly: skipZk }, query);
+  }
+
+  /** Shows everything known of one task, active or ended. */
+  @Get('task/:taskId')
+  find(@Param('taskId', TaskIdPipe) taskId: string): Promise<TaskHistoryDto> {
+    return this.tasks.find(taskId);
+  }
+
+  /** Searches the ended tasks of one request. */
+  @Get('request/:requestId/tasks')
+  ofRequest(
+    @Param('requestId') requestId: string,
+    @Query() { skipZk = false, ...query }: TaskFilterQuery,
+  ): Promise<TaskIdHistoryDto[]> {
+    return this.tasks.search({ ...query, requestId, historyOnly: skipZk }, query);
+  }
+
+  /** Searches the ended tasks of one request, and counts them. */
+  @Get('request/:requestId/tasks/withmetadata')
+  ofRequestPage(
+    @Param('requestId') requestId: string,
+    @Query() { skipZk = true, ...query }: TaskFilterQuery,
+  ): Promise<TaskIdHistoryPageDto> {
+    return this.tasks.page({ ...query, requestId, historyOnly: skipZk }, query);
+  }
+
+  /** Lists the active tasks of one request, newest update first. */
+  @Get('request/:requestId/tasks/active')
+  active(@Param('requestId') requestId: string): Promise<TaskIdHistoryDto[]> {
+    return this.tasks.active(requestId);
+  }
+
+  /** Lists the active tasks of one deploy, newest update first. */
+  @Get('request/:requestId/deploy/:deployId/tasks/active')
+  activeOfDeploy(
+    @Param('requestId') requestId: string,
+    @Param('deployId') deployId: string,
+  ): Promise<TaskIdHistoryDto[]> {
+    return this.tasks.active(requestId, deployId);
+  }
+
+  /** Lists the ended tasks of one deploy, newest update first. */
+  @Get('request/:requestId/deploy/:deployId/tasks/inactive')
+  ofDeploy(
+    @Param('requestId') requestId: string,
+    @Param('deployId') deployId: string,
+    @Query() { skipZk = true, ...choice }: HistoryQuery,
+  ): Promise<TaskIdHistoryDto[]> {
+    return this.tasks.search({ requestId, deployId, historyOnly: skipZk }, choice);
+  }
+
+  /** Lists the ended tasks of one deploy, newest update first, and counts them. */
+  @Get('request/:requestId/deploy/:deployId/tasks/inactive/withmetadata')
+  ofDeployPage(
+    @Param('requestId') requestId: string,
+    @Param('deployId') deployId: string,
+    @Query() { skipZk = true, ...choice }: HistoryQuery,
+  ): Promise<TaskIdHistoryPageDto> {
+    return this.tasks.page({ requestId, deployId, historyOnly: skipZk }, choice);
+  }
+
+  /** Shows the newest task of a run, active or ended. */
+  @Get('request/:requestId/run/:runId')
+  ofRun(@Param('requestId') requestId: string, @Param('runId') runId: string): Promise<TaskIdHistoryDto> {
+    return this.tasks.ofRun(requestId, runId);
+  }
+}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { TaskState } from '../../core/model/enums.js';
+import type { TaskHistory } from '../../core/model/task.js';
+import { rows } from '../../platform/database/sql.js';
+import { liveTaskHistorySql } from './task-history-sql.js';
+
+/** One task, wherever its row stands. */
+export interface TaskRecord {
+  /** Still running, as far as is known. */
+  active: boolean;
+  slaveId?: string;
+  runId?: string;
+  /** Newest state; TASK_CLEANING never stands here. */
+  state?: TaskState;
+  history: TaskHistory;
+}
+
+interface RecordRow {
+  active: boolean;
+  slave_id: string | null;
+  run_id: string | null;
+  state: TaskState | null;
+  data: TaskHistory;
+}
+
+/** Reads single tasks with everything known about them: live ones first, then the history. */
+@Injectable()
+export class TaskRecords {
+  /** undefined: no such task, or its history was purged. */
+  async find(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+    return (await this.findLive(tx, taskId)) ?? this.findEnded(tx, taskId);
+  }
+
+  private async findLive(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+    const found = await rows<RecordRow>(
+      tx,
+      `SELECT t.ended_at IS NULL AS active, t.slave_id, t.run_id, t.state, ${liveTaskHistorySql} AS data
+       FROM task t JOIN task_launch l USING (task_id) WHERE t.task_id = $1`,
+      [taskId],
+    );
+    return found.map(fromRow)[0];
+  }
+
+  private async findEnded(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+    const found = await rows<RecordRow>(
+      tx,
+      `SELECT false AS active, slave_id, run_id, last_task_status AS state, data
+       FROM task_history WHERE task_id = $1 AND data IS NOT NULL`,
+      [taskId],
+    );
+    return found.map(fromRow)[0];
+  }
+}
+
+const fromRow = (row: RecordRow): TaskRecord => ({
+  active: row.active,
+  slaveId: row.slave_id ?? undefined,
+  runId: row.run_id ?? undefined,
+  state: row.state ?? undefined,
+  history: row.data,
+});

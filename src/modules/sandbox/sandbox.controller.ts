@@ -1,0 +1,23 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { BrowseQuery, FileChunkDto, ReadQuery, SandboxDto } from './dto/sandbox.dto.js';
+import { SandboxService } from './sandbox.service.js';
+
+@ApiTags('Sandbox')
+@Controller('api/sandbox')
+export class SandboxController {
+  constructor(private readonly sandbox: SandboxService) {}
+
+  /** Lists a folder of a task, running or ended. */
+  @Get(':taskId/browse')
+  browse(@Param('taskId', TaskIdPipe) taskId: string, @Query() { path }: BrowseQuery): Promise<SandboxDto> {
+    return this.sandbox.browse(taskId, path);
+  }
+
+  /** Reads part of a file of a task. Without an offset it answers how long the file is, which is where a tail begins. */
+  @Get(':taskId/read')
+  read(@Param('taskId', TaskIdPipe) taskId: string, @Query() query: ReadQuery): Promise<FileChunkDto> {
+    return this.sandbox.read(taskId, query);
+  }
+}

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { TaskCleanupType } from '../../core/model/enums.js';
+import type { MachineStateHistoryUpdate } from '../../core/model/machine.js';
+import type { TaskId } from '../../core/model/task.js';
+import { parseTaskId } from '../../core/task-id.js';
+import { rows } from '../../platform/database/sql.js';
+import { PendingQueue } from '../tasks/pending-queue.service.js';
+import { TaskCleanups } from '../tasks/task-cleanups.service.js';
+import { RequestStore } from '../requests/request-store.service.js';
+import { kindText, type MachineKind } from './machine-store.service.js';
+
+const placeColumn = (kind: MachineKind): string => (kind === 'SLAVE' ? 'slave_id' : 'rack_id');
+
+/** What the state of a machine means for the tasks on it. */
+@Injectable()
+export class MachineTasks {
+  constructor(
+    private readonly cleanups: TaskCleanups,
+    private readonly queue: PendingQueue,
+    private readonly requests: RequestStore,
+  ) {}
+
+  async active(tx: EntityManager, kind: MachineKind, id: string): Promise<TaskId[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT task_id FROM task WHERE ended_at IS NULL AND ${placeColumn(kind)} = $1 ORDER BY task_id`,
+      [id],
+    );
+    return found.map((row) => parseTaskId(row.task_id)!);
+  }
+
+  /** Orders that all tasks leave the machine, and replacements elsewhere. Answers how many tasks there are. */
+  async drain(tx: EntityManager, kind: MachineKind, state: MachineStateHistoryUpdate, now: number): Promise<number> {
+    const tasks = await this.active(tx, kind, state.objectId);
+    const message = reason(`The ${kindText(kind)} '${state.objectId}' is decommissioned`, state);
+    for (const taskId of tasks) {
+      const cleanupType: TaskCleanupType = 'DECOMISSIONING';
+      await this.cleanups.create(tx, { taskId, cleanupType, timestamp: now, user: state.user, message });
+    }
+    await this.askForReplacements(tx, tasks, { timestamp: now, user: state.user, message });
+    return tasks.length;
+  }
+
+  /** Orders that all tasks on the machine are killed at once, whatever was ordered before. */
+  async kill(tx: EntityManager, kind: MachineKind, id: string, user: string | undefined, now: number): Promise<void> {
+    const message = `The decommission of ${kindText(kind)} '${id}' took too long`;
+    for (const taskId of await this.active(tx, kind, id)) {
+      await this.cleanups.save(tx, { taskId, cleanupType: 'DECOMMISSION_TIMEOUT', timestamp: now, user, message });
+    }
+  }
+
+  /**
+   * Takes orders of a decommission back that was cancelled. Tasks that are being killed, or that another decommission
+   * (of their slave, or of their rack) drives away as well, have to go all the same.
+   */
+  async keep(tx: EntityManager, kind: MachineKind, id: string): Promise<void> {
+    await tx.query(
+      `DELETE FROM task_cleanup c USING task t
+       WHERE t.task_id = c.task_id AND c.cleanup_type = 'DECOMISSIONING' AND t.${placeColumn(kind)} = $1
+         AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.task_id)
+         AND NOT EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.state IN (${drained}) AND NOT ($2 = 'SLAVE' AND s.id = $1))
+         AND NOT EXISTS (SELECT 1 FROM rack r WHERE r.id = t.rack_id AND r.state IN (${drained}) AND NOT ($2 = 'RACK' AND r.id = $1))`,
+      [id, kind],
+    );
+  }
+
+  private async askForReplacements(
+    tx: EntityManager,
+    tasks: readonly TaskId[],
+    why: { timestamp: number; user?: string; message: string },
+  ): Promise<void> {
+    const requestIds = [...new Set(tasks.map((task) => task.requestId))];
+    for (const { request, activeDeployId, pendingDeployId } of await this.requests.findMany(tx, requestIds)) {
+      const deployId = activeDeployId ?? pendingDeployId;
+      if (deployId === undefined) continue;
+      const pendingType = 'DECOMISSIONED_SLAVE_OR_RACK';
+      await this.queue.enqueue(tx, { requestId: request.id, deployId, pendingType, ...why });
+    }
+  }
+}
+
+const drained = `'STARTING_DECOMMISSION', 'DECOMMISSIONING', 'DECOMMISSIONED'`;
+const reason = (what: string, { message }: MachineStateHistoryUpdate): string =>
+  message ? `${what} - ${message}` : what;

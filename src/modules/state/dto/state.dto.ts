@@ -1,0 +1,197 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { QueryBoolean } from '../../../platform/http/query.js';
+import { DeployMarkerDto } from '../../deploys/dto/pending-deploy.dto.js';
+import { PendingTaskIdDto } from '../../tasks/dto/task-id.dto.js';
+
+const int32 = { type: 'integer', format: 'int32' } as const;
+const int64 = { type: 'integer', format: 'int64' } as const;
+
+/** How fresh the state has to be. */
+export class ProvisioningQuery {
+  /** Compute it now, rather than answer one that was computed within the last half minute. */
+  @QueryBoolean()
+  skipCache?: boolean;
+}
+
+/** How fresh the state has to be, and how detailed. */
+export class StateQuery extends ProvisioningQuery {
+  /** Add the ids of requests with too many or too few tasks when the state is computed now. */
+  @QueryBoolean()
+  includeRequestIds?: boolean;
+}
+
+/** One instance of the service. */
+export class HostStateDto {
+  /** It leads. */
+  master: boolean;
+  /** How long it has been running, in milliseconds. */
+  @ApiProperty(int64)
+  uptime: number;
+  /** SUBSCRIBED while it talks to the cluster, else NOT_STARTED. */
+  driverStatus: string;
+  /** Time since a machine answered last. */
+  @ApiProperty(int64)
+  millisSinceLastOffer?: number;
+  /** Address on which it listens. */
+  hostAddress: string;
+  /** Name of its host. */
+  hostname: string;
+  /** It talks to at least one machine. */
+  clusterConnected: boolean;
+}
+
+/** The service in figures. */
+export class StateDto {
+  /** Tasks that run. */
+  @ApiProperty(int32)
+  activeTasks: number;
+  /** Tasks that were launched and do not run yet. */
+  @ApiProperty(int32)
+  launchingTasks: number;
+  /** Requests that are ACTIVE or DEPLOYING_TO_UNPAUSE. */
+  @ApiProperty(int32)
+  activeRequests: number;
+  /** Requests in SYSTEM_COOLDOWN. */
+  @ApiProperty(int32)
+  cooldownRequests: number;
+  /** Requests that are PAUSED. */
+  @ApiProperty(int32)
+  pausedRequests: number;
+  /** Tasks that wait for their time or for a machine. */
+  @ApiProperty(int32)
+  scheduledTasks: number;
+  /** Entries in the queue of the scheduler. */
+  @ApiProperty(int32)
+  pendingRequests: number;
+  /** Tasks that wait to be taken off the load balancer. */
+  @ApiProperty(int32)
+  lbCleanupTasks: number;
+  /** Requests that wait to be taken off the load balancer. */
+  @ApiProperty(int32)
+  lbCleanupRequests: number;
+  /** Cleanups of requests that are under way. */
+  @ApiProperty(int32)
+  cleaningRequests: number;
+  /** Slaves that are ACTIVE. */
+  @ApiProperty(int32)
+  activeSlaves: number;
+  /** Slaves that are DEAD. */
+  @ApiProperty(int32)
+  deadSlaves: number;
+  /** Slaves whose decommission has begun or is done. */
+  @ApiProperty(int32)
+  decommissioningSlaves: number;
+  /** Racks that are ACTIVE. */
+  @ApiProperty(int32)
+  activeRacks: number;
+  /** Racks that are DEAD. */
+  @ApiProperty(int32)
+  deadRacks: number;
+  /** Racks whose decommission has begun or is done. */
+  @ApiProperty(int32)
+  decommissioningRacks: number;
+  /** Tasks that have to go. */
+  @ApiProperty(int32)
+  cleaningTasks: number;
+  /** The instances of the service. */
+  hostStates: HostStateDto[];
+  /** Age of the oldest deploy in progress, in milliseconds. */
+  @ApiProperty(int64)
+  oldestDeploy: number;
+  /** Deploys in progress. */
+  @ApiProperty(int32)
+  numDeploys: number;
+  /** Age of the oldest step of a deploy in progress, in milliseconds. */
+  @ApiProperty(int64)
+  oldestDeployStep: number;
+  /** The deploys in progress, oldest first. */
+  activeDeploys: DeployMarkerDto[];
+  /** Tasks that should run by now and do not. */
+  @ApiProperty(int32)
+  lateTasks: number;
+  /** Their ids. */
+  listLateTasks: PendingTaskIdDto[];
+  /** The same of ON_DEMAND requests that have room for more tasks. */
+  @ApiProperty(int32)
+  onDemandLateTasks: number;
+  /** Their ids. */
+  onDemandListLateTasks: PendingTaskIdDto[];
+  /** Tasks that wait and are not late. */
+  @ApiProperty(int32)
+  futureTasks: number;
+  /** Delay of the latest task, in milliseconds. */
+  @ApiProperty(int64)
+  maxTaskLag: number;
+  /** When this was computed, in epoch milliseconds. */
+  @ApiProperty(int64)
+  generatedAt: number;
+  /** Requests with more tasks than instances. */
+  overProvisionedRequestIds?: string[];
+  /** Requests with fewer tasks than instances, although nothing is under way to change that. */
+  underProvisionedRequestIds?: string[];
+  /** How many requests have more tasks than instances. */
+  @ApiProperty(int32)
+  overProvisionedRequests: number;
+  /** How many have fewer. */
+  @ApiProperty(int32)
+  underProvisionedRequests: number;
+  /** Requests that are FINISHED. */
+  @ApiProperty(int32)
+  finishedRequests: number;
+  /** Racks that are FROZEN, or were not seen since the start. */
+  @ApiProperty(int32)
+  unknownRacks: number;
+  /** Slaves that are FROZEN, or were not seen since the start. */
+  @ApiProperty(int32)
+  unknownSlaves: number;
+  /** When any machine answered last, in epoch milliseconds. */
+  @ApiProperty(int64)
+  lastHeartbeatAt?: number;
+  /** The same as decommissioningSlaves. */
+  @ApiProperty(int32)
+  decomissioningSlaves: number;
+  /** The same as decommissioningRacks. */
+  @ApiProperty(int32)
+  decomissioningRacks: number;
+  /** Requests that are active, paused or in cooldown. */
+  @ApiProperty(int32)
+  allRequests: number;
+}
+
+/** How the last comparison of our tasks with those of the machines went. Times in milliseconds. */
+export class TaskReconciliationStatisticsDto {
+  /** When it began, in epoch milliseconds. */
+  @ApiProperty(int64)
+  taskReconciliationStartedAt: number;
+  /** How long it took. */
+  @ApiProperty(int64)
+  taskReconciliationDurationMillis: number;
+  /** How many times the machines were asked. */
+  @ApiProperty(int32)
+  taskReconciliationIterations: number;
+  /** Tasks that were answered for. */
+  @ApiProperty(int64)
+  taskReconciliationResponseCount: number;
+  /** Longest time to an answer. */
+  @ApiProperty(int64)
+  taskReconciliationResponseMax: number;
+  /** Average time to an answer. */
+  taskReconciliationResponseMean: number;
+  /** Shortest time to an answer. */
+  @ApiProperty(int64)
+  taskReconciliationResponseMin: number;
+  /** Half of the answers came within this time. */
+  taskReconciliationResponseP50: number;
+  /** 75 % came within this time. */
+  taskReconciliationResponseP75: number;
+  /** 95 % came within this time. */
+  taskReconciliationResponseP95: number;
+  /** 98 % came within this time. */
+  taskReconciliationResponseP98: number;
+  /** 99 % came within this time. */
+  taskReconciliationResponseP99: number;
+  /** 99.9 % came within this time. */
+  taskReconciliationResponseP999: number;
+  /** Standard deviation of the times. */
+  taskReconciliationResponseStddev: number;
+}

@@ -1,0 +1,34 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { ProvisioningQuery, StateDto, StateQuery, TaskReconciliationStatisticsDto } from './dto/state.dto.js';
+import { StateService } from './state.service.js';
+
+@ApiTags('State')
+@Controller('api/state')
+export class StateController {
+  constructor(private readonly states: StateService) {}
+
+  /** Shows the service in figures. */
+  @Get()
+  state(@Query() { skipCache, includeRequestIds }: StateQuery): Promise<StateDto> {
+    return this.states.state(skipCache, includeRequestIds);
+  }
+
+  /** Shows how the last comparison of our tasks with those of the machines went. */
+  @Get('task-reconciliation')
+  lastReconciliation(): Promise<TaskReconciliationStatisticsDto> {
+    return this.states.lastReconciliation();
+  }
+
+  /** Lists the requests with fewer tasks than instances, although nothing is under way to change that. */
+  @Get('requests/under-provisioned')
+  underProvisioned(@Query() { skipCache }: ProvisioningQuery): Promise<string[]> {
+    return this.states.provisioned('under', skipCache);
+  }
+
+  /** Lists the requests with more tasks than instances. */
+  @Get('requests/over-provisioned')
+  overProvisioned(@Query() { skipCache }: ProvisioningQuery): Promise<string[]> {
+    return this.states.provisioned('over', skipCache);
+  }
+}

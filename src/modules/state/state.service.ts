@@ -1,0 +1,134 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { MachineState } from '../../core/model/enums.js';
+import type { State, TaskReconciliationStatistics } from '../../core/model/state.js';
+import { isDecommissioning } from '../../core/machines/machine-state.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { HostStates } from './host-states.service.js';
+import { findLateTasks } from './late-tasks.js';
+import { judgeProvisioning } from './provisioning.js';
+import { ReconciliationFigures } from './reconciliation-figures.service.js';
+import { StateStore } from './state-store.service.js';
+
+type FullState = Required<Pick<State, 'overProvisionedRequestIds' | 'underProvisionedRequestIds'>> & State;
+
+const sum = (counts: Map<string, number>, ...states: string[]): number =>
+  states.reduce((total, state) => total + (counts.get(state) ?? 0), 0);
+
+/** The service in figures. */
+@Injectable()
+export class StateService {
+  /** The newest state that was computed, shared by all who do not insist on the present one. */
+  private latest: FullState | undefined;
+
+  constructor(
+    private readonly db: Database,
+    private readonly store: StateStore,
+    private readonly hosts: HostStates,
+    private readonly figures: ReconciliationFigures,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** With ids when they are asked for, and whenever the state need not be computed for this caller alone. */
+  async state(skipCache = false, includeRequestIds = false): Promise<State> {
+    const state = await this.full(skipCache);
+    if (!skipCache || includeRequestIds) return state;
+    const { overProvisionedRequestIds: _over, underProvisionedRequestIds: _under, ...figures } = state;
+    return figures;
+  }
+
+  async provisioned(which: 'over' | 'under', skipCache = false): Promise<string[]> {
+    return (await this.full(skipCache))[`${which}ProvisionedRequestIds`];
+  }
+
+  async lastReconciliation(): Promise<TaskReconciliationStatistics> {
+    const figures = await this.figures.last(this.db.manager);
+    if (!figures) throw new SchedulerError('NOT_FOUND', 'Tasks have not been reconciled yet');
+    return figures;
+  }
+
+  private async full(skipCache: boolean): Promise<FullState> {
+    const now = this.clock.now();
+    const { latest } = this;
+    if (!skipCache && latest && now - latest.generatedAt < this.settings.saveStateEverySeconds * 1000) return latest;
+    this.latest = await this.db.snapshot((tx) => this.compute(tx, now));
+    return this.latest;
+  }
+
+  private async compute(tx: EntityManager, now: number): Promise<FullState> {
+    const tasks = await this.store.taskCounts(tx);
+    const requests = await this.store.requestsByState(tx);
+    const slaves = machineCounts(await this.store.machinesByState(tx, 'slave'));
+    const racks = machineCounts(await this.store.machinesByState(tx, 'rack'));
+    const waiting = await this.store.waitingTasks(tx);
+    const late = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, now);
+    const deploys = await this.store.runningDeploys(tx);
+    const provisioned = await this.store.provisionedRequests(tx);
+    const judged = (wanted: 'OVER' | 'UNDER') =>
+      provisioned.filter((request) => judgeProvisioning(request) === wanted).map(({ id }) => id);
+    const over = judged('OVER');
+    const under = judged('UNDER');
+    const activeRequests = sum(requests, 'ACTIVE', 'DEPLOYING_TO_UNPAUSE');
+    const cooldownRequests = sum(requests, 'SYSTEM_COOLDOWN');
+    const pausedRequests = sum(requests, 'PAUSED');
+    const oldest = (times: number[]): number => times.reduce((most, time) => Math.max(most, now - time), 0);
+    return {
+      activeTasks: tasks.active,
+      launchingTasks: tasks.launching,
+      activeRequests,
+      cooldownRequests,
+      pausedRequests,
+      finishedRequests: sum(requests, 'FINISHED'),
+      allRequests: activeRequests + cooldownRequests + pausedRequests,
+      scheduledTasks: waiting.length,
+      pendingRequests: tasks.pendingRequests,
+      // Nothing waits for a load balancer: there is none.
+      lbCleanupTasks: 0,
+      lbCleanupRequests: 0,
+      cleaningRequests: tasks.cleaningRequests,
+      cleaningTasks: tasks.cleaning,
+      activeSlaves: slaves.active,
+      deadSlaves: slaves.dead,
+      decommissioningSlaves: slaves.decommissioning,
+      decomissioningSlaves: slaves.decommissioning,
+      unknownSlaves: slaves.unknown,
+      activeRacks: racks.active,
+      deadRacks: racks.dead,
+      decommissioningRacks: racks.decommissioning,
+      decomissioningRacks: racks.decommissioning,
+      unknownRacks: racks.unknown,
+      hostStates: await this.hosts.list(now),
+      numDeploys: deploys.length,
+      oldestDeploy: oldest(deploys.map(({ marker }) => marker.timestamp)),
+      oldestDeployStep: oldest(deploys.map(({ stepSince }) => stepSince)),
+      activeDeploys: deploys.map(({ marker }) => marker),
+      lateTasks: late.late.length,
+      listLateTasks: late.late,
+      onDemandLateTasks: late.onDemandLate.length,
+      onDemandListLateTasks: late.onDemandLate,
+      futureTasks: late.future,
+      maxTaskLag: late.maxLagMillis,
+      generatedAt: now,
+      overProvisionedRequestIds: over,
+      underProvisionedRequestIds: under,
+      overProvisionedRequests: over.length,
+      underProvisionedRequests: under.length,
+      lastHeartbeatAt: await this.store.lastSeenAt(tx),
+    };
+  }
+}
+
+/** FROZEN machines count as unknown, as do those that were not seen since the start. */
+function machineCounts(states: Map<MachineState, number>) {
+  const decommissioning = [...states.keys()].filter(isDecommissioning);
+  return {
+    active: sum(states, 'ACTIVE'),
+    dead: sum(states, 'DEAD'),
+    decommissioning: sum(states, ...decommissioning),
+    unknown: sum(states, 'MISSING_ON_STARTUP', 'FROZEN'),
+  };
+}

@@ -1,0 +1,78 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { CacheQuery } from '../requests/dto/queries.dto.js';
+import { KilledTaskIdRecordDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
+import { TaskIdDto, TaskIdsByStatusDto } from './dto/task-id.dto.js';
+import { TaskHistoryUpdateDto } from './dto/task-update.dto.js';
+import { TaskDto } from './dto/task.dto.js';
+import { TaskLists } from './task-lists.service.js';
+import { TaskReads } from './task-reads.service.js';
+
+@ApiTags('Tasks')
+@Controller('api/tasks')
+export class ActiveTasksController {
+  constructor(
+    private readonly lists: TaskLists,
+    private readonly tasks: TaskReads,
+  ) {}
+
+  /** Lists all active tasks. */
+  @Get('active')
+  active(@Query() _query: CacheQuery): Promise<TaskDto[]> {
+    return this.lists.active();
+  }
+
+  /** Lists the ids of all active tasks. */
+  @Get('active/ids')
+  activeIds(@Query() _query: CacheQuery): Promise<TaskIdDto[]> {
+    return this.lists.activeIds();
+  }
+
+  /** Lists the updates of all active tasks, by task id. */
+  @Get('active/states')
+  @ApiOkResponse({
+    schema: {
+      type: 'object',
+      additionalProperties: { type: 'array', items: { $ref: getSchemaPath(TaskHistoryUpdateDto) } },
+    },
+  })
+  activeStates(@Query() _query: CacheQuery): Promise<Record<string, TaskHistoryUpdateDto[]>> {
+    return this.lists.activeStates();
+  }
+
+  /** Lists the active tasks of one slave. */
+  @Get('active/slave/:slaveId')
+  ofSlave(@Param('slaveId') slaveId: string, @Query() _query: CacheQuery): Promise<TaskDto[]> {
+    return this.lists.active(slaveId);
+  }
+
+  /** Lists the ids of the active tasks of one slave. */
+  @Get('active/slave/:slaveId/ids')
+  idsOfSlave(@Param('slaveId') slaveId: string, @Query() _query: CacheQuery): Promise<TaskIdDto[]> {
+    return this.lists.activeIds(slaveId);
+  }
+
+  /** Lists the tasks that have to go, and why. */
+  @Get('cleaning')
+  cleaning(@Query() _query: CacheQuery): Promise<TaskCleanupDto[]> {
+    return this.lists.cleanups();
+  }
+
+  /** Lists the tasks whose kill was sent and whose end has not been reported yet. */
+  @Get('killed')
+  killed(): Promise<KilledTaskIdRecordDto[]> {
+    return this.lists.killed();
+  }
+
+  /** Lists the tasks that wait to be taken off a load balancer; none, since there is no load balancer. */
+  @Get('lbcleanup')
+  loadBalancerCleanup(): TaskIdDto[] {
+    return [];
+  }
+
+  /** Sorts the tasks of one request by how they are doing. */
+  @Get('ids/request/:requestId')
+  ofRequest(@Param('requestId') requestId: string): Promise<TaskIdsByStatusDto> {
+    return this.tasks.ofRequest(requestId);
+  }
+}

@@ -1,0 +1,60 @@
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Database } from '../../../platform/database/database.js';
+import { rows } from '../../../platform/database/sql.js';
+import { Pollers } from '../../../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { Wake } from '../../../platform/wake/wake.js';
+import { Kills } from './kills.service.js';
+import { RequestCleaner } from './request-cleaner.service.js';
+
+/** Carries out what was ordered: pauses, deletions, bounces, and tasks that have to go. */
+@Injectable()
+export class CleanupPoller implements OnModuleInit {
+  private readonly log = new Logger(CleanupPoller.name);
+
+  constructor(
+    private readonly db: Database,
+    private readonly cleaner: RequestCleaner,
+    private readonly kills: Kills,
+    private readonly wake: Wake,
+    private readonly pollers: Pollers,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  onModuleInit(): void {
+    this.pollers.register({
+      name: 'cleanup',
+      everyMs: this.settings.cleanupEverySeconds * 1000,
+      pass: (now) => this.runOnce(now),
+      wakeOn: ['cleanup'],
+    });
+  }
+
+  /** One pass. Public so that a test runs it with its own `now`. */
+  async runOnce(now: number): Promise<void> {
+    for (const requestId of await this.requestsWithWork()) {
+      // The others are cleaned even when one is stuck.
+      await this.clean(requestId, now).catch((cause: unknown) =>
+        this.log.error(`Cleanup of request ${requestId} is stuck: ${String(cause)}`, cause),
+      );
+    }
+    if (!(await this.kills.needsRepeat(this.db.manager, now))) return;
+    const repeated = await this.db.leaderTransaction((tx) => this.kills.repeat(tx, now));
+    if (repeated > 0) this.wake.signal('dispatch');
+  }
+
+  private async clean(requestId: string, now: number): Promise<void> {
+    const changed = await this.db.leaderTransaction((tx) => this.cleaner.clean(tx, requestId, now));
+    // A deletion waits until the deploy in progress has been ended, hence 'deploys'.
+    if (changed) this.wake.signal('dispatch', 'scheduler', 'deploys', 'webhooks');
+  }
+
+  private async requestsWithWork(): Promise<string[]> {
+    const found = await rows<{ request_id: string }>(
+      this.db.manager,
+      `SELECT request_id FROM request_cleanup UNION SELECT request_id FROM task_cleanup
+       UNION SELECT id FROM request WHERE bouncing ORDER BY request_id`,
+    );
+    return found.map((row) => row.request_id);
+  }
+}

@@ -1,0 +1,89 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import {
+  requestCleanupTypes,
+  taskCleanupTypes,
+  type RequestCleanupType,
+  type TaskCleanupType,
+} from '../../../core/model/enums.js';
+import { Nested } from '../../../platform/http/fields.js';
+import { ShellCommandDto } from '../../requests/dto/actions.dto.js';
+import { TaskIdDto } from './task-id.dto.js';
+
+/** Names a shell command that was queued for a task. */
+export class TaskShellCommandRequestIdDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** Name of the command. */
+  name: string;
+  /** When it was queued, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+}
+
+/** A task has to go, and why. */
+export class TaskCleanupDto {
+  /** Who asked for it. */
+  user?: string;
+  /** Why it has to go; decides whether a replacement is awaited first. */
+  @ApiProperty({ enum: taskCleanupTypes, enumName: 'TaskCleanupType' })
+  cleanupType: TaskCleanupType;
+  /** When it was ordered, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** The task. */
+  taskId: TaskIdDto;
+  /** What the user said about it. */
+  message?: string;
+  /** Id of the action that ordered it. */
+  actionId?: string;
+  /** Shell command that runs before the kill. */
+  runBeforeKillId?: TaskShellCommandRequestIdDto;
+  /** Whether the task is taken off the load balancer first. */
+  removeFromLoadBalancer?: boolean;
+}
+
+/** A kill that was sent, and whose effect has not been reported yet. */
+export class KilledTaskIdRecordDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** When the kill was sent last, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** When it was sent first, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  originalTimestamp: number;
+  /** Cleanup of the request that caused it. */
+  @ApiProperty({ enum: requestCleanupTypes, enumName: 'RequestCleanupType' })
+  requestCleanupType?: RequestCleanupType;
+  /** Cleanup of the task that caused it. */
+  @ApiProperty({ enum: taskCleanupTypes, enumName: 'TaskCleanupType' })
+  taskCleanupType?: TaskCleanupType;
+  /** How many times it was sent again. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  retries: number;
+}
+
+/** How a task is to be killed. */
+export class KillTaskRequestDto {
+  /** Kill at once, whatever else was ordered for the task before. */
+  @IsOptional()
+  @IsBoolean()
+  override?: boolean;
+  /** Why; kept with the cleanup and in the task's history. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** An id of your own for this action. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** Start a replacement first, and kill when it is healthy. */
+  @IsOptional()
+  @IsBoolean()
+  waitForReplacementTask?: boolean;
+  /** Command to run in the task before it is killed; one that is not configured is refused. */
+  @IsOptional()
+  @Nested(() => ShellCommandDto)
+  runShellCommandBeforeKill?: ShellCommandDto;
+}

@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { passed } from '../../../core/health/index.js';
+import type { TaskHealthcheckResult } from '../../../core/model/task.js';
+import { rows } from '../../../platform/database/sql.js';
+
+/** The stored results of health checks. */
+@Injectable()
+export class HealthcheckResults {
+  /**
+   * Stores results of active tasks whose checks are still of interest; others are dropped. A passed check is the last
+   * one of its task. Answers the ids of the tasks whose results were stored.
+   */
+  async store(tx: EntityManager, results: readonly TaskHealthcheckResult[]): Promise<string[]> {
+    if (results.length === 0) return [];
+    const column = <T>(pick: (result: TaskHealthcheckResult) => T): T[] => results.map(pick);
+    const stored = await rows<{ task_id: string }>(
+      tx,
+      `INSERT INTO task_healthcheck
+         (task_id, checked_at, startup, status_code, duration_millis, response_body, error_message)
+       SELECT r.* FROM unnest($1::text[], $2::timestamptz[], $3::boolean[], $4::integer[], $5::integer[], $6::text[],
+         $7::text[]) AS r (task_id, checked_at, startup, status_code, duration_millis, response_body, error_message)
+       JOIN task t USING (task_id) WHERE t.ended_at IS NULL AND NOT t.healthchecks_finished
+       ON CONFLICT DO NOTHING RETURNING task_id`,
+      [
+        column((result) => result.taskId.id),
+        column((result) => new Date(result.timestamp)),
+        column((result) => result.startup),
+        column((result) => result.statusCode ?? null),
+        column((result) => result.durationMillis ?? null),
+        column((result) => result.responseBody ?? null),
+        column((result) => result.errorMessage ?? null),
+      ],
+    );
+    const storedIds = stored.map((row) => row.task_id);
+    const healthy = results.filter(passed).map((result) => result.taskId.id);
+    await this.finish(
+      tx,
+      healthy.filter((id) => storedIds.includes(id)),
+    );
+    return storedIds;
+  }
+
+  /** Nothing more is stored for these tasks, and of refused connections only the last result is kept. */
+  async finish(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+    if (taskIds.length === 0) return;
+    await tx.query(
+      `UPDATE task SET healthchecks_finished = true WHERE task_id IN
+         (SELECT task_id FROM task WHERE task_id = ANY ($1) ORDER BY task_id FOR NO KEY UPDATE)`,
+      [taskIds],
+    );
+    await this.pruneStartup(tx, taskIds);
+  }
+
+  async pruneStartup(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+    await tx.query(
+      `DELETE FROM task_healthcheck h WHERE h.task_id = ANY ($1) AND h.startup
+         AND h.checked_at < (SELECT max(last.checked_at) FROM task_healthcheck last WHERE last.task_id = h.task_id)`,
+      [taskIds],
+    );
+  }
+
+  /**
+   * The request skips health checks from now on: its active tasks count as healthy, on the word of `user`. Results are
+   * rows of the tasks' story and not of their scheduling, so any instance may write these.
+   */
+  async recordSkip(tx: EntityManager, requestId: string, user: string | undefined, now: number): Promise<void> {
+    await tx.query(
+      `INSERT INTO task_healthcheck (task_id, checked_at, startup, status_code, duration_millis, response_body)
+       SELECT task_id, $2, false, 200, 0, $3 FROM task
+       WHERE request_id = $1 AND ended_at IS NULL AND NOT healthchecks_finished
+       ON CONFLICT DO NOTHING`,
+      [requestId, new Date(now), `Health checks skipped by ${user ?? 'an unnamed user'}`],
+    );
+  }
+}

@@ -1,0 +1,74 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { newTaskVerdict, type NewTaskVerdict } from '../../../core/health/index.js';
+import type { TaskId } from '../../../core/model/task.js';
+import { Database } from '../../../platform/database/database.js';
+import type { Poller } from '../../../platform/poller/poller.js';
+import { Pollers } from '../../../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { Wake } from '../../../platform/wake/wake.js';
+import { RequestStore } from '../../requests/request-store.service.js';
+import { TaskCleanups } from '../task-cleanups.service.js';
+import { CheckedTasks, type CheckedTask } from './checked-tasks.service.js';
+import { HealthcheckResults } from './healthcheck-results.service.js';
+
+/** Watches the tasks that no deploy in progress watches: those that never run, or never become healthy, have to go. */
+@Injectable()
+export class NewTaskCheckPoller implements OnModuleInit {
+  private poller: Poller | undefined;
+
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: CheckedTasks,
+    private readonly requests: RequestStore,
+    private readonly cleanups: TaskCleanups,
+    private readonly results: HealthcheckResults,
+    private readonly wake: Wake,
+    private readonly pollers: Pollers,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  onModuleInit(): void {
+    this.poller = this.pollers.register({
+      name: 'new-tasks',
+      everyMs: this.settings.checkNewTasksEverySeconds * 1000,
+      pass: (now) => this.runOnce(now),
+    });
+  }
+
+  /** A status that fails a task at once need not wait for the next period. */
+  lookNow(): void {
+    this.poller?.wake();
+  }
+
+  /** One pass. Public so that a test runs it with its own `now`. */
+  async runOnce(now: number): Promise<void> {
+    const tx = this.db.manager;
+    const launchedBefore = now - this.settings.killAfterTasksDoNotRunDefaultSeconds * 1000;
+    const ids = [...(await this.tasks.notRunningSince(tx, launchedBefore)), ...(await this.tasks.unsettledIds(tx))];
+    let cleaned = false;
+    for (const task of (await this.tasks.load(tx, ids)).filter(isOnItsOwn)) {
+      const verdict = newTaskVerdict(task.watched, task.context, this.settings, now);
+      if (verdict.kind !== 'cleanup') continue;
+      await this.order(task.live.taskId, verdict, now);
+      cleaned = true;
+    }
+    if (cleaned) this.wake.signal('cleanup', 'webhooks');
+  }
+
+  private async order(
+    taskId: TaskId,
+    verdict: Extract<NewTaskVerdict, { kind: 'cleanup' }>,
+    now: number,
+  ): Promise<void> {
+    const { cleanupType, message } = verdict;
+    await this.db.leaderTransaction(async (tx) => {
+      await this.requests.lock(tx, taskId.requestId);
+      await this.cleanups.create(tx, { taskId, cleanupType, timestamp: now, message });
+      if (cleanupType === 'UNHEALTHY_NEW_TASK') await this.results.pruneStartup(tx, [taskId.id]);
+    });
+  }
+}
+
+/** Not part of a deploy in progress, and nobody has ordered it to go. */
+const isOnItsOwn = ({ context, live }: CheckedTask): boolean =>
+  !context.deployPending && live.cleaning === undefined && !live.killed;

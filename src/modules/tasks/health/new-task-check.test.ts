@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { EntityManager } from 'typeorm';
+import type { TaskState } from '../../../core/model/enums.js';
+import { insertDeploy, insertRequest, insertTask, start } from '../../../../test/support/builders.js';
+import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
+import { Clock } from '../../../platform/clock.js';
+import { NewTaskCheckPoller } from './new-task-check.poller.js';
+import { TaskHealthModule } from './task-health.module.js';
+
+class StoppedClock extends Clock {
+  override now(): number {
+    return start;
+  }
+}
+
+let rooms: RoomApp;
+let tx: EntityManager;
+
+beforeAll(async () => {
+  rooms = await startRooms({ modules: [TaskHealthModule], clock: new StoppedClock() });
+  tx = rooms.database.manager;
+});
+afterAll(() => rooms.close());
+beforeEach(() =>
+  tx.query(
+    'TRUNCATE request, request_history, deploy_history, task, task_launch, task_update, task_healthcheck, task_cleanup',
+  ),
+);
+
+interface Case {
+  name: string;
+  after: number;
+  request?: { state?: 'ACTIVE'; pendingDeployId?: string; request?: object };
+  deploy?: object;
+  updates?: [TaskState, number][];
+  result?: { statusCode?: number; startup: boolean };
+  change?: string;
+  cleanup?: string;
+}
+
+const running: [TaskState, number][] = [['TASK_RUNNING', start]];
+const checked = { healthcheck: { uri: '/', failureStatusCodes: [500] } };
+const refused = { startup: true };
+
+test.each<Case>([
+  { name: 'a task that does not run in ten minutes has to go', after: 600_001, cleanup: 'OVERDUE_NEW_TASK' },
+  { name: 'it has that long', after: 600_000 },
+  {
+    name: 'a job that does not run has to go too',
+    after: 600_001,
+    request: { request: { requestType: 'ON_DEMAND' } },
+    cleanup: 'OVERDUE_NEW_TASK',
+  },
+  {
+    name: 'a task of the deploy in progress is left to the deploy',
+    after: 600_001,
+    request: { pendingDeployId: 'd1' },
+  },
+  {
+    name: 'one that has to go already is left alone',
+    after: 600_001,
+    change: `INSERT INTO task_cleanup SELECT task_id, request_id, 'BOUNCING', now() FROM task`,
+    cleanup: 'BOUNCING',
+  },
+  { name: 'a running task without health check is fine', after: 999_999, updates: running },
+  {
+    name: 'a task that refuses connections beyond its startup time has to go',
+    after: 121_000,
+    updates: running,
+    deploy: checked,
+    result: refused,
+    cleanup: 'UNHEALTHY_NEW_TASK',
+  },
+  {
+    name: 'it is looked at only after the time a deploy would have',
+    after: 120_999,
+    updates: running,
+    deploy: checked,
+    result: refused,
+  },
+  {
+    name: 'but at once when its status fails it at once',
+    after: 1_000,
+    updates: running,
+    deploy: checked,
+    result: { statusCode: 500, startup: false },
+    cleanup: 'UNHEALTHY_NEW_TASK',
+  },
+  {
+    name: 'a task that passed is fine',
+    after: 999_999,
+    updates: running,
+    deploy: checked,
+    result: { statusCode: 200, startup: false },
+    change: 'UPDATE task SET healthchecks_finished = true',
+  },
+  {
+    name: 'a task that is not healthy in ten minutes has to go',
+    after: 600_001,
+    updates: running,
+    deploy: checked,
+    result: { statusCode: 404, startup: false },
+    cleanup: 'OVERDUE_NEW_TASK',
+  },
+  {
+    name: 'unless its request skips health checks',
+    after: 600_001,
+    request: { request: { skipHealthchecks: true } },
+    updates: running,
+    deploy: checked,
+    result: { statusCode: 404, startup: false },
+  },
+])('$name', async ({ after, request, deploy, updates, result, change, cleanup }) => {
+  await insertRequest(tx, { activeDeployId: 'd1', ...request });
+  await insertDeploy(tx, { deploy });
+  const taskId = await insertTask(tx, { updates });
+  if (result) {
+    await tx.query('INSERT INTO task_healthcheck (task_id, checked_at, startup, status_code) VALUES ($1, $2, $3, $4)', [
+      taskId.id,
+      new Date(start + 500),
+      result.startup,
+      result.statusCode ?? null,
+    ]);
+  }
+  if (change) await tx.query(change);
+  await rooms.app.get(NewTaskCheckPoller).runOnce(start + after);
+  const found = await tx.query('SELECT cleanup_type FROM task_cleanup');
+  expect(found).toEqual(cleanup ? [{ cleanup_type: cleanup }] : []);
+});

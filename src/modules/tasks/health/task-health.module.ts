@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { DeployStoreModule } from '../../deploys/deploy-store.module.js';
+import { RequestStoreModule } from '../../requests/request-store.module.js';
+import { TaskStoreModule } from '../task-store.module.js';
+import { CheckedTasks } from './checked-tasks.service.js';
+import { HealthMonitor } from './health-monitor.service.js';
+import { NewTaskCheckPoller } from './new-task-check.poller.js';
+
+/** Health: asks tasks whether they are healthy, and orders those away that never become so. */
+@Module({
+  imports: [RequestStoreModule, DeployStoreModule, TaskStoreModule],
+  providers: [CheckedTasks, HealthMonitor, NewTaskCheckPoller],
+})
+export class TaskHealthModule {}

@@ -1,0 +1,21 @@
+/** Of no host in particular, signed by itself: for HTTPS servers of tests. Worth nothing anywhere else. */
+export const testCertificate = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgNEYUB+4lRakkJhLi
+IDeI49A/yKbcg0pc5lh3XYTdEsehRANCAASH7gNLxah3XL6YvT2nse4Qwdr6uiRp
+L6frbobqQ9sQh03yOkv1XsWttv1ueU1fUMN2tHAFrMZk8EiG5pHMRLlX
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBizCCATGgAwIBAgIUZjmILAvVRmFovquCFcmHrFoLv2owCgYIKoZIzj0EAwIw
+GjEYMBYGA1UEAwwPc29tZS5vdGhlci5ob3N0MCAXDTI2MTEyMTA5NDg0OFoYDzIx
+MjYxMDI4MDk0ODQ4WjAaMRgwFgYDVQQDDA9zb21lLm90aGVyLmhvc3QwWTATBgcq
+hkjOPQIBBggqhkjOPQMBBwNCAASH7gNLxah3XL6YvT2nse4Qwdr6uiRpL6frbobq
+Q9sQh03yOkv1XsWttv1ueU1fUMN2tHAFrMZk8EiG5pHMRLlXo1MwUTAdBgNVHQ4E
+FgQUgIaUnyRHeauMR3mUQ5N8bWQOysowHwYDVR0jBBgwFoAUgIaUnyRHeauMR3mU
+Q5N8bWQOysowDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiA6gx6N
+nrPYrtYD/u0MEiAAOWbomAFze8H1y7mLdsfn7wIhAPuWYyNgVa2eOLGFcInc2slb
+YG0GwHWhKlb5TUq4K2Hf
+-----END CERTIFICATE-----
+`,
+};

@@ -1,0 +1,60 @@
+import type { Request, Response } from 'express';
+import { pipeline } from 'node:stream/promises';
+import { SchedulerError } from '../../platform/errors.js';
+import { readRange } from './byte-range.js';
+import type { TaskFile } from './task-files.service.js';
+
+/**
+ * Streams a file, or the range of it that was asked for. A file that grows meanwhile is cut at the length it had; one
+ * that shrinks breaks the connection, since the length is promised by then.
+ */
+export async function sendFile(request: Request, response: Response, file: TaskFile): Promise<void> {
+  const etag = `"${file.mtime.toString(36)}-${file.size.toString(36)}"`;
+  response.set({
+    ETag: etag,
+    'Last-Modified': new Date(file.mtime).toUTCString(),
+    'Accept-Ranges': 'bytes',
+    // Compressing on the way would change the length and the meaning of ranges.
+    'Cache-Control': 'no-cache, no-transform',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  if (request.fresh) {
+    response.removeHeader('Content-Type');
+    response.status(304).end();
+    return;
+  }
+  const sameFile = [undefined, etag].includes(request.get('if-range'));
+  const range = readRange(sameFile ? request.get('range') : undefined, file.size);
+  if (range === 'NONE') {
+    response.removeHeader('Content-Disposition');
+    response.set('Content-Range', `bytes */${file.size}`);
+    throw new SchedulerError('RANGE_NOT_SATISFIABLE', `The file has only ${file.size} bytes`);
+  }
+  const { first, last } = range === 'ALL' ? { first: 0, last: file.size - 1 } : range;
+  const length = last - first + 1;
+  if (range !== 'ALL') response.status(206).set('Content-Range', `bytes ${first}-${last}/${file.size}`);
+  response.set('Content-Length', String(length));
+  if (request.method === 'HEAD' || length === 0) return void response.end();
+  await stream(await file.open(first, length), response, length);
+}
+
+async function stream(source: NodeJS.ReadableStream, response: Response, promised: number): Promise<void> {
+  let sent = 0;
+  try {
+    await pipeline(
+      source,
+      async function* (chunks) {
+        for await (const chunk of chunks) {
+          sent += (chunk as Buffer).length;
+          yield chunk as Buffer;
+        }
+        if (sent < promised) throw new Error('The file became shorter');
+      },
+      response,
+    );
+  } catch (cause) {
+    // The caller went away, or the rest cannot be had: what is left of the connection says so.
+    response.destroy();
+    if (!response.headersSent) throw cause;
+  }
+}

@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { judgeTask, type HealthContext } from '../../core/health/index.js';
+import type { Deploy } from '../../core/model/deploy.js';
+import type { TaskIdsByStatus } from '../../core/model/request.js';
+import { parsePendingTaskId } from '../../core/task-id.js';
+import { Clock } from '../../platform/clock.js';
+import { rows } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { deployKeyText, DeployStore } from '../deploys/deploy-store.service.js';
+import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
+import { ObservedTasks, unchecked, type WatchedTask } from './health/observed-tasks.service.js';
+import { LiveTasks, type LiveTask } from './live-tasks.service.js';
+
+const empty = (): TaskIdsByStatus => ({
+  healthy: [],
+  notYetHealthy: [],
+  pending: [],
+  cleaning: [],
+  loadBalanced: [],
+  killed: [],
+});
+
+/** Sorts the tasks of requests by how they are doing, for many requests in a few queries. */
+@Injectable()
+export class TaskIdsByStatusService {
+  constructor(
+    private readonly requests: RequestStore,
+    private readonly deploys: DeployStore,
+    private readonly tasks: LiveTasks,
+    private readonly observed: ObservedTasks,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** Every id asked for has an entry, an empty one when the request is unknown. */
+  async forRequests(tx: EntityManager, requestIds: readonly string[]): Promise<Map<string, TaskIdsByStatus>> {
+    const result = new Map(requestIds.map((id) => [id, empty()]));
+    if (requestIds.length === 0) return result;
+    await this.addPending(tx, requestIds, result);
+    const tasks = await this.tasks.find(tx, { requestIds });
+    const deploys = await this.deploysOf(tx, tasks);
+    const deployOf = (task: { taskId: WatchedTask['taskId'] }) => deploys.get(deployKeyText(task.taskId));
+    const checked = tasks.filter((task) => deployOf(task)?.healthcheck);
+    const watched = [
+      ...(await this.observed.observe(tx, checked)),
+      ...tasks.filter((task) => !deployOf(task)?.healthcheck).map(unchecked),
+    ].sort((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
+    const requests = new Map((await this.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]));
+    for (const task of watched) {
+      const lists = result.get(task.taskId.requestId)!;
+      lists[this.status(task, requests.get(task.taskId.requestId), deployOf(task))].push(task.taskId);
+    }
+    return result;
+  }
+
+  private status(
+    task: WatchedTask,
+    stored: StoredRequest | undefined,
+    deploy: Deploy | undefined,
+  ): 'cleaning' | 'killed' | 'healthy' | 'notYetHealthy' {
+    if (task.cleanupType) return 'cleaning';
+    if (task.killed) return 'killed';
+    if (!deploy) return 'notYetHealthy';
+    const context: HealthContext = {
+      deploy,
+      deployPending: stored?.pendingDeployId === task.taskId.deployId,
+      requestSkips: stored?.request.skipHealthchecks === true,
+      settings: this.settings,
+    };
+    return judgeTask(task, context, this.clock.now()) === 'HEALTHY' ? 'healthy' : 'notYetHealthy';
+  }
+
+  private async deploysOf(tx: EntityManager, tasks: readonly LiveTask[]): Promise<Map<string, Deploy>> {
+    const keys = new Map(tasks.map(({ taskId }) => [deployKeyText(taskId), taskId]));
+    const found = await this.deploys.findMany(tx, [...keys.values()]);
+    return new Map([...found].map(([key, { deploy }]) => [key, deploy]));
+  }
+
+  private async addPending(
+    tx: EntityManager,
+    requestIds: readonly string[],
+    result: Map<string, TaskIdsByStatus>,
+  ): Promise<void> {
+    const found = await rows<{ id: string; request_id: string }>(
+      tx,
+      `SELECT id, request_id FROM pending_task WHERE request_id = ANY ($1) AND NOT delete_requested
+       ORDER BY next_run_at, id`,
+      [requestIds],
+    );
+    for (const { id, request_id: requestId } of found) {
+      const pendingTaskId = parsePendingTaskId(id);
+      if (pendingTaskId) result.get(requestId)!.pending.push(pendingTaskId);
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { TaskCleanupType } from '../../core/model/enums.js';
+import type { KillTaskRequest, TaskCleanup } from '../../core/model/task.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import type { Caller } from '../../platform/http/caller.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { refuseShellCommand } from '../requests/request-actions.service.js';
+import { LiveTasks } from './live-tasks.service.js';
+import { PendingQueue } from './pending-queue.service.js';
+import { TaskCleanups } from './task-cleanups.service.js';
+import { TaskLists } from './task-lists.service.js';
+
+/** Why the task goes: at once whatever was ordered before, after its replacement is healthy, or simply so. */
+const cleanupTypeOf = ({ override, waitForReplacementTask }: KillTaskRequest): TaskCleanupType =>
+  override ? 'USER_REQUESTED_DESTROY' : waitForReplacementTask ? 'USER_REQUESTED_TASK_BOUNCE' : 'USER_REQUESTED';
+
+/** Orders of users that a task has to go. */
+@Injectable()
+export class TaskKills {
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: LiveTasks,
+    private readonly lists: TaskLists,
+    private readonly cleanups: TaskCleanups,
+    private readonly queue: PendingQueue,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** Answers the cleanup that was ordered. One that was ordered before stands in the way unless `override` is set. */
+  async kill(id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
+    refuseShellCommand(options.runShellCommandBeforeKill);
+    const cleanup = await this.db.transaction((tx) => this.order(tx, id, options, caller));
+    this.wake.signal('cleanup', ...(options.waitForReplacementTask ? (['scheduler'] as const) : []));
+    return cleanup;
+  }
+
+  private async order(tx: EntityManager, id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
+    // Locked, so that it does not end before its cleanup stands.
+    const [task] = await this.tasks.find(tx, { taskIds: [id], lock: true });
+    if (!task) throw SchedulerError.taskNotFound(id);
+    const cleanup: TaskCleanup = {
+      user: caller.email,
+      cleanupType: cleanupTypeOf(options),
+      timestamp: this.clock.now(),
+      taskId: task.taskId,
+      message: options.message,
+      actionId: options.actionId,
+    };
+    if (options.override) {
+      await this.cleanups.save(tx, cleanup);
+      return cleanup;
+    }
+    if (!(await this.cleanups.create(tx, cleanup))) throw await this.inTheWay(tx, id);
+    if (options.waitForReplacementTask) await this.askForReplacement(tx, cleanup);
+    return cleanup;
+  }
+
+  private async askForReplacement(tx: EntityManager, { taskId, user, timestamp, message, actionId }: TaskCleanup) {
+    const { requestId, deployId } = taskId;
+    await this.queue.enqueue(tx, {
+      requestId,
+      deployId,
+      timestamp,
+      user,
+      pendingType: 'TASK_BOUNCE',
+      message,
+      actionId,
+    });
+  }
+
+  private async inTheWay(tx: EntityManager, id: string): Promise<SchedulerError> {
+    const [cleanup] = await this.lists.cleanups(tx, id);
+    const message = `Task '${id}' already has a cleanup (${cleanup!.cleanupType}); set override to replace it`;
+    return new SchedulerError('CLEANUP_EXISTS', message, { extra: { cleanup } });
+  }
+}

@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { RequestCleanupType, TaskCleanupType } from '../../core/model/enums.js';
+import type {
+  KilledTaskIdRecord,
+  Task,
+  TaskCleanup,
+  TaskHistoryUpdate,
+  TaskId,
+  TaskShellCommandRequestId,
+} from '../../core/model/task.js';
+import { parseTaskId } from '../../core/task-id.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { Machines } from '../slaves/machines.service.js';
+import { LiveTasks } from './live-tasks.service.js';
+
+interface CleanupRow {
+  task_id: string;
+  cleanup_type: TaskCleanupType;
+  created_at: Date;
+  user_name: string | null;
+  message: string | null;
+  action_id: string | null;
+  run_before_kill: TaskShellCommandRequestId | null;
+  remove_from_load_balancer: boolean | null;
+}
+
+interface KilledRow {
+  task_id: string;
+  killed_at: Date;
+  first_killed_at: Date;
+  request_cleanup_type: RequestCleanupType | null;
+  task_cleanup_type: TaskCleanupType | null;
+  retries: number;
+}
+
+/** Lists of active tasks, in the order of task ids. */
+@Injectable()
+export class TaskLists {
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: LiveTasks,
+    private readonly machines: Machines,
+  ) {}
+
+  async active(slaveId?: string): Promise<Task[]> {
+    await this.requireSlave(slaveId);
+    const found = await rows<{ task: Task }>(
+      this.db.manager,
+      `SELECT l.document->'task' AS task FROM task t JOIN task_launch l USING (task_id)
+       WHERE t.ended_at IS NULL AND ($1::text IS NULL OR t.slave_id = $1) ORDER BY t.task_id`,
+      [slaveId ?? null],
+    );
+    return found.map((row) => row.task);
+  }
+
+  async activeIds(slaveId?: string): Promise<TaskId[]> {
+    await this.requireSlave(slaveId);
+    const found = await this.tasks.find(this.db.manager, { slaveId });
+    return found.map((task) => task.taskId);
+  }
+
+  /** By task id, each task's updates from the oldest to the newest. */
+  activeStates(): Promise<Record<string, TaskHistoryUpdate[]>> {
+    return this.db.snapshot(async (tx) => {
+      const ids = (await this.tasks.find(tx)).map((task) => task.taskId);
+      return Object.fromEntries(await this.tasks.updates(tx, ids));
+    });
+  }
+
+  /** Tasks that have to go; of one task when an id is given. */
+  async cleanups(tx: EntityManager = this.db.manager, taskId?: string): Promise<TaskCleanup[]> {
+    const found = await rows<CleanupRow>(
+      tx,
+      `SELECT c.* FROM task_cleanup c JOIN task t USING (task_id)
+       WHERE t.ended_at IS NULL AND ($1::text IS NULL OR task_id = $1) ORDER BY task_id`,
+      [taskId ?? null],
+    );
+    return found.map((row) => ({
+      user: row.user_name ?? undefined,
+      cleanupType: row.cleanup_type,
+      timestamp: row.created_at.getTime(),
+      taskId: parseTaskId(row.task_id)!,
+      message: row.message ?? undefined,
+      actionId: row.action_id ?? undefined,
+      runBeforeKillId: row.run_before_kill ?? undefined,
+      removeFromLoadBalancer: row.remove_from_load_balancer ?? undefined,
+    }));
+  }
+
+  /** Tasks whose kill was sent, and whose end has not been reported yet. */
+  async killed(): Promise<KilledTaskIdRecord[]> {
+    const found = await rows<KilledRow>(
+      this.db.manager,
+      'SELECT k.* FROM killed_task k JOIN task t USING (task_id) WHERE t.ended_at IS NULL ORDER BY task_id',
+    );
+    return found.map((row) => ({
+      taskId: parseTaskId(row.task_id)!,
+      timestamp: row.killed_at.getTime(),
+      originalTimestamp: row.first_killed_at.getTime(),
+      requestCleanupType: row.request_cleanup_type ?? undefined,
+      taskCleanupType: row.task_cleanup_type ?? undefined,
+      retries: row.retries,
+    }));
+  }
+
+  private async requireSlave(slaveId: string | undefined): Promise<void> {
+    if (slaveId === undefined) return;
+    const [slave] = await this.machines.find(this.db.manager, { id: slaveId });
+    if (!slave) throw new SchedulerError('MACHINE_NOT_FOUND', `No slave with id '${slaveId}'`);
+  }
+}

@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLUSTER_DRIVER, type ClusterDriver, type TaskStatistics } from '../../cluster/cluster-driver.js';
+import type { TaskIdsByStatus } from '../../core/model/request.js';
+import type { Task, TaskCleanup } from '../../core/model/task.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { RequestStore } from '../requests/request-store.service.js';
+import { reachable } from '../sandbox/task-sandboxes.service.js';
+import { LiveTasks, type LiveTask } from './live-tasks.service.js';
+import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
+import { TaskLists } from './task-lists.service.js';
+
+/** Single active tasks, and the tasks of single requests. */
+@Injectable()
+export class TaskReads {
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: LiveTasks,
+    private readonly lists: TaskLists,
+    private readonly requests: RequestStore,
+    private readonly byStatus: TaskIdsByStatusService,
+    private readonly wake: Wake,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+  ) {}
+
+  async find(id: string): Promise<Task> {
+    const [found] = await rows<{ task: Task }>(
+      this.db.manager,
+      `SELECT l.document->'task' AS task FROM task t JOIN task_launch l USING (task_id)
+       WHERE t.task_id = $1 AND t.ended_at IS NULL`,
+      [id],
+    );
+    if (!found) throw SchedulerError.taskNotFound(id);
+    return found.task;
+  }
+
+  async cleanup(id: string): Promise<TaskCleanup> {
+    const [cleanup] = await this.lists.cleanups(this.db.manager, id);
+    if (!cleanup) throw new SchedulerError('NOT_FOUND', `Task '${id}' has no cleanup`);
+    return cleanup;
+  }
+
+  async statistics(id: string): Promise<TaskStatistics> {
+    const { slaveId } = await this.active(id);
+    const statistics = await reachable(() => this.driver.statistics(id, slaveId));
+    if (!statistics) throw new SchedulerError('NOT_FOUND', `Slave '${slaveId}' has no figures for task '${id}'`);
+    return statistics;
+  }
+
+  async ofRequest(requestId: string): Promise<TaskIdsByStatus> {
+    return this.db.snapshot(async (tx) => {
+      if (!(await this.requests.find(tx, requestId))) throw SchedulerError.requestNotFound(requestId);
+      return (await this.byStatus.forRequests(tx, [requestId])).get(requestId)!;
+    });
+  }
+
+  /** Has the leader compare what it knows of the tasks with what their machines say. */
+  async reconcile(id: string): Promise<void> {
+    await this.active(id);
+    this.wake.signal('reconcile');
+  }
+
+  private async active(id: string): Promise<LiveTask> {
+    const [task] = await this.tasks.find(this.db.manager, { taskIds: [id] });
+    if (!task) throw SchedulerError.taskNotFound(id);
+    return task;
+  }
+}

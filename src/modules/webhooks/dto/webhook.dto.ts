@@ -1,0 +1,107 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import { webhookTypes, type WebhookType } from '../../../core/model/enums.js';
+import { is, OneOf, Timestamp } from '../../../platform/http/fields.js';
+import { QueryInt, QueryText } from '../../../platform/http/query.js';
+
+const isHttpUri = (value: unknown): boolean => {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  return ['http:', 'https:'].includes(new URL(value).protocol);
+};
+
+/** A receiver of updates, to be registered. */
+export class NewWebhookDto {
+  /** Where updates are posted to. $REQUEST_ID, $DEPLOY_ID and $TASK_ID in it are filled in for each update. */
+  @is('uri', 'must be an http or https URI', isHttpUri)
+  @IsString()
+  uri: string;
+  /** What to tell it of. */
+  @OneOf(webhookTypes)
+  type: WebhookType;
+  /** When it was registered, in epoch milliseconds; default: now. */
+  @IsOptional()
+  @Timestamp()
+  timestamp?: number;
+  /** Who registers it. */
+  @IsOptional()
+  @IsString()
+  user?: string;
+  /** Key for the signatures of its deliveries (Standard Webhooks), plain or as whsec_ with Base64. Never shown again. */
+  @IsOptional()
+  @IsString()
+  secret?: string;
+}
+
+/** A registered receiver of updates. */
+export class WebhookDto {
+  /** Where updates are posted to. */
+  uri: string;
+  /** When it was registered, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** Who registered it. */
+  user?: string;
+  /** What it is told of. */
+  @ApiProperty({ enum: webhookTypes, enumName: 'WebhookType' })
+  type: WebhookType;
+  /** The type and the encoded uri. */
+  id: string;
+}
+
+/** A webhook and how much waits for it. */
+export class WebhookSummaryDto {
+  /** The webhook. */
+  webhook: WebhookDto;
+  /** Number of updates that have not been delivered yet. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  queueSize: number;
+}
+
+/** An update that was given up: its webhook could not be reached for too long. */
+export class DeadLetterDto {
+  /** Number of the update; greater ones were queued later. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  id: number;
+  /** The webhook it was for. */
+  webhookId: string;
+  /** What it tells of. */
+  updateKey: string;
+  /** When that happened, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  eventAt: number;
+  /** When it was given up, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  deadAt: number;
+  /** How many times it was sent. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  attempts: number;
+  /** Why the last attempt failed. */
+  lastError?: string;
+  /** What was to be posted. */
+  @ApiProperty({ type: 'object', additionalProperties: true })
+  body: unknown;
+}
+
+/** Which webhook. */
+export class WebhookQuery {
+  /** Its id, as stored or as the type, a dash and the plain uri. */
+  @IsString()
+  webhookId: string;
+}
+
+/** Which webhook, or all of them. */
+export class AnyWebhookQuery {
+  /** Its id, as stored or as the type, a dash and the plain uri; absent: all webhooks. */
+  @QueryText()
+  webhookId?: string;
+}
+
+/** Which webhook, and which part of the list. */
+export class DeadLetterQuery extends AnyWebhookQuery {
+  /** How many to answer, at most 1000; default 100. */
+  @QueryInt()
+  count?: number;
+  /** Which page, from 1. */
+  @QueryInt()
+  page?: number;
+}

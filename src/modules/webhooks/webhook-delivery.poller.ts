@@ -1,0 +1,117 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
+import type { Poller } from '../../platform/poller/poller.js';
+import { Pollers } from '../../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { WebhookMarks } from './webhook-marks.service.js';
+import { WebhookQueue, type Lane, type QueuedUpdate, type WaitingLane } from './webhook-queue.service.js';
+import { WebhookSender } from './webhook-sender.service.js';
+
+const keyOf = ({ webhookId, subjectId }: Lane): string => `${webhookId} ${subjectId}`;
+
+/**
+ * Delivers what waits in the queue, at least once and per webhook and request in order. A pass starts a worker for each
+ * lane that is due and does not wait for it, so that a slow receiver holds up nobody else; a worker sends the updates of
+ * its lane one after the other and ends when there is none to send now.
+ */
+@Injectable()
+export class WebhookDelivery {
+  private readonly log = new Logger(WebhookDelivery.name);
+  private readonly poller: Poller;
+  /** Workers by lane. Only in memory: after a crash the row still stands and is sent again. */
+  private readonly workers = new Map<string, { webhookId: string; done: Promise<void> }>();
+  private stopping = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly db: Database,
+    private readonly queue: WebhookQueue,
+    private readonly marks: WebhookMarks,
+    private readonly sender: WebhookSender,
+    private readonly clock: Clock,
+    leadership: Leadership,
+    pollers: Pollers,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    this.poller = pollers.register({
+      name: 'webhooks',
+      everyMs: settings.checkWebhooksEveryMillis,
+      wakeOn: ['webhooks'],
+      pass: (now) => this.runOnce(now),
+    });
+    leadership.register({
+      name: 'webhooks',
+      gained: async () => void (this.stopping = new AbortController()),
+      lost: () => this.stop(),
+    });
+  }
+
+  /** One pass. Resolves when workers run for all lanes that are due, as far as there is room. */
+  async runOnce(now: number): Promise<void> {
+    await this.db.leaderTransaction((tx) => this.queue.buryForgotten(tx, now));
+    const lanes = await this.queue.lanes(this.db.manager);
+    for (const lane of lanes) if (lane.dueAt <= now && this.hasRoomFor(lane)) this.startWorker(lane);
+    this.lookAgainAt(lanes.find((lane) => lane.dueAt > now)?.dueAt, now);
+  }
+
+  /** Resolves when no worker runs. */
+  async settled(): Promise<void> {
+    while (this.workers.size > 0) await Promise.all([...this.workers.values()].map((worker) => worker.done));
+  }
+
+  private hasRoomFor(lane: WaitingLane): boolean {
+    if (this.workers.size >= this.settings.webhooks.maxConcurrent || this.workers.has(keyOf(lane))) return false;
+    return !lane.broken || ![...this.workers.values()].some((worker) => worker.webhookId === lane.webhookId);
+  }
+
+  private startWorker(lane: Lane): void {
+    const ended = () => this.workers.delete(keyOf(lane));
+    const done = this.work(lane).then(
+      () => {
+        ended();
+        // There is room now, and what failed has a new time.
+        this.poller.wake();
+      },
+      (cause: unknown) => {
+        ended();
+        this.log.warn(`Delivery to ${lane.webhookId} of ${lane.subjectId} stopped; it goes on later: ${String(cause)}`);
+      },
+    );
+    this.workers.set(keyOf(lane), { webhookId: lane.webhookId, done });
+  }
+
+  private async work(lane: Lane): Promise<void> {
+    const { signal } = this.stopping;
+    for (;;) {
+      const update = await this.queue.first(this.db.manager, lane);
+      if (signal.aborted || !update || update.dueAt > this.clock.now()) return;
+      await this.deliver(update, signal);
+      // A webhook that is being tried out gets one update only; the next pass decides about the others.
+      if (signal.aborted || update.broken) return;
+    }
+  }
+
+  private async deliver(update: QueuedUpdate, signal: AbortSignal): Promise<void> {
+    const delivery = { ...update, id: `msg_${update.id}` };
+    const problem = await this.sender.send(delivery, this.clock.now(), signal);
+    // Not known whether it arrived: it stays in the queue for the next leader.
+    if (signal.aborted) return;
+    await this.marks.mark(update, problem, this.clock.now());
+    if (problem !== undefined) this.log.debug(`${update.webhookId} did not take ${update.id}: ${problem}`);
+  }
+
+  /** The poller's timer is coarse; retries are due at times of their own. */
+  private lookAgainAt(time: number | undefined, now: number): void {
+    clearTimeout(this.timer);
+    if (time === undefined || time - now >= this.settings.checkWebhooksEveryMillis) return;
+    this.timer = setTimeout(() => this.poller.wake(), time - now).unref();
+  }
+
+  private async stop(): Promise<void> {
+    clearTimeout(this.timer);
+    this.stopping.abort();
+    await this.settled();
+  }
+}

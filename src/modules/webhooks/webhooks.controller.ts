@@ -1,0 +1,60 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { pageBounds } from '../history/paging.js';
+import {
+  DeadLetterDto,
+  DeadLetterQuery,
+  NewWebhookDto,
+  WebhookDto,
+  WebhookQuery,
+  WebhookSummaryDto,
+} from './dto/webhook.dto.js';
+import { Webhooks } from './webhooks.service.js';
+
+@ApiTags('Webhooks')
+@Controller('api/webhooks')
+export class WebhooksController {
+  constructor(private readonly webhooks: Webhooks) {}
+
+  /** Lists the registered webhooks. */
+  @Get()
+  list(): Promise<WebhookDto[]> {
+    return this.webhooks.list();
+  }
+
+  /** Registers a webhook. One that exists (same type and uri) is left as it is. */
+  @Post()
+  @HttpCode(200)
+  @ApiOkResponse({ schema: { type: 'string', enum: ['CREATED', 'EXISTED'] } })
+  register(@Body() webhook: NewWebhookDto): Promise<string> {
+    return this.webhooks.register(webhook);
+  }
+
+  /** Removes a webhook with all that waits for it. */
+  @Delete()
+  @ApiOkResponse({ schema: { type: 'string', enum: ['DELETED', 'DIDNT_EXIST'] } })
+  remove(@Query() { webhookId }: WebhookQuery): Promise<string> {
+    return this.webhooks.remove(webhookId);
+  }
+
+  /** Removes a webhook with all that waits for it. */
+  @Delete(':webhookId')
+  @ApiOperation({ deprecated: true })
+  @ApiOkResponse({ schema: { type: 'string', enum: ['DELETED', 'DIDNT_EXIST'] } })
+  removeByPath(@Param('webhookId') webhookId: string): Promise<string> {
+    return this.webhooks.remove(webhookId);
+  }
+
+  /** Lists the webhooks with the number of updates that wait for each. */
+  @Get('summary')
+  summary(): Promise<WebhookSummaryDto[]> {
+    return this.webhooks.summary();
+  }
+
+  /** Lists updates that were given up, newest first. */
+  @Get('dead-letters')
+  deadLetters(@Query() query: DeadLetterQuery): Promise<DeadLetterDto[]> {
+    const { count, offset } = pageBounds(query);
+    return this.webhooks.deadLetters(query.webhookId, count, offset);
+  }
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { makeRequest, makeTask, start } from '../../../test/support/builders.js';
+import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import type { DeployUpdate } from '../../core/model/deploy.js';
+import type { RequestHistory } from '../../core/model/request.js';
+import type { TaskHistoryUpdate } from '../../core/model/task.js';
+import type { Webhook, WebhookSummary } from '../../core/model/webhook.js';
+import { WebhookOutboxModule } from './webhook-outbox.module.js';
+import { WebhookOutbox } from './webhook-outbox.service.js';
+import { WebhooksModule } from './webhooks.module.js';
+
+let rooms: RoomApp;
+let outbox: WebhookOutbox;
+
+beforeAll(async () => {
+  // Nothing is delivered: the timer is off and nobody wakes the poller.
+  rooms = await startRooms({
+    modules: [WebhooksModule, WebhookOutboxModule],
+    settings: { checkWebhooksEveryMillis: 0 },
+  });
+  outbox = rooms.app.get(WebhookOutbox);
+});
+afterAll(() => rooms.close());
+beforeEach(() => rooms.database.manager.query('TRUNCATE webhook, webhook_update, webhook_dead_letter'));
+
+const uri = 'http://127.0.0.1:9/hook?a=b&c=$REQUEST_ID';
+const stored = 'TASK-http%3A%2F%2F127.0.0.1%3A9%2Fhook%3Fa%3Db%26c%3D%24REQUEST_ID';
+const register = (body: unknown) => rooms.call('POST', '/api/webhooks', body);
+const events = {
+  request: { createdAt: start, eventType: 'CREATED', request: makeRequest(), user: 'ada' } satisfies RequestHistory,
+  deploy: {
+    deployMarker: { requestId: 'web', deployId: 'd1', timestamp: start },
+    eventType: 'STARTING',
+  } satisfies DeployUpdate,
+  task: {
+    taskId: makeTask().taskId,
+    timestamp: start,
+    taskState: 'TASK_RUNNING',
+    previous: [],
+  } satisfies TaskHistoryUpdate,
+};
+const queueAll = () =>
+  rooms.database.transaction(async (tx) => {
+    await outbox.request(tx, events.request);
+    await outbox.deploy(tx, events.deploy);
+    await outbox.tasks(tx, [events.task], async () => makeTask());
+  });
+
+describe('registration', () => {
+  test('is answered as JSON text, and a second one changes nothing', async () => {
+    const before = Date.now();
+    const first = await register({ uri, type: 'TASK', user: 'ada', id: 'mine', secret: 'hush' });
+    expect(first).toMatchObject({ status: 200, body: 'CREATED' });
+    expect(first.headers.get('content-type')).toContain('application/json');
+    expect(await register({ uri, type: 'TASK', user: 'bob' })).toMatchObject({ status: 200, body: 'EXISTED' });
+    expect(await register({ uri, type: 'DEPLOY', timestamp: start })).toMatchObject({ body: 'CREATED' });
+    const { body } = await rooms.get<Webhook[]>('/api/webhooks');
+    expect(body).toEqual([
+      { uri, type: 'DEPLOY', timestamp: start, id: stored.replace('TASK', 'DEPLOY') },
+      { uri, type: 'TASK', user: 'ada', timestamp: body[1]!.timestamp, id: stored },
+    ]);
+    expect(body[1]!.timestamp).toBeGreaterThanOrEqual(before);
+  });
+
+  test.each([
+    [{ type: 'TASK' }, 'uri', 'required'],
+    [{ uri: '', type: 'TASK' }, 'uri', 'uri'],
+    [{ uri: 'not a uri', type: 'TASK' }, 'uri', 'uri'],
+    [{ uri: 'ftp://x/y', type: 'TASK' }, 'uri', 'uri'],
+    [{ uri: 7, type: 'TASK' }, 'uri', 'type'],
+    [{ uri }, 'type', 'required'],
+    [{ uri, type: 'task' }, 'type', 'oneOf'],
+    [{ uri, type: 'TASK', timestamp: '5' }, 'timestamp', 'integer'],
+    [[], '', 'type'],
+  ])('%j is refused', async (body, field, rule) => {
+    expect(await register(body)).toMatchObject({
+      status: 400,
+      body: { code: 'INVALID_REQUEST', errors: [{ field, rule }] },
+    });
+  });
+});
+
+describe('removal', () => {
+  test.each([
+    ['the stored id in the query', `?webhookId=${encodeURIComponent(stored)}`],
+    ['the plain id in the query', `?webhookId=${encodeURIComponent(`TASK-${uri}`)}`],
+    ['the stored id in the path', `/${encodeURIComponent(stored)}`],
+    ['the plain id in the path', `/${stored}`],
+    ['with a slash before the query', `/?webhookId=${encodeURIComponent(stored)}`],
+  ])('by %s', async (_name, path) => {
+    await register({ uri, type: 'TASK' });
+    expect(await rooms.call('DELETE', `/api/webhooks${path}`)).toMatchObject({ status: 200, body: 'DELETED' });
+    expect(await rooms.call('DELETE', `/api/webhooks${path}`)).toMatchObject({ status: 200, body: 'DIDNT_EXIST' });
+    expect((await rooms.get('/api/webhooks')).body).toEqual([]);
+  });
+
+  test('takes what waits along', async () => {
+    await register({ uri, type: 'TASK' });
+    await queueAll();
+    await rooms.call('DELETE', `/api/webhooks?webhookId=${encodeURIComponent(stored)}`);
+    await register({ uri, type: 'TASK' });
+    expect((await rooms.get('/api/webhooks/summary')).body).toMatchObject([{ queueSize: 0 }]);
+  });
+
+  test('needs an id', async () => {
+    expect(await rooms.call('DELETE', '/api/webhooks')).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'webhookId', rule: 'required' }] },
+    });
+  });
+});
+
+describe('queues', () => {
+  const id = (type: string) => encodeURIComponent(stored.replace('TASK', type));
+
+  test('show what waits for each webhook', async () => {
+    for (const type of ['TASK', 'REQUEST', 'DEPLOY', 'CRASHLOOP']) await register({ uri, type });
+    await queueAll();
+    for (const [type, path, listed] of [
+      ['TASK', 'task', events.task],
+      ['REQUEST', 'request', events.request],
+      ['DEPLOY', 'deploy', events.deploy],
+    ] as const) {
+      expect((await rooms.get(`/api/webhooks/${path}?webhookId=${id(type)}`)).body).toEqual([listed]);
+      expect((await rooms.get(`/api/webhooks/${path}/${id(type)}`)).body).toEqual([listed]);
+      expect((await rooms.get(`/api/webhooks/${path}?webhookId=${id('CRASHLOOP')}`)).body).toEqual([]);
+      expect((await rooms.get(`/api/webhooks/${path}?webhookId=nope`)).body).toEqual([]);
+    }
+    expect((await rooms.get('/api/webhooks/request')).body).toEqual([events.request]);
+    const summary = (await rooms.get<WebhookSummary[]>('/api/webhooks/summary')).body;
+    expect(summary.map((entry) => entry.queueSize)).toEqual([0, 1, 1, 1]);
+    expect(summary[0]!.webhook).toMatchObject({ type: 'CRASHLOOP', uri });
+  });
+
+  test('a later event of the same key takes the place of one that waits', async () => {
+    await register({ uri, type: 'TASK' });
+    await queueAll();
+    const later = { ...events.task, statusMessage: 'again' };
+    await rooms.database.transaction((tx) => outbox.tasks(tx, [later], async () => makeTask()));
+    expect((await rooms.get(`/api/webhooks/task?webhookId=${id('TASK')}`)).body).toEqual([later]);
+  });
+
+  test.each(['task', 'deploy'])('%s needs an id', async (path) => {
+    expect(await rooms.get(`/api/webhooks/${path}`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'webhookId', rule: 'required' }] },
+    });
+  });
+});

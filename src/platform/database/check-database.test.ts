@@ -1,0 +1,75 @@
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { inject, expect, onTestFinished, test } from 'vitest';
+import { checkDatabase } from './check-database.js';
+
+test('a database that answers is accepted', async () => {
+  await expect(checkDatabase(inject('adminUrl'))).resolves.toBeUndefined();
+});
+
+test.each([
+  [
+    'nobody listens',
+    (url: URL) => (url.port = '1'),
+    /^The database at 127\.0\.0\.1:1\/\S+ cannot be reached: .*ECONNREFUSED/,
+  ],
+  [
+    'the password is wrong',
+    (url: URL) => (url.password = 'wrong'),
+    /cannot be reached: password authentication failed/,
+  ],
+  [
+    'there is no such database',
+    (url: URL) => (url.pathname = '/nothing'),
+    /cannot be reached: database "nothing" does not exist/,
+  ],
+])('when %s, one line says so, without the password', async (_name, change, expected) => {
+  const url = new URL(inject('adminUrl'));
+  change(url);
+  const message = await checkDatabase(url.toString()).then(
+    () => '',
+    (cause: Error) => cause.message,
+  );
+  expect(message).toMatch(expected);
+  expect(message).not.toContain('\n');
+  expect(message).not.toContain(`:${new URL(inject('adminUrl')).password}@`);
+});
+
+test('a server that accepts and says nothing is given up', async () => {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  await expect(checkDatabase(`postgres://a@127.0.0.1:${port}/b`)).rejects.toThrow(/cannot be reached: timeout/);
+}, 15_000);
+
+test('a line that carries everything but notifications, as a pooler in transaction mode does, is refused', async () => {
+  const target = new URL(inject('adminUrl'));
+  const server = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname);
+    near.pipe(far);
+    let held = Buffer.alloc(0);
+    far.on('data', (chunk) => {
+      held = Buffer.concat([held, chunk]);
+      // Each message of the server: one letter, then its length in four bytes, counted without the letter.
+      while (held.length >= 5 && held.length > held.readUInt32BE(1)) {
+        const end = held.readUInt32BE(1) + 1;
+        if (held[0] !== 'A'.charCodeAt(0)) near.write(held.subarray(0, end));
+        held = held.subarray(end);
+      }
+    });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  await expect(checkDatabase(url.toString())).rejects.toThrow(
+    /does not deliver notifications: DATABASE_URL must point at PostgreSQL itself, not at a pooler$/,
+  );
+}, 15_000);

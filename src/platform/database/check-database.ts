@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { StartError } from '../start-error.js';
+import { connect, discard } from './connection.js';
+import { leaderParameters, withParameters } from './parameters.js';
+
+const oldestMajor = 15;
+const answerTimeoutMillis = 5_000;
+
+/**
+ * Looks at the database before anything depends on it: reachable, new enough, and able to deliver a notification. The
+ * last fails behind a pooler in transaction mode, where LISTEN, leases and time-outs would break one by one.
+ */
+export async function checkDatabase(url: string): Promise<void> {
+  const place = new URL(url).host + new URL(url).pathname;
+  const [listener, sender] = await Promise.all([open(url, place), open(url, place)]);
+  try {
+    const { rows } = await listener.query<{ major: number }>(
+      `SELECT current_setting('server_version_num')::int / 10000 AS major`,
+    );
+    const major = rows[0]!.major;
+    if (major < oldestMajor) {
+      throw new StartError(`The database at ${place} is PostgreSQL ${major}; ${oldestMajor} or newer is needed`);
+    }
+    const word = randomUUID();
+    const heard = new Promise<boolean>((resolve) => {
+      listener.on('notification', (message) => message.payload === word && resolve(true));
+      setTimeout(() => resolve(false), answerTimeoutMillis).unref();
+    });
+    await listener.query('LISTEN muster_check');
+    await sender.query('SELECT pg_notify($1, $2)', ['muster_check', word]);
+    if (!(await heard)) {
+      throw new StartError(
+        `The database at ${place} does not deliver notifications: DATABASE_URL must point at PostgreSQL itself, not at a pooler`,
+      );
+    }
+    // A pooler in session mode delivers them, but may refuse the time-outs that a leader depends on.
+    discard(await open(withParameters(url, leaderParameters), place));
+  } catch (cause) {
+    if (cause instanceof StartError) throw cause;
+    throw new StartError(`The database at ${place} cannot be used: ${describe(cause)}`, { cause });
+  } finally {
+    discard(listener);
+    discard(sender);
+  }
+}
+
+async function open(url: string, place: string) {
+  try {
+    return await connect(url, 'check', answerTimeoutMillis);
+  } catch (cause) {
+    throw new StartError(`The database at ${place} cannot be reached: ${describe(cause)}`, { cause });
+  }
+}
+
+/** An error for several addresses of one host has no message of its own. */
+function describe(cause: unknown): string {
+  if (cause instanceof AggregateError) return cause.errors.map(describe).join(', ');
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,34 @@
+import { Logger } from '@nestjs/common';
+import { DataSource, type EntitySchema, type MixedList } from 'typeorm';
+import { migrations } from './migrations.js';
+import { apiParameters, leaderParameters, withParameters } from './parameters.js';
+
+export type Entities = MixedList<Function | EntitySchema>;
+
+export interface DataSourceSettings {
+  url: string;
+  /** Whose connections these are, as pg_stat_activity shows them. */
+  use: 'api' | 'leader';
+  entities?: Entities;
+  poolSize?: number;
+}
+
+/** Not connected yet; `initialize()` does that. int8 columns arrive as numbers: ours stay far below 2^53. */
+export function createDataSource({ url, use, entities, poolSize = 10 }: DataSourceSettings): DataSource {
+  const log = new Logger('Database');
+  return new DataSource({
+    type: 'postgres',
+    url: withParameters(url, use === 'leader' ? leaderParameters : apiParameters),
+    applicationName: `muster ${use}`,
+    entities: entities ?? [],
+    migrations,
+    migrationsTableName: 'muster_migration',
+    parseInt8: true,
+    poolSize,
+    connectTimeoutMS: 5_000,
+    extra: { keepAlive: true, keepAliveInitialDelayMillis: 1_000 },
+    // An idle connection that breaks is replaced at its next use; here nobody waits for it.
+    poolErrorHandler: (cause: unknown) => log.debug(`An idle ${use} connection broke: ${String(cause)}`),
+    logging: false,
+  });
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
+import { FixedLeadership } from '../../../test/support/fixed-leadership.js';
+import { waitFor } from '../../../test/support/wait-for.js';
+import { isDatabaseAway } from '../http/database-errors.js';
+import { NotLeaderError } from '../leadership/leadership.js';
+import { Database } from './database.js';
+
+let test_: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  test_ = await createTestDatabase();
+  db = test_.database;
+  await test_.source.query('CREATE TABLE written (id int PRIMARY KEY, n int)');
+});
+afterAll(() => test_.drop());
+
+const inEpoch = (epoch: number): [Database, FixedLeadership] => {
+  const leadership = new FixedLeadership(epoch);
+  return [new Database(db.source, db.leaderSource, leadership), leadership];
+};
+const rowCount = async (id: number): Promise<number> =>
+  (await test_.source.query('SELECT count(*) AS n FROM written WHERE id = $1', [id]))[0].n;
+
+describe('a transaction of the leader', () => {
+  test('is refused, having written nothing, when this instance does not lead', async () => {
+    const [notLeading, leadership] = inEpoch(1);
+    leadership.stepDown();
+    await expect(notLeading.leaderTransaction((tx) => tx.query('INSERT INTO written VALUES (1)'))).rejects.toThrow(
+      NotLeaderError,
+    );
+    expect(await rowCount(1)).toBe(0);
+  });
+
+  test('of an epoch that is over is refused, and the leadership with it', async () => {
+    const [former, leadership] = inEpoch(0);
+    await expect(former.leaderTransaction((tx) => tx.query('INSERT INTO written VALUES (2)'))).rejects.toThrow(
+      'epoch 0 is over',
+    );
+    expect(leadership.current()).toBeUndefined();
+    expect(await rowCount(2)).toBe(0);
+  });
+
+  test('makes a takeover wait until it has ended', async () => {
+    let takenOver = false;
+    let takeover: Promise<void> | undefined;
+    await db.leaderTransaction(async (tx) => {
+      takeover = test_.source.query('UPDATE leader_epoch SET epoch = epoch').then(() => void (takenOver = true));
+      await waitFor('the takeover to wait', async () => {
+        const [row] = await test_.source.query(
+          `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return row.n === 1;
+      });
+      await tx.query('INSERT INTO written VALUES (3)');
+      expect(takenOver).toBe(false);
+    });
+    await takeover;
+    expect(await rowCount(3)).toBe(1);
+  });
+
+  test('that idles is ended by the server, so that a frozen leader holds no lock', async () => {
+    const idle = db.leaderTransaction(async (tx) => {
+      await tx.query('INSERT INTO written VALUES (4)');
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      await tx.query('SELECT 1');
+    });
+    const cause = await idle.catch((error: unknown) => error);
+    expect(isDatabaseAway(cause), String(cause)).toBe(true);
+    expect(await rowCount(4)).toBe(0);
+  });
+});
+
+describe('a transaction', () => {
+  test.each(['before its next statement', 'during a statement', 'before its commit'])(
+    'whose connection breaks %s fails as "the database is away"',
+    async (moment) => {
+      const failing = db.transaction(async (tx) => {
+        const [{ pid }] = (await tx.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
+        const sleeping = moment === 'during a statement' ? tx.query('SELECT pg_sleep(10)') : undefined;
+        // It may fail before anybody waits for it.
+        sleeping?.catch(() => undefined);
+        await test_.source.query('SELECT pg_terminate_backend($1)', [pid]);
+        if (sleeping) return sleeping;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return moment === 'before its commit' ? undefined : tx.query('SELECT 1');
+      });
+      const cause = await failing.catch((error: unknown) => error);
+      expect(isDatabaseAway(cause), String(cause)).toBe(true);
+    },
+  );
+
+  test('that runs into a deadlock is repeated', async () => {
+    await test_.source.query('INSERT INTO written VALUES (10, 0), (11, 0)');
+    const add = (first: number, second: number) =>
+      db.transaction(async (tx) => {
+        await tx.query('UPDATE written SET n = n + 1 WHERE id = $1', [first]);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        await tx.query('UPDATE written SET n = n + 1 WHERE id = $1', [second]);
+      });
+    await Promise.all([add(10, 11), add(11, 10)]);
+    expect(await test_.source.query('SELECT n FROM written WHERE id IN (10, 11)')).toEqual([{ n: 2 }, { n: 2 }]);
+  });
+
+  test('that fails is undone and not repeated', async () => {
+    let attempts = 0;
+    const failing = db.transaction(async (tx) => {
+      attempts += 1;
+      await tx.query('INSERT INTO written VALUES (20)');
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect([attempts, await rowCount(20)]).toEqual([1, 0]);
+  });
+
+  test('a snapshot sees one moment and cannot write', async () => {
+    await db.snapshot(async (tx) => {
+      const before = await tx.query('SELECT count(*) AS n FROM written');
+      await test_.source.query('INSERT INTO written VALUES (30)');
+      expect(await tx.query('SELECT count(*) AS n FROM written')).toEqual(before);
+    });
+    const writing = db.snapshot((tx) => tx.query('INSERT INTO written VALUES (31)'));
+    await expect(writing).rejects.toThrow('read-only transaction');
+  });
+});

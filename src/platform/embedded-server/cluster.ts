@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { StartError } from '../start-error.js';
+import { freePort } from './free-port.js';
+import type { Places } from './places.js';
+import { runProgram } from './postmaster.js';
+import type { ServerUser } from './server-user.js';
+
+/** How to get in. Lies inside the cluster, so that both come into being with one rename and move together. */
+const Access = z.object({ port: z.number(), password: z.string() });
+export type Access = z.infer<typeof Access>;
+const accessFile = 'muster-access.json';
+const superuser = 'muster';
+
+/** The same order of texts on every machine, whatever locales it has. */
+const locale = ['--encoding', 'UTF8', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C'];
+
+/** Only loopback TCP, only by password. Two instances, their pools and some psql sessions fit in the connections. */
+const configuration = `
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+max_connections = 200
+log_checkpoints = off
+timezone = 'UTC'
+`;
+
+/** Made under another name first: an initdb that was killed leaves nothing that looks like a database. */
+export async function createCluster({ binaries, cluster }: Places, user: ServerUser): Promise<void> {
+  const half = `${cluster}.new`;
+  const passwordFile = `${cluster}.password`;
+  rmSync(half, { recursive: true, force: true });
+  mkdirSync(half, { mode: 0o700 });
+  const password = randomBytes(24).toString('base64url');
+  try {
+    writeForServer(passwordFile, password, user);
+    if (user) chownSync(half, user.uid, user.gid);
+    const access = ['--username', superuser, '--pwfile', passwordFile, '--auth', 'scram-sha-256'];
+    const { code, output } = await runProgram(binaries, user, 'initdb', ['--pgdata', half, ...access, ...locale]);
+    if (code !== 0) throw new StartError(`initdb failed: ${output}`);
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+  appendFileSync(join(half, 'postgresql.conf'), configuration);
+  writeForServer(join(half, accessFile), JSON.stringify({ port: await freePort(), password }), user);
+  renameSync(half, cluster);
+}
+
+export function clusterExists({ cluster }: Places): boolean {
+  return existsSync(join(cluster, 'PG_VERSION'));
+}
+
+export function readAccess(cluster: string): Access {
+  return Access.parse(JSON.parse(readFileSync(join(cluster, accessFile), 'utf8')));
+}
+
+export function writeAccess(cluster: string, access: Access, user: ServerUser): void {
+  const path = join(cluster, accessFile);
+  writeForServer(`${path}.new`, JSON.stringify(access), user);
+  renameSync(`${path}.new`, path);
+}
+
+export function urlOf({ port, password }: Access): string {
+  return `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`;
+}
+
+function writeForServer(path: string, text: string, user: ServerUser): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { mode: 0o600 });
+  if (user) chownSync(path, user.uid, user.gid);
+}

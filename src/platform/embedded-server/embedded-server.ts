@@ -1,0 +1,157 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect, discard } from '../database/connection.js';
+import { StartError } from '../start-error.js';
+import { findBinaries } from './binaries.js';
+import { clusterExists, createCluster, readAccess, urlOf, writeAccess } from './cluster.js';
+import { freePort, isFree } from './free-port.js';
+import { findPlaces, type Places } from './places.js';
+import { disarmStalePidFile, runningPostmaster, runProgram } from './postmaster.js';
+import { serverUser, type ServerUser } from './server-user.js';
+
+const watchEveryMillis = 300;
+const longestPauseMillis = 10_000;
+/** Processes of a server that was killed take their time to notice. */
+const sharedMemoryWaitMillis = 10_000;
+const recoverySeconds = 300;
+
+export interface EmbeddedServerOptions {
+  dataDir: string;
+  /** Takes lines for the person who started the program. */
+  say?: (line: string) => void;
+  /** Further settings of the server, as for `postgres -c`. */
+  parameters?: Record<string, string>;
+}
+
+/**
+ * A PostgreSQL of our own under the data directory. It outlives us when we are killed (the next start adopts it), and
+ * we start it again when it dies.
+ */
+export class EmbeddedServer {
+  private readonly stopping = new AbortController();
+  private watching: Promise<void> | undefined;
+
+  private constructor(
+    private readonly places: Places,
+    private readonly user: ServerUser,
+    private readonly options: EmbeddedServerOptions,
+  ) {}
+
+  static async start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+    const user = serverUser();
+    const places = findPlaces(options.dataDir, findBinaries(), user, options.say ?? (() => undefined));
+    if (!clusterExists(places)) await createCluster(places, user);
+    const server = new EmbeddedServer(places, user, options);
+    await server.ensureRunning();
+    server.watching = server.watch();
+    return server;
+  }
+
+  get url(): string {
+    return urlOf(readAccess(this.places.cluster));
+  }
+
+  get pid(): number | undefined {
+    return runningPostmaster(this.places.cluster)?.pid;
+  }
+
+  /** `immediate` loses no commit, but the next start has to recover. */
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    this.stopping.abort();
+    await this.watching;
+    if (!runningPostmaster(this.places.cluster)) return;
+    const { code, output } = await this.pgCtl('stop', '--mode', mode, '--wait', '--timeout', '60');
+    if (code !== 0) throw new Error(`PostgreSQL does not stop: ${output}`);
+  }
+
+  private async ensureRunning(): Promise<void> {
+    const running = runningPostmaster(this.places.cluster);
+    if (running && (await this.answers())) return;
+    const deadline = performance.now() + sharedMemoryWaitMillis;
+    for (;;) {
+      const failure = await this.launch();
+      if (failure === undefined) return;
+      const mayPass = /shared memory.*still in use|lock file .* already exists/is.test(failure);
+      if (!mayPass || performance.now() > deadline)
+        throw new StartError(`The embedded PostgreSQL does not start: ${failure}`);
+      await delay(watchEveryMillis);
+    }
+  }
+
+  /** Adopted servers may still be recovering. False: it has ended instead. */
+  private async answers(): Promise<boolean> {
+    let lastError: unknown;
+    const deadline = performance.now() + recoverySeconds * 1_000;
+    while (runningPostmaster(this.places.cluster) && performance.now() < deadline) {
+      try {
+        discard(await connect(this.url, 'adopt', 5_000));
+        return true;
+      } catch (cause) {
+        lastError = cause;
+        await delay(watchEveryMillis);
+      }
+    }
+    if (!runningPostmaster(this.places.cluster)) return false;
+    throw new StartError(`The PostgreSQL that runs on ${this.places.cluster} does not answer`, { cause: lastError });
+  }
+
+  /** undefined: it runs. Otherwise why not. */
+  private async launch(): Promise<string | undefined> {
+    const { cluster } = this.places;
+    disarmStalePidFile(cluster);
+    const access = readAccess(cluster);
+    if (!(await isFree(access.port))) {
+      const port = await freePort();
+      this.options.say?.(
+        `Port ${access.port} of the embedded PostgreSQL is taken by another program: it moves to ${port}`,
+      );
+      writeAccess(cluster, { ...access, port }, this.user);
+      access.port = port;
+    }
+    const log = join(cluster, 'server.log');
+    rmSync(log, { force: true });
+    const parameters = { ...this.options.parameters, port: String(access.port) };
+    const flags = Object.entries(parameters).map(([name, value]) => `-c ${name}=${value}`);
+    const wait = ['--wait', '--timeout', String(recoverySeconds)];
+    const { code, output } = await this.pgCtl('start', ...wait, '--log', log, '--options', flags.join(' '));
+    if (code === 0) return undefined;
+    return readFatal(log) ?? output;
+  }
+
+  private pgCtl(...args: string[]): Promise<{ code: number; output: string }> {
+    return runProgram(this.places.binaries, this.user, 'pg_ctl', [
+      '--pgdata',
+      this.places.cluster,
+      '--silent',
+      ...args,
+    ]);
+  }
+
+  private async watch(): Promise<void> {
+    let pause = watchEveryMillis;
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted || runningPostmaster(this.places.cluster)) continue;
+      this.options.say?.('PostgreSQL has died; starting it again');
+      try {
+        await this.ensureRunning();
+        pause = watchEveryMillis;
+        this.options.say?.('PostgreSQL runs again');
+      } catch (cause) {
+        pause = Math.min(pause * 2, longestPauseMillis);
+        this.options.say?.(String(cause));
+      }
+    }
+  }
+}
+
+function readFatal(log: string): string | undefined {
+  try {
+    const lines = readFileSync(log, 'utf8').split('\n');
+    return lines.filter((line) => /FATAL|HINT/.test(line)).join(' ') || undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Binaries } from './binaries.js';
+import type { ServerUser } from './server-user.js';
+
+/** What the server wrote down about itself: first line pid, fourth line port. */
+export interface Postmaster {
+  pid: number;
+  port: number;
+}
+
+/** The server of this cluster that runs now, if one does. */
+export function runningPostmaster(cluster: string): Postmaster | undefined {
+  const lines = pidFile(cluster)?.split('\n');
+  if (!lines) return undefined;
+  const found = { pid: Number(lines[0]), port: Number(lines[3]) };
+  return isServerOf(found.pid, cluster) ? found : undefined;
+}
+
+/**
+ * The server's working folder is its cluster. Where the system shows that, it tells the server from a zombie and from
+ * another program that got the same pid after a restart of the machine or container.
+ */
+function isServerOf(pid: number, cluster: string): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  if (process.platform === 'linux') {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cluster);
+    } catch {
+      return false;
+    }
+  }
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A pid that is in use again keeps a server from starting. The file is not removed, because the server finds in it the
+ * shared memory of its predecessor and waits for the processes that still write there.
+ */
+export function disarmStalePidFile(cluster: string): void {
+  const text = pidFile(cluster);
+  if (text === undefined || runningPostmaster(cluster)) return;
+  const noSuchPid = '2147483646';
+  writeFileSync(join(cluster, 'postmaster.pid'), text.replace(/^\d+/, noSuchPid));
+}
+
+function pidFile(cluster: string): string | undefined {
+  try {
+    return readFileSync(join(cluster, 'postmaster.pid'), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs one of the server's programs as the server's user, in a session of its own: Ctrl-C does not reach it. */
+export function runProgram(
+  binaries: Binaries,
+  user: ServerUser,
+  program: 'initdb' | 'pg_ctl',
+  args: readonly string[],
+): Promise<{ code: number; output: string }> {
+  const options = { cwd: '/', uid: user?.uid, gid: user?.gid, detached: true, encoding: 'utf8' as const };
+  return new Promise((resolve, reject) => {
+    execFile(join(binaries.root, 'bin', program), args, options, (error, stdout, stderr) => {
+      if (error && typeof error.code !== 'number') reject(error);
+      else resolve({ code: error ? Number(error.code) : 0, output: `${stdout}${stderr}`.trim() });
+    });
+  });
+}

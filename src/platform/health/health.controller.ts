@@ -1,0 +1,53 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiServiceUnavailableResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { Database } from '../database/database.js';
+import { Leadership } from '../leadership/leadership.js';
+import { Pollers } from '../poller/pollers.js';
+import { HealthDto, ReadinessDto } from './health.dto.js';
+import { uncaughtErrors } from './uncaught-errors.js';
+
+@ApiTags('Health')
+@Controller()
+export class HealthController {
+  constructor(
+    private readonly database: Database,
+    private readonly leadership: Leadership,
+    private readonly pollers: Pollers,
+  ) {}
+
+  /** Answers as long as the process runs. */
+  @Get('healthz')
+  @ApiOkResponse({ type: HealthDto })
+  health(): HealthDto {
+    return { status: 'UP' };
+  }
+
+  /** 200 when this instance can serve, 503 while the database is away; who leads, and which pollers fail. */
+  @Get('readyz')
+  @ApiOkResponse({ type: ReadinessDto })
+  @ApiServiceUnavailableResponse({ type: ReadinessDto })
+  async readiness(@Res({ passthrough: true }) response: Response): Promise<ReadinessDto> {
+    const { leader, databaseError } = await this.leader();
+    response.status(databaseError === undefined ? 200 : 503);
+    return {
+      ready: databaseError === undefined,
+      leads: this.leadership.ready(),
+      epoch: this.leadership.current(),
+      leader,
+      databaseError,
+      failingPollers: this.pollers.states().filter(({ failuresInRow }) => failuresInRow > 0),
+      uncaughtErrors: uncaughtErrors.count,
+    };
+  }
+
+  /** Whether the database is there, and who leads. */
+  private async leader(): Promise<{ leader?: string; databaseError?: string }> {
+    try {
+      await this.database.manager.query('SELECT 1');
+      return { leader: await this.leadership.leaderAddress() };
+    } catch (cause) {
+      return { databaseError: cause instanceof Error ? cause.message : String(cause) };
+    }
+  }
+}

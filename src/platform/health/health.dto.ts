@@ -1,0 +1,32 @@
+/** The process runs. */
+export class HealthDto {
+  /** Always "UP": a process that is not does not answer. */
+  status: 'UP';
+}
+
+/** A poller whose last pass failed. It keeps trying. */
+export class FailingPollerDto {
+  name: string;
+  /** Failed passes since the last one that succeeded. */
+  failuresInRow: number;
+  /** What went wrong last. */
+  lastError?: string;
+}
+
+/** Whether this instance can serve, and what is wrong if something is. */
+export class ReadinessDto {
+  /** The database answers: this instance serves every operation. */
+  ready: boolean;
+  /** This instance leads, and its pollers run. */
+  leads: boolean;
+  /** The epoch it leads in. */
+  epoch?: number;
+  /** Address of the instance that leads; absent while nobody does. */
+  leader?: string;
+  /** Why the database cannot be used. */
+  databaseError?: string;
+  /** Pollers of this instance that fail. Empty when all is well. */
+  failingPollers: FailingPollerDto[];
+  /** Errors that nothing caught since the start. They are in the log. */
+  uncaughtErrors: number;
+}

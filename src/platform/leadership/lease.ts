@@ -1,0 +1,70 @@
+import type { Client } from 'pg';
+import type { Epoch } from '../../cluster/cluster-driver.js';
+import { connect, discard } from '../database/connection.js';
+import { leaderParameters, withParameters } from '../database/parameters.js';
+
+/** Measured by the clock of the database only. */
+const leaseSeconds = 3;
+/** Longer than the server lets any statement run: a takeover waits for the transactions of the former leader. */
+const answerTimeoutMillis = 12_000;
+
+/** The rows of leader_lease and leader_epoch, over a connection of its own: a busy pool must not cost the lease. */
+export class Lease {
+  private client: Client | undefined;
+
+  constructor(
+    private readonly url: string,
+    private readonly holder: string,
+  ) {}
+
+  /**
+   * The new epoch, or undefined while somebody else's lease runs or is just being taken. One statement, so that a
+   * process which freezes in the middle leaves no lock behind: raising the epoch waits for every transaction of the
+   * former leader, and the lease counts from when that wait is over.
+   */
+  async take(address: string): Promise<Epoch | undefined> {
+    const taken = await this.query<{ epoch: Epoch }>(
+      `WITH free AS (SELECT only_row FROM leader_lease WHERE expires_at < clock_timestamp() FOR UPDATE SKIP LOCKED),
+         raised AS (UPDATE leader_epoch SET epoch = epoch + 1 FROM free RETURNING leader_epoch.epoch)
+       UPDATE leader_lease SET holder = $1, address = $2, epoch = raised.epoch,
+         expires_at = clock_timestamp() + make_interval(secs => $3)
+       FROM raised RETURNING raised.epoch`,
+      [this.holder, address, leaseSeconds],
+    );
+    return taken[0]?.epoch;
+  }
+
+  /** False: the lease has run out or is not ours any more. */
+  async renew(epoch: Epoch): Promise<boolean> {
+    const renewed = await this.query(
+      `UPDATE leader_lease SET expires_at = clock_timestamp() + make_interval(secs => $3)
+       WHERE holder = $1 AND epoch = $2 AND expires_at >= clock_timestamp() RETURNING 1`,
+      [this.holder, epoch, leaseSeconds],
+    );
+    return renewed.length === 1;
+  }
+
+  async giveBack(epoch: Epoch): Promise<void> {
+    await this.query(`UPDATE leader_lease SET expires_at = '-infinity' WHERE holder = $1 AND epoch = $2`, [
+      this.holder,
+      epoch,
+    ]);
+  }
+
+  /** Ends the connection, and with it the wait of any query in flight. The next call opens a new one. */
+  close(): void {
+    if (this.client) discard(this.client);
+    this.client = undefined;
+  }
+
+  private async query<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {
+    this.client ??= await connect(withParameters(this.url, leaderParameters), 'lease', answerTimeoutMillis);
+    try {
+      return (await this.client.query<Row>(sql, values)).rows;
+    } catch (cause) {
+      // Nobody knows what the connection is in the middle of.
+      this.close();
+      throw cause;
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { startTcpProxy, throughProxy } from '../../../test/support/tcp-proxy.js';
+import { createDatabase } from '../../../test/support/test-database.js';
+import { waitFor } from '../../../test/support/wait-for.js';
+import { Wake } from '../wake/wake.js';
+import type { LeaderDuty } from './leadership.js';
+import { PgLeadership } from './pg-leadership.js';
+
+let url: string;
+let remove: () => Promise<void>;
+const running: PgLeadership[] = [];
+beforeEach(async () => {
+  ({ url, remove } = await createDatabase());
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((leadership) => leadership.stop()));
+  await remove();
+});
+
+interface Options {
+  holder?: string;
+  url?: string;
+  wake?: Wake;
+  monotonic?: () => number;
+}
+
+function contender({ holder = 'one', wake = new Wake(), ...rest }: Options = {}): PgLeadership {
+  const leadership = new PgLeadership({ url, holder, readAddress: () => Promise.resolve(undefined), ...rest }, wake);
+  running.push(leadership);
+  return leadership;
+}
+
+const ready = (leadership: PgLeadership) => waitFor('the leadership', () => leadership.ready());
+const over = (leadership: PgLeadership) => waitFor('its end', () => leadership.current() === undefined);
+
+describe('duties', () => {
+  const events: string[] = [];
+  beforeEach(() => void (events.length = 0));
+  const duty = (name: string, changes: Partial<LeaderDuty> = {}): LeaderDuty => ({
+    name,
+    gained: (epoch) => Promise.resolve(void events.push(`${name} gained ${epoch}`)),
+    lost: () => Promise.resolve(void events.push(`${name} lost`)),
+    ...changes,
+  });
+
+  test('begin in the order of registration and end in reverse, and only then the pollers may run', async () => {
+    const leadership = contender();
+    const slow = async (epoch: number) => {
+      expect(leadership.current()).toBe(epoch);
+      expect(leadership.ready()).toBe(false);
+      events.push('slow gained');
+    };
+    leadership.register(duty('first'));
+    leadership.register(duty('slow', { gained: slow }));
+    leadership.start('http://here');
+    await ready(leadership);
+    await leadership.stop();
+    expect(events).toEqual(['first gained 1', 'slow gained', 'slow lost', 'first lost']);
+    expect(leadership.current()).toBeUndefined();
+  });
+
+  test('that cannot begin give the leadership up; it is tried again in a later epoch', async () => {
+    const leadership = contender();
+    let attempts = 0;
+    const gained = async (epoch: number) => {
+      if (++attempts === 1) throw new Error('the cluster is away');
+      events.push(`gained ${epoch}`);
+    };
+    leadership.register(duty('first'));
+    leadership.register(duty('fragile', { gained }));
+    leadership.start('http://here');
+    await ready(leadership);
+    expect(events).toEqual(['first gained 1', 'fragile lost', 'first lost', 'first gained 2', 'gained 2']);
+  });
+
+  test('that fail to end do not keep the others from ending, nor this instance from leading again', async () => {
+    const leadership = contender();
+    leadership.register(duty('first'));
+    leadership.register(duty('broken', { lost: () => Promise.reject(new Error('no')) }));
+    leadership.start('http://here');
+    await ready(leadership);
+    leadership.stepDown('a test wants it');
+    expect(leadership.current()).toBeUndefined();
+    await ready(leadership);
+    expect(events.filter((event) => event.startsWith('first'))).toEqual([
+      'first gained 1',
+      'first lost',
+      'first gained 2',
+    ]);
+    expect(leadership.current()).toBe(2);
+  });
+});
+
+test('a stop in the middle of the takeover ends the leadership too, and gives the lease back', async () => {
+  for (const waitMillis of [0, 5, 10, 20, 40]) {
+    const leadership = new PgLeadership(
+      { url, holder: 'hasty', readAddress: () => Promise.resolve(undefined) },
+      new Wake(),
+    );
+    leadership.start('http://here');
+    await new Promise((resolve) => setTimeout(resolve, waitMillis));
+    await leadership.stop();
+    expect(leadership.current()).toBeUndefined();
+  }
+  const next = contender();
+  next.start('http://next');
+  await waitFor('the leadership', () => next.ready(), { timeoutMillis: 1_500 });
+});
+
+test('a leader wakes every poller when it is ready', async () => {
+  const wake = new Wake();
+  let woken = 0;
+  wake.on('deploys', () => woken++);
+  const leadership = contender({ wake });
+  leadership.start('http://here');
+  await ready(leadership);
+  expect(woken).toBeGreaterThan(0);
+});
+
+test('of two, one leads; when it steps down in favour of nobody, somebody leads in a later epoch', async () => {
+  const [one, two] = [contender(), contender({ holder: 'two' })];
+  one.start('http://one');
+  await ready(one);
+  two.start('http://two');
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  expect(two.current()).toBeUndefined();
+  one.stepDown('a test wants it');
+  const leader = await waitFor('a leader', () => [one, two].find((each) => each.ready()));
+  expect(leader.current()).toBe(2);
+});
+
+test('the very moment the lease could not be renewed for 2 s, before any timer, this instance leads no more', async () => {
+  let ahead = 0;
+  const leadership = contender({ monotonic: () => performance.now() + ahead });
+  leadership.start('http://here');
+  await ready(leadership);
+  // What a thawed process sees: the clock has moved on, and no timer has run yet.
+  ahead = 2_100;
+  expect(leadership.current()).toBeUndefined();
+  expect(leadership.ready()).toBe(false);
+});
+
+describe('while the database', () => {
+  test('is cut off, nobody leads; when it is back, the same instance competes and leads again', async () => {
+    const { hostname: host, port } = new URL(url);
+    const proxy = await startTcpProxy({ host, port: Number(port) });
+    onTestFinished(() => proxy.close());
+    const leadership = contender({ url: throughProxy(url, proxy) });
+    leadership.start('http://here');
+    await ready(leadership);
+    proxy.cut();
+    const cutAt = performance.now();
+    await over(leadership);
+    expect(performance.now() - cutAt).toBeLessThan(3_000);
+    proxy.restore();
+    await ready(leadership);
+    expect(leadership.current()).toBeGreaterThan(1);
+  });
+
+  test('does not answer, the leader stops in time for another one, which holds the lease from then on', async () => {
+    const { hostname: host, port } = new URL(url);
+    const proxy = await startTcpProxy({ host, port: Number(port) });
+    onTestFinished(() => proxy.close());
+    const frozen = contender({ url: throughProxy(url, proxy) });
+    frozen.start('http://frozen');
+    await ready(frozen);
+    const other = contender({ holder: 'other' });
+    other.start('http://other');
+    proxy.freeze();
+    const frozenAt = performance.now();
+    await over(frozen);
+    const stoppedAfter = performance.now() - frozenAt;
+    await ready(other);
+    expect(stoppedAfter).toBeLessThan(performance.now() - frozenAt);
+    expect(performance.now() - frozenAt).toBeLessThan(5_000);
+    proxy.restore();
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect([frozen.current(), other.current()]).toEqual([undefined, 2]);
+  });
+});

@@ -1,0 +1,192 @@
+import { Logger } from '@nestjs/common';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Epoch } from '../../cluster/cluster-driver.js';
+import { Wake, wakeTopics } from '../wake/wake.js';
+import { Leadership, type LeaderDuty } from './leadership.js';
+import { Lease } from './lease.js';
+import { Term } from './term.js';
+
+const renewEveryMillis = 1_000;
+/** A failed renewal is tried again soon: there are only seconds until the lease becomes doubtful. */
+const renewAgainMillis = 200;
+const competeEveryMillis = 500;
+const watchEveryMillis = 100;
+const longestPauseMillis = 30_000;
+/** How long the end of a term waits for one duty. A duty that hangs must not keep this instance from competing. */
+const dutyEndMillis = 15_000;
+
+export interface PgLeadershipOptions {
+  url: string;
+  /** Names this process among all instances, for ever. */
+  holder: string;
+  /** Address of the holder of a running lease. */
+  readAddress: () => Promise<string | undefined>;
+  monotonic?: () => number;
+}
+
+/**
+ * Leadership by a lease and an epoch in PostgreSQL. Competes for ever: a lost database, a failed duty or a stronger
+ * instance end a term, never the process.
+ */
+export class PgLeadership extends Leadership {
+  private readonly log = new Logger('Leadership');
+  private readonly duties: LeaderDuty[] = [];
+  private readonly lease: Lease;
+  private readonly monotonic: () => number;
+  private readonly stopping = new AbortController();
+  private term: Term | undefined;
+  private competing: Promise<void> | undefined;
+  private cutPause = new AbortController();
+  private failuresInRow = 0;
+  private databaseAway = false;
+
+  constructor(
+    private readonly options: PgLeadershipOptions,
+    private readonly wake: Wake,
+  ) {
+    super();
+    this.lease = new Lease(options.url, options.holder);
+    this.monotonic = options.monotonic ?? (() => performance.now());
+    this.wake.on('leadership', () => this.cutPause.abort());
+  }
+
+  current(): Epoch | undefined {
+    return this.term?.holds() ? this.term.epoch : undefined;
+  }
+
+  ready(): boolean {
+    return this.term !== undefined && this.term.ready && this.term.holds();
+  }
+
+  register(duty: LeaderDuty): void {
+    this.duties.push(duty);
+  }
+
+  stepDown(reason: string): void {
+    this.term?.finish(reason);
+  }
+
+  leaderAddress(): Promise<string | undefined> {
+    return this.options.readAddress();
+  }
+
+  start(address: string): void {
+    this.competing ??= this.compete(address);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.cutPause.abort();
+    this.stepDown('this instance stops');
+    await this.competing;
+    this.lease.close();
+  }
+
+  private async compete(address: string): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const term = await this.take(address);
+      if (term) await this.lead(term);
+      else await this.pause(competeEveryMillis);
+    }
+  }
+
+  private async take(address: string): Promise<Term | undefined> {
+    try {
+      const epoch = await this.lease.take(address);
+      if (this.databaseAway) this.log.log('The database answers again');
+      this.databaseAway = false;
+      if (epoch === undefined) return undefined;
+      // The takeover may have waited long for the former leader, so how old the lease is by now is not known.
+      const sentAt = this.monotonic();
+      return (await this.lease.renew(epoch)) ? new Term(epoch, sentAt, this.monotonic) : undefined;
+    } catch (cause) {
+      if (!this.databaseAway) this.log.warn(`Cannot compete for the leadership, trying again: ${String(cause)}`);
+      this.databaseAway = true;
+      return undefined;
+    }
+  }
+
+  private async lead(term: Term): Promise<void> {
+    this.term = term;
+    // The order to stop may have come while the takeover was under way.
+    if (this.stopping.signal.aborted) term.finish('this instance stops');
+    this.log.log(`Leads in epoch ${term.epoch}`);
+    const renewing = this.keepLease(term);
+    const begun: LeaderDuty[] = [];
+    const begin = this.begin(term, begun);
+    await term.ended;
+    const level = this.stopping.signal.aborted ? 'log' : 'warn';
+    this.log[level](`Leads no more (epoch ${term.epoch}): ${term.endedBecause()}`);
+    for (const duty of begun.toReversed()) await this.endDuty(duty);
+    await Promise.race([Promise.all([begin, renewing]), delay(dutyEndMillis, undefined, { ref: false })]);
+    this.term = undefined;
+    await this.giveBack(term.epoch);
+    if (this.failuresInRow > 0) await this.pause(Math.min(longestPauseMillis, 1_000 * 2 ** (this.failuresInRow - 1)));
+  }
+
+  private async begin(term: Term, begun: LeaderDuty[]): Promise<void> {
+    for (const duty of this.duties) {
+      if (!term.holds()) return;
+      begun.push(duty);
+      try {
+        await duty.gained(term.epoch);
+      } catch (cause) {
+        if (term.holds()) this.failuresInRow += 1;
+        term.finish(`'${duty.name}' could not begin: ${String(cause)}`);
+        return;
+      }
+    }
+    if (!term.holds()) return;
+    term.ready = true;
+    this.failuresInRow = 0;
+    for (const topic of wakeTopics) this.wake.signalHere(topic);
+  }
+
+  private async endDuty(duty: LeaderDuty): Promise<void> {
+    try {
+      const late = delay(dutyEndMillis, 'late' as const, { ref: false });
+      if ((await Promise.race([duty.lost(), late])) === 'late') this.log.error(`'${duty.name}' does not end`);
+    } catch (cause) {
+      this.log.error(`'${duty.name}' ended with an error: ${String(cause)}`, cause);
+    }
+  }
+
+  /** Renews until the term ends, and ends it as soon as the lease is lost or in doubt. */
+  private async keepLease(term: Term): Promise<void> {
+    const watch = setInterval(() => {
+      if (!term.doubtful()) return;
+      term.finish('the lease could not be renewed in time');
+      this.lease.close();
+    }, watchEveryMillis);
+    while (term.holds()) {
+      const sentAt = this.monotonic();
+      let next = renewEveryMillis;
+      try {
+        if (await this.lease.renew(term.epoch)) term.renewed(sentAt);
+        else term.finish('the lease has run out or another instance holds it');
+      } catch (cause) {
+        this.log.warn(`Could not renew the lease: ${String(cause)}`);
+        next = renewAgainMillis;
+      }
+      await Promise.race([term.ended, delay(next, undefined, { ref: false })]);
+    }
+    await term.ended;
+    clearInterval(watch);
+  }
+
+  private async giveBack(epoch: Epoch): Promise<void> {
+    try {
+      await this.lease.giveBack(epoch);
+      this.wake.signal('leadership');
+    } catch (cause) {
+      this.log.debug(`The lease of epoch ${epoch} runs out by itself: ${String(cause)}`);
+    }
+  }
+
+  /** Ends early when somebody gave the lease back. */
+  private async pause(millis: number): Promise<void> {
+    this.cutPause = new AbortController();
+    if (this.stopping.signal.aborted) return;
+    await delay(millis, undefined, { signal: this.cutPause.signal }).catch(() => undefined);
+  }
+}

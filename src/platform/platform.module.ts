@@ -1,0 +1,97 @@
+import { Module, type BeforeApplicationShutdown, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import { ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { DataSource } from 'typeorm';
+import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
+import { Clock } from './clock.js';
+import { createDataSource, type Entities } from './database/data-sources.js';
+import { Database } from './database/database.js';
+import { Leadership } from './leadership/leadership.js';
+import { PgLeadership } from './leadership/pg-leadership.js';
+import { Pollers } from './poller/pollers.js';
+import { SETTINGS, type Settings } from './settings/settings.js';
+import { Notifier } from './wake/notifier.js';
+import { Wake } from './wake/wake.js';
+
+const LEADER_SOURCE = Symbol('DataSource of the leader');
+
+export interface PlatformOptions {
+  /** With a databaseUrl: by now the embedded server runs, if there is one. */
+  settings: Settings & { databaseUrl: string };
+  driver: ClusterDriver;
+  entities?: Entities;
+  /** Tests put their own in the place of these two. */
+  leadership?: Leadership;
+  clock?: Clock;
+}
+
+/** What every room stands on. Global: a room imports nothing to use it. */
+@Module({})
+export class PlatformModule implements BeforeApplicationShutdown, OnApplicationShutdown {
+  static forRoot({ settings, driver, entities, leadership, clock }: PlatformOptions): DynamicModule {
+    const url = settings.databaseUrl;
+    const source = async (use: 'api' | 'leader') => createDataSource({ url, use, entities }).initialize();
+    return {
+      module: PlatformModule,
+      global: true,
+      imports: [ScheduleModule.forRoot()],
+      providers: [
+        { provide: SETTINGS, useValue: settings },
+        { provide: CLUSTER_DRIVER, useValue: driver },
+        { provide: Clock, useValue: clock ?? new Clock() },
+        { provide: DataSource, useFactory: () => source('api') },
+        { provide: LEADER_SOURCE, useFactory: () => source('leader') },
+        { provide: Wake, useValue: new Wake() },
+        { provide: Notifier, inject: [Wake], useFactory: (wake: Wake) => new Notifier(url, wake) },
+        {
+          provide: Leadership,
+          inject: [Wake, DataSource],
+          useFactory: (wake: Wake, api: DataSource) => leadership ?? pgLeadership(url, wake, api),
+        },
+        {
+          provide: Database,
+          inject: [DataSource, LEADER_SOURCE, Leadership],
+          useFactory: (api: DataSource, leader: DataSource, who: Leadership) => new Database(api, leader, who),
+        },
+        {
+          provide: Pollers,
+          inject: [SchedulerRegistry, Wake, Clock, Leadership],
+          useFactory: (registry: SchedulerRegistry, wake: Wake, time: Clock, who: Leadership) =>
+            new Pollers(registry, wake, time, who),
+        },
+      ],
+      exports: [SETTINGS, CLUSTER_DRIVER, Clock, DataSource, Wake, Notifier, Leadership, Database, Pollers],
+    };
+  }
+
+  constructor(
+    private readonly pollers: Pollers,
+    private readonly leadership: Leadership,
+    private readonly notifier: Notifier,
+    private readonly database: Database,
+  ) {}
+
+  /** While HTTP still answers: no new pass, the duties end, the lease goes back. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.pollers.stop();
+    await this.leadership.stop();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.notifier.stop();
+    for (const source of [this.database.leaderSource, this.database.source]) {
+      if (source.isInitialized) await source.destroy();
+    }
+  }
+}
+
+function pgLeadership(url: string, wake: Wake, api: DataSource): PgLeadership {
+  const readAddress = async () => {
+    const rows: { address: string }[] = await api.query(
+      'SELECT address FROM leader_lease WHERE expires_at >= clock_timestamp()',
+    );
+    return rows[0]?.address;
+  };
+  return new PgLeadership({ url, holder: `${hostname()}:${process.pid}:${randomUUID()}`, readAddress }, wake);
+}

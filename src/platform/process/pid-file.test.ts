@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.js';
+import { holderOf, releasePidFile, takePidFile } from './pid-file.js';
+import { processStart } from './process-start.js';
+
+function file(): string {
+  const { path, remove } = tempFolder();
+  onTestFinished(remove);
+  return join(path, 'muster.pid');
+}
+
+describe('a pid file', () => {
+  test('is taken by one process only, and can be taken again after its release', () => {
+    const path = file();
+    expect(takePidFile(path)).toBeUndefined();
+    expect(takePidFile(path)).toBe(process.pid);
+    expect(holderOf(path)).toBe(process.pid);
+    releasePidFile(path);
+    expect(existsSync(path)).toBe(false);
+    expect(takePidFile(path)).toBeUndefined();
+  });
+
+  test('of a process that has ended counts for nothing', async () => {
+    const path = file();
+    const child = spawn('sleep', ['60']);
+    writeFileSync(path, JSON.stringify({ pid: child.pid, startedAt: processStart(child.pid!) }));
+    expect(takePidFile(path)).toBe(child.pid);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(holderOf(path)).toBeUndefined();
+    expect(takePidFile(path)).toBeUndefined();
+  });
+
+  test.each([
+    ['whose pid another process has now', JSON.stringify({ pid: process.pid, startedAt: 'earlier' })],
+    ['that is empty', ''],
+    ['that is something else', '{"pid":'],
+  ])('%s counts for nothing', (_name, content) => {
+    const path = file();
+    writeFileSync(path, content);
+    expect(takePidFile(path)).toBeUndefined();
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: process.pid });
+  });
+
+  test('of somebody else is not released', async () => {
+    const path = file();
+    const child = spawn('sleep', ['60']);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    writeFileSync(path, JSON.stringify({ pid: child.pid, startedAt: processStart(child.pid!) }));
+    releasePidFile(path);
+    expect(holderOf(path)).toBe(child.pid);
+  });
+});

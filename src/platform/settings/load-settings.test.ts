@@ -1,0 +1,136 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.js';
+import { loadSettings, SettingsError, type SettingsSources } from './load-settings.js';
+import { SettingsFile } from './settings.js';
+
+function file(name: string, text: string): string {
+  const { path, remove } = tempFolder();
+  onTestFinished(remove);
+  writeFileSync(join(path, name), text);
+  return join(path, name);
+}
+
+function problems(sources: Partial<SettingsSources>): readonly string[] {
+  try {
+    loadSettings({ environment: {}, ...sources });
+  } catch (cause) {
+    if (cause instanceof SettingsError) return cause.problems;
+    throw cause;
+  }
+  throw new Error('Nothing is wrong with it');
+}
+
+test('with nothing given, everything has its default', () => {
+  expect(loadSettings({ environment: {} })).toEqual({
+    ...SettingsFile.parse({}),
+    port: 7099,
+    host: '127.0.0.1',
+    databaseUrl: undefined,
+    dataDir: join(process.cwd(), '.muster'),
+    allowTestResourceCalls: false,
+    clusterDriver: 'local',
+    logLevel: 'info',
+    logFormat: 'auto',
+  });
+});
+
+test('the environment is read, an empty value counts as not given', () => {
+  const environment = {
+    MUSTER_PORT: '0',
+    MUSTER_HOST: '',
+    DATABASE_URL: 'postgresql://a:b@c:1/d',
+    MUSTER_LOG_LEVEL: 'debug',
+  };
+  expect(loadSettings({ environment })).toMatchObject({
+    port: 0,
+    host: '127.0.0.1',
+    databaseUrl: 'postgresql://a:b@c:1/d',
+    logLevel: 'debug',
+  });
+});
+
+test.each([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])('MUSTER_ALLOW_TEST_RESOURCE_CALLS=%s is %s', (text, expected) => {
+  const settings = loadSettings({ environment: { MUSTER_ALLOW_TEST_RESOURCE_CALLS: text } });
+  expect(settings.allowTestResourceCalls).toBe(expected);
+});
+
+test('the command line wins over the environment', () => {
+  const environment = { MUSTER_PORT: '1000', MUSTER_DATA_DIR: '/a' };
+  expect(loadSettings({ environment, flags: { port: '2000' } })).toMatchObject({ port: 2000, dataDir: '/a' });
+});
+
+test.each([
+  ['settings.yaml', 'maxDeployIdSize: 20\ncluster:\n  defaultCpus: 0.5\n'],
+  ['settings.json', '{"maxDeployIdSize": 20, "cluster": {"defaultCpus": 0.5}}'],
+])('a file %s changes what it names and nothing else', (name, text) => {
+  const settings = loadSettings({ environment: { MUSTER_CONFIG: file(name, text) } });
+  expect(settings).toMatchObject({ maxDeployIdSize: 20, maxRequestIdSize: 100 });
+  expect(settings.cluster).toMatchObject({ defaultCpus: 0.5, defaultMemory: 64 });
+});
+
+test('an empty file says nothing', () => {
+  expect(loadSettings({ environment: { MUSTER_CONFIG: file('empty.yaml', '# nothing yet\n') } }).port).toBe(7099);
+});
+
+describe('what is wrong is named', () => {
+  test('all at once, wherever it comes from', () => {
+    const config = file(
+      'wrong.yaml',
+      'maxDeployIdSize: long\nnonsense: 1\ncluster:\n  defaultCpus: -1\n  colour: red\n',
+    );
+    const found = problems({
+      environment: {
+        MUSTER_CONFIG: config,
+        DATABASE_URL: 'mysql://x',
+        MUSTER_CLUSTER: 'moon',
+        MUSTER_LOG_LEVEL: 'loud',
+      },
+      flags: { port: '99999' },
+    });
+    const names = found.map((problem) => problem.split(': ')[0]);
+    expect(names.sort()).toEqual([
+      '--port',
+      'DATABASE_URL',
+      'MUSTER_CLUSTER',
+      'MUSTER_LOG_LEVEL',
+      'cluster.colour',
+      'cluster.defaultCpus',
+      'maxDeployIdSize',
+      'nonsense',
+    ]);
+  });
+
+  test.each([
+    ['a file that is not there', { MUSTER_CONFIG: '/nowhere/settings.yaml' }, /^MUSTER_CONFIG: cannot read .*ENOENT/],
+    ['a port that is no number', { MUSTER_PORT: 'http' }, /^MUSTER_PORT: must be a port number$/],
+  ])('%s', (_name, environment, expected) => {
+    const [problem, ...others] = problems({ environment });
+    expect(problem).toMatch(expected);
+    expect(others).toEqual([]);
+  });
+
+  test('a file that is not YAML, on one line', () => {
+    const [problem, ...others] = problems({ environment: { MUSTER_CONFIG: file('broken.yaml', 'a: [1,\nb: }') } });
+    expect(problem).toMatch(/^MUSTER_CONFIG: cannot read /);
+    expect(problem).not.toContain('\n');
+    expect(others).toEqual([]);
+  });
+
+  test('what a part of the program finds wrong with its own part of the file', () => {
+    expect(problems({ furtherChecks: () => ['cluster.local.slaves.0.cpus: must be positive'] })).toEqual([
+      'cluster.local.slaves.0.cpus: must be positive',
+    ]);
+  });
+
+  test('one problem is one line, several are listed', () => {
+    expect(new SettingsError(['a: x']).message).toBe('Cannot start: a: x');
+    expect(new SettingsError(['a: x', 'b: y']).message).toBe('Cannot start, fix these settings:\n  a: x\n  b: y');
+  });
+});

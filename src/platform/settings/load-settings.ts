@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { StartError } from '../start-error.js';
+import { logLevels, SettingsFile, type Settings } from './settings.js';
+
+/** What may be given on the command line; it wins over the environment. */
+export interface Flags {
+  port?: string;
+  host?: string;
+  dataDir?: string;
+  config?: string;
+}
+
+export interface SettingsSources {
+  environment: Record<string, string | undefined>;
+  flags?: Flags;
+  /** What a part of the program knows about its own part of the file, as lines "name: what is wrong". */
+  furtherChecks?: (file: SettingsFile) => string[];
+}
+
+/** The message has everything that is wrong, by name, on one line when there is only one thing. */
+export class SettingsError extends StartError {
+  constructor(readonly problems: readonly string[]) {
+    super(
+      problems.length === 1
+        ? `Cannot start: ${problems[0]}`
+        : `Cannot start, fix these settings:\n  ${problems.join('\n  ')}`,
+    );
+  }
+}
+
+const flag = z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1');
+
+/** One entry per environment variable: the only place that knows their names, next to their checks. */
+const Environment = z.object({
+  MUSTER_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(7099),
+  MUSTER_HOST: z.string().default('127.0.0.1'),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: 'must be a URL such as postgres://user:password@host:5432/database' })
+    .optional(),
+  MUSTER_DATA_DIR: z.string().default('.muster'),
+  MUSTER_CONFIG: z.string().optional(),
+  MUSTER_ALLOW_TEST_RESOURCE_CALLS: flag.default(false),
+  MUSTER_CLUSTER: z.enum(['local']).default('local'),
+  MUSTER_LOG_LEVEL: z.enum(logLevels).default('info'),
+  MUSTER_LOG_FORMAT: z.enum(['auto', 'pretty', 'json']).default('auto'),
+});
+
+const nameOfFlag: Record<string, string> = {
+  MUSTER_PORT: '--port',
+  MUSTER_HOST: '--host',
+  MUSTER_DATA_DIR: '--data-dir',
+  MUSTER_CONFIG: '--config',
+};
+
+/** Reads everything that can be set, once. Throws one SettingsError that names all that is wrong. */
+export function loadSettings({ environment, flags = {}, furtherChecks }: SettingsSources): Settings {
+  const fromFlags = present({
+    MUSTER_PORT: flags.port,
+    MUSTER_HOST: flags.host,
+    MUSTER_DATA_DIR: flags.dataDir,
+    MUSTER_CONFIG: flags.config,
+  });
+  const given = { ...present(environment), ...fromFlags };
+  const checked = Environment.safeParse(given);
+  const problems = checked.success
+    ? []
+    : describeIssues(checked.error, (name) => (name in fromFlags ? nameOfFlag[name]! : name));
+
+  const file = readFile(given['MUSTER_CONFIG'], problems);
+  const settings = SettingsFile.safeParse(file ?? {});
+  if (settings.success) problems.push(...(furtherChecks?.(settings.data) ?? []));
+  else problems.push(...describeIssues(settings.error));
+
+  if (problems.length > 0 || !checked.success || !settings.success) throw new SettingsError(problems);
+  const { data } = checked;
+  return {
+    ...settings.data,
+    port: data.MUSTER_PORT,
+    host: data.MUSTER_HOST,
+    databaseUrl: data.DATABASE_URL,
+    dataDir: resolve(data.MUSTER_DATA_DIR),
+    allowTestResourceCalls: data.MUSTER_ALLOW_TEST_RESOURCE_CALLS,
+    clusterDriver: data.MUSTER_CLUSTER,
+    logLevel: data.MUSTER_LOG_LEVEL,
+    logFormat: data.MUSTER_LOG_FORMAT,
+  };
+}
+
+/** Compose files and shells pass an empty value for what is not given. */
+function present(values: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => !!entry[1]));
+}
+
+/** YAML reads JSON too. */
+function readFile(path: string | undefined, problems: string[]): unknown {
+  if (path === undefined) return {};
+  try {
+    return parse(readFileSync(path, 'utf8')) ?? {};
+  } catch (cause) {
+    const [reason] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
+    problems.push(`MUSTER_CONFIG: cannot read ${path}: ${reason}`);
+    return {};
+  }
+}
+
+function describeIssues(error: z.ZodError, rename = (name: string) => name): string[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.join('.');
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => `${[...issue.path, key].join('.')}: there is no such setting`);
+    }
+    return `${rename(path) || 'The settings file'}: ${issue.message}`;
+  });
+}

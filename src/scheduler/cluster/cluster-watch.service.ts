@@ -1,0 +1,62 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { ClusterEvents, MachineSnapshot, StatusUpdate } from '../../cluster/cluster-driver.js';
+import { Machines } from '../../modules/slaves/machines.service.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { StatusUpdates } from '../status/status-updates.service.js';
+
+/** Hears what the cluster has to say. */
+@Injectable()
+export class ClusterWatch implements ClusterEvents {
+  private readonly log = new Logger(ClusterWatch.name);
+
+  constructor(
+    private readonly db: Database,
+    private readonly machines: Machines,
+    private readonly status: StatusUpdates,
+    private readonly wake: Wake,
+    private readonly clock: Clock,
+  ) {}
+
+  async machineUp(machine: MachineSnapshot): Promise<void> {
+    await this.db.leaderTransaction((tx) => this.machines.seen(tx, machine, this.clock.now()));
+    // Looked up anew each time rather than concluded from the change: after a crash in between it is still found.
+    await this.endTasks(machine.slaveId, machine.incarnation, {
+      reason: 'REASON_AGENT_RESTARTED',
+      message: `Slave '${machine.slaveId}' began anew; whatever ran there before is gone`,
+    });
+    this.wake.signal('scheduler');
+  }
+
+  async machineDown(slaveId: string, reason: string): Promise<void> {
+    this.log.warn(`Slave '${slaveId}' is gone: ${reason}`);
+    await this.db.leaderTransaction((tx) => this.machines.down(tx, slaveId, reason, this.clock.now()));
+    await this.endTasks(slaveId, '', {
+      reason: 'REASON_AGENT_REMOVED',
+      message: `Slave '${slaveId}' is gone: ${reason}`,
+    });
+  }
+
+  statusUpdates(updates: readonly StatusUpdate[]): Promise<void> {
+    return this.status.reported(updates);
+  }
+
+  /** The machine is confirmed not to run any task that was launched in another incarnation than this one. */
+  private async endTasks(
+    slaveId: string,
+    incarnation: string,
+    why: { reason: string; message: string },
+  ): Promise<void> {
+    const found = await rows<{ task_id: string }>(
+      this.db.manager,
+      'SELECT task_id FROM task WHERE slave_id = $1 AND incarnation <> $2 AND ended_at IS NULL',
+      [slaveId, incarnation],
+    );
+    const timestamp = this.clock.now();
+    await this.status.concluded(
+      found.map((row) => ({ taskId: row.task_id, slaveId, timestamp, state: 'TASK_LOST', ...why })),
+    );
+  }
+}

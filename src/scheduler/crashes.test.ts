@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
+import { PlacementWriter } from './placement/placement-writer.service.js';
+
+let world: SchedulerWorld;
+const start = async (options?: WorldOptions) => (world = await SchedulerWorld.start(options));
+afterEach(() => world.close());
+
+const service = { id: 'svc', requestType: 'SERVICE' as const };
+const started = () => [...world.cluster.starts.values()];
+
+describe('a leader that dies', () => {
+  test('before the commit: nothing is left, and it is decided again', async () => {
+    await start();
+    await world.deployed(service);
+    const writer = world.get(PlacementWriter);
+    const write = writer.write.bind(writer);
+    writer.write = async (...parameters) => {
+      await write(...parameters);
+      throw new Error('killed before the commit');
+    };
+    await expect(world.pass()).rejects.toThrow('killed before the commit');
+    expect(await world.active()).toEqual([]);
+    await world.crash();
+    await world.run(2);
+    expect(await world.active()).toHaveLength(1);
+    expect(started()).toEqual([1]);
+  });
+
+  test('between commit and send: the next one sends it, same id, same machine', async () => {
+    await start({ machines: 3 });
+    await world.deployed(service);
+    world.driver.launch = () => Promise.reject(new Error('killed before it was sent'));
+    await world.pass();
+    const [before] = await world.active();
+    expect(started()).toEqual([]);
+    await world.crash();
+    await world.run(2);
+    expect(await world.active()).toEqual([
+      expect.objectContaining({ taskId: before!.taskId, slaveId: before!.slaveId, state: 'TASK_RUNNING' }),
+    ]);
+    expect(started()).toEqual([1]);
+  });
+
+  test('between start and answer: it is sent again and runs already', async () => {
+    await start({ faults: { loseLaunchAnswer: 1 } });
+    await world.deployed(service);
+    await world.pass();
+    expect(started()).toEqual([1]);
+    world.cluster.faults = {};
+    await world.crash();
+    await world.run(2);
+    expect((await world.active())[0]).toMatchObject({
+      state: 'TASK_RUNNING',
+      answeredAt: expect.any(Number) as number,
+    });
+    expect(started()).toEqual([1]);
+  });
+
+  test('between the end of a task and its update: the update is repeated and applied once', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 5_000 }));
+    await world.deployed({ id: 'job', requestType: 'ON_DEMAND' }, {}, { pendingType: 'ONEOFF' });
+    await world.run();
+    world.cluster.setReachable('slave-1', false);
+    await world.cluster.advance(10_000);
+    expect(await world.active()).toHaveLength(1);
+    await world.crash();
+    world.cluster.setReachable('slave-1', true);
+    await world.run(2);
+    expect(await world.ends('job')).toEqual(['TASK_FINISHED']);
+    expect(await world.query('SELECT num_tasks FROM deploy_statistics')).toEqual([{ num_tasks: 1 }]);
+  });
+
+  test('with updates that were stored but never acknowledged: they change nothing the second time', async () => {
+    await start({ faults: { duplicateUpdates: 1 } });
+    world.cluster.onLaunch(() => ({ runFor: 100, exit: 'TASK_FAILED' }));
+    await world.deployed({ id: 'job', requestType: 'ON_DEMAND' }, {}, { pendingType: 'ONEOFF' });
+    await world.run(2);
+    expect(await world.query('SELECT num_tasks, num_failures FROM deploy_statistics')).toEqual([
+      { num_tasks: 1, num_failures: 1 },
+    ]);
+  });
+
+  test('with work in the queue: it is done by the next one', async () => {
+    await start();
+    await world.deployed(service, {}, { pendingType: 'TASK_DONE' });
+    await world.crash();
+    await world.run();
+    expect(await world.active()).toHaveLength(1);
+  });
+
+  test('with nothing in the queue although tasks are missing: the next one looks', async () => {
+    await start();
+    await world.deployed({ ...service, instances: 2 });
+    await world.run();
+    await world.query(`DELETE FROM task WHERE instance_no = 1`);
+    await world.crash();
+    await world.run(3);
+    expect((await world.active()).map((task) => task.taskId.instanceNo).toSorted()).toEqual([1, 2]);
+    expect(world.cluster.runningTasks()).toHaveLength(2);
+  });
+});
+
+test('a new leader leaves planned runs of jobs as they are', async () => {
+  await start({ startAt: Date.parse('2026-01-05T12:00:30Z') });
+  await world.deployed({ id: 'cron', requestType: 'SCHEDULED', quartzSchedule: '0 * * * * ?' });
+  await world.pass();
+  const planned = await world.query('SELECT id FROM pending_task');
+  await world.crash();
+  expect(await world.query('SELECT 1 FROM pending_request')).toEqual([]);
+  await world.pass();
+  expect(await world.query('SELECT id FROM pending_task')).toEqual(planned);
+});
+
+describe('a leader that was overtaken without noticing', () => {
+  test('writes nothing and launches nothing', async () => {
+    await start();
+    const former = await world.overtake();
+    await world.deployed(service);
+    await expect(former.scheduler.runOnce(world.now)).rejects.toThrow('does not lead');
+    expect(await world.query('SELECT 1 FROM pending_task')).toEqual([]);
+    expect(former.leadership.current()).toBeUndefined();
+    await world.run();
+    expect(await world.active()).toHaveLength(1);
+  });
+
+  test('cannot start what it had committed but not sent', async () => {
+    await start({ faults: { delayLaunch: 1, launchDelayMillis: 5_000 } });
+    await world.deployed(service);
+    await world.pass();
+    world.cluster.faults = {};
+    await world.overtake();
+    await world.run(10);
+    expect(await world.active()).toHaveLength(1);
+    expect(started()).toEqual([1]);
+  });
+});

@@ -1,0 +1,96 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { LaunchAnswer, LaunchSpec } from '../../cluster/cluster-driver.js';
+import { RequestStore } from '../../modules/requests/request-store.service.js';
+import { LiveTasks } from '../../modules/tasks/live-tasks.service.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { commitLazily } from '../commit-lazily.js';
+import { QueueStore } from '../drain/queue-store.service.js';
+import { RecentTasks } from '../placement/recent-tasks.service.js';
+import type { Report } from '../status/report.js';
+import { StatusStore } from '../status/status-store.service.js';
+import { StatusUpdates } from '../status/status-updates.service.js';
+
+type Answer<Outcome extends LaunchAnswer['outcome']> = Extract<LaunchAnswer, { outcome: Outcome }>;
+
+/** Records what machines answered to launches. */
+@Injectable()
+export class LaunchAnswers {
+  private readonly log = new Logger(LaunchAnswers.name);
+
+  constructor(
+    private readonly db: Database,
+    private readonly requests: RequestStore,
+    private readonly tasks: LiveTasks,
+    private readonly queue: QueueStore,
+    private readonly store: StatusStore,
+    private readonly status: StatusUpdates,
+    private readonly recent: RecentTasks,
+    private readonly wake: Wake,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Answers of one agent to the launches of the given specs. UNKNOWN ones change nothing. */
+  async record(answers: readonly LaunchAnswer[], specs: ReadonlyMap<string, LaunchSpec>): Promise<void> {
+    const accepted = answers.filter((answer): answer is Answer<'ACCEPTED'> => answer.outcome === 'ACCEPTED');
+    if (accepted.length > 0) await this.db.leaderTransaction((tx) => this.accepted(tx, accepted));
+    for (const answer of answers) {
+      const spec = specs.get(answer.taskId);
+      if (answer.outcome === 'PORT_IN_USE' && spec) await this.portInUse(answer, spec);
+      if (answer.outcome === 'REFUSED' && spec) await this.refused(answer, spec);
+    }
+  }
+
+  private async accepted(tx: EntityManager, answers: readonly Answer<'ACCEPTED'>[]): Promise<void> {
+    await commitLazily(tx);
+    const ids = answers.map(({ taskId }) => taskId);
+    await rows(tx, 'SELECT 1 FROM task WHERE task_id = ANY ($1) ORDER BY task_id FOR NO KEY UPDATE', [ids]);
+    await tx.query(
+      `UPDATE task SET sent_at = coalesce(sent_at, $3), answered_at = coalesce(answered_at, $3),
+         directory = coalesce(task.directory, a.directory)
+       FROM unnest($1::text[], $2::text[]) AS a (task_id, directory) WHERE task.task_id = a.task_id`,
+      [ids, answers.map(({ directory }) => directory), new Date(this.clock.now())],
+    );
+  }
+
+  /** Nothing runs and nothing ever will under this id: the pending task comes back and is placed anew. */
+  private async portInUse({ taskId, port }: Answer<'PORT_IN_USE'>, spec: LaunchSpec): Promise<void> {
+    this.recent.portTaken(spec.slaveId, port, this.clock.now());
+    const outcome = await this.db.leaderTransaction((tx) => this.takeBack(tx, taskId, spec.requestId));
+    this.log.warn(`Port ${port} of slave '${spec.slaveId}' is in use: task '${taskId}' is placed again without it`);
+    if (outcome === 'UNWANTED') {
+      const message = 'Ended before it started: it had to go already';
+      await this.status.concluded([this.end(spec, { state: 'TASK_KILLED', message })]);
+    }
+    this.wake.signal('scheduler');
+  }
+
+  private async takeBack(tx: EntityManager, taskId: string, requestId: string): Promise<'DONE' | 'UNWANTED'> {
+    await this.requests.lock(tx, requestId);
+    const [task] = await this.tasks.find(tx, { taskIds: [taskId], lock: true });
+    if (!task) return 'DONE';
+    if (task.cleaning !== undefined || task.killed) return 'UNWANTED';
+    const pending = (await this.store.launchedFor(tx, [taskId])).get(taskId)!;
+    await this.queue.insertPendingTasks(tx, [pending]);
+    await tx.query(
+      `WITH launch AS (DELETE FROM task_launch WHERE task_id = $1), updates AS (DELETE FROM task_update WHERE task_id = $1)
+       DELETE FROM task WHERE task_id = $1`,
+      [taskId],
+    );
+    return 'DONE';
+  }
+
+  private async refused({ reason }: Answer<'REFUSED'>, spec: LaunchSpec): Promise<void> {
+    this.log.warn(`Slave '${spec.slaveId}' refuses task '${spec.taskId}': ${reason}`);
+    const message = `Refused by its slave: ${reason}`;
+    // Counts as a failure, so that a deploy that no slave takes cools down instead of being tried for ever.
+    await this.status.concluded([this.end(spec, { state: 'TASK_LOST', message, reason: 'REASON_TASK_INVALID' })]);
+  }
+
+  private end({ taskId, slaveId }: LaunchSpec, how: Pick<Report, 'state' | 'message' | 'reason'>): Report {
+    return { taskId, slaveId, timestamp: this.clock.now(), ...how };
+  }
+}

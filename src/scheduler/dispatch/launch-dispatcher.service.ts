@@ -1,0 +1,114 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { CLUSTER_DRIVER, StaleEpochError, type ClusterDriver, type LaunchSpec } from '../../cluster/cluster-driver.js';
+import { groupBy } from '../../core/group-by.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
+import { LaunchAnswers } from './launch-answers.service.js';
+
+const launchesPerCall = 100;
+/** Pause before an unanswered launch is sent again. */
+const repeatAfterMillis = 1_000;
+
+interface Unanswered {
+  spec: LaunchSpec;
+  inFlight: boolean;
+  /** Epoch milliseconds. */
+  nextAttemptAt: number;
+}
+
+/**
+ * Sends launches that are committed, and sends them again until they are answered. Asking twice is safe: the task id is
+ * bound to one machine, which starts it once. An agent that does not answer holds up nobody else.
+ */
+@Injectable()
+export class LaunchDispatcher {
+  private readonly log = new Logger(LaunchDispatcher.name);
+  private readonly unanswered = new Map<string, Unanswered>();
+  private readonly calls = new Set<Promise<void>>();
+
+  constructor(
+    private readonly db: Database,
+    private readonly answers: LaunchAnswers,
+    private readonly leadership: Leadership,
+    private readonly clock: Clock,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+  ) {}
+
+  /** At the beginning of leading: what an earlier leader wrote and perhaps never sent. */
+  async load(): Promise<void> {
+    this.unanswered.clear();
+    const found = await rows<{ launch: LaunchSpec }>(
+      this.db.manager,
+      `SELECT l.document->'launch' AS launch FROM task t JOIN task_launch l USING (task_id)
+       WHERE t.answered_at IS NULL AND t.ended_at IS NULL`,
+    );
+    for (const { launch } of found) this.add(launch);
+  }
+
+  /** Sends at once, without waiting for the answers. */
+  send(specs: readonly LaunchSpec[]): void {
+    for (const spec of specs) this.add(spec);
+    this.attempt(specs);
+  }
+
+  /** Sends again what was not answered in time. */
+  async repeat(now: number): Promise<void> {
+    const due = [...this.unanswered.values()].filter(
+      ({ inFlight, nextAttemptAt }) => !inFlight && nextAttemptAt <= now,
+    );
+    if (due.length === 0) return;
+    const wanted = await this.stillWanted(due.map(({ spec }) => spec.taskId));
+    for (const { spec } of due) if (!wanted.has(spec.taskId)) this.unanswered.delete(spec.taskId);
+    this.attempt(due.map(({ spec }) => spec).filter(({ taskId }) => wanted.has(taskId)));
+  }
+
+  /** Resolves when no call is under way any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.calls);
+  }
+
+  private add(spec: LaunchSpec): void {
+    this.unanswered.set(spec.taskId, { spec, inFlight: false, nextAttemptAt: 0 });
+  }
+
+  private async stillWanted(taskIds: readonly string[]): Promise<Set<string>> {
+    const found = await rows<{ task_id: string }>(
+      this.db.manager,
+      'SELECT task_id FROM task WHERE task_id = ANY ($1) AND answered_at IS NULL AND ended_at IS NULL',
+      [taskIds],
+    );
+    return new Set(found.map((row) => row.task_id));
+  }
+
+  private attempt(specs: readonly LaunchSpec[]): void {
+    const agents = new Map(this.driver.machines().map(({ slaveId, agentId }) => [slaveId, agentId]));
+    for (const ofAgent of groupBy(specs, ({ slaveId }) => agents.get(slaveId) ?? slaveId).values()) {
+      for (let first = 0; first < ofAgent.length; first += launchesPerCall) {
+        const call = this.call(ofAgent.slice(first, first + launchesPerCall));
+        this.calls.add(call);
+        void call.finally(() => this.calls.delete(call));
+      }
+    }
+  }
+
+  private async call(specs: readonly LaunchSpec[]): Promise<void> {
+    const epoch = this.leadership.current();
+    if (epoch === undefined) return;
+    const entries = specs.flatMap(({ taskId }) => this.unanswered.get(taskId) ?? []);
+    for (const entry of entries) entry.inFlight = true;
+    try {
+      const answers = await this.driver.launch(specs, epoch);
+      await this.answers.record(answers, new Map(specs.map((spec) => [spec.taskId, spec])));
+      for (const { taskId, outcome } of answers) if (outcome !== 'UNKNOWN') this.unanswered.delete(taskId);
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) this.leadership.stepDown(cause.message);
+      else this.log.warn(`${specs.length} launches are sent again: ${String(cause)}`);
+    }
+    for (const entry of entries) {
+      entry.inFlight = false;
+      entry.nextAttemptAt = this.clock.now() + repeatAfterMillis;
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { launchedText, type LaunchPlan } from '../../core/launch/index.js';
+import type { Task } from '../../core/model/task.js';
+import { shareFleet } from '../../modules/slaves/fleet-lock.js';
+import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js';
+import { rows } from '../../platform/database/sql.js';
+
+/** A task with its place, ready to be written. */
+export interface PlannedTask {
+  task: Task;
+  launch: LaunchPlan;
+  /** Name of its machine, not sanitized. */
+  host: string;
+  /** Version of the request that the decision was taken on. */
+  requestVersion: number;
+}
+
+/**
+ * Writes what was placed, as far as it still holds. The order of the statements is the order of locks: requests, fleet,
+ * pending tasks, tasks.
+ */
+@Injectable()
+export class PlacementWriter {
+  constructor(private readonly outbox: WebhookOutbox) {}
+
+  /** Answers the tasks that exist now; the others are decided again. */
+  async write(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<PlannedTask[]> {
+    const versions = await this.lockRequests(tx, planned);
+    const current = planned.filter(
+      ({ task, requestVersion }) => versions.get(task.taskId.requestId) === requestVersion,
+    );
+    if (current.length === 0) return [];
+    await shareFleet(tx);
+    const incarnations = await this.usableMachines(tx, current);
+    const placeable = current.filter(({ launch }) => incarnations.get(launch.slaveId) === launch.incarnation);
+    const written = placeable.length > 0 ? await this.insert(tx, placeable, now) : new Set<string>();
+    const launched = placeable.filter(({ task }) => written.has(task.taskId.id));
+    await this.tellWebhooks(tx, launched, now);
+    return launched;
+  }
+
+  /** Requests that the API holds right now are left out and wait for the next pass. */
+  private async lockRequests(tx: EntityManager, planned: readonly PlannedTask[]): Promise<Map<string, number>> {
+    const found = await rows<{ id: string; version: number }>(
+      tx,
+      'SELECT id, version FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED',
+      [[...new Set(planned.map(({ task }) => task.taskId.requestId))]],
+    );
+    return new Map(found.map((row) => [row.id, row.version]));
+  }
+
+  private async usableMachines(tx: EntityManager, planned: readonly PlannedTask[]): Promise<Map<string, string>> {
+    const found = await rows<{ id: string; incarnation: string }>(
+      tx,
+      `SELECT s.id, s.incarnation FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
+       WHERE s.id = ANY ($1) AND s.state = 'ACTIVE' AND coalesce(r.state, 'ACTIVE') = 'ACTIVE'`,
+      [[...new Set(planned.map(({ launch }) => launch.slaveId))]],
+    );
+    return new Map(found.map((row) => [row.id, row.incarnation]));
+  }
+
+  /** Takes the pending tasks that are still there and puts the tasks in their place, in one statement. */
+  private async insert(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<Set<string>> {
+    const column = <T>(pick: (task: PlannedTask) => T): T[] => planned.map(pick);
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `WITH planned AS (
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[], $8::text[],
+           $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::boolean[], $14::float8[], $15::float8[], $16::float8[],
+           $17::text[], $18::text[], $19::jsonb[], $20::text[])
+         AS p (pending_id, task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
+           action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports, incarnation, document, message)
+       ), wanted AS (
+         SELECT id FROM pending_task WHERE id = ANY ($1) AND NOT delete_requested ORDER BY id FOR UPDATE
+       ), taken AS (
+         DELETE FROM pending_task t USING wanted WHERE t.id = wanted.id RETURNING t.id
+       ), launched AS (
+         SELECT planned.* FROM planned JOIN taken ON taken.id = planned.pending_id
+       ), tasks AS (
+         INSERT INTO task (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
+           action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports, incarnation, state, state_at)
+         SELECT task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
+           action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports::integer[], incarnation, 'TASK_LAUNCHED', $21
+         FROM launched
+       ), launches AS (
+         INSERT INTO task_launch (task_id, document) SELECT task_id, document FROM launched
+       ), updates AS (
+         INSERT INTO task_update (task_id, state, at, message) SELECT task_id, 'TASK_LAUNCHED', $21, message FROM launched
+       )
+       SELECT task_id FROM launched`,
+      [
+        column(({ task }) => task.taskRequest.pendingTask.pendingTaskId.id),
+        column(({ task }) => task.taskId.id),
+        column(({ task }) => task.taskId.requestId),
+        column(({ task }) => task.taskId.deployId),
+        column(({ launch }) => launch.slaveId),
+        column(({ task }) => task.taskId.instanceNo),
+        column(({ host }) => host),
+        column(({ task }) => task.rackId),
+        column(({ task }) => new Date(task.taskId.startedAt)),
+        column(({ task }) => task.taskRequest.pendingTask.pendingTaskId.pendingType),
+        column(({ task }) => task.taskRequest.pendingTask.runId ?? null),
+        column(({ task }) => task.taskRequest.pendingTask.actionId ?? null),
+        column(({ task }) => task.taskRequest.pendingTask.skipHealthchecks ?? false),
+        column(({ launch }) => launch.cpus),
+        column(({ launch }) => launch.memoryMb),
+        column(({ launch }) => launch.diskMb),
+        column(({ launch }) => `{${launch.ports.join(',')}}`),
+        column(({ launch }) => launch.incarnation),
+        column(({ task, launch }) => JSON.stringify({ task, launch })),
+        column(({ task }) => launchedText(task.taskRequest.pendingTask)),
+        new Date(now),
+      ],
+    );
+    return new Set(found.map((row) => row.task_id));
+  }
+
+  private tellWebhooks(tx: EntityManager, launched: readonly PlannedTask[], now: number): Promise<void> {
+    const byId = new Map(launched.map(({ task }) => [task.taskId.id, task]));
+    const updates = launched.map(({ task }) => ({
+      taskId: task.taskId,
+      timestamp: now,
+      taskState: 'TASK_LAUNCHED' as const,
+      statusMessage: launchedText(task.taskRequest.pendingTask),
+      previous: [],
+    }));
+    return this.outbox.tasks(tx, updates, (taskId) => Promise.resolve(byId.get(taskId)));
+  }
+
+  /** Removes pending tasks that nobody wants, unless their request changed (or came back) meanwhile. */
+  async removeObsolete(
+    tx: EntityManager,
+    obsolete: readonly { pendingTaskId: string; requestId: string; requestVersion: number | undefined }[],
+  ): Promise<void> {
+    const found = await rows<{ id: string; version: number }>(
+      tx,
+      'SELECT id, version FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE',
+      [[...new Set(obsolete.map(({ requestId }) => requestId))]],
+    );
+    const versions = new Map(found.map((row) => [row.id, row.version]));
+    const unchanged = obsolete.filter(({ requestId, requestVersion }) => versions.get(requestId) === requestVersion);
+    const ids = unchanged.map(({ pendingTaskId }) => pendingTaskId);
+    if (ids.length > 0) await tx.query('DELETE FROM pending_task WHERE id = ANY ($1)', [ids]);
+  }
+}

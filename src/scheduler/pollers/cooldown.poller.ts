@@ -1,0 +1,47 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { isFailingFast } from '../../core/cooldown/index.js';
+import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
+import { RequestStore } from '../../modules/requests/request-store.service.js';
+import { Database } from '../../platform/database/database.js';
+import { Pollers } from '../../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { DeployCountsStore } from '../deploy-counts.service.js';
+import { cooldownRules } from '../rules.js';
+
+/** Ends cooldowns whose failures have aged out. */
+@Injectable()
+export class CooldownPoller {
+  private readonly log = new Logger(CooldownPoller.name);
+
+  constructor(
+    pollers: Pollers,
+    private readonly db: Database,
+    private readonly requests: RequestStore,
+    private readonly history: RequestHistoryService,
+    private readonly counts: DeployCountsStore,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    pollers.register({ name: 'cooldown', everyMs: 60_000, pass: (now) => this.runOnce(now) });
+  }
+
+  async runOnce(now: number): Promise<void> {
+    for (const { request } of await this.requests.findAll(this.db.manager, ['SYSTEM_COOLDOWN'])) {
+      await this.db
+        .leaderTransaction((tx) => this.look(tx, request.id, now))
+        .catch((cause: unknown) =>
+          this.log.error(`Cooldown of request '${request.id}' is stuck: ${String(cause)}`, cause),
+        );
+    }
+  }
+
+  private async look(tx: EntityManager, requestId: string, now: number): Promise<void> {
+    const stored = await this.requests.lock(tx, requestId);
+    if (stored?.state !== 'SYSTEM_COOLDOWN') return;
+    const deployId = stored.activeDeployId;
+    const failures = deployId === undefined ? [] : await this.counts.failureTimes(tx, { requestId, deployId });
+    if (isFailingFast(failures, cooldownRules(this.settings), now)) return;
+    await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
+    await this.history.record(tx, { createdAt: now, eventType: 'EXITED_COOLDOWN', request: stored.request });
+  }
+}

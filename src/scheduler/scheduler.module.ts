@@ -1,0 +1,65 @@
+import { Module } from '@nestjs/common';
+import { DeployStoreModule } from '../modules/deploys/deploy-store.module.js';
+import { TaskHistoryWriterModule } from '../modules/history/task-history-writer.module.js';
+import { RequestStoreModule } from '../modules/requests/request-store.module.js';
+import { SlavesModule } from '../modules/slaves/slaves.module.js';
+import { ReconciliationFiguresModule } from '../modules/state/reconciliation-figures.module.js';
+import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
+import { WebhookOutboxModule } from '../modules/webhooks/webhook-outbox.module.js';
+import { ClusterWatch } from './cluster/cluster-watch.service.js';
+import { DeployCountsStore } from './deploy-counts.service.js';
+import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
+import { LaunchAnswers } from './dispatch/launch-answers.service.js';
+import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
+import { DrainService } from './drain/drain.service.js';
+import { QueueStore } from './drain/queue-store.service.js';
+import { PlacementLoader } from './placement/placement-loader.service.js';
+import { PlacementService } from './placement/placement.service.js';
+import { PlacementWriter } from './placement/placement-writer.service.js';
+import { RecentTasks } from './placement/recent-tasks.service.js';
+import { CooldownPoller } from './pollers/cooldown.poller.js';
+import { JobPoller } from './pollers/job.poller.js';
+import { Reconciliation } from './reconciliation/reconciliation.service.js';
+import { Scheduler } from './scheduler.service.js';
+import { Startup } from './startup.service.js';
+import { Completions } from './status/completions.service.js';
+import { StatusApplier } from './status/status-applier.service.js';
+import { StatusStore } from './status/status-store.service.js';
+import { StatusUpdates } from './status/status-updates.service.js';
+
+/** From the wish to run a task to its start on a machine, and from what machines report to what follows. */
+@Module({
+  imports: [
+    RequestStoreModule,
+    DeployStoreModule,
+    TaskStoreModule,
+    SlavesModule,
+    TaskHistoryWriterModule,
+    WebhookOutboxModule,
+    ReconciliationFiguresModule,
+  ],
+  providers: [
+    Scheduler,
+    Startup,
+    DrainService,
+    QueueStore,
+    PlacementService,
+    PlacementLoader,
+    PlacementWriter,
+    RecentTasks,
+    LaunchDispatcher,
+    LaunchAnswers,
+    KillDispatcher,
+    ClusterWatch,
+    StatusUpdates,
+    StatusApplier,
+    StatusStore,
+    Completions,
+    DeployCountsStore,
+    Reconciliation,
+    CooldownPoller,
+    JobPoller,
+  ],
+  exports: [PlacementService],
+})
+export class SchedulerModule {}

@@ -1,0 +1,84 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
+import { Clock } from '../platform/clock.js';
+import { Database } from '../platform/database/database.js';
+import { Leadership, type LeaderDuty } from '../platform/leadership/leadership.js';
+import { Pollers } from '../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../platform/settings/settings.js';
+import { ClusterWatch } from './cluster/cluster-watch.service.js';
+import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
+import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
+import { DrainService } from './drain/drain.service.js';
+import { PlacementService } from './placement/placement.service.js';
+import { Reconciliation } from './reconciliation/reconciliation.service.js';
+import { Startup } from './startup.service.js';
+import { StatusStore } from './status/status-store.service.js';
+
+/** How often unanswered launches and kills are looked at; new ones are sent at once. */
+const dispatchEveryMillis = 1_000;
+
+/** The scheduler's part in leading: follows the cluster, drains the queue, places and starts tasks. */
+@Injectable()
+export class Scheduler implements LeaderDuty {
+  readonly name = 'scheduler';
+
+  constructor(
+    leadership: Leadership,
+    pollers: Pollers,
+    private readonly db: Database,
+    private readonly drain: DrainService,
+    private readonly placement: PlacementService,
+    private readonly launches: LaunchDispatcher,
+    private readonly kills: KillDispatcher,
+    private readonly watch: ClusterWatch,
+    private readonly reconciliation: Reconciliation,
+    private readonly startup: Startup,
+    private readonly store: StatusStore,
+    private readonly clock: Clock,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+    @Inject(SETTINGS) settings: Settings,
+  ) {
+    leadership.register(this);
+    pollers.register({
+      name: 'scheduler',
+      everyMs: settings.checkSchedulerEverySeconds * 1_000,
+      pass: (now) => this.runOnce(now),
+      wakeOn: ['scheduler'],
+    });
+    pollers.register({
+      name: 'dispatch',
+      everyMs: dispatchEveryMillis,
+      pass: (now) => this.dispatch(now),
+      wakeOn: ['dispatch'],
+    });
+  }
+
+  /** One pass: what was just queued is placed, and what is placed is sent, without waiting for another tick. */
+  async runOnce(now: number): Promise<void> {
+    await this.drain.runOnce(now);
+    // Draining took its time: tasks that it planned for "now" are due.
+    await this.placement.runOnce(Math.max(now, this.clock.now()));
+  }
+
+  async dispatch(now: number): Promise<void> {
+    await this.kills.runOnce();
+    await this.launches.repeat(now);
+  }
+
+  async gained(epoch: Epoch): Promise<void> {
+    await this.startup.queueRequests();
+    try {
+      await this.driver.start(epoch, this.watch, (agentId) => this.store.cursor(this.db.manager, agentId));
+      await this.launches.load();
+    } catch (cause) {
+      await this.driver.stop();
+      throw cause;
+    }
+    this.reconciliation.request();
+  }
+
+  async lost(): Promise<void> {
+    await this.driver.stop();
+    await Promise.all([this.launches.settled(), this.kills.settled()]);
+  }
+}

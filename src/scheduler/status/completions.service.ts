@@ -1,0 +1,87 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { completeTask, noCounts, type DeployCounts, type EndedTask } from '../../core/completion/index.js';
+import type { PendingTask } from '../../core/model/task.js';
+import { deployKeyText } from '../../modules/deploys/deploy-store.service.js';
+import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
+import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
+import type { LiveTask } from '../../modules/tasks/live-tasks.service.js';
+import { PendingQueue } from '../../modules/tasks/pending-queue.service.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { DeployCountsStore } from '../deploy-counts.service.js';
+import { cooldownRules } from '../rules.js';
+import type { Report } from './report.js';
+import { StatusStore } from './status-store.service.js';
+
+/** A task whose end is being recorded. */
+export interface TaskEnd {
+  task: LiveTask;
+  report: Report;
+  cleaningText: string | undefined;
+}
+
+/** What follows when tasks have ended: counts, the next entry in the queue, cooldown. */
+@Injectable()
+export class Completions {
+  constructor(
+    private readonly store: StatusStore,
+    private readonly counts: DeployCountsStore,
+    private readonly requests: RequestStore,
+    private readonly history: RequestHistoryService,
+    private readonly queue: PendingQueue,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** `requests` are locked in `tx`; what changes of them is written and put back into the map. */
+  async complete(
+    tx: EntityManager,
+    ends: readonly TaskEnd[],
+    requests: Map<string, StoredRequest>,
+    now: number,
+  ): Promise<void> {
+    const launchedFor = await this.store.launchedFor(
+      tx,
+      ends.map(({ task }) => task.taskId.id),
+    );
+    const counts = await this.counts.find(
+      tx,
+      ends.map(({ task }) => task.taskId),
+    );
+    const changed = new Map<string, { key: LiveTask['taskId']; counts: DeployCounts }>();
+    for (const end of ends) {
+      const key = deployKeyText(end.task.taskId);
+      const stored = requests.get(end.task.taskId.requestId);
+      const former = changed.get(key)?.counts ?? counts.get(key) ?? noCounts;
+      const ended = endedTask(end, launchedFor.get(end.task.taskId.id)!);
+      const result = completeTask(ended, stored, former, cooldownRules(this.settings), now);
+      changed.set(key, { key: end.task.taskId, counts: result.counts });
+      if (result.enqueue) await this.queue.enqueue(tx, result.enqueue);
+      if (stored && result.cooldown) {
+        requests.set(stored.request.id, await this.changeCooldown(tx, stored, result.cooldown, now));
+      }
+    }
+    await this.counts.save(tx, [...changed.values()]);
+  }
+
+  private async changeCooldown(
+    tx: EntityManager,
+    stored: StoredRequest,
+    cooldown: 'ENTER' | 'LEAVE',
+    now: number,
+  ): Promise<StoredRequest> {
+    const state = cooldown === 'ENTER' ? 'SYSTEM_COOLDOWN' : 'ACTIVE';
+    const eventType = cooldown === 'ENTER' ? 'ENTERED_COOLDOWN' : 'EXITED_COOLDOWN';
+    await this.history.record(tx, { createdAt: now, eventType, request: stored.request });
+    return this.requests.save(tx, { ...stored, state, changedAt: now });
+  }
+}
+
+const endedTask = ({ task, report, cleaningText }: TaskEnd, pendingTask: PendingTask): EndedTask => ({
+  taskId: task.taskId,
+  state: report.state,
+  endedAt: report.timestamp,
+  message: report.message,
+  reason: report.reason,
+  cleaningText,
+  pendingTask,
+});

@@ -1,0 +1,16 @@
+import type { TaskState } from '../../core/model/enums.js';
+
+/** That a task is in a state now, as a machine says or as the scheduler concludes. */
+export interface Report {
+  taskId: string;
+  slaveId: string;
+  /** Epoch milliseconds. */
+  timestamp: number;
+  state: TaskState;
+  message?: string;
+  /** REASON_... */
+  reason?: string;
+  directory?: string;
+  /** Of the machine that says so; absent: the scheduler concludes it. */
+  incarnation?: string;
+}

@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import type { StatusUpdate } from '../../cluster/cluster-driver.js';
+import type { TaskState } from '../../core/model/enums.js';
+import { StatusUpdates } from './status-updates.service.js';
+
+let world: SchedulerWorld;
+let taskIds: string[];
+beforeEach(async () => {
+  world = await SchedulerWorld.start();
+  // Nothing comes from the machine by itself: each test says what is reported.
+  world.cluster.onLaunch(() => ({ startAfter: 1_000_000 }));
+  await world.deployed({ id: 'job', requestType: 'ON_DEMAND' }, {}, { pendingType: 'ONEOFF', runId: 'a' });
+  await world.enqueue({ requestId: 'job', pendingType: 'ONEOFF', runId: 'b' });
+  await world.pass();
+  taskIds = (await world.active()).map((task) => task.taskId.id);
+});
+afterEach(() => world.close());
+
+const update = (number: number, state: TaskState, own: Partial<StatusUpdate> = {}): StatusUpdate => ({
+  agentId: 'agent-1',
+  incarnation: 'incarnation-1',
+  number,
+  taskId: taskIds[0]!,
+  slaveId: 'slave-1',
+  state,
+  timestamp: world.now + number,
+  ...own,
+});
+const report = (...updates: StatusUpdate[]) => world.get(StatusUpdates).reported(updates);
+const cursor = async () => (await world.query('SELECT applied_update FROM agent_cursor'))[0]?.['applied_update'];
+const recorded = async () =>
+  (
+    await world.query<{ state: string }>(`SELECT state FROM task_update WHERE task_id = $1 ORDER BY at`, [taskIds[0]])
+  ).map(({ state }) => state);
+
+test('each is applied once, and how far it got is stored with it', async () => {
+  await report(update(1, 'TASK_STARTING'), update(2, 'TASK_RUNNING', { directory: '/x' }));
+  await report(update(1, 'TASK_STARTING', { message: 'again' }), update(2, 'TASK_RUNNING'));
+  expect(await cursor()).toBe(2);
+  expect(await recorded()).toEqual(['TASK_LAUNCHED', 'TASK_STARTING', 'TASK_RUNNING']);
+  const [task] = await world.active();
+  expect(task).toMatchObject({ state: 'TASK_RUNNING', stateAt: world.now + 2, runningAt: world.now + 2 });
+});
+
+test('out of order within a batch they are put in order', async () => {
+  await report(update(3, 'TASK_FINISHED'), update(2, 'TASK_RUNNING'), update(1, 'TASK_STARTING'));
+  const [row] = await world.query<{ states: string[] }>(
+    `SELECT jsonb_path_query_array(data, '$.taskUpdates[*].taskState') AS states FROM task_history`,
+  );
+  expect(row!.states).toEqual(['TASK_LAUNCHED', 'TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+});
+
+test('one that comes late is recorded but takes nothing back', async () => {
+  await report(update(1, 'TASK_RUNNING'));
+  await report(update(2, 'TASK_STARTING', { timestamp: world.now }));
+  expect(await recorded()).toContain('TASK_STARTING');
+  expect((await world.active())[0]).toMatchObject({ state: 'TASK_RUNNING' });
+});
+
+test('one that cannot be stored does not hold up the others', async () => {
+  await report(
+    update(1, 'TASK_RUNNING', { message: 'a text with \u0000 in it' }),
+    update(2, 'TASK_RUNNING', { taskId: taskIds[1]! }),
+  );
+  expect((await world.active()).map((task) => task.state).toSorted()).toEqual(['TASK_LAUNCHED', 'TASK_RUNNING']);
+  expect(await cursor()).toBe(2);
+});
+
+test('of another incarnation nothing is believed about tasks of this one', async () => {
+  await report(update(1, 'TASK_FAILED', { incarnation: 'incarnation-0' }));
+  expect(await recorded()).toEqual(['TASK_LAUNCHED']);
+  await report(update(1, 'TASK_RUNNING'));
+  expect(await recorded()).toEqual(['TASK_LAUNCHED', 'TASK_RUNNING']);
+});
+
+test('those that nobody numbered do not move the cursor', async () => {
+  await report(update(0, 'TASK_RUNNING'));
+  expect(await cursor()).toBeUndefined();
+  expect(await recorded()).toEqual(['TASK_LAUNCHED', 'TASK_RUNNING']);
+});
+
+test('the end of a task takes the orders about it along', async () => {
+  await world.kill(taskIds[0]!);
+  await report(update(1, 'TASK_KILLED'));
+  expect(await world.query('SELECT 1 FROM killed_task')).toEqual([]);
+  expect(await world.ends('job')).toEqual(['TASK_KILLED']);
+});
+
+test('tasks of a deploy in progress stay live after their end: the deploy is judged by them', async () => {
+  await world.query(`UPDATE request SET active_deploy_id = NULL, pending_deploy_id = 'd1'`);
+  await report(update(1, 'TASK_FAILED'));
+  expect(await world.query(`SELECT state FROM task WHERE task_id = $1 AND ended_at IS NOT NULL`, [taskIds[0]])).toEqual(
+    [{ state: 'TASK_FAILED' }],
+  );
+});

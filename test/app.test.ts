@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { startTestApp, type TestApp, type TestAppOptions } from './support/test-app.js';
+import { startTcpProxy, throughProxy } from './support/tcp-proxy.js';
+import { createDatabase } from './support/test-database.js';
+import { waitFor } from './support/wait-for.js';
+import type { ClusterDriver } from '../src/cluster/cluster-driver.js';
+
+const apps: TestApp<ClusterDriver>[] = [];
+afterEach(async () => {
+  await Promise.all(apps.splice(0).map((app) => app.close()));
+});
+async function start(options: TestAppOptions<ClusterDriver> = {}): Promise<TestApp<ClusterDriver>> {
+  const app = await startTestApp(options);
+  apps.push(app);
+  return app;
+}
+async function get(
+  app: TestApp<ClusterDriver>,
+  path: string,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const response = await fetch(app.url + path);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+describe('the application', () => {
+  test('boots with all its rooms, leads, and says so', async () => {
+    const app = await start();
+    expect(await get(app, '/healthz')).toEqual({ status: 200, body: { status: 'UP' } });
+    const { status, body } = await get(app, '/readyz');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ready: true,
+      leads: true,
+      epoch: 1,
+      leader: app.url,
+      failingPollers: [],
+      uncaughtErrors: 0,
+    });
+  });
+
+  test('serves the document of its operations', async () => {
+    const app = await start();
+    const { body } = await get(app, '/docs/openapi.json');
+    expect(Object.keys(body['paths'] as object)).toContain('/readyz');
+  });
+
+  test('a second instance serves too, and knows who leads', async () => {
+    const first = await start();
+    const { status, body } = await startFollower(first).then((second) => get(second, '/readyz'));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ ready: true, leads: false, leader: first.url });
+  });
+
+  test('answers 503 in the error shape while the database is away, and serves and leads again when it is back', async () => {
+    const database = await createDatabase();
+    onTestFinished(database.remove);
+    const { hostname: host, port } = new URL(database.url);
+    const proxy = await startTcpProxy({ host, port: Number(port) });
+    onTestFinished(() => proxy.close());
+    const app = await start({ databaseUrl: throughProxy(database.url, proxy) });
+    expect((await get(app, '/api/requests')).status).toBe(200);
+
+    proxy.cut();
+    const away = await get(app, '/api/requests');
+    expect(away).toMatchObject({ status: 503, body: { status: 503, code: 'UNAVAILABLE', errors: [] } });
+    expect(await get(app, '/readyz')).toMatchObject({ status: 503, body: { ready: false } });
+    expect((await get(app, '/healthz')).status).toBe(200);
+    await waitFor('the leadership to be given up', async () => (await get(app, '/readyz')).body['leads'] === false);
+
+    proxy.restore();
+    await waitFor('it to serve again', async () => (await get(app, '/api/requests')).status === 200);
+    await waitFor('it to lead again', async () => (await get(app, '/readyz')).body['leads'] === true);
+    expect((await get(app, '/readyz')).body['epoch']).toBeGreaterThan(1);
+  });
+});
+
+/** Does not wait for a leadership that it will not get. */
+async function startFollower(first: TestApp<ClusterDriver>): Promise<TestApp<ClusterDriver>> {
+  const follower = await startTestApp({ databaseUrl: first.databaseUrl, follows: true });
+  apps.unshift(follower);
+  return follower;
+}

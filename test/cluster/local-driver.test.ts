@@ -1,0 +1,42 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
+import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
+import { waitFor } from '../support/wait-for.js';
+
+/** First of all the task notes that it was started. */
+const scriptOf = (kind: TaskKind): string => {
+  const note = 'echo started >>"$STARTS"';
+  if (kind === 'RUNS') return `${note}; exec sleep 600`;
+  if (kind === 'RUNS_AND_IGNORES_SIGTERM') return `trap '' TERM; ${note}; while :; do sleep 600; done`;
+  return `${note}; exit ${kind.exit}`;
+};
+
+describeClusterDriver('local', async (): Promise<DriverHarness> => {
+  const cluster = await AgentCluster.start();
+  await cluster.driver.stop();
+  const starts = join(cluster.root, 'starts');
+  mkdirSync(starts);
+  return {
+    driver: () => cluster.newDriver(),
+    launchOf: (kind, taskId, incarnation) =>
+      cluster.spec({
+        taskId,
+        incarnation,
+        command: { shell: true, value: scriptOf(kind), arguments: [] },
+        environment: { STARTS: join(starts, taskId) },
+      }),
+    starts: (taskId) => {
+      try {
+        return readFileSync(join(starts, taskId), 'utf8').trim().split('\n').length;
+      } catch {
+        return 0;
+      }
+    },
+    occupyPort,
+    until: async (what, condition) => void (await waitFor(what, condition, { timeoutMillis: 15_000, everyMillis: 5 })),
+    pause: () => delay(300),
+    close: () => cluster.close(),
+  };
+});

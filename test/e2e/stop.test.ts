@@ -1,0 +1,83 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Api } from './support/api.js';
+import { isAlive, pidsOfTask } from './support/processes.js';
+import { Installation, type Instance } from './support/product.js';
+import { waitFor } from './support/wait-for.js';
+
+const installations: Installation[] = [];
+afterEach(async () => {
+  await Promise.all(installations.splice(0).map((installation) => installation.dispose()));
+}, 90_000);
+function install(): Installation {
+  const installation = new Installation();
+  installations.push(installation);
+  return installation;
+}
+
+async function runWorker(api: Api, instances: number, command: string): Promise<string[]> {
+  await api.saveRequest({ id: 'worker', requestType: 'WORKER', instances });
+  const resources = { cpus: 0.05, memoryMb: 16 };
+  await api.deploy({ requestId: 'worker', id: 'v1', command, resources, considerHealthyAfterRunningForSeconds: 0 });
+  await api.deployEnded('worker', 'v1');
+  return (await api.running('worker', instances)).map((task) => task.taskId.id).sort();
+}
+const steps = ({ output }: Instance): string[] =>
+  [...output.matchAll(/^ {2}(tasks|agent|scheduler|database): (.*?)(?: \([\d.]+ s\))?$/gm)].map(
+    (match) => `${match[1]}: ${match[2]}`,
+  );
+const lastStates = async (api: Api, taskIds: string[]): Promise<(string | undefined)[]> =>
+  Promise.all(taskIds.map(async (id) => (await api.history(id)).taskUpdates.at(-1)?.taskState));
+
+describe('a stop', () => {
+  test('ends tasks with their grace, then agent, scheduler and database, and the last statuses are recorded', async () => {
+    const installation = install();
+    const first = await installation.start();
+    // Takes a moment to end, as a program does that finishes what it is at.
+    const tasks = await runWorker(first.api, 2, "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done");
+    const agent = installation.agentPid();
+    await first.stop();
+    expect(first.exitCode).toBe(0);
+    expect(steps(first)).toEqual(['tasks: 2 stopped', 'agent: stopped', 'scheduler: stopped', 'database: stopped']);
+    expect(tasks.flatMap(pidsOfTask)).toEqual([]);
+    expect(isAlive(agent)).toBe(false);
+
+    const { api } = await installation.start();
+    expect(await lastStates(api, tasks)).toEqual(['TASK_KILLED', 'TASK_KILLED']);
+    const replaced = (await api.running('worker', 2)).map((task) => task.taskId.id);
+    expect(replaced.filter((id) => tasks.includes(id))).toEqual([]);
+  }, 180_000);
+
+  test('with --keep-tasks leaves agent and tasks running; what ends meanwhile is seen by the next start', async () => {
+    const installation = install();
+    const first = await installation.start(['start', '--keep-tasks']);
+    const [victim, ...others] = await runWorker(first.api, 3, 'exec sleep 1000');
+    const agent = installation.agentPid();
+    await first.stop();
+    expect(steps(first)[0]).toBe('agent: left running, with its tasks');
+    expect(others.every((id) => pidsOfTask(id).length > 0)).toBe(true);
+    for (const pid of pidsOfTask(victim!)) process.kill(pid, 'SIGKILL');
+
+    const { api } = await installation.start();
+    expect(installation.agentPid()).toBe(agent);
+    const after = await waitFor('the replacement', async () => {
+      const ids = (await api.running('worker', 3)).map((task) => task.taskId.id);
+      return !ids.includes(victim!) && ids;
+    });
+    expect(after).toEqual(expect.arrayContaining(others));
+    expect(await lastStates(api, [victim!])).toEqual(['TASK_FAILED']);
+  }, 180_000);
+
+  test('asked for a second time ends everything now', async () => {
+    const installation = install();
+    const muster = await installation.start();
+    // Would have three minutes to end.
+    const tasks = await runWorker(muster.api, 1, "trap '' TERM; while :; do sleep 0.1; done");
+    const agent = installation.agentPid();
+    muster.signal('SIGINT');
+    await waitFor('the stop in order', () => muster.output.includes('Stopping in order'));
+    muster.signal('SIGINT');
+    await muster.exited(15_000);
+    await waitFor('the task to be gone', () => tasks.flatMap(pidsOfTask).length === 0);
+    await waitFor('the agent to be gone', () => !isAlive(agent));
+  }, 120_000);
+});

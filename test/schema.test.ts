@@ -1,0 +1,57 @@
+import { readdirSync } from 'node:fs';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { entities } from '../src/entities.js';
+import { createDataSource } from '../src/platform/database/data-sources.js';
+import { migrate } from '../src/platform/database/migrate.js';
+import { migrations } from '../src/platform/database/migrations.js';
+import { createDatabase } from './support/test-database.js';
+
+describe('the migrations', () => {
+  let url: string;
+  let remove: () => Promise<void>;
+  let source: DataSource;
+  beforeAll(async () => {
+    ({ url, remove } = await createDatabase({ empty: true }));
+    source = await createDataSource({ url, use: 'api', entities, poolSize: 2 }).initialize();
+  });
+  afterAll(async () => {
+    await source.destroy();
+    await remove();
+  });
+
+  test('all files are listed, in order', () => {
+    const files = readdirSync(new URL('../migrations', import.meta.url)).filter((file) => file.endsWith('.ts'));
+    const timestamps = files.sort().map((file) => file.split('-')[0]);
+    expect(migrations.map((migration) => migration.name.slice(-13))).toEqual(timestamps);
+  });
+
+  test('two instances that start at once migrate once', async () => {
+    const done = await Promise.all([migrate(url), migrate(url), migrate(url)]);
+    expect(done.map((names) => names.length).sort((a, b) => a - b)).toEqual([0, 0, migrations.length]);
+    expect(await migrate(url)).toEqual([]);
+  });
+
+  test('make exactly the schema that the entities describe', async () => {
+    const { upQueries } = await source.driver.createSchemaBuilder().log();
+    expect(upQueries.map(({ query }) => query)).toEqual([]);
+  });
+
+  test('describe every table: none is without an entity', async () => {
+    const tables: { name: string }[] = await source.query(
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'muster_migration' ORDER BY 1`,
+    );
+    const described = source.entityMetadatas.map((metadata) => metadata.tableName).sort();
+    expect(tables.map(({ name }) => name)).toEqual(described);
+  });
+
+  test('can be taken back one by one, and made again', async () => {
+    for (const _migration of migrations) await source.undoLastMigration({ transaction: 'each' });
+    const left: { name: string }[] = await source.query(
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'S')
+         AND relname NOT LIKE 'muster_migration%'`,
+    );
+    expect(left).toEqual([]);
+    expect(await migrate(url)).toHaveLength(migrations.length);
+  });
+});

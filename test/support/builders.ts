@@ -1,0 +1,236 @@
+import type { EntityManager } from 'typeorm';
+import type { MachineSnapshot } from '../../src/cluster/cluster-driver.js';
+import { isTerminal, type RequestState, type TaskState } from '../../src/core/model/enums.js';
+import type { Deploy, DeployResult } from '../../src/core/model/deploy.js';
+import type { Request } from '../../src/core/model/request.js';
+import type { PendingTask, Task, TaskId } from '../../src/core/model/task.js';
+import { makePendingTaskId, makeTaskId } from '../../src/core/task-id.js';
+
+/*
+ * Rows for tests. A test states only what it is about; the rest is a plain request 'web' with a deploy 'd1' whose tasks
+ * run on slave 's1'. Times are epoch milliseconds around `start`.
+ */
+
+/** 2026-01-05, a Monday, at noon UTC. */
+export const start = Date.UTC(2026, 0, 5, 12);
+
+export const makeRequest = (changes: Partial<Request> = {}): Request => ({
+  id: 'web',
+  requestType: 'SERVICE',
+  instances: 1,
+  ...changes,
+});
+
+export const makeDeploy = (changes: Partial<Deploy> = {}): Deploy => ({
+  requestId: 'web',
+  id: 'd1',
+  command: 'sleep 60',
+  resources: { cpus: 1, memoryMb: 64, numPorts: 0, diskMb: 0 },
+  objstoreUploaderAdditionalFiles: [],
+  ...changes,
+});
+
+export const makePendingTask = (changes: Partial<PendingTask> = {}): PendingTask => ({
+  pendingTaskId: makePendingTaskId({
+    requestId: 'web',
+    deployId: 'd1',
+    nextRunAt: start,
+    instanceNo: 1,
+    pendingType: 'NEW_DEPLOY',
+    createdAt: start,
+  }),
+  objstoreUploaderAdditionalFiles: [],
+  envOverrides: {},
+  requiredSlaveAttributeOverrides: {},
+  allowedSlaveAttributeOverrides: {},
+  extraArtifacts: [],
+  ...changes,
+});
+
+export const makeMachine = (changes: Partial<MachineSnapshot> = {}): MachineSnapshot => ({
+  slaveId: 's1',
+  agentId: 'agent-1',
+  incarnation: 'i1',
+  hostname: 'host-1',
+  rackId: 'rack-1',
+  attributes: {},
+  cpus: 8,
+  memoryMb: 16_000,
+  diskMb: 100_000,
+  portRanges: [{ begin: 31_000, end: 31_999 }],
+  portsInUse: [],
+  seenAt: start,
+  ...changes,
+});
+
+export interface RequestRow {
+  request?: Partial<Request>;
+  state?: RequestState;
+  activeDeployId?: string;
+  pendingDeployId?: string;
+}
+
+export async function insertRequest(tx: EntityManager, row: RequestRow = {}): Promise<Request> {
+  const request = makeRequest(row.request);
+  await tx.query(
+    `INSERT INTO request (id, request_type, state, changed_at, active_deploy_id, pending_deploy_id, document)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      request.id,
+      request.requestType,
+      row.state ?? 'ACTIVE',
+      new Date(start),
+      row.activeDeployId ?? null,
+      row.pendingDeployId ?? null,
+      JSON.stringify(request),
+    ],
+  );
+  return request;
+}
+
+export interface DeployRow {
+  deploy?: Partial<Deploy>;
+  createdAt?: number;
+  result?: DeployResult;
+  user?: string;
+  message?: string;
+}
+
+export async function insertDeploy(tx: EntityManager, row: DeployRow = {}): Promise<Deploy> {
+  const deploy = makeDeploy(row.deploy);
+  await tx.query(
+    `INSERT INTO deploy_history (request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      deploy.requestId,
+      deploy.id,
+      new Date(row.createdAt ?? start),
+      row.user ?? null,
+      row.message ?? null,
+      row.result?.deployState ?? null,
+      row.result ? new Date(row.result.timestamp) : null,
+      JSON.stringify({ deploy, deployResult: row.result }),
+    ],
+  );
+  return deploy;
+}
+
+export async function insertPendingTask(tx: EntityManager, pendingTask: PendingTask): Promise<PendingTask> {
+  const { id, requestId, deployId, instanceNo, pendingType, nextRunAt, createdAt } = pendingTask.pendingTaskId;
+  await tx.query(
+    `INSERT INTO pending_task (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, run_id, document)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      id,
+      requestId,
+      deployId,
+      instanceNo,
+      pendingType,
+      new Date(nextRunAt),
+      new Date(createdAt),
+      pendingTask.runId ?? null,
+      JSON.stringify(pendingTask),
+    ],
+  );
+  return pendingTask;
+}
+
+export interface TaskRow {
+  requestId?: string;
+  deployId?: string;
+  instanceNo?: number;
+  slaveId?: string;
+  host?: string;
+  rackId?: string;
+  startedAt?: number;
+  runId?: string;
+  commandLineArguments?: string[];
+  directory?: string;
+  ports?: number[];
+  /** States after TASK_LAUNCHED with their times, oldest first. A terminal one at the end makes the task ended. */
+  updates?: [TaskState, number, { message?: string; reason?: string }?][];
+}
+
+/** A live task with its launch document and its updates. */
+export async function insertTask(tx: EntityManager, row: TaskRow = {}): Promise<TaskId> {
+  const task = makeTask(row);
+  const { taskId } = task;
+  const updates = [['TASK_LAUNCHED', taskId.startedAt] as const, ...(row.updates ?? [])];
+  const states = updates.filter(([state]) => state !== 'TASK_CLEANING');
+  const [state, stateAt] = states.at(-1)!;
+  const time = (wanted: (state: TaskState) => boolean): Date | null => {
+    const found = states.find(([candidate]) => wanted(candidate));
+    return found ? new Date(found[1]) : null;
+  };
+  await tx.query(
+    `INSERT INTO task (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
+       cpus, memory_mb, disk_mb, ports, incarnation, state, state_at, running_at, ended_at, directory)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'NEW_DEPLOY', $9, 1, 64, 0, $10, 'i1', $11, $12, $13, $14, $15)`,
+    [
+      taskId.id,
+      taskId.requestId,
+      taskId.deployId,
+      row.slaveId ?? 's1',
+      taskId.instanceNo,
+      row.host ?? 'host-1',
+      row.rackId ?? 'rack-1',
+      new Date(taskId.startedAt),
+      row.runId ?? null,
+      row.ports ?? [],
+      state,
+      new Date(stateAt),
+      time((candidate) => candidate === 'TASK_RUNNING'),
+      time(isTerminal),
+      row.directory ?? null,
+    ],
+  );
+  await tx.query('INSERT INTO task_launch (task_id, document) VALUES ($1, $2)', [taskId.id, JSON.stringify({ task })]);
+  for (const [name, at, { message, reason } = {}] of updates as NonNullable<TaskRow['updates']>) {
+    await tx.query('INSERT INTO task_update (task_id, state, at, message, reason) VALUES ($1, $2, $3, $4, $5)', [
+      taskId.id,
+      name,
+      new Date(at),
+      message ?? null,
+      reason ?? null,
+    ]);
+  }
+  return taskId;
+}
+
+/** The Task record as a launch stores it. */
+export function makeTask(row: TaskRow = {}): Task {
+  const {
+    requestId = 'web',
+    deployId = 'd1',
+    instanceNo = 1,
+    slaveId = 's1',
+    host = 'host-1',
+    rackId = 'rack-1',
+  } = row;
+  const startedAt = row.startedAt ?? start;
+  const taskId = makeTaskId({ requestId, deployId, startedAt, instanceNo, host, rackId });
+  const offer = { hostname: host, slaveId: { value: slaveId } };
+  return {
+    taskRequest: {
+      request: makeRequest({ id: requestId }),
+      deploy: makeDeploy({ requestId, id: deployId }),
+      pendingTask: makePendingTask({
+        pendingTaskId: makePendingTaskId({
+          requestId,
+          deployId,
+          nextRunAt: startedAt,
+          instanceNo,
+          pendingType: 'NEW_DEPLOY',
+          createdAt: startedAt,
+        }),
+        runId: row.runId,
+        cmdLineArgsList: row.commandLineArguments,
+      }),
+    },
+    taskId,
+    offer,
+    offers: [offer],
+    clusterTask: { taskId: { value: taskId.id }, slaveId: { value: slaveId }, name: requestId },
+    rackId,
+  };
+}

@@ -1,0 +1,234 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  StaleEpochError,
+  type ClusterDriver,
+  type LaunchAnswer,
+  type LaunchSpec,
+} from '../../src/cluster/cluster-driver.js';
+import { EventRecorder } from './event-recorder.js';
+
+/** What a task of these tests does. */
+export type TaskKind = { exit: number } | 'RUNS' | 'RUNS_AND_IGNORES_SIGTERM';
+
+/** One cluster with at least one machine, for one test. */
+export interface DriverHarness {
+  /** A scheduler's driver on the cluster. Called again: the same after a restart, or a rival. */
+  driver(): ClusterDriver;
+  /** A launch of a task of this kind on the cluster's first machine. */
+  launchOf(kind: TaskKind, taskId: string, incarnation: string): LaunchSpec;
+  /** How often the task was really started. */
+  starts(taskId: string): number;
+  /** A port of the first machine that something else listens on until `free` is called. */
+  occupyPort(): Promise<{ port: number; free(): Promise<void> }>;
+  /** Lets time pass until the condition holds; fails, naming `what`, when it does not. */
+  until(what: string, condition: () => boolean): Promise<void>;
+  /** Lets enough time pass for anything that is under way to happen. */
+  pause(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What every driver promises to the scheduler, whatever stands behind it. */
+export function describeClusterDriver(name: string, factory: () => Promise<DriverHarness>): void {
+  describe(`cluster driver: ${name}`, () => {
+    let harness: DriverHarness;
+    let driver: ClusterDriver;
+    let seen: EventRecorder;
+    let incarnation: string;
+    let count = 0;
+
+    beforeEach(async () => {
+      harness = await factory();
+      ({ driver, seen } = await lead(1));
+      incarnation = seen.onlyIncarnation();
+    });
+    afterEach(() => harness.close());
+
+    async function lead(epoch: number, recorder = new EventRecorder()) {
+      const leader = harness.driver();
+      await leader.start(epoch, recorder, recorder.appliedUpdate);
+      await harness.until('the first machine', () => recorder.machines.size > 0);
+      return { driver: leader, seen: recorder };
+    }
+    const newTaskId = () => `request-deploy-${Date.now()}-${++count}-host-rack`;
+    const launchOf = (kind: TaskKind, taskId = newTaskId()) => harness.launchOf(kind, taskId, incarnation);
+    async function launch(kind: TaskKind): Promise<LaunchSpec> {
+      const spec = launchOf(kind);
+      expect(await driver.launch([spec], 1)).toMatchObject([{ taskId: spec.taskId, outcome: 'ACCEPTED' }]);
+      return spec;
+    }
+    const untilState = (spec: LaunchSpec, state: string, recorder = seen) =>
+      harness.until(`${state} of ${spec.taskId}`, () => recorder.statesOf(spec.taskId).includes(state));
+    const outcomes = (answers: readonly LaunchAnswer[]) => answers.map((answer) => answer.outcome);
+
+    test('tells its machines with an incarnation', () => {
+      const [machine] = driver.machines();
+      expect(machine).toEqual(expect.objectContaining({ slaveId: launchOf('RUNS').slaveId, incarnation }));
+      expect(machine?.cpus).toBeGreaterThan(0);
+      expect(machine?.portRanges.length).toBeGreaterThan(0);
+    });
+
+    test('reports a life in order, numbered without gaps', async () => {
+      const spec = await launch({ exit: 0 });
+      await untilState(spec, 'TASK_FINISHED');
+      expect(seen.statesOf(spec.taskId)).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+      expect(seen.updates.map((update) => update.number)).toEqual([1, 2, 3]);
+      expect(seen.updates[0]).toMatchObject({ slaveId: spec.slaveId, incarnation, directory: expect.any(String) });
+    });
+
+    test.each([
+      { exit: 0, successful: [], state: 'TASK_FINISHED' },
+      { exit: 3, successful: [], state: 'TASK_FAILED' },
+      { exit: 3, successful: [3, 4], state: 'TASK_FINISHED' },
+      { exit: 0, successful: [3, 4], state: 'TASK_FAILED' },
+    ])('exit code $exit with successful codes $successful is $state', async ({ exit, successful, state }) => {
+      const spec = { ...launchOf({ exit }), successfulExitCodes: successful };
+      await driver.launch([spec], 1);
+      await untilState(spec, state);
+    });
+
+    test('starts a task once, however often and in whatever state it is asked for', async () => {
+      const spec = launchOf('RUNS');
+      expect(outcomes(await driver.launch([spec, spec], 1))).toEqual(['ACCEPTED', 'ACCEPTED']);
+      await untilState(spec, 'TASK_RUNNING');
+      expect(await driver.launch([spec], 1)).toMatchObject([{ outcome: 'ACCEPTED', state: 'TASK_RUNNING' }]);
+      await driver.kill(spec.taskId, spec.slaveId, 0, 1);
+      await untilState(spec, 'TASK_KILLED');
+      await harness.pause();
+      expect(await driver.launch([spec], 1)).toMatchObject([{ outcome: 'ACCEPTED', state: 'TASK_KILLED' }]);
+      await harness.pause();
+      expect(harness.starts(spec.taskId)).toBe(1);
+    });
+
+    test('kills a running task', async () => {
+      const spec = await launch('RUNS');
+      await untilState(spec, 'TASK_RUNNING');
+      expect(await driver.kill(spec.taskId, spec.slaveId, 60_000, 1)).toBe('KILLING');
+      await untilState(spec, 'TASK_KILLED');
+      expect(await driver.kill(spec.taskId, spec.slaveId, 60_000, 1)).toBe('GONE');
+    });
+
+    test('a second kill shortens the grace of the first, and never lengthens it', async () => {
+      const spec = await launch('RUNS_AND_IGNORES_SIGTERM');
+      await untilState(spec, 'TASK_RUNNING');
+      expect(await driver.kill(spec.taskId, spec.slaveId, 3_600_000, 1)).toBe('KILLING');
+      await harness.pause();
+      expect(seen.statesOf(spec.taskId)).not.toContain('TASK_KILLED');
+      expect(await driver.kill(spec.taskId, spec.slaveId, 0, 1)).toBe('KILLING');
+      await driver.kill(spec.taskId, spec.slaveId, 3_600_000, 1);
+      await untilState(spec, 'TASK_KILLED');
+    });
+
+    test('a launch that comes after the kill of its id starts nothing', async () => {
+      const spec = launchOf('RUNS');
+      expect(await driver.kill(spec.taskId, spec.slaveId, 0, 1)).toBe('GONE');
+      expect(outcomes(await driver.launch([spec], 1))).toEqual(['REFUSED']);
+      await harness.pause();
+      expect(harness.starts(spec.taskId)).toBe(0);
+      expect(seen.updates).toEqual([]);
+    });
+
+    test('refuses a launch meant for another incarnation', async () => {
+      const spec = { ...launchOf('RUNS'), incarnation: 'another' };
+      expect(outcomes(await driver.launch([spec], 1))).toEqual(['REFUSED']);
+      await harness.pause();
+      expect(harness.starts(spec.taskId)).toBe(0);
+    });
+
+    test('a port that is taken refuses the launch for ever', async () => {
+      const { port, free } = await harness.occupyPort();
+      const spec = { ...launchOf('RUNS'), ports: [port] };
+      expect(await driver.launch([spec], 1)).toEqual([{ taskId: spec.taskId, outcome: 'PORT_IN_USE', port }]);
+      await free();
+      expect(await driver.launch([spec], 1)).toEqual([{ taskId: spec.taskId, outcome: 'PORT_IN_USE', port }]);
+      const another = { ...launchOf('RUNS'), ports: [port] };
+      expect(outcomes(await driver.launch([another], 1))).toEqual(['ACCEPTED']);
+      expect(harness.starts(spec.taskId)).toBe(0);
+    });
+
+    test('answers every launch of a batch, in its order', async () => {
+      const tombstoned = launchOf('RUNS');
+      await driver.kill(tombstoned.taskId, tombstoned.slaveId, 0, 1);
+      const batch = [launchOf('RUNS'), tombstoned, launchOf('RUNS')];
+      const answers = await driver.launch(batch, 1);
+      expect(answers.map((answer) => answer.taskId)).toEqual(batch.map((spec) => spec.taskId));
+      expect(outcomes(answers)).toEqual(['ACCEPTED', 'REFUSED', 'ACCEPTED']);
+      expect(await driver.launch([], 1)).toEqual([]);
+    });
+
+    test('an epoch that is over can do nothing any more', async () => {
+      const spec = await launch('RUNS');
+      await untilState(spec, 'TASK_RUNNING');
+      const successor = await lead(2, seen.copy());
+      const late = launchOf('RUNS');
+      await expect(driver.launch([late], 1)).rejects.toThrow(StaleEpochError);
+      await expect(driver.kill(spec.taskId, spec.slaveId, 0, 1)).rejects.toThrow(StaleEpochError);
+      await expect(driver.reconcile(1)).rejects.toThrow(StaleEpochError);
+      await expect(harness.driver().start(1, new EventRecorder(), async () => undefined)).rejects.toThrow(
+        StaleEpochError,
+      );
+      await harness.pause();
+      expect(harness.starts(late.taskId)).toBe(0);
+      await successor.driver.kill(spec.taskId, spec.slaveId, 0, 2);
+      await untilState(spec, 'TASK_KILLED', successor.seen);
+      expect(seen.statesOf(spec.taskId)).not.toContain('TASK_KILLED');
+    });
+
+    test('repeats updates until they are stored, and tells each once then', async () => {
+      seen.refuseNext(2);
+      const spec = await launch({ exit: 0 });
+      await untilState(spec, 'TASK_FINISHED');
+      await harness.pause();
+      expect(seen.updates.map((update) => update.number)).toEqual([1, 2, 3]);
+      expect(seen.refused).toBe(2);
+    });
+
+    test('after a restart tells what was not stored, and nothing else', async () => {
+      const before = await launch({ exit: 0 });
+      const meanwhile = await launch('RUNS');
+      await untilState(before, 'TASK_FINISHED');
+      await untilState(meanwhile, 'TASK_RUNNING');
+      await driver.kill(meanwhile.taskId, meanwhile.slaveId, 50, 1);
+      await driver.stop();
+      const stored = seen.updates.length;
+      await harness.pause();
+      expect(seen.updates.length).toBe(stored);
+      const restarted = await lead(2, seen.copy());
+      await untilState(meanwhile, 'TASK_KILLED', restarted.seen);
+      const numbers = restarted.seen.updates.map((update) => update.number);
+      expect(numbers).toEqual(numbers.map((_number, index) => index + 1));
+    });
+
+    test('an update that was stored by a scheduler that died before saying so is not told again', async () => {
+      const spec = await launch({ exit: 0 });
+      await untilState(spec, 'TASK_FINISHED');
+      await driver.stop();
+      const recorder = seen.copy();
+      const restarted = await lead(2, recorder);
+      await harness.pause();
+      expect(restarted.seen.updates).toEqual(seen.updates);
+    });
+
+    test('lists what it holds, as of a numbered update', async () => {
+      const running = await launch('RUNS');
+      await untilState(running, 'TASK_RUNNING');
+      const [list] = (await driver.reconcile(1)).filter((each) => each.tasks.length > 0);
+      expect(list).toMatchObject({ incarnation, tasks: [{ taskId: running.taskId, state: 'TASK_RUNNING' }] });
+      expect(list?.asOfUpdate).toBe(2);
+      seen.refuseNext(Infinity);
+      await driver.kill(running.taskId, running.slaveId, 0, 1);
+      await harness.until('a refused end', () => seen.refused > 0);
+      // Its end is not stored: it must not be missing yet.
+      const [ended] = (await driver.reconcile(1)).filter((each) => each.tasks.length > 0);
+      expect(ended).toMatchObject({ asOfUpdate: 3, tasks: [{ taskId: running.taskId, state: 'TASK_KILLED' }] });
+    });
+
+    test('has figures of a running task only', async () => {
+      const spec = await launch('RUNS');
+      await untilState(spec, 'TASK_RUNNING');
+      const figures = await driver.statistics(spec.taskId, spec.slaveId);
+      expect(figures).toMatchObject({ taskId: spec.taskId, cpusLimit: spec.cpus });
+      expect(figures?.memTotalBytes).toBeGreaterThan(0);
+      expect(await driver.statistics('nobody', spec.slaveId)).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,58 @@
+import type { ClusterEvents, MachineSnapshot, StatusUpdate } from '../../src/cluster/cluster-driver.js';
+
+/** Stands for the scheduler behind a driver: stores what it is told, and remembers up to where. */
+export class EventRecorder implements ClusterEvents {
+  readonly machines = new Map<string, MachineSnapshot>();
+  readonly machinesDown: string[] = [];
+  readonly updates: StatusUpdate[] = [];
+  /** Batches that could not be stored. */
+  refused = 0;
+  private stored = new Map<string, { incarnation: string; number: number }>();
+  private toRefuse = 0;
+
+  async machineUp(machine: MachineSnapshot): Promise<void> {
+    this.machines.set(machine.slaveId, machine);
+  }
+
+  async machineDown(slaveId: string): Promise<void> {
+    this.machines.delete(slaveId);
+    this.machinesDown.push(slaveId);
+  }
+
+  async statusUpdates(updates: readonly StatusUpdate[]): Promise<void> {
+    if (this.toRefuse > 0) {
+      this.toRefuse--;
+      this.refused++;
+      throw new Error('the database is away');
+    }
+    this.updates.push(...updates);
+    for (const { agentId, incarnation, number } of updates) this.stored.set(agentId, { incarnation, number });
+  }
+
+  appliedUpdate = async (agentId: string) => this.stored.get(agentId);
+
+  /** The next so many batches cannot be stored. */
+  refuseNext(batches: number): void {
+    this.toRefuse = batches;
+  }
+
+  /** What a successor reads from the same database. */
+  copy(): EventRecorder {
+    const copy = new EventRecorder();
+    copy.updates.push(...this.updates);
+    copy.stored = new Map(this.stored);
+    return copy;
+  }
+
+  statesOf = (taskId: string): string[] =>
+    this.updates.filter((update) => update.taskId === taskId).map((update) => update.state);
+
+  messagesOf = (taskId: string): string[] =>
+    this.updates.filter((update) => update.taskId === taskId).map((update) => update.message ?? '');
+
+  onlyIncarnation(): string {
+    const incarnations = [...new Set([...this.machines.values()].map((machine) => machine.incarnation))];
+    if (incarnations.length !== 1) throw new Error(`Expected one incarnation, not ${incarnations.join(', ')}`);
+    return incarnations[0]!;
+  }
+}

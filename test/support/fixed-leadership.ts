@@ -1,0 +1,44 @@
+import { Leadership, type LeaderDuty } from '../../src/platform/leadership/leadership.js';
+
+/** Leads in one epoch from the beginning, for tests that are not about leadership. */
+export class FixedLeadership extends Leadership {
+  private readonly duties: LeaderDuty[] = [];
+  private begun = false;
+
+  constructor(private epoch: number | undefined = 1) {
+    super();
+  }
+
+  current(): number | undefined {
+    return this.epoch;
+  }
+
+  ready(): boolean {
+    return this.epoch !== undefined;
+  }
+
+  register(duty: LeaderDuty): void {
+    this.duties.push(duty);
+  }
+
+  stepDown(): void {
+    this.epoch = undefined;
+  }
+
+  leaderAddress(): Promise<string | undefined> {
+    return Promise.resolve(this.epoch === undefined ? undefined : 'http://127.0.0.1:7099');
+  }
+
+  start(): void {
+    this.begun = true;
+    const begin = async () => {
+      for (const duty of this.duties) if (this.epoch !== undefined) await duty.gained(this.epoch);
+    };
+    void begin();
+  }
+
+  async stop(): Promise<void> {
+    this.stepDown();
+    if (this.begun) for (const duty of this.duties.toReversed()) await duty.lost();
+  }
+}

@@ -1,0 +1,53 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from './wait-for.js';
+
+const register = new URL('./ts-register.mjs', import.meta.url).href;
+
+export interface TestProcess {
+  child: ChildProcess;
+  pid: number;
+  /** Lines of its output so far. */
+  lines: string[];
+  /** The first line (from now on or already there) that begins with `prefix`, without it. */
+  line(prefix: string, timeoutMillis?: number): Promise<string>;
+  /** Ends it, frozen or not, and waits for the end. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Runs a TypeScript file of ours as a process of its own, for tests that freeze or kill it. */
+export function spawnTs(file: URL, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): TestProcess {
+  return spawnNode(['--import', register, fileURLToPath(file), ...args], env);
+}
+
+/** Runs a Node program as a process of its own. */
+export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd?: string): TestProcess {
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+    cwd,
+  });
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) createInterface(stream).on('line', (line) => lines.push(line));
+  return {
+    child,
+    pid: child.pid!,
+    lines,
+    line: async (prefix, timeoutMillis = 20_000) => {
+      const find = () => {
+        const found = lines.find((line) => line.startsWith(prefix));
+        if (found === undefined && child.exitCode !== null) throw new Error(`It ended:\n${lines.join('\n')}`);
+        return found;
+      };
+      return (await waitFor(`a line "${prefix}..."`, find, { timeoutMillis })).slice(prefix.length);
+    },
+    kill: async (signal = 'SIGKILL') => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** A line between a client and a server that a test can cut or freeze. */
+export interface TcpProxy {
+  port: number;
+  /** Existing connections break, new ones are refused at once. */
+  cut(): void;
+  /** Nothing is carried any more, but connections stay open: what a lost network looks like. */
+  freeze(): void;
+  /** Carries again, what was held back included. */
+  restore(): void;
+  close(): Promise<void>;
+}
+
+export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+  const pairs = new Set<[Socket, Socket]>();
+  const each = (act: (socket: Socket) => void): void => [...pairs].flat().forEach(act);
+  let mode: 'open' | 'cut' | 'frozen' = 'open';
+  const server = createServer((near) => {
+    if (mode === 'cut') return void near.destroy();
+    const far = connect(target);
+    const pair: [Socket, Socket] = [near, far];
+    pairs.add(pair);
+    for (const [from, to] of [pair, [far, near]] as [Socket, Socket][]) {
+      from.on('data', (chunk) => to.write(chunk));
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        to.destroy();
+        pairs.delete(pair);
+      });
+      if (mode === 'frozen') from.pause();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut: () => {
+      mode = 'cut';
+      each((socket) => socket.destroy());
+    },
+    freeze: () => {
+      mode = 'frozen';
+      each((socket) => socket.pause());
+    },
+    restore: () => {
+      mode = 'open';
+      each((socket) => socket.resume());
+    },
+    close: () => {
+      each((socket) => socket.destroy());
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The same database URL by way of the proxy. */
+export function throughProxy(databaseUrl: string, proxy: TcpProxy): string {
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String(proxy.port);
+  return url.toString();
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { TestProject } from 'vitest/node';
+import { connect } from '../../src/platform/database/connection.js';
+import { migrate } from '../../src/platform/database/migrate.js';
+import { EmbeddedServer } from '../../src/platform/embedded-server/embedded-server.js';
+import { databaseUrl } from './database-url.js';
+import { tempFolder } from './temp-folder.js';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** A database that may create databases: the place where tests make theirs. */
+    adminUrl: string;
+    /** Migrated once; each test file copies it. */
+    templateName: string;
+  }
+}
+
+/** Starts one server for the whole run, or uses DATABASE_URL, and migrates one template database. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = process.env['DATABASE_URL'] ? undefined : await startServer();
+  const adminUrl = server?.url ?? process.env['DATABASE_URL']!;
+  const templateName = `muster_template_${randomUUID().slice(0, 8)}`;
+  await admin(adminUrl, `CREATE DATABASE ${templateName}`);
+  await migrate(databaseUrl(adminUrl, templateName));
+  project.provide('adminUrl', adminUrl);
+  project.provide('templateName', templateName);
+  return async () => {
+    if (server) await server.close();
+    else await admin(adminUrl, `DROP DATABASE ${templateName} WITH (FORCE)`);
+  };
+}
+
+async function startServer(): Promise<{ url: string; close: () => Promise<void> }> {
+  const { path: folder, remove } = tempFolder();
+  // Nothing in a test survives the run, so nothing has to reach the disk.
+  const parameters = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+  const server = await EmbeddedServer.start({ dataDir: folder, parameters });
+  removeAfterAbort(folder, server.pid!);
+  const close = async () => {
+    await server.stop('immediate');
+    remove();
+  };
+  return { url: server.url, close };
+}
+
+/** A run that is killed cannot clean up. A small shell waits for its end and does: it asks the server to stop at once. */
+function removeAfterAbort(folder: string, serverPid: number): void {
+  const script =
+    'while kill -0 "$1" 2>/dev/null; do sleep 1; done; [ -d "$3" ] && kill -QUIT "$2"; sleep 2; rm -rf "$3"';
+  const args = ['-c', script, 'sh', String(process.pid), String(serverPid), folder];
+  spawn('/bin/sh', args, { detached: true, stdio: 'ignore', cwd: '/' }).unref();
+}
+
+async function admin(url: string, sql: string): Promise<void> {
+  const client = await connect(url, 'tests', 60_000);
+  await client.query(sql);
+  await client.end();
+}
