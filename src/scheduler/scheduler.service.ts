@@ -53,11 +53,16 @@ export class Scheduler implements LeaderDuty {
     });
   }
 
-  /** One pass: what was just queued is placed, and what is placed is sent, without waiting for another tick. */
-  async runOnce(now: number): Promise<void> {
+  /**
+   * One pass: what was just queued is placed, and what is placed is sent, without waiting for another tick. Answers when
+   * the next planned task is due, so that a cron job starts at its second.
+   */
+  async runOnce(now: number): Promise<number | undefined> {
     await this.drain.runOnce(now);
     // Draining took its time: tasks that it planned for "now" are due.
-    await this.placement.runOnce(Math.max(now, this.clock.now()));
+    const placedAt = Math.max(now, this.clock.now());
+    await this.placement.runOnce(placedAt);
+    return this.placement.nextDueAfter(placedAt);
   }
 
   async dispatch(now: number): Promise<void> {

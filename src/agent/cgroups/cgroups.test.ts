@@ -5,7 +5,8 @@ import { tempFolder } from '../../../test/support/temp-folder.js';
 import { Cgroups } from './cgroups.js';
 import { pidsBelow } from './group-files.js';
 import { keepPlaces, parseMounts, readMounts, type CgroupMount } from './mounts.js';
-import { openV2 } from './v2.js';
+import { V1Hierarchy } from './v1.js';
+import { V2Hierarchy } from './v2.js';
 
 const folder = tempFolder();
 afterAll(() => folder.remove());
@@ -58,27 +59,73 @@ test('a folder that only looks like a cgroup is found out', () => {
   );
 });
 
-/** A plain folder takes every write: enough to see what is written where, and how figures are read. */
-describe('version 2, on plain files', () => {
-  const root = made('plain');
-  writeFileSync(join(root, 'cgroup.controllers'), 'cpuset cpu io memory pids\n');
-  writeFileSync(join(root, 'cgroup.procs'), '1\n2\n');
-  const hierarchy = openPlain();
-  const group = made('plain', 'muster-x', 'task');
+/** Plain folders take every write and every file: enough to see what is written where, and how figures are read. */
+describe('files of version 2', () => {
+  const task = made('plain2', 'task');
+  const hierarchy = new V2Hierarchy(join(folder.path, 'plain2'), new Set(['cpu', 'memory']));
+  const read = (name: string) => readFileSync(join(task, name), 'utf8');
 
-  function openPlain() {
-    // A cgroup can be removed with its files in it, a plain folder cannot: the probe is left behind here.
-    try {
-      return openV2({ version: 2, controllers: [], root, own: root }, 'muster-x');
-    } catch {
-      return undefined;
-    }
-  }
+  test('take the limits', () => {
+    writeFileSync(join(task, 'memory.swap.max'), 'max');
+    hierarchy.limit(task, { cpus: 0.5, memoryMb: 64, cpuHardLimit: 2 });
+    expect([read('cpu.weight'), read('cpu.max')]).toEqual(['50', '200000 100000']);
+    expect([read('memory.max'), read('memory.swap.max')]).toEqual([String(64 * 1024 * 1024), '0']);
+  });
 
-  test('does not come up where the kernel does not keep it', () => {
-    expect(hierarchy).toBeUndefined();
-    expect(existsSync(group)).toBe(true);
-    expect(readFileSync(join(root, 'cgroup.subtree_control'), 'utf8')).toBe('+memory');
+  test('give the figures', () => {
+    writeFileSync(
+      join(task, 'cpu.stat'),
+      'usage_usec 9\nuser_usec 2500000\nsystem_usec 500000\nnr_periods 7\nnr_throttled 3\nthrottled_usec 1500000\n',
+    );
+    writeFileSync(join(task, 'memory.stat'), 'anon 11\nfile 22\nfile_mapped 33\n');
+    writeFileSync(join(task, 'memory.current'), '44\n');
+    expect(hierarchy.outOfMemoryKills(task)).toBe(0);
+    writeFileSync(join(task, 'memory.events'), 'oom 2\noom_kill 1\n');
+    expect(hierarchy.outOfMemoryKills(task)).toBe(1);
+    expect(hierarchy.usage(task)).toEqual({
+      cpusNrPeriods: 7,
+      cpusNrThrottled: 3,
+      cpusThrottledTimeSecs: 1.5,
+      cpusUserTimeSecs: 2.5,
+      cpusSystemTimeSecs: 0.5,
+      memTotalBytes: 44,
+      memAnonBytes: 11,
+      memFileBytes: 22,
+      memMappedFileBytes: 33,
+    });
+  });
+
+  test('kill where the kernel has a file for that', () => {
+    expect(hierarchy.killAll(task)).toBe(false);
+    expect(existsSync(join(task, 'cgroup.kill'))).toBe(false);
+    writeFileSync(join(task, 'cgroup.kill'), '');
+    expect(hierarchy.killAll(task)).toBe(true);
+    expect(read('cgroup.kill')).toBe('1');
+  });
+});
+
+test('files of version 1 take the limits and give the figures', () => {
+  const task = made('plain1', 'task');
+  const hierarchy = new V1Hierarchy(join(folder.path, 'plain1'), new Set(['cpu', 'cpuacct', 'memory']));
+  hierarchy.limit(task, { cpus: 0.5, memoryMb: 64, cpuHardLimit: 2 });
+  const read = (name: string) => readFileSync(join(task, name), 'utf8');
+  expect([read('cpu.shares'), read('cpu.cfs_period_us'), read('cpu.cfs_quota_us')]).toEqual([
+    '512',
+    '100000',
+    '200000',
+  ]);
+  expect(read('memory.limit_in_bytes')).toBe(String(64 * 1024 * 1024));
+  writeFileSync(join(task, 'cpu.stat'), 'nr_periods 7\nnr_throttled 3\nthrottled_time 1500000000\n');
+  writeFileSync(join(task, 'cpuacct.stat'), 'user 250\nsystem 50\n');
+  writeFileSync(join(task, 'memory.stat'), 'cache 1\nrss 1\ntotal_cache 22\ntotal_rss 11\ntotal_mapped_file 33\n');
+  writeFileSync(join(task, 'memory.usage_in_bytes'), '44\n');
+  writeFileSync(join(task, 'memory.oom_control'), 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n');
+  expect(hierarchy.outOfMemoryKills(task)).toBe(2);
+  expect(hierarchy.usage(task)).toMatchObject({
+    cpusThrottledTimeSecs: 1.5,
+    cpusUserTimeSecs: 2.5,
+    memTotalBytes: 44,
+    memAnonBytes: 11,
   });
 });
 

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../files.js';
-import { foldersIn, pidsBelow, removeGroup, type GroupUsage, type Limits } from './group-files.js';
+import { foldersIn, makeGroup, pidsBelow, removeGroup, type GroupUsage, type Limits } from './group-files.js';
 import type { Hierarchy } from './hierarchy.js';
 import type { CgroupMount } from './mounts.js';
 import { openV1 } from './v1.js';
@@ -22,7 +22,7 @@ export class TaskGroup {
 
   create(limits: Limits): void {
     for (const { hierarchy, folder } of this.folders()) {
-      mkdirSync(folder, { recursive: true });
+      makeGroup(folder);
       hierarchy.limit(folder, limits);
     }
   }

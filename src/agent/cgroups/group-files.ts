@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCode, isMissing } from '../files.js';
 
@@ -63,6 +63,18 @@ export function foldersIn(folder: string): string[] {
   } catch (cause) {
     if (isMissing(cause)) return [];
     throw cause;
+  }
+}
+
+/** One folder, and the one above it if somebody has removed that. Making more would build on nothing. */
+export function makeGroup(folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch (cause) {
+    if (errorCode(cause) === 'EEXIST') return;
+    if (errorCode(cause) !== 'ENOENT') throw cause;
+    mkdirSync(dirname(folder));
+    mkdirSync(folder);
   }
 }
 

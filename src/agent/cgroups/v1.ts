@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   acceptsProcesses,
   bytesOfMb,
+  makeGroup,
   quotaPeriodMicros,
   readNumber,
   readTable,
@@ -19,9 +20,9 @@ const nanosPerSecond = 1e9;
 /** One mounted version 1 hierarchy, with the controllers of it that we may use. Throws with the reason when there is none. */
 export function openV1(mount: CgroupMount, name: string): Hierarchy {
   const parent = join(mount.own, name);
-  mkdirSync(parent, { recursive: true });
+  makeGroup(parent);
   const probe = join(parent, `probe-${process.pid}`);
-  mkdirSync(probe);
+  makeGroup(probe);
   try {
     const controllers = mount.controllers.filter((controller) => tryLimit(probe, controller));
     if (controllers.length === 0) throw new Error(`nothing can be limited in ${parent}`);
@@ -58,7 +59,7 @@ function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: L
   }
 }
 
-class V1Hierarchy implements Hierarchy {
+export class V1Hierarchy implements Hierarchy {
   constructor(
     readonly parent: string,
     readonly controllers: ReadonlySet<string>,

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing, messageOf } from '../files.js';
 import {
   acceptsProcesses,
   bytesOfMb,
+  makeGroup,
   quotaPeriodMicros,
   readNumber,
   readTable,
@@ -49,10 +50,10 @@ function openBelow(base: string, name: string): Hierarchy {
   const offered = words(readText(join(base, 'cgroup.controllers'))).filter((controller) => usable.includes(controller));
   stepAside(base, name, offered);
   const parent = join(base, name);
-  mkdirSync(parent, { recursive: true });
+  makeGroup(parent);
   const controllers = offered.filter((controller) => handDown(base, controller) && handDown(parent, controller));
   const probe = join(parent, `probe-${process.pid}`);
-  mkdirSync(probe);
+  makeGroup(probe);
   try {
     if (!acceptsProcesses(probe)) throw new Error(`no process can be moved to ${parent}`);
     return new V2Hierarchy(parent, new Set(controllers.filter((controller) => tryLimit(probe, controller))));
@@ -66,7 +67,7 @@ function stepAside(base: string, name: string, offered: readonly string[]): void
   const members = words(readText(join(base, 'cgroup.procs')));
   if (offered.length === 0 || members.length !== 1 || members[0] !== String(process.pid)) return;
   const leaf = join(base, `${name}-agent`);
-  mkdirSync(leaf, { recursive: true });
+  makeGroup(leaf);
   writeFileSync(join(leaf, 'cgroup.procs'), String(process.pid));
 }
 
@@ -102,7 +103,7 @@ function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: L
   }
 }
 
-class V2Hierarchy implements Hierarchy {
+export class V2Hierarchy implements Hierarchy {
   constructor(
     readonly parent: string,
     readonly controllers: ReadonlySet<string>,

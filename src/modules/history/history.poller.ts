@@ -1,6 +1,5 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { TaskHistoryWriter } from './task-history-writer.service.js';
@@ -17,10 +16,8 @@ const restMillis = 1_000;
  * that might have come back with their machine, and those a crash left behind.
  */
 @Injectable()
-export class HistoryPoller implements OnModuleDestroy {
-  private readonly poller: Poller;
+export class HistoryPoller {
   private lookedAt = 0;
-  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly db: Database,
@@ -29,11 +26,7 @@ export class HistoryPoller implements OnModuleDestroy {
     @Inject(SETTINGS) { persistHistoryEverySeconds }: Settings,
   ) {
     const everyMs = persistHistoryEverySeconds * 1000;
-    this.poller = pollers.register({ name: 'history', everyMs, wakeOn: ['history'], pass: (now) => this.look(now) });
-  }
-
-  onModuleDestroy(): void {
-    clearTimeout(this.timer);
+    pollers.register({ name: 'history', everyMs, wakeOn: ['history'], pass: (now) => this.look(now) });
   }
 
   /** One pass: batch after batch, each in a transaction of its own, until nothing is left that may move. */
@@ -47,14 +40,10 @@ export class HistoryPoller implements OnModuleDestroy {
     }
   }
 
-  private async look(now: number): Promise<void> {
-    clearTimeout(this.timer);
-    const rest = this.lookedAt + restMillis - now;
-    if (rest > 0) {
-      this.timer = setTimeout(() => this.poller.wake(), rest).unref();
-      return;
-    }
+  private async look(now: number): Promise<number | undefined> {
+    if (now < this.lookedAt + restMillis) return this.lookedAt + restMillis;
     this.lookedAt = now;
     await this.runOnce();
+    return undefined;
   }
 }

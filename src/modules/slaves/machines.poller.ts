@@ -1,8 +1,7 @@
-import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isInactive, judgeStateChange } from '../../core/machines/machine-state.js';
 import { Database } from '../../platform/database/database.js';
-import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -12,17 +11,13 @@ import { MachineStore, type MachineKind } from './machine-store.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
 
 const kinds: readonly MachineKind[] = ['SLAVE', 'RACK'];
-/** A timer of Node holds no more; later ends get theirs after one of the regular passes. */
-const longestTimerMillis = 2 ** 31 - 1;
 
 const endOf = ({ startMillis, durationMillis }: ExpiringMachine): number => startMillis + durationMillis;
 
 /** Carries decommissions through, and ends changes of machines that lapse. One transaction per machine. */
 @Injectable()
-export class MachinesPoller implements OnModuleDestroy {
+export class MachinesPoller {
   private readonly log = new Logger(MachinesPoller.name);
-  private readonly expiry: Poller;
-  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly db: Database,
@@ -39,7 +34,7 @@ export class MachinesPoller implements OnModuleDestroy {
       wakeOn: ['machines'],
       pass: (now) => this.decommission(now),
     });
-    this.expiry = pollers.register({
+    pollers.register({
       name: 'expiring-machines',
       everyMs: settings.checkExpiringUserActionEveryMillis,
       wakeOn: ['expiring'],
@@ -59,20 +54,14 @@ export class MachinesPoller implements OnModuleDestroy {
     }
   }
 
-  onModuleDestroy(): void {
-    clearTimeout(this.timer);
-  }
-
-  /** Ends changes whose time is up. A timer set to the next end makes it exact. */
-  async expire(now: number): Promise<void> {
-    clearTimeout(this.timer);
+  /** Ends changes whose time is up. Answers when the next one is. */
+  async expire(now: number): Promise<number | undefined> {
     const all = await this.expiring.find(this.db.leaderSource.manager);
     for (const lapsing of all.filter((each) => endOf(each) <= now)) {
       await this.each(`change of '${lapsing.machineId}'`, (tx) => this.revert(tx, lapsing, now));
     }
     const next = Math.min(...all.map(endOf).filter((end) => end > now));
-    if (next === Infinity) return;
-    this.timer = setTimeout(() => this.expiry.wake(), Math.min(next - now, longestTimerMillis)).unref();
+    return next === Infinity ? undefined : next;
   }
 
   /** `work` answers whether it changed anything. */

@@ -23,7 +23,6 @@ export class WebhookDelivery {
   /** Workers by lane. Only in memory: after a crash the row still stands and is sent again. */
   private readonly workers = new Map<string, { webhookId: string; done: Promise<void> }>();
   private stopping = new AbortController();
-  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly db: Database,
@@ -48,12 +47,12 @@ export class WebhookDelivery {
     });
   }
 
-  /** One pass. Resolves when workers run for all lanes that are due, as far as there is room. */
-  async runOnce(now: number): Promise<void> {
+  /** One pass. Resolves when workers run for all lanes that are due, as far as there is room; answers when the next is. */
+  async runOnce(now: number): Promise<number | undefined> {
     await this.db.leaderTransaction((tx) => this.queue.buryForgotten(tx, now));
     const lanes = await this.queue.lanes(this.db.manager);
     for (const lane of lanes) if (lane.dueAt <= now && this.hasRoomFor(lane)) this.startWorker(lane);
-    this.lookAgainAt(lanes.find((lane) => lane.dueAt > now)?.dueAt, now);
+    return lanes.find((lane) => lane.dueAt > now)?.dueAt;
   }
 
   /** Resolves when no worker runs. */
@@ -102,15 +101,7 @@ export class WebhookDelivery {
     if (problem !== undefined) this.log.debug(`${update.webhookId} did not take ${update.id}: ${problem}`);
   }
 
-  /** The poller's timer is coarse; retries are due at times of their own. */
-  private lookAgainAt(time: number | undefined, now: number): void {
-    clearTimeout(this.timer);
-    if (time === undefined || time - now >= this.settings.checkWebhooksEveryMillis) return;
-    this.timer = setTimeout(() => this.poller.wake(), time - now).unref();
-  }
-
   private async stop(): Promise<void> {
-    clearTimeout(this.timer);
     this.stopping.abort();
     await this.settled();
   }

@@ -110,3 +110,31 @@ describe('on a tick, a pass runs', () => {
     expect(state.passes).toEqual(runs ? [gone] : []);
   });
 });
+
+describe('a pass that names its next moment', () => {
+  test('runs again then, and not before', async () => {
+    const begin = Date.now();
+    const { state, poller } = scene({
+      pass: (now) => {
+        state.passes.push(now);
+        return Promise.resolve(state.passes.length === 1 ? 30 : undefined);
+      },
+    });
+    poller.wake();
+    await waitFor('the second pass', () => state.passes.length === 2);
+    expect(Date.now() - begin).toBeGreaterThanOrEqual(29);
+  });
+
+  test('is forgotten when the poller stops', async () => {
+    const { state, poller } = scene({
+      pass: (now) => {
+        state.passes.push(now);
+        return Promise.resolve(20);
+      },
+    });
+    poller.wake();
+    await poller.stop();
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    expect(state.passes).toHaveLength(1);
+  });
+});

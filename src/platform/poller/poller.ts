@@ -1,6 +1,9 @@
 import { CronJob } from 'cron';
 import type { PollerOptions } from './pollers.js';
 
+/** A timer of Node holds no more. */
+const longestTimerMillis = 2 ** 31 - 1;
+
 interface Surroundings {
   now: () => number;
   mayRun: () => boolean;
@@ -9,12 +12,13 @@ interface Surroundings {
 
 /**
  * One repeated pass. A cron job ticks every second; a pass runs when its period has gone by since the last one ended
- * (45 s cannot be said in a cron expression), or at once when woken. Passes never overlap: a wake during a pass means
- * one more pass. A failed pass is reported and the next one runs.
+ * (45 s cannot be said in a cron expression), at the moment that the last pass named, or at once when woken. Passes
+ * never overlap: a wake during a pass means one more pass. A failed pass is reported and the next one runs.
  */
 export class Poller {
   readonly job: CronJob;
   private running: Promise<void> | undefined;
+  private alarm: NodeJS.Timeout | undefined;
   private wanted = false;
   private stopped = false;
   private lastEndedAt: number;
@@ -53,7 +57,7 @@ export class Poller {
     while (this.wanted && !this.stopped && this.around.mayRun()) {
       this.wanted = false;
       try {
-        await this.options.pass(this.around.now());
+        this.setAlarm(await this.options.pass(this.around.now()));
         this.failuresInRow = 0;
         this.lastError = undefined;
       } catch (cause) {
@@ -66,9 +70,17 @@ export class Poller {
     this.wanted = false;
   }
 
+  private setAlarm(at: number | undefined | void): void {
+    clearTimeout(this.alarm);
+    if (at === undefined || this.stopped) return;
+    const wait = Math.min(Math.max(at - this.around.now(), 0), longestTimerMillis);
+    this.alarm = setTimeout(() => this.wake(), wait).unref();
+  }
+
   /** No new pass; resolves when the one in flight has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
+    clearTimeout(this.alarm);
     await this.job.stop();
     await this.running;
   }

@@ -9,8 +9,11 @@ export interface PollerOptions {
   name: string;
   /** Milliseconds between the end of one pass and the start of the next. Below 1: only when woken. */
   everyMs: number;
-  /** One pass. Must be safe to repeat: it may run again right after a crash. */
-  pass: (now: number) => Promise<void>;
+  /**
+   * One pass. Must be safe to repeat: it may run again right after a crash. It may answer a moment (epoch milliseconds)
+   * at which it wants to run again, for what is due at a time of its own; the newest answer counts.
+   */
+  pass: (now: number) => Promise<number | undefined | void>;
   /** Topics that make a pass run at once. */
   wakeOn?: WakeTopic[];
 }

@@ -15,7 +15,7 @@ import { RequestStore } from '../../modules/requests/request-store.service.js';
 import { Machines, type StoredSlave } from '../../modules/slaves/machines.service.js';
 import { LiveTasks, type LiveTask } from '../../modules/tasks/live-tasks.service.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployCountsStore } from '../deploy-counts.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
@@ -57,6 +57,15 @@ export class PlacementLoader {
   async load(now: number): Promise<LoadedPlacement | undefined> {
     const due = await this.due(this.db.manager, now);
     return due.length === 0 ? undefined : this.loadFor(due, now);
+  }
+
+  async nextDueAfter(now: number): Promise<number | undefined> {
+    const [next] = await rows<{ at: Date | null }>(
+      this.db.manager,
+      'SELECT min(next_run_at) AS at FROM pending_task WHERE next_run_at > $1',
+      [new Date(now)],
+    );
+    return toMillis(next?.at);
   }
 
   async loadFor(due: readonly PendingTask[], now: number): Promise<LoadedPlacement> {

@@ -62,6 +62,11 @@ export class PlacementService {
     if (obsolete.length > 0) await this.remove(obsolete, loaded);
   }
 
+  /** When the next pending task is due whose time has not come. */
+  nextDueAfter(now: number): Promise<number | undefined> {
+    return this.loader.nextDueAfter(now);
+  }
+
   /** Why a pending task is still pending: the first reason against each machine. */
   async explain(pending: PendingTask): Promise<ReturnType<typeof explainPlacement>> {
     const { snapshot, slaves } = await this.loader.loadFor([pending], this.clock.now());
