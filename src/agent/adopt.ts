@@ -2,7 +2,6 @@ import { isTerminal } from '../core/model/enums.js';
 import type { AgentContext } from './agent-context.js';
 import { messageOf } from './files.js';
 import { fileNameOf, type TaskFolder } from './task-folder.js';
-import { isAlive } from './process-identity.js';
 import { TaskRun } from './task-run.js';
 import type { Tasks } from './tasks.js';
 
@@ -28,23 +27,7 @@ async function adoptTask(context: AgentContext, folder: TaskFolder): Promise<Tas
     run.giveUp({ state: 'TASK_LOST', message: 'The machine was restarted', reason: 'REASON_AGENT_RESTARTED' });
     return run;
   }
-  const kill = await folder.readKill();
-  const hasExited = (await folder.readExit()) !== undefined;
-  if (!hasExited && (await folder.readStarted()) === undefined && (await folder.forbidStart())) {
-    run.giveUp(
-      kill
-        ? { state: 'TASK_KILLED', message: 'Killed before start' }
-        : {
-            state: 'TASK_LOST',
-            message: 'The agent ended before the task was started',
-            reason: 'REASON_AGENT_RESTARTED',
-          },
-    );
-    return run;
-  }
-  const started = await folder.readStarted();
-  if (started && isAlive(started.shim)) run.adopt(started, kill);
-  else run.concludeFromDisk(started, kill);
+  await run.adopt();
   return run;
 }
 

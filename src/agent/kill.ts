@@ -31,7 +31,7 @@ export class Killer {
   /** Sweeps until `stop` aborts. `deadline` (on the clock of performance.now) is asked each time, for it may be shortened. */
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
     while (!stop.aborted) {
-      this.sweep(performance.now() >= deadline());
+      this.trySweep(performance.now() >= deadline());
       const untilDeadline = deadline() - performance.now();
       const pause = untilDeadline > 0 ? Math.min(sweepEveryMillis, untilDeadline) : sweepEveryMillis;
       await delay(pause, undefined, { signal: stop }).catch(() => undefined);
@@ -42,9 +42,18 @@ export class Killer {
   async sweepUntilEmpty(deadline: () => number): Promise<boolean> {
     const begun = performance.now();
     for (let pauseMillis = firstPauseMillis; ; pauseMillis = Math.min(pauseMillis * 2, sweepEveryMillis)) {
-      if (this.sweep(performance.now() >= deadline()) === 0) return true;
+      if (this.trySweep(performance.now() >= deadline()) === 0) return true;
       if (performance.now() >= Math.max(begun, deadline()) + giveUpAfterMillis) return false;
       await delay(pauseMillis);
+    }
+  }
+
+  /** A look that fails, for want of free file descriptors say, says nothing and is repeated. */
+  private trySweep(byForce: boolean): number | undefined {
+    try {
+      return this.sweep(byForce);
+    } catch {
+      return undefined;
     }
   }
 

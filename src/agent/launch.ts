@@ -56,24 +56,39 @@ export class Launcher {
   }
 
   private async accept(spec: LaunchSpec, runAs: RunAs | undefined): Promise<LaunchAnswer> {
-    const { context, tasks } = this;
+    const { context } = this;
     const { taskId } = spec;
     const folder = TaskFolder.live(context.folder, taskId);
     await folder.saveLaunch({ spec, bootId: context.bootId, acceptedAt: Date.now() });
-    const port = this.portOfOtherTask(spec) ?? (await this.machines.portsInUse.findTaken(spec.ports));
-    if (port !== undefined) {
-      const answer = await this.forbid(taskId, { reason: 'PORT_IN_USE', port });
-      await folder.remove();
-      return answer;
-    }
     const run = new TaskRun(context, spec);
-    tasks.add(run);
-    run.launch(runAs);
-    return { taskId, outcome: 'ACCEPTED', state: run.state, directory: run.sandbox.root };
+    const port = await this.takePorts(run);
+    if (port === undefined) {
+      run.launch(runAs);
+      return { taskId, outcome: 'ACCEPTED', state: run.state, directory: run.sandbox.root };
+    }
+    const answer = await this.forbid(taskId, { reason: 'PORT_IN_USE', port });
+    await folder.remove();
+    return answer;
+  }
+
+  /** Makes the run known, so that of two launches at the same time only one gets a port. Or answers a port that is taken. */
+  private async takePorts(run: TaskRun): Promise<number | undefined> {
+    const spokenFor = this.portOfOtherTask(run.spec);
+    if (spokenFor !== undefined) return spokenFor;
+    this.tasks.add(run);
+    try {
+      const taken = await this.machines.portsInUse.findTaken(run.spec.ports);
+      if (taken !== undefined) this.tasks.remove(run);
+      return taken;
+    } catch (cause) {
+      this.tasks.remove(run);
+      throw cause;
+    }
   }
 
   /** A port may be spoken for although nobody listens on it yet. */
   private portOfOtherTask(spec: LaunchSpec): number | undefined {
+    if (spec.ports.length === 0) return undefined;
     const spokenFor = new Set(this.tasks.live().flatMap((run) => run.spec.ports));
     return spec.ports.find((port) => spokenFor.has(port));
   }

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { AgentContext } from './agent-context.js';
 import type { Epochs } from './epochs.js';
+import { inParallel } from './in-parallel.js';
 import { killTask } from './kill-task.js';
 import type { Launcher } from './launch.js';
 import type { Machines } from './machines.js';
@@ -30,6 +31,8 @@ import type { Tasks } from './tasks.js';
 import type { Tombstones } from './tombstones.js';
 
 const maxUpdatesPerAnswer = 500;
+/** Each has a few files open while it is decided. */
+const launchesAtOnce = 50;
 /** Most bytes of one sandbox read; a download has no limit. */
 const maxReadBytes = 1024 * 1024;
 
@@ -73,7 +76,7 @@ export function agentRoutes(parts: AgentParts): Routes {
     [`POST ${paths.launch}`]: async ({ body }): Promise<LaunchBatchAnswer> => {
       const { epoch, launches } = LaunchRequest.parse(body);
       await epochs.admit(epoch);
-      return { answers: await Promise.all(launches.map((document) => launcher.launch(document, epoch))) };
+      return { answers: await inParallel(launches, launchesAtOnce, (document) => launcher.launch(document, epoch)) };
     },
     [`POST ${paths.kill}`]: async ({ body }): Promise<KillResult> => {
       const kill = KillRequest.parse(body);

@@ -41,6 +41,8 @@ export async function startServer(
   });
   // Long polls are open for as long as they wait; only a request that never becomes complete is cut off.
   server.requestTimeout = 60_000;
+  // Longer than the scheduler keeps an idle connection, so that it is never closed just as a call comes in.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(listen, resolve);

@@ -1,26 +1,31 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isTerminal, type TaskState } from '../core/model/enums.js';
 import type { LaunchSpec } from '../cluster/cluster-driver.js';
 import type { AgentContext } from './agent-context.js';
 import type { TaskGroup } from './cgroups/cgroups.js';
-import { commandOf, programName } from './command.js';
+import { programName } from './command.js';
 import { messageOf } from './files.js';
 import { whenHealthFileComes } from './health-file.js';
 import { isSuccess, outcomeOf, type EndFacts, type Outcome } from './outcome.js';
-import { DeployFault } from './prepare/faults.js';
-import { prepareSandbox } from './prepare/prepare.js';
-import type { ProcessIdentity, ProcessStat } from './process-identity.js';
+import { isAlive, type ProcessIdentity, type ProcessStat } from './process-identity.js';
 import { processesOf, type TaskMark } from './processes.js';
 import type { RunAs } from './run-as.js';
 import { sandboxOfSpec, type Sandbox } from './sandbox-layout.js';
-import { startShim, whenAdoptedGone, whenStarted, type Shim } from './shim.js';
+import { whenAdoptedGone, whenStarted, type Shim } from './shim.js';
+import { couldNotStart, prepareAndStart } from './start-task.js';
 import { AgentStops, StatusReports } from './status-reports.js';
 import { saveTail } from './tail-log.js';
-import { bootstrapEnvironment, taskEnvironment } from './task-environment.js';
 import { fileNameOf, TaskFolder, type SavedKill, type StartedTask } from './task-folder.js';
 import { TaskKill } from './task-kill.js';
 import { unlessAborted } from './unless-aborted.js';
 
 const killedBeforeStart: Outcome = { state: 'TASK_KILLED', message: 'Killed before start' };
+const neverStarted: Outcome = {
+  state: 'TASK_LOST',
+  message: 'The agent ended before the task was started',
+  reason: 'REASON_AGENT_RESTARTED',
+};
+const startOverMillis = 1_000;
 
 /** One task from its acceptance to its end: prepares, starts, watches, kills, reports. */
 export class TaskRun {
@@ -33,7 +38,6 @@ export class TaskRun {
   private readonly kill: TaskKill;
   private shim: ProcessIdentity | undefined;
   private started: StartedTask | undefined;
-  private isWaitingForHealthFile = false;
   private memoryExceeded = false;
   /** Aborted by a kill, and when the agent stops. */
   private readonly preparing = new AbortController();
@@ -73,25 +77,13 @@ export class TaskRun {
     this.finished = this.untilAgentStops(() => this.prepareAndRun(runAs));
   }
 
-  /** Takes up a task that an earlier agent started. */
-  adopt(started: StartedTask, kill: SavedKill | undefined): void {
-    this.shim = started.shim;
-    this.started = started;
-    if (kill) this.kill.takeUp(kill, Date.now());
-    this.finished = this.untilAgentStops(() =>
-      this.watch(started, whenAdoptedGone(this.folder, started.shim, this.over.signal)),
-    );
+  /** Takes up a task that an earlier agent left. Resolves when a kill that was under way is known of. */
+  async adopt(): Promise<void> {
+    await this.restoreKill();
+    this.finished = this.untilAgentStops(() => this.goOnFromDisk());
   }
 
-  /** Takes up a task that was over when the agent came. */
-  concludeFromDisk(started: StartedTask | undefined, kill: SavedKill | undefined): void {
-    // Not its shim: by now the number of its session may be that of somebody else's.
-    this.started = started;
-    if (kill) this.kill.takeUp(kill, Date.now());
-    this.finished = this.untilAgentStops(() => this.conclude(undefined));
-  }
-
-  /** Ends a task that never began, or whose processes nothing is known about. */
+  /** Ends a task of which no process can be left, as after a restart of the machine. */
   giveUp(outcome: Outcome): void {
     this.finished = this.untilAgentStops(async () => {
       await this.kill.endByForce();
@@ -129,25 +121,16 @@ export class TaskRun {
   }
 
   private async prepareAndRun(runAs: RunAs | undefined): Promise<void> {
-    void this.untilAgentStops(() => this.reports.send('TASK_STARTING', `Staging files, executor pid ${process.pid}`));
-    const shim = await this.prepareAndStart(runAs).catch((cause: unknown) => this.failedToStart(cause));
+    void this.unlessStopping(this.reports.send('TASK_STARTING', `Staging files, executor pid ${process.pid}`));
+    const shim = await this.start(runAs).catch((cause: unknown) => this.failedToStart(cause));
     if (!shim) return;
     const started = await whenStarted(this.folder, shim, this.over.signal);
     await (started ? this.watch(started, shim.gone) : this.conclude(await shim.gone));
   }
 
-  private async prepareAndStart(runAs: RunAs | undefined): Promise<Shim> {
-    const { context, spec, sandbox } = this;
-    const { searchPath, shell } = context;
-    const environment = taskEnvironment(spec, sandbox, runAs, searchPath);
-    await prepareSandbox({ spec, sandbox, environment, runAs, shell, signal: this.preparing.signal });
-    this.group.create(spec);
-    const command = commandOf(spec, sandbox, runAs, shell);
-    const shimEnvironment = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
-    // Nothing is awaited from this look until the process is there: no kill can come in between unseen.
-    this.preparing.signal.throwIfAborted();
-    const starting = startShim(context.scripts, this.folder, command, shimEnvironment, this.group.procsFiles);
-    const shim = await starting;
+  private async start(runAs: RunAs | undefined): Promise<Shim> {
+    const { context, spec, folder, sandbox, group, preparing } = this;
+    const shim = await prepareAndStart(context, { spec, folder, sandbox, group, runAs, signal: preparing.signal });
     this.shim = shim.identity;
     if (this.kill.isAsked) this.kill.begin(this.over.signal);
     return shim;
@@ -155,19 +138,43 @@ export class TaskRun {
 
   private async failedToStart(cause: unknown): Promise<undefined> {
     if (this.context.stopping.aborted) throw new AgentStops();
-    if (this.kill.isAsked) return void (await this.end(killedBeforeStart));
-    await this.end({
-      state: cause instanceof DeployFault ? 'TASK_FAILED' : 'TASK_LOST',
-      message: messageOf(cause),
-      reason: cause instanceof DeployFault ? undefined : 'REASON_CONTAINER_LAUNCH_FAILED',
-    });
+    await this.end(this.kill.isAsked ? killedBeforeStart : couldNotStart(cause));
+  }
+
+  private async goOnFromDisk(): Promise<void> {
+    if (isTerminal(this.state)) return;
+    await this.restoreKill();
+    const hasExited = (await this.folder.readExit()) !== undefined;
+    const hasBegun = (await this.folder.readStarted()) !== undefined;
+    if (!hasExited && !hasBegun && (await this.folder.forbidStart())) return this.endUnstarted();
+    const started = await this.folder.readStarted();
+    if (started && isAlive(started.shim)) {
+      this.shim = started.shim;
+      return this.watch(started, whenAdoptedGone(this.folder, started.shim, this.over.signal));
+    }
+    // Without its shim: by now the number of its session may be that of somebody else's.
+    this.shim = undefined;
+    this.started = started;
+    await this.conclude(undefined);
+  }
+
+  /** The shim, should there be one, has been told that the task must not start any more. */
+  private async endUnstarted(): Promise<void> {
+    await this.kill.endByForce();
+    await this.end(this.kill.isAsked ? killedBeforeStart : neverStarted);
+  }
+
+  private async restoreKill(): Promise<void> {
+    if (this.kill.isAsked) return;
+    const saved = await this.folder.readKill();
+    if (saved) this.kill.takeUp(saved, Date.now());
   }
 
   /** From the program's first moment until its shim has gone. */
   private async watch(started: StartedTask, gone: Promise<number | undefined>): Promise<void> {
     this.started = started;
     if (this.kill.isAsked) this.kill.begin(this.over.signal);
-    const running = this.untilAgentStops(() => this.reportRunning(started));
+    const running = this.unlessStopping(this.reportRunning(started));
     const shimStatus = await unlessAborted(gone, this.over.signal);
     this.over.abort();
     await running;
@@ -178,14 +185,12 @@ export class TaskRun {
     if (this.state === 'TASK_RUNNING') return;
     const file = this.spec.healthcheckResultFile;
     if (!file) return this.running(started);
-    this.isWaitingForHealthFile = true;
     const answer = await whenHealthFileComes(file, this.sandbox, started.startedAt, this.over.signal);
     if (answer === 'FOUND') await this.running(started, ', health file found');
     if (answer === 'TOO_LATE') await this.requestKill(0, { healthFileMissingAfterSeconds: file.timeoutSeconds });
   }
 
   private async running(started: StartedTask, addition = ''): Promise<void> {
-    this.isWaitingForHealthFile = false;
     const message = `Running ${programName(this.spec)} (pid ${started.main.pid})${addition}`;
     await this.reports.send('TASK_RUNNING', message);
   }
@@ -197,10 +202,18 @@ export class TaskRun {
       this.context.log.warn(`Task ${this.spec.taskId}: leaving a process behind that cannot be killed`);
     // With a full disk there may be no file, but the shim's own status is the same.
     const exitCode = (await this.folder.readExit()) ?? shimStatus;
-    const isEarlySuccess = this.isWaitingForHealthFile && isSuccess(exitCode ?? 1, this.spec.successfulExitCodes);
-    // A program that was done before its result file came did run: that is reported before its end.
-    if (this.started && isEarlySuccess && !this.kill.isAsked) await this.running(this.started);
+    if (this.started && this.hasRunUnseen(exitCode)) await this.running(this.started);
     await this.end(outcomeOf(this.facts(exitCode)));
+  }
+
+  /** A program that was done before anybody looked, or well done before its result file came, did run all the same. */
+  private hasRunUnseen(exitCode: number | undefined): boolean {
+    if (this.state === 'TASK_RUNNING' || this.kill.isAsked) return false;
+    return !this.isAwaitingHealthFile || isSuccess(exitCode ?? 1, this.spec.successfulExitCodes);
+  }
+
+  private get isAwaitingHealthFile(): boolean {
+    return this.spec.healthcheckResultFile !== undefined && this.state !== 'TASK_RUNNING';
   }
 
   private facts(exitCode: number | undefined): EndFacts {
@@ -209,7 +222,7 @@ export class TaskRun {
     return {
       exitCode,
       started: this.started !== undefined,
-      waitingForHealthFile: this.isWaitingForHealthFile,
+      waitingForHealthFile: this.isAwaitingHealthFile,
       successfulExitCodes: spec.successfulExitCodes,
       memoryExceededMb: isOutOfMemory ? spec.memoryMb : undefined,
       ...this.kill.facts(Date.now()),
@@ -235,11 +248,22 @@ export class TaskRun {
     );
   }
 
+  /** Should something unforeseen happen, the task goes on from what is on disk, as after a restart of the agent. */
   private async untilAgentStops(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (cause) {
-      if (!this.context.stopping.aborted) this.context.log.error(`Task ${this.spec.taskId}: lost track of it`, cause);
+      if (this.context.stopping.aborted) return;
+      this.context.log.error(`Task ${this.spec.taskId}: going on from what is on disk`, cause);
+      await delay(startOverMillis);
+      await this.untilAgentStops(() => this.goOnFromDisk());
     }
+  }
+
+  /** For what runs beside the task's life and must not fail unheard. */
+  private async unlessStopping(work: Promise<void>): Promise<void> {
+    await work.catch((cause: unknown) => {
+      if (!this.context.stopping.aborted) this.context.log.error(`Task ${this.spec.taskId}`, cause);
+    });
   }
 }

@@ -2,9 +2,12 @@ import { readdir } from 'node:fs/promises';
 import { isTerminal, type TaskState } from '../core/model/enums.js';
 import type { AgentTaskList } from '../cluster/cluster-driver.js';
 import type { AgentContext } from './agent-context.js';
+import { inParallel } from './in-parallel.js';
 import { InTurn } from './in-turn.js';
 import { TaskFolder } from './task-folder.js';
 import type { TaskRun } from './task-run.js';
+
+const archivedAtOnce = 50;
 
 /** The tasks of an agent that have not been archived: live ones, and ended ones that wait to be acknowledged. */
 export class Tasks {
@@ -17,6 +20,11 @@ export class Tasks {
 
   add(run: TaskRun): void {
     this.runs.set(run.spec.taskId, run);
+  }
+
+  /** One that came to nothing. */
+  remove(run: TaskRun): void {
+    this.runs.delete(run.spec.taskId);
   }
 
   find(taskId: string): TaskRun | undefined {
@@ -45,22 +53,24 @@ export class Tasks {
 
   /** Everything up to this update is stored by the scheduler. Ended tasks among them move aside, then the updates go. */
   acknowledge(number: number): Promise<void> {
-    const { updates, folder } = this.context;
+    const { updates } = this.context;
     if (number <= updates.acknowledged) return Promise.resolve();
     return this.archiving.run('', async () => {
-      const ends = updates.endsUpTo(number);
-      await Promise.all(
-        ends.map(async ({ taskId, state }) => {
-          const live = TaskFolder.live(folder, taskId);
-          await this.runs.get(taskId)?.finished;
-          if (!(await live.exists())) return;
-          await live.saveEnd({ state, acknowledgedAt: Date.now() });
-          await live.moveTo(TaskFolder.ended(folder, taskId));
-          this.runs.delete(taskId);
-        }),
-      );
+      await inParallel(updates.endsUpTo(number), archivedAtOnce, ({ taskId, state }) => this.archive(taskId, state));
       await updates.acknowledge(number);
     });
+  }
+
+  private async archive(taskId: string, state: TaskState): Promise<void> {
+    const { folder } = this.context;
+    const live = TaskFolder.live(folder, taskId);
+    await this.runs.get(taskId)?.finished;
+    // After a crash it may have moved already, while the update was still there.
+    if (await live.exists()) {
+      await live.saveEnd({ state, acknowledgedAt: Date.now() });
+      await live.moveTo(TaskFolder.ended(folder, taskId));
+    }
+    this.runs.delete(taskId);
   }
 
   /** Folders of tasks that an earlier agent left. */

@@ -115,7 +115,7 @@ export class UpdatesLog {
 
   /** Wakes everybody who waits for an update, for news that are not updates. */
   wake(): void {
-    for (const listener of [...this.listeners]) listener();
+    for (const listener of this.listeners) listener();
   }
 
   async close(): Promise<void> {

@@ -140,6 +140,13 @@ describe('what cannot be launched is refused', () => {
     expect(cluster.seen.statesOf(spec.taskId)).toEqual([]);
   });
 
+  test('a port that two launches of one batch want goes to one of them', async () => {
+    const batch = [1, 2, 3].map(() => cluster.spec({ ports: [45_672] }));
+    const answers = await cluster.driver.launch(batch, 1);
+    expect(answers.map((answer) => answer.outcome).toSorted()).toEqual(['ACCEPTED', 'PORT_IN_USE', 'PORT_IN_USE']);
+    for (const spec of batch) await cluster.driver.kill(spec.taskId, 's1', 0, 1);
+  });
+
   test('a port that another task was given, although it does not listen yet', async () => {
     const first = await cluster.launch('sleep 600', { ports: [45_671] });
     const second = cluster.spec({ ports: [45_670, 45_671] });

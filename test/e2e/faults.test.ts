@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ApiError, type Api } from './support/api.js';
 import { killNow, pidsOfTask } from './support/processes.js';
 import { Installation, type Instance } from './support/product.js';
-import { waitFor } from './support/wait-for.js';
+import { waitFor } from '../support/wait-for.js';
 
 const resources = { cpus: 0.05, memoryMb: 16 };
 const ids = (tasks: { taskId: { id: string } }[]): string[] => tasks.map((task) => task.taskId.id).sort();
@@ -125,7 +125,7 @@ describe('faults', () => {
     const confirmedBefore = confirmed.length;
     process.kill(Number(pid), 'SIGKILL');
     await waitFor('the service to accept again', () => confirmed.length > confirmedBefore + 100, {
-      timeoutMs: 60_000,
+      timeoutMillis: 60_000,
     });
     asking = false;
     await load;

@@ -7,7 +7,7 @@ import type { Request } from '../../src/core/model/request.js';
 import { portsOf } from './support/api.js';
 import { killNow, pidsOfTask } from './support/processes.js';
 import { Installation, type Instance } from './support/product.js';
-import { waitFor } from './support/wait-for.js';
+import { waitFor } from '../support/wait-for.js';
 
 const example = <T>(path: string): T =>
   JSON.parse(readFileSync(fileURLToPath(new URL(`../../examples/${path}`, import.meta.url)), 'utf8')) as T;
@@ -112,7 +112,7 @@ describe('a request and a deploy run as real processes', () => {
         const ended = await api.endedTasks('tick');
         return ended.length >= 2 && ended;
       },
-      { timeoutMs: 30_000 },
+      { timeoutMillis: 30_000 },
     );
     for (const { taskId } of runs) {
       const { task } = await api.history(taskId.id);

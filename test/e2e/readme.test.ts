@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import pg from 'pg';
 import { Installation, type Instance } from './support/product.js';
-import { waitFor } from './support/wait-for.js';
+import { waitFor } from '../support/wait-for.js';
 
 const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
 const text = readFileSync(readme, 'utf8');

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Api } from './support/api.js';
 import { isAlive, pidsOfTask } from './support/processes.js';
 import { Installation, type Instance } from './support/product.js';
-import { waitFor } from './support/wait-for.js';
+import { waitFor } from '../support/wait-for.js';
 
 const installations: Installation[] = [];
 afterEach(async () => {

@@ -1,3 +1,4 @@
+import { waitFor } from './wait-for.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   StaleEpochError,
@@ -109,7 +110,9 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
 
     test('a second kill shortens the grace of the first, and never lengthens it', async () => {
       const spec = await launch('RUNS_AND_IGNORES_SIGTERM');
+      // Running is not yet ignoring: the program says when it does.
       await untilState(spec, 'TASK_RUNNING');
+      await waitFor('the program to ignore SIGTERM', () => harness.starts(spec.taskId) === 1);
       expect(await driver.kill(spec.taskId, spec.slaveId, 3_600_000, 1)).toBe('KILLING');
       await harness.pause();
       expect(seen.statesOf(spec.taskId)).not.toContain('TASK_KILLED');

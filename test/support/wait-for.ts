@@ -4,14 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function waitFor<T>(
   what: string,
   condition: () => T | Promise<T>,
-  { timeoutMillis = 10_000, everyMillis = 20 } = {},
-): Promise<NonNullable<T>> {
+  { timeoutMillis = 30_000, everyMillis = 20 } = {},
+): Promise<Exclude<NonNullable<T>, false>> {
   const deadline = performance.now() + timeoutMillis;
   let lastError: unknown;
   for (;;) {
     try {
       const answer = await condition();
-      if (answer) return answer;
+      if (answer) return answer as Exclude<NonNullable<T>, false>;
       lastError = undefined;
     } catch (cause) {
       lastError = cause;

@@ -23,6 +23,7 @@ export interface CallOptions {
   method?: 'GET' | 'POST';
   query?: Record<string, string | number>;
   body?: unknown;
+  /** Until the answer begins, and between its parts. */
   timeoutMillis: number;
   signal?: AbortSignal;
   /** Sent with the call; named by the error when it is over. */
@@ -32,6 +33,8 @@ export interface CallOptions {
 /** Calls to the agent of one folder, wherever it listens now. */
 export class AgentConnection {
   private readonly dispatcher = new Agent({ keepAliveTimeout: 30_000, connect: { timeout: 2_000 } });
+
+  private secret: { agent: string; value: string } | undefined;
 
   constructor(private readonly agentFolder: string) {}
 
@@ -63,24 +66,32 @@ export class AgentConnection {
 
   private async send(path: string, options: CallOptions): Promise<Dispatcher.ResponseData> {
     const endpoint = await this.endpoint();
-    const timeout = AbortSignal.timeout(options.timeoutMillis);
+    const secret = await this.secretOf(endpoint);
+    const hasBody = options.body !== undefined;
     try {
       return await request(`http://${endpoint.host}:${endpoint.port}${path}`, {
         dispatcher: this.dispatcher,
         method: options.method ?? 'GET',
         query: options.query,
-        body: options.body === undefined ? undefined : JSON.stringify(options.body),
+        body: hasBody ? JSON.stringify(options.body) : undefined,
         headers: {
-          authorization: `Bearer ${await sharedSecret(this.agentFolder)}`,
-          ...(options.body !== undefined && { 'content-type': 'application/json' }),
+          authorization: `Bearer ${secret}`,
+          ...(hasBody && { 'content-type': 'application/json' }),
         },
-        signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
+        signal: options.signal,
         headersTimeout: options.timeoutMillis,
         bodyTimeout: options.timeoutMillis,
       });
     } catch (cause) {
       throw new AgentUnreachable(`No answer from the agent at ${endpoint.host}:${endpoint.port}`, { cause });
     }
+  }
+
+  /** Read again for each new agent: its folder may have been emptied before it came. */
+  private async secretOf({ pid, startTime }: Endpoint): Promise<string> {
+    const agent = `${pid} ${startTime}`;
+    if (this.secret?.agent !== agent) this.secret = { agent, value: await sharedSecret(this.agentFolder) };
+    return this.secret.value;
   }
 
   /** Only of a live agent: another program may listen on the port of a dead one, and must not be told the secret. */

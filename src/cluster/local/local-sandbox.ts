@@ -3,8 +3,6 @@ import type { SandboxEntry, TaskSandbox } from '../cluster-driver.js';
 import type { AgentConnection } from './agent-connection.js';
 
 const callMillis = 5_000;
-/** A download may take as long as it likes as long as it moves. */
-const downloadMillis = 24 * 3600 * 1000;
 
 /** undefined: the agent has no files of this task. */
 export async function openSandbox(agent: AgentConnection, taskId: string): Promise<TaskSandbox | undefined> {
@@ -33,7 +31,7 @@ class LocalSandbox implements TaskSandbox {
 
   async download(path: string, offset = 0, length?: number) {
     const query = { path, offset, ...(length !== undefined && { length }) };
-    const options = { query, timeoutMillis: downloadMillis };
+    const options = { query, timeoutMillis: callMillis };
     const response = await this.agent.open(taskPath(paths.sandboxDownload, this.taskId), options);
     if (!response) return undefined;
     return {

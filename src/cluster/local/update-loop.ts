@@ -44,7 +44,7 @@ export async function followAgent(
         log.warn(`${cause.message}; no more updates are taken from the agent`);
         return;
       }
-      if (!isDown) log.warn(`Agent: ${messageOf(cause)}; trying again until it answers`);
+      if (!isDown) log.warn(`Cannot follow the agent: ${messageOf(cause)}; trying again until it works`);
       isDown = true;
       await delay(retryMillis, undefined, { signal }).catch(() => undefined);
       retryMillis = Math.min(retryMillis * 2, lastRetryMillis);
@@ -55,7 +55,7 @@ export async function followAgent(
   async function followOnce(): Promise<void> {
     const hello = await must<HelloAnswer>(paths.hello, { method: 'POST', body: { epoch } });
     let machinesVersion = await tellMachines();
-    if (isDown) log.info(`Agent '${hello.agentId}' answers`);
+    if (isDown) log.info(`Following agent '${hello.agentId}' again`);
     isDown = false;
     const applied = await appliedUpdate(hello.agentId);
     let after = applied?.incarnation === hello.incarnation ? applied.number : 0;

@@ -6,6 +6,7 @@ export class HealthDto {
 
 /** A poller whose last pass failed. It keeps trying. */
 export class FailingPollerDto {
+  /** The name it is registered under. */
   name: string;
   /** Failed passes since the last one that succeeded. */
   failuresInRow: number;

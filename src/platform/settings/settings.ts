@@ -37,6 +37,10 @@ const ClusterSettings = z.strictObject({
       sandboxRetentionMillis: millis()
         .default(7 * 24 * 3600 * 1000)
         .describe('How long the files of an ended task are kept'),
+      cgroups: z
+        .enum(['auto', 'off'])
+        .default('auto')
+        .describe('auto: limit and track tasks with those cgroups that work on this machine'),
       checkThreadsEveryMillis: z.number().int().min(100).default(5_000).describe('Time between two counts of threads'),
       maxTaskMessageLength: z.number().int().min(20).default(80).describe('Longer messages of status updates are cut'),
     })

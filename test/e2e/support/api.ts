@@ -1,7 +1,7 @@
 import type { DeployHistory, Deploy } from '../../../src/core/model/deploy.js';
 import type { Request, RequestParent } from '../../../src/core/model/request.js';
 import type { Task, TaskHistory, TaskIdHistory } from '../../../src/core/model/task.js';
-import { waitFor } from './wait-for.js';
+import { waitFor } from '../../support/wait-for.js';
 
 export class ApiError extends Error {
   constructor(
@@ -48,7 +48,7 @@ export class Api {
         const history = await this.deployHistory(requestId, deployId);
         return history.deployResult ? history : undefined;
       },
-      { timeoutMs },
+      { timeoutMillis: timeoutMs },
     );
 
   /** Exactly these many tasks of the request run, and none of them is going away. */
@@ -65,7 +65,7 @@ export class Api {
           history.taskUpdates.some((update) => update.taskState === 'TASK_RUNNING');
         return histories.every(runs) ? tasks : undefined;
       },
-      { timeoutMs },
+      { timeoutMillis: timeoutMs },
     );
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Api } from './api.js';
 import { isAlive, killNow, pidsMentioning } from './processes.js';
-import { waitFor } from './wait-for.js';
+import { waitFor } from '../../support/wait-for.js';
 
 const muster = fileURLToPath(new URL('../../../bin/muster.mjs', import.meta.url));
 
@@ -133,7 +133,7 @@ export class Instance {
         if (this.exitCode !== undefined) throw new Error('it has ended');
         return (await fetch(`${this.api.url}/readyz`)).ok;
       },
-      { timeoutMs: 60_000, everyMs: 100 },
+      { timeoutMillis: 60_000, everyMillis: 100 },
     ).catch((cause: unknown) => {
       throw new Error(`Not ready. It printed:\n${this.output}`, { cause });
     });
@@ -147,12 +147,12 @@ export class Instance {
         const state = (await (await fetch(`${this.api.url}/readyz`)).json()) as { leads: boolean };
         return state.leads;
       },
-      { timeoutMs },
+      { timeoutMillis: timeoutMs },
     );
   }
 
   exited = (timeoutMs = 60_000): Promise<true> =>
-    waitFor('the process to end', () => (this.exitCode === undefined ? undefined : true), { timeoutMs });
+    waitFor('the process to end', () => (this.exitCode === undefined ? undefined : true), { timeoutMillis: timeoutMs });
 
   async kill9(): Promise<void> {
     this.signal('SIGKILL');

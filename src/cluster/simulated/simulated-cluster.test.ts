@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { EventRecorder } from '../../../test/support/event-recorder.js';
+import { launchSpec } from '../../../test/support/launch-spec.js';
+import { isTerminal, type TaskState } from '../../core/model/enums.js';
+import type { LaunchSpec, StatusUpdate } from '../cluster-driver.js';
+import { EventQueue } from './event-queue.js';
+import type { Faults } from './script.js';
+import { SimulatedCluster, type SimulatedClusterOptions } from './simulated-cluster.js';
+
+async function lead(options: SimulatedClusterOptions = {}) {
+  const cluster = new SimulatedCluster(options);
+  const driver = cluster.driver();
+  const seen = new EventRecorder();
+  await driver.start(1, seen, seen.appliedUpdate);
+  const spec = (number: number, changes: Partial<LaunchSpec> = {}) => {
+    const slaveId = changes.slaveId ?? 'slave-1';
+    return launchSpec({
+      taskId: `task-${number}`,
+      slaveId,
+      incarnation: seen.machines.get(slaveId)!.incarnation,
+      ...changes,
+    });
+  };
+  return { cluster, driver, seen, spec };
+}
+
+test('things happen at their time, those of one time in the order in which they were planned', () =>
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 20 })), (times) => {
+      const queue = new EventQueue();
+      const happened: [number, number][] = [];
+      times.forEach((at, index) => queue.plan(at, () => happened.push([at, index])));
+      while (queue.nextAt < Infinity) queue.runNext();
+      expect(happened).toEqual(
+        times.map((at, index): [number, number] => [at, index]).toSorted((a, b) => a[0] - b[0] || a[1] - b[1]),
+      );
+    }),
+  ));
+
+test('a task lives as its script says', async () => {
+  const { cluster, driver, seen, spec } = await lead({ startAt: 1_000 });
+  cluster.onLaunch(() => ({ startAfter: 10, runFor: 500, exit: 'TASK_FAILED', message: 'no luck', reason: 'WHY' }));
+  await driver.launch([spec(1)], 1);
+  await cluster.advance(509);
+  expect(seen.statesOf('task-1')).toEqual(['TASK_STARTING', 'TASK_RUNNING']);
+  await cluster.advance(1);
+  expect(seen.updates.at(-1)).toMatchObject({
+    state: 'TASK_FAILED',
+    timestamp: 1_510,
+    message: 'no luck',
+    reason: 'WHY',
+  });
+  expect(cluster.now()).toBe(1_510);
+});
+
+test('a task can be ended by the test', async () => {
+  const { cluster, driver, seen, spec } = await lead();
+  await driver.launch([spec(1)], 1);
+  cluster.finish('task-1', 'TASK_LOST', 'gone');
+  await cluster.advance(0);
+  expect(seen.statesOf('task-1')).toEqual(['TASK_STARTING', 'TASK_LOST']);
+  expect(() => cluster.finish('task-1')).toThrow("No simulated task 'task-1' runs");
+});
+
+test('a machine that is out of reach answers nothing and runs on; back again it tells everything', async () => {
+  const { cluster, driver, seen, spec } = await lead({ machines: 2 });
+  cluster.onLaunch(() => ({ runFor: 100 }));
+  await driver.launch([spec(1)], 1);
+  cluster.setReachable('slave-1', false);
+  await cluster.advance(1_000);
+  expect(seen.updates).toEqual([]);
+  expect(await driver.launch([spec(2)], 1)).toMatchObject([{ outcome: 'UNKNOWN' }]);
+  expect(await driver.kill('task-1', 'slave-1', 0, 1)).toBe('UNKNOWN');
+  expect((await driver.reconcile(1)).map((list) => list.agentId)).toEqual(['agent-2']);
+  await expect(driver.sandbox('task-1', 'slave-1')).rejects.toThrow("Slave 'slave-1' cannot be reached");
+  cluster.setReachable('slave-1', true);
+  await cluster.advance(0);
+  expect(seen.statesOf('task-1')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+});
+
+test('a machine that is removed is told as gone, and its tasks are heard of no more', async () => {
+  const { cluster, driver, seen, spec } = await lead({ machines: 2 });
+  await driver.launch([spec(1)], 1);
+  await cluster.advance(100);
+  cluster.removeMachine('slave-1');
+  await cluster.advance(100);
+  expect(seen.machinesDown).toEqual(['slave-1']);
+  expect(cluster.runningTasks()).toEqual([]);
+  expect(driver.machines().map((machine) => machine.slaveId)).toEqual(['slave-2']);
+});
+
+test('an agent that begins anew has another incarnation, and starts nothing that was meant for the old one', async () => {
+  const { cluster, driver, seen, spec } = await lead();
+  const old = spec(1);
+  await driver.launch([old], 1);
+  await cluster.advance(100);
+  cluster.reincarnate('slave-1');
+  await cluster.advance(100);
+  expect(seen.machines.get('slave-1')?.incarnation).not.toBe(old.incarnation);
+  expect(await driver.launch([old], 1)).toMatchObject([{ outcome: 'REFUSED' }]);
+  await driver.launch([spec(2)], 1);
+  await cluster.advance(100);
+  expect(seen.updates.filter((update) => update.taskId === 'task-2')[0]?.number).toBe(1);
+});
+
+test('machines that come and change are told', async () => {
+  const { cluster, seen } = await lead();
+  cluster.addMachine({ slaveId: 'new', rackId: 'r2', cpus: 3 });
+  await cluster.advance(0);
+  expect(seen.machines.get('new')).toMatchObject({ rackId: 'r2', cpus: 3 });
+  cluster.changeMachine('new', { portsInUse: [31_005] });
+  await cluster.advance(0);
+  expect(seen.machines.get('new')?.portsInUse).toEqual([31_005]);
+});
+
+test('one agent may present many machines', async () => {
+  const { cluster, seen } = await lead({ machines: 5_000, machinesPerAgent: 1_000 });
+  expect([seen.machines.size, cluster.agents.size]).toEqual([5_000, 5]);
+});
+
+/** A scheduler that repeats what it does not know to be done, and what it then saw. */
+async function runWithFaults(
+  seed: number,
+  faults: Faults,
+): Promise<{ updates: StatusUpdate[]; cluster: SimulatedCluster; ids: string[] }> {
+  const { cluster, driver, seen, spec } = await lead({ seed, machines: 3, faults });
+  cluster.onLaunch(({ taskId }) => ({ runFor: 50 + 7 * taskId.length }));
+  const specs = Array.from({ length: 12 }, (_, index) => spec(index, { slaveId: `slave-${1 + (index % 3)}` }));
+  let open = specs;
+  while (open.length > 0) {
+    const answers = await driver.launch(open, 1);
+    open = open.filter((_spec, index) => answers[index]?.outcome === 'UNKNOWN');
+    await cluster.advance(20);
+  }
+  await cluster.advance(60_000);
+  return { updates: seen.updates, cluster, ids: specs.map(({ taskId }) => taskId) };
+}
+const probability = fc.constantFrom(0, 0.1, 0.5);
+const anyFaults = fc.record({
+  loseLaunch: probability,
+  delayLaunch: probability,
+  loseLaunchAnswer: probability,
+  loseUpdates: probability,
+  duplicateUpdates: probability,
+  reorderUpdates: probability,
+});
+
+test('whatever goes wrong on the way, each task starts once and its end arrives', () =>
+  fc.assert(
+    fc.asyncProperty(fc.integer(), anyFaults, async (seed, faults) => {
+      const { updates, cluster, ids } = await runWithFaults(seed, faults);
+      for (const id of ids) {
+        expect(cluster.starts.get(id)).toBe(1);
+        const ends = updates.filter((update) => update.taskId === id && isTerminal(update.state));
+        expect(new Set(ends.map((end): TaskState => end.state))).toEqual(new Set(['TASK_FINISHED']));
+        expect(new Set(ends.map((end) => end.number)).size).toBe(1);
+      }
+    }),
+    { numRuns: 40 },
+  ));
+
+test('the same seed gives the same course', () =>
+  fc.assert(
+    fc.asyncProperty(fc.integer(), anyFaults, async (seed, faults) => {
+      expect((await runWithFaults(seed, faults)).updates).toEqual((await runWithFaults(seed, faults)).updates);
+    }),
+    { numRuns: 20 },
+  ));
+
+test('without faults every update comes once and in order', async () => {
+  const { updates } = await runWithFaults(1, {});
+  for (const agentId of ['agent-1', 'agent-2', 'agent-3']) {
+    const numbers = updates.filter((update) => update.agentId === agentId).map((update) => update.number);
+    expect(numbers).toEqual(numbers.map((_number, index) => index + 1));
+  }
+});

@@ -1,0 +1,145 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseStat, readStat } from '../../src/agent/process-identity.js';
+import { installShimScripts, type ShimScripts } from '../../src/agent/shim-scripts.js';
+import { TaskFolder } from '../../src/agent/task-folder.js';
+import { AgentCluster } from '../support/agent-cluster.js';
+import { tempFolder } from '../support/temp-folder.js';
+
+const folder = tempFolder();
+let scripts: ShimScripts;
+beforeAll(async () => (scripts = await installShimScripts(folder.path)));
+afterAll(() => folder.remove());
+
+const canRun = ([shell = '', ...words]: string[]): boolean => {
+  try {
+    execFileSync(shell, [...words, '-c', 'exit 0']);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const shells = [['dash'], ['bash'], ['bash', '--posix'], ['busybox', 'sh'], ['ksh']].filter(canRun);
+
+let count = 0;
+function newControl(): string {
+  const control = join(folder.path, `control-${++count}`);
+  mkdirSync(control);
+  return control;
+}
+
+/** Runs the shim under a shell, and what it starts too. */
+async function runShim(
+  [shell = '', ...options]: string[],
+  control: string,
+  ...words: string[]
+): Promise<number | null> {
+  // The shim calls /bin/sh for its trampoline; here that is the shell under test as well.
+  const script = join(control, 'shim-under-test.sh');
+  writeFileSync(
+    script,
+    readFileSync(scripts.shim, 'utf8').replace('/bin/sh "$@"', `${[shell, ...options].join(' ')} "$@"`),
+  );
+  const [out, err] = [join(control, 'out'), join(control, 'err')];
+  const child = spawn(shell, [...options, script, scripts.trampoline, control, out, err, '0', ...words], {
+    detached: true,
+    stdio: 'ignore',
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code;
+}
+
+describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('the scripts under $name', ({ shell }) => {
+  test('start a program with its words, and write down who it was and how it ended', async () => {
+    const control = newControl();
+    const words = ['two words', '$HOME', '`id`', "'", '', '-x', 'new\nline'];
+    expect(await runShim(shell, control, 'sh', '-c', 'printf "[%s]" "$@"; echo $$ >&2; exit 42', 'sh', ...words)).toBe(
+      42,
+    );
+    expect(readFileSync(join(control, 'exit'), 'utf8')).toBe('42\n');
+    expect(readFileSync(join(control, 'out'), 'utf8')).toBe(words.map((word) => `[${word}]`).join(''));
+    const [main, shim] = readFileSync(join(control, 'task'), 'utf8').split('\n').map(parseStat);
+    expect(String(main?.pid)).toBe(readFileSync(join(control, 'err'), 'utf8').trim());
+    expect([main?.session, main?.parent]).toEqual([shim?.pid, shim?.pid]);
+  });
+
+  test.each(['TERM', 'INT', 'QUIT', 'HUP', 'KILL'])('tell an end by SIG%s', async (name) => {
+    const control = newControl();
+    const status = 128 + { TERM: 15, INT: 2, QUIT: 3, HUP: 1, KILL: 9 }[name]!;
+    await runShim(shell, control, 'sh', '-c', `kill -${name} $$; exit 0`);
+    expect(readFileSync(join(control, 'exit'), 'utf8')).toBe(`${status}\n`);
+  });
+
+  test('start nothing under a name that is taken', async () => {
+    const control = newControl();
+    expect(await TaskFolder.at(control).forbidStart()).toBe(true);
+    await runShim(shell, control, 'touch', join(control, 'started'));
+    expect(existsSync(join(control, 'started'))).toBe(false);
+    expect(await TaskFolder.at(control).readStarted()).toBeUndefined();
+    expect(await TaskFolder.at(control).forbidStart()).toBe(true);
+  });
+
+  test('start nothing outside of a cgroup that cannot be joined', async () => {
+    const control = newControl();
+    const [out, err] = [join(control, 'out'), join(control, 'err')];
+    const words = [
+      scripts.trampoline,
+      control,
+      out,
+      err,
+      '1',
+      '/nowhere/cgroup.procs',
+      'touch',
+      join(control, 'started'),
+    ];
+    const child = spawn(shell[0]!, [...shell.slice(1), ...words], { stdio: 'ignore' });
+    expect(await once(child, 'exit')).toEqual([125, null]);
+    expect(existsSync(join(control, 'started'))).toBe(false);
+  });
+});
+
+test('between a start and its prohibition exactly one wins', async () => {
+  let forbidden = 0;
+  for (let round = 0; round < 40; round++) {
+    const control = newControl();
+    const running = runShim(['sh'], control, 'touch', join(control, 'started'));
+    await delay(round % 8);
+    const isForbidden = await TaskFolder.at(control).forbidStart();
+    await running;
+    expect(existsSync(join(control, 'started'))).toBe(!isForbidden);
+    if (isForbidden) forbidden++;
+  }
+  expect(forbidden).toBeGreaterThan(0);
+});
+
+describe('in an agent', () => {
+  let cluster: AgentCluster;
+  beforeAll(async () => (cluster = await AgentCluster.start()));
+  afterAll(() => cluster.close());
+
+  test('the shim leads a session, in which it is not limited as the task is', async () => {
+    const spec = await cluster.launch('exec sleep 600');
+    await cluster.untilState(spec, 'TASK_RUNNING');
+    const [main, shim] = readFileSync(cluster.control(spec, 'task'), 'utf8').split('\n').map(parseStat);
+    expect(shim).toMatchObject({ session: shim?.pid, parent: process.pid });
+    expect(readStat(main!.pid)).toMatchObject({ session: shim?.pid });
+    const groups = (pid: number) => readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+    if (!cluster.log.lines.some((line) => line.startsWith('cgroups'))) expect(groups(main!.pid)).toContain(spec.taskId);
+    expect(groups(shim!.pid)).toBe(groups(process.pid));
+    await cluster.driver.kill(spec.taskId, 's1', 0, 1);
+    await cluster.untilState(spec, 'TASK_KILLED');
+  });
+
+  test('an exit status that cannot be written is not lost', async () => {
+    const spec = await cluster.launch('while [ ! -e end ]; do sleep 0.01; done; exit 7');
+    await cluster.untilState(spec, 'TASK_RUNNING');
+    // In the way of the shim, as a full disk would be.
+    mkdirSync(cluster.control(spec, 'exit.new'));
+    writeFileSync(cluster.sandbox(spec, 'end'), '');
+    expect(await cluster.untilState(spec, 'TASK_FAILED')).toBe('Exit code 7');
+  });
+});

@@ -1,0 +1,88 @@
+import { chownSync, mkdirSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { processesUnder, signal } from '../../src/agent/processes.js';
+import type { LaunchSpec } from '../../src/cluster/cluster-driver.js';
+import { LocalDriver } from '../../src/cluster/local/local-driver.js';
+import { newTaskId, testLog } from '../support/agent-cluster.js';
+import { compileAgent } from '../support/compiled-agent.js';
+import { EventRecorder } from '../support/event-recorder.js';
+import { launchSpec } from '../support/launch-spec.js';
+import { spawnNode, type TestProcess } from '../support/spawn.js';
+import { tempFolder } from '../support/temp-folder.js';
+import { waitFor } from '../support/wait-for.js';
+
+const asNobody = fileURLToPath(new URL('../support/programs/as-nobody.mjs', import.meta.url));
+const nobody = 65_534;
+
+describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
+  const compiled = tempFolder();
+  const data = tempFolder();
+  const root = join(data.path, 'own', 'agent');
+  const seen = new EventRecorder();
+  const driver = new LocalDriver({ agentFolder: root, log: testLog() });
+  let agent: TestProcess;
+  let program: string;
+
+  async function startAgent(): Promise<void> {
+    agent = spawnNode([asNobody, program, '--data-dir', join(data.path, 'own')]);
+    await agent.line("agent: Agent 'local' listens");
+  }
+  beforeAll(async () => {
+    mkdirSync(join(data.path, 'own'));
+    chownSync(join(data.path, 'own'), nobody, nobody);
+    program = compileAgent(compiled.path);
+    await startAgent();
+    await driver.start(1, seen, seen.appliedUpdate);
+  });
+  afterAll(async () => {
+    await driver.stop();
+    await agent.kill('SIGTERM');
+    for (const left of processesUnder(join(root, 'sandboxes'))) signal(left, 'SIGKILL');
+    compiled.remove();
+    data.remove();
+  });
+
+  const specOf = (script: string, changes: Partial<LaunchSpec> = {}): LaunchSpec => {
+    const [machine] = driver.machines();
+    const { slaveId, incarnation } = machine!;
+    const command = { shell: true, value: script, arguments: [] };
+    return launchSpec({ taskId: newTaskId(), slaveId, incarnation, command, ...changes });
+  };
+  const untilState = (spec: LaunchSpec, state: string) =>
+    waitFor(state, () => seen.statesOf(spec.taskId).includes(state), { everyMillis: 5 });
+
+  test('says what it cannot limit, in one line', () => {
+    const lines = agent.lines.filter((line) => line.startsWith('agent: cgroups: '));
+    expect(lines.length).toBeLessThanOrEqual(1);
+  });
+
+  test('presents this machine', () => {
+    expect(driver.machines()).toMatchObject([{ hostname: 'localhost', portRanges: [{ begin: 31_000, end: 31_999 }] }]);
+  });
+
+  test('runs, finds again after it was killed, and kills its tasks', async () => {
+    const spec = specOf('id -u; setsid sleep 600 & sleep 600');
+    await driver.launch([spec], 1);
+    await untilState(spec, 'TASK_RUNNING');
+    const output = join(root, 'sandboxes', spec.taskId, 'stdout');
+    await waitFor('output', () => readFileSync(output, 'utf8') === `${nobody}\n`);
+    await agent.kill('SIGKILL');
+    await startAgent();
+    expect(await driver.kill(spec.taskId, spec.slaveId, 60_000, 1)).toBe('KILLING');
+    await untilState(spec, 'TASK_KILLED');
+    expect(processesUnder(join(root, 'sandboxes'))).toEqual([]);
+  });
+
+  test('refuses to run as anybody else', async () => {
+    const answers = await driver.launch([specOf('true', { user: 'root' })], 1);
+    expect(answers).toMatchObject([
+      { outcome: 'REFUSED', reason: "user: cannot run as 'root', the agent runs as 'nobody' and not as root" },
+    ]);
+    const own = specOf('true', { user: 'nobody' });
+    await driver.launch([own], 1);
+    await untilState(own, 'TASK_FINISHED');
+  });
+});
