@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { Cgroups } from './cgroups.js';
 import { pidsBelow } from './group-files.js';
@@ -129,12 +129,13 @@ test('files of version 1 take the limits and give the figures', () => {
   });
 });
 
-describe.runIf(existsSync('/sys/fs/cgroup'))('on this machine', () => {
-  const name = `muster-unit-${process.pid}`;
-  const cgroups = Cgroups.probe(name, readMounts());
-  afterEach(() => cgroups.removeAll());
+describe('on this machine', () => {
+  let cgroups: Cgroups;
+  beforeAll(() => void (cgroups = Cgroups.probe(`muster-unit-${process.pid}`, readMounts())));
+  afterAll(() => cgroups.removeAll());
 
-  test.skipIf(cgroups.parents.length === 0)('groups are made, asked and removed', async () => {
+  test('groups are made, asked and removed', async ({ skip }) => {
+    skip(cgroups.parents.length === 0, 'no cgroup works here');
     const group = cgroups.group('a task');
     expect(group.pids()).toBeUndefined();
     group.create({ cpus: 0.5, memoryMb: 50, cpuHardLimit: 1 });
