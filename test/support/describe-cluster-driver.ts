@@ -1,4 +1,3 @@
-import { waitFor } from './wait-for.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   StaleEpochError,
@@ -59,6 +58,9 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
     }
     const untilState = (spec: LaunchSpec, state: string, recorder = seen) =>
       harness.until(`${state} of ${spec.taskId}`, () => recorder.statesOf(spec.taskId).includes(state));
+    /** TASK_RUNNING tells that the program has begun; its first act, to write that down, comes a moment later. */
+    const untilStarted = (spec: LaunchSpec) =>
+      harness.until(`the first act of ${spec.taskId}`, () => harness.starts(spec.taskId) === 1);
     const outcomes = (answers: readonly LaunchAnswer[]) => answers.map((answer) => answer.outcome);
 
     test('tells its machines with an incarnation', () => {
@@ -92,6 +94,7 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(outcomes(await driver.launch([spec, spec], 1))).toEqual(['ACCEPTED', 'ACCEPTED']);
       await untilState(spec, 'TASK_RUNNING');
       expect(await driver.launch([spec], 1)).toMatchObject([{ outcome: 'ACCEPTED', state: 'TASK_RUNNING' }]);
+      await untilStarted(spec);
       await driver.kill(spec.taskId, spec.slaveId, 0, 1);
       await untilState(spec, 'TASK_KILLED');
       await harness.pause();
@@ -110,9 +113,9 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
 
     test('a second kill shortens the grace of the first, and never lengthens it', async () => {
       const spec = await launch('RUNS_AND_IGNORES_SIGTERM');
-      // Running is not yet ignoring: the program says when it does.
+      // Running is not yet ignoring.
       await untilState(spec, 'TASK_RUNNING');
-      await waitFor('the program to ignore SIGTERM', () => harness.starts(spec.taskId) === 1);
+      await untilStarted(spec);
       expect(await driver.kill(spec.taskId, spec.slaveId, 3_600_000, 1)).toBe('KILLING');
       await harness.pause();
       expect(seen.statesOf(spec.taskId)).not.toContain('TASK_KILLED');
