@@ -1,6 +1,16 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const restContract = fileURLToPath(new URL('packages/rest-contract/src/', import.meta.url));
+
 export default defineConfig({
+  resolve: {
+    // By its sources, so that tests need no build of it.
+    alias: [
+      { find: /^rest-contract$/, replacement: `${restContract}index.ts` },
+      { find: /^rest-contract\/(\w+)$/, replacement: `${restContract}$1.ts` },
+    ],
+  },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'packages/*/{src,test}/**/*.test.ts'],
     setupFiles: ['test/support/quiet.ts'],

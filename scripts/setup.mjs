@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { hashOfSources } from './source-hash.mjs';
+import { hashOfRestContract, hashOfSources } from './source-hash.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { makePostgresLinks } from './postgres-links.mjs';
@@ -53,14 +53,21 @@ function isInstalled() {
   return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wantedStamp();
 }
 
-function isBuilt() {
-  const file = join(root, 'dist', '.source-hash');
-  return existsSync(file) && readFileSync(file, 'utf8') === hashOfSources(root);
+const restContract = join(root, 'packages', 'rest-contract');
+
+const isBuilt = () => isRestContractBuilt() && isMade(join(root, 'dist'), hashOfSources(root));
+const isRestContractBuilt = () => isMade(join(restContract, 'dist'), hashOfRestContract(root));
+
+function isMade(folder, hash) {
+  const file = join(folder, '.source-hash');
+  return existsSync(file) && readFileSync(file, 'utf8') === hash;
 }
 
 /** Compiles into a folder of its own and puts that in the place of the old one: nobody ever sees a half build. */
 async function build(owner) {
   console.log('Building');
+  // First, because the program imports it by name: its types are needed to compile, its output to run.
+  if (!isRestContractBuilt()) await buildRestContract(owner);
   const [fresh, present, old] = ['dist.new', 'dist', 'dist.old'].map((name) => join(root, name));
   const hash = hashOfSources(root);
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
@@ -71,4 +78,11 @@ async function build(owner) {
   if (existsSync(present)) renameSync(present, old);
   renameSync(fresh, present);
   rmSync(old, { recursive: true, force: true });
+}
+
+async function buildRestContract(owner) {
+  const hash = hashOfRestContract(root);
+  const { code, output } = await nodeProgram([join('scripts', 'build.mjs')], { cwd: restContract, owner });
+  if (code !== 0) throw new SetupError(`The build of rest-contract failed:\n${output}`);
+  writeFileSync(join(restContract, 'dist', '.source-hash'), hash);
 }

@@ -2,12 +2,21 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+const restContract = 'packages/rest-contract';
+const sourcesOfRestContract = ['src', 'scripts/build.mjs', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map(
+  (path) => `${restContract}/${path}`,
+);
 const sources = ['src', 'migrations', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
 /** Changes with anything the build reads. */
-export function hashOfSources(root) {
+export const hashOfSources = (root) => hashOf(root, [...sources, ...sourcesOfRestContract]);
+
+/** The same for the package that the program imports by name. */
+export const hashOfRestContract = (root) => hashOf(root, [...sourcesOfRestContract, 'package-lock.json']);
+
+function hashOf(root, paths) {
   const hash = createHash('sha256');
-  for (const path of sources.flatMap((source) => filesOf(root, source))) {
+  for (const path of paths.flatMap((source) => filesOf(root, source))) {
     hash
       .update(path)
       .update('\0')

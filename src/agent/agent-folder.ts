@@ -2,8 +2,8 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { link, realpath, rm, unlink } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { Endpoint } from './endpoint.js';
 import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from './files.js';
-import { Endpoint } from './protocol.js';
 
 /**
  * What lies where below `<data dir>/agent`:

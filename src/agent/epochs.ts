@@ -1,12 +1,10 @@
+import { HttpErrorException } from 'rest-contract';
 import { readIfThere, writeDurably } from './files.js';
 
-/** Refused: a newer leader has been here. */
-export class EpochOver extends Error {
-  constructor(
-    readonly asked: number,
-    readonly highest: number,
-  ) {
-    super(`Epoch ${asked} is over: ${highest} has been seen`);
+/** Refused: a newer leader has been here. Thrown anywhere on the way of a call, it is the call's answer. */
+export class EpochOver extends HttpErrorException {
+  constructor(asked: number, highest: number) {
+    super(409, `Epoch ${asked} is over: ${highest} has been seen`, { headers: [['highest-epoch', String(highest)]] });
   }
 }
 

@@ -38,13 +38,13 @@ export class SandboxFiles {
     return undefined;
   }
 
-  async read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined> {
+  async read(path: string, offset: number, length: number) {
     const file = await this.open(path);
     if (!file) return undefined;
     try {
       const buffer = Buffer.alloc(Math.max(0, Math.min(length, file.size - offset)));
       const { bytesRead } = await file.handle.read(buffer, 0, buffer.length, offset);
-      return { data: buffer.subarray(0, bytesRead), size: file.size };
+      return { data: buffer.subarray(0, bytesRead), size: file.size, mtime: file.mtime };
     } finally {
       await file.handle.close();
     }

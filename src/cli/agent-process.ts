@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readEndpoint } from '../agent/agent-folder.js';
+import type { Endpoint } from '../agent/endpoint.js';
 import { isAlive } from '../agent/process-identity.js';
-import { paths, type Endpoint, type ShutdownRequest } from '../agent/protocol.js';
 import { AgentConnection } from '../cluster/local/agent-connection.js';
 import { StartError } from '../platform/start-error.js';
 
@@ -59,10 +59,10 @@ export class AgentProcess {
   /** Kills its tasks, without any grace, and ends it. */
   async stopAtOnce(): Promise<void> {
     this.stopping.abort();
+    const how = { killTasks: true, graceMillis: 0 };
     const connection = new AgentConnection(this.folder);
     try {
-      const body: ShutdownRequest = { killTasks: true, graceMillis: 0 };
-      await connection.call(paths.shutdown, { method: 'POST', body, timeoutMillis: atOnceMillis });
+      await connection.ask((agent) => agent.shutdown(how, { timeoutMs: atOnceMillis }));
     } finally {
       await connection.close();
     }

@@ -19,8 +19,9 @@ beforeAll(async () => {
 afterAll(() => cluster.close());
 
 const call = (path: string, options: RequestInit = {}, token = secret) =>
-  fetch(url + path, { ...options, headers: { authorization: `Bearer ${token}` } });
-const post = (path: string, body: string) => call(path, { method: 'POST', body });
+  fetch(url + path, { ...options, headers: { authorization: `Bearer ${token}`, ...options.headers } });
+const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+  call(path, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } });
 
 test('without the secret nothing is answered', async () => {
   expect((await fetch(`${url}/v1/machines`)).status).toBe(401);
@@ -49,35 +50,38 @@ test('whoever starts first makes the secret, however many start at once', async 
 });
 
 test.each([
-  { what: 'no JSON', path: '/v1/launch', body: '{' },
-  { what: 'no epoch', path: '/v1/hello', body: '{}' },
-  { what: 'an epoch that is none', path: '/v1/hello', body: '{"epoch":-1}' },
-  { what: 'no task', path: '/v1/kill', body: '{"epoch":1,"graceMillis":0}' },
-])('$what is 400', async ({ path, body }) => {
-  const answer = await post(path, body);
+  { what: 'no JSON', path: '/v1/launch', body: '{', epoch: '1', says: /not valid JSON/ },
+  { what: 'no epoch', path: '/v1/hello', body: '{}', epoch: '', says: /'epoch'/ },
+  { what: 'an epoch that is none', path: '/v1/hello', body: '{}', epoch: '-1', says: /'epoch'/ },
+  { what: 'no task', path: '/v1/kill', body: '{"graceMillis":0}', epoch: '1', says: /'taskId'/ },
+])('$what is 400 and named', async ({ path, body, epoch, says }) => {
+  const answer = await post(path, body, epoch === '' ? {} : { epoch });
   expect(answer.status).toBe(400);
-  expect(await answer.json()).toHaveProperty('message');
+  expect(await answer.text()).toMatch(says);
 });
 
 test('what there is not is 404', async () => {
   for (const path of [
     '/',
     '/v1/nothing',
-    '/v1/tasks//statistics',
-    '/v1/tasks/x/nothing',
-    '/v1/tasks/toString/statistics',
+    '/v1/task/statistics?taskId=',
+    '/v1/task/sandbox?taskId=',
+    '/v1/task/nothing?taskId=x',
+    '/v1/task/statistics?taskId=toString',
   ])
     expect((await call(path)).status, path).toBe(404);
-  expect((await call('/v1/tasks/%zz/statistics')).status).toBe(400);
-  expect((await call('/v1/launch')).status).toBe(404);
+  expect((await call('/v1/task/statistics?taskId=%zz')).status).toBe(400);
+  const answer = await call('/v1/launch');
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
 });
 
 test('an epoch that is over is 409, and the higher one is named', async () => {
-  expect((await post('/v1/hello', '{"epoch":5}')).status).toBe(200);
-  const answer = await post('/v1/kill', '{"epoch":4,"taskId":"x","graceMillis":0}');
-  expect([answer.status, await answer.json()]).toEqual([
+  expect((await post('/v1/hello', '{}', { epoch: '5' })).status).toBe(200);
+  const answer = await post('/v1/kill', '{"taskId":"x","graceMillis":0}', { epoch: '4' });
+  expect([answer.status, answer.headers.get('highest-epoch'), await answer.text()]).toEqual([
     409,
-    { message: 'Epoch 4 is over: 5 has been seen', epoch: 5 },
+    '5',
+    'Epoch 4 is over: 5 has been seen',
   ]);
 });
 
@@ -102,12 +106,14 @@ test('shutdown ends the tasks if asked to, then the agent', async () => {
   const endpoint = (await readEndpoint(other.root))!;
   const answer = await fetch(`http://${endpoint.host}:${endpoint.port}/v1/shutdown`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${await sharedSecret(other.root)}` },
+    headers: { authorization: `Bearer ${await sharedSecret(other.root)}`, 'content-type': 'application/json' },
     body: JSON.stringify({ killTasks: true, graceMillis: 10_000 }),
   });
-  expect(answer.status).toBe(200);
+  expect(answer.status).toBe(204);
   expect(other.processes()).toEqual([]);
   await waitFor('the end', async () => (await readEndpoint(other.root)) === undefined);
+  // It says first that it goes, and holds its folder until it has gone.
+  await other.stopAgent();
   await other.startAgent();
   await other.untilState(spec, 'TASK_KILLED');
   await other.close();

@@ -1,11 +1,14 @@
-import { Agent, request, type Dispatcher } from 'undici';
-import { z } from 'zod';
+import { connect, HttpErrorException } from 'rest-contract';
+import { fetchBackend, type FetchOptions } from 'rest-contract/fetch';
+import { Agent, fetch } from 'undici';
+import { AgentApi, bearer, type LeaderAgent, type TrustedAgent } from '../../agent/agent-api.js';
 import { readEndpoint, sharedSecret } from '../../agent/agent-folder.js';
+import type { Endpoint } from '../../agent/endpoint.js';
 import { isAlive } from '../../agent/process-identity.js';
-import type { Endpoint } from '../../agent/protocol.js';
-import { StaleEpochError } from '../cluster-driver.js';
+import { StaleEpochError, type Epoch } from '../cluster-driver.js';
 
-const ErrorBody = z.object({ message: z.string().default('no reason given'), epoch: z.number().optional() });
+/** Until the answer of a call that names no time of its own, and between the parts of any answer. */
+export const callMillis = 5_000;
 
 /** Nobody answered, or not in time: whether the call was carried out is not known. */
 export class AgentUnreachable extends Error {}
@@ -19,72 +22,56 @@ export class AgentRefused extends Error {
   }
 }
 
-export interface CallOptions {
-  method?: 'GET' | 'POST';
-  query?: Record<string, string | number>;
-  body?: unknown;
-  /** Until the answer begins, and between its parts. */
-  timeoutMillis: number;
-  signal?: AbortSignal;
-  /** Sent with the call; named by the error when it is over. */
-  epoch?: number;
-}
-
 /** Calls to the agent of one folder, wherever it listens now. */
 export class AgentConnection {
-  private readonly dispatcher = new Agent({ keepAliveTimeout: 30_000, connect: { timeout: 2_000 } });
-
+  private readonly dispatcher = new Agent({
+    keepAliveTimeout: 30_000,
+    connect: { timeout: 2_000 },
+    // How long an answer may take to begin depends on the call.
+    headersTimeout: 0,
+    bodyTimeout: callMillis,
+  });
+  private readonly sending = { fetch, init: { dispatcher: this.dispatcher } } as unknown as FetchOptions;
   private secret: { agent: string; value: string } | undefined;
 
   constructor(private readonly agentFolder: string) {}
 
-  /** undefined: 404, there is no such thing. Throws AgentUnreachable, AgentRefused or StaleEpochError. */
-  async call<T>(path: string, options: CallOptions): Promise<T | undefined> {
-    const response = await this.open(path, options);
-    if (!response) return undefined;
+  /** Throws AgentUnreachable or AgentRefused. */
+  async ask<T>(question: (agent: TrustedAgent) => Promise<T>): Promise<T> {
+    const endpoint = await this.endpoint();
+    const url = `http://${endpoint.host}:${endpoint.port}`;
+    const authorization = bearer(await this.secretOf(endpoint));
+    const agent = connect(AgentApi, fetchBackend(url, this.sending), { timeoutMs: callMillis });
     try {
-      return (await response.body.json()) as T;
+      return await question(agent.trusted({ authorization }));
     } catch (cause) {
-      throw new AgentUnreachable(`The answer to ${path} broke off`, { cause });
+      if (cause instanceof HttpErrorException) throw new AgentRefused(cause.status, cause.message);
+      throw new AgentUnreachable(`No readable answer from the agent at ${url}`, { cause });
     }
   }
 
-  /** The same for answers that are not JSON. The caller reads or destroys the body. */
-  async open(path: string, options: CallOptions): Promise<Dispatcher.ResponseData | undefined> {
-    const response = await this.send(path, options);
-    if (response.statusCode === 200) return response;
-    const body = ErrorBody.safeParse(await response.body.json().catch(() => ({})));
-    const message = body.data?.message ?? `HTTP ${response.statusCode}`;
-    if (response.statusCode === 404) return undefined;
-    if (response.statusCode === 409) throw new StaleEpochError(options.epoch ?? 0);
-    throw new AgentRefused(response.statusCode, message);
+  /** undefined: there is no such thing. */
+  async find<T>(question: (agent: TrustedAgent) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.ask(question);
+    } catch (cause) {
+      if (cause instanceof AgentRefused && cause.status === 404) return undefined;
+      throw cause;
+    }
+  }
+
+  /** Throws StaleEpochError when the agent has seen a higher epoch. */
+  async askAsLeader<T>(epoch: Epoch, question: (agent: LeaderAgent) => Promise<T>): Promise<T> {
+    try {
+      return await this.ask((agent) => question(agent.leader({ epoch })));
+    } catch (cause) {
+      if (cause instanceof AgentRefused && cause.status === 409) throw new StaleEpochError(epoch);
+      throw cause;
+    }
   }
 
   async close(): Promise<void> {
     await this.dispatcher.destroy();
-  }
-
-  private async send(path: string, options: CallOptions): Promise<Dispatcher.ResponseData> {
-    const endpoint = await this.endpoint();
-    const secret = await this.secretOf(endpoint);
-    const hasBody = options.body !== undefined;
-    try {
-      return await request(`http://${endpoint.host}:${endpoint.port}${path}`, {
-        dispatcher: this.dispatcher,
-        method: options.method ?? 'GET',
-        query: options.query,
-        body: hasBody ? JSON.stringify(options.body) : undefined,
-        headers: {
-          authorization: `Bearer ${secret}`,
-          ...(hasBody && { 'content-type': 'application/json' }),
-        },
-        signal: options.signal,
-        headersTimeout: options.timeoutMillis,
-        bodyTimeout: options.timeoutMillis,
-      });
-    } catch (cause) {
-      throw new AgentUnreachable(`No answer from the agent at ${endpoint.host}:${endpoint.port}`, { cause });
-    }
   }
 
   /** Read again for each new agent: its folder may have been emptied before it came. */

@@ -1,4 +1,3 @@
-import { paths, taskPath, type KillResult, type LaunchBatchAnswer, type TasksAnswer } from '../../agent/protocol.js';
 import { messageOf } from '../../agent/files.js';
 import type { Log } from '../../agent/log.js';
 import {
@@ -20,7 +19,6 @@ import { openSandbox } from './local-sandbox.js';
 import { followAgent, type Seen } from './update-loop.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
 
-const callMillis = 5_000;
 const launchMillis = 30_000;
 /** How long `start` waits for a first answer; after that the agent is waited for in the background. */
 const firstContactMillis = 3_000;
@@ -84,11 +82,9 @@ export class LocalDriver implements ClusterDriver {
 
   async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {
     if (batch.length === 0) return [];
-    const body = { epoch, launches: batch };
+    const patience = { timeoutMs: launchMillis };
     try {
-      const options = { method: 'POST', body, timeoutMillis: launchMillis, epoch } as const;
-      const answer = await this.agent.call<LaunchBatchAnswer>(paths.launch, options);
-      return answer?.answers ?? batch.map((spec) => unknown(spec, 'the agent does not know how to launch'));
+      return await this.agent.askAsLeader(epoch, (agent) => agent.launch({ launches: [...batch] }, patience));
     } catch (cause) {
       if (cause instanceof StaleEpochError) throw cause;
       return batch.map((spec) => unknown(spec, messageOf(cause)));
@@ -96,10 +92,8 @@ export class LocalDriver implements ClusterDriver {
   }
 
   async kill(taskId: string, _slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
-    const body = { epoch, taskId, graceMillis };
     try {
-      const options = { method: 'POST', body, timeoutMillis: callMillis, epoch } as const;
-      return (await this.agent.call<KillResult>(paths.kill, options))?.answer ?? 'UNKNOWN';
+      return await this.agent.askAsLeader(epoch, (agent) => agent.kill({ taskId, graceMillis }));
     } catch (cause) {
       if (cause instanceof StaleEpochError) throw cause;
       return 'UNKNOWN';
@@ -109,13 +103,8 @@ export class LocalDriver implements ClusterDriver {
   async reconcile(epoch: Epoch): Promise<AgentTaskList[]> {
     try {
       // After this no launch of an older epoch can get in behind the list.
-      await this.agent.call(paths.hello, { method: 'POST', body: { epoch }, timeoutMillis: callMillis, epoch });
-      const list = await this.agent.call<TasksAnswer>(paths.tasks, {
-        query: { epoch },
-        timeoutMillis: callMillis,
-        epoch,
-      });
-      return list ? [list] : [];
+      await this.agent.askAsLeader(epoch, (agent) => agent.hello());
+      return [await this.agent.askAsLeader(epoch, (agent) => agent.tasks())];
     } catch (cause) {
       if (cause instanceof AgentUnreachable) return [];
       throw cause;
@@ -127,8 +116,10 @@ export class LocalDriver implements ClusterDriver {
   }
 
   statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined> {
-    const path = taskPath(paths.statistics, taskId);
-    return orUnreachable(slaveId, this.agent.call<TaskStatistics>(path, { timeoutMillis: callMillis }));
+    return orUnreachable(
+      slaveId,
+      this.agent.find((agent) => agent.task({ taskId }).statistics()),
+    );
   }
 }
 

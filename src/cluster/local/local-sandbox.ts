@@ -1,12 +1,12 @@
-import { fileHeaders, paths, taskPath, type SandboxAnswer, type SandboxListAnswer } from '../../agent/protocol.js';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import type { SandboxEntry, TaskSandbox } from '../cluster-driver.js';
+import type { TrustedAgent } from '../../agent/agent-api.js';
 import type { AgentConnection } from './agent-connection.js';
-
-const callMillis = 5_000;
 
 /** undefined: the agent has no files of this task. */
 export async function openSandbox(agent: AgentConnection, taskId: string): Promise<TaskSandbox | undefined> {
-  const found = await agent.call<SandboxAnswer>(taskPath(paths.sandbox, taskId), { timeoutMillis: callMillis });
+  const found = await agent.find((api) => api.task({ taskId }).sandbox().root());
   return found && new LocalSandbox(agent, taskId, found.root);
 }
 
@@ -17,27 +17,24 @@ class LocalSandbox implements TaskSandbox {
     readonly root: string,
   ) {}
 
-  async list(path: string): Promise<SandboxEntry[] | undefined> {
-    const options = { query: { path }, timeoutMillis: callMillis };
-    return (await this.agent.call<SandboxListAnswer>(taskPath(paths.sandboxList, this.taskId), options))?.entries;
+  list(path: string): Promise<SandboxEntry[] | undefined> {
+    return this.agent.find((api) => this.files(api).list({ path }));
   }
 
-  async read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined> {
-    const options = { query: { path, offset, length }, timeoutMillis: callMillis };
-    const response = await this.agent.open(taskPath(paths.sandboxRead, this.taskId), options);
-    if (!response) return undefined;
-    return { data: Buffer.from(await response.body.arrayBuffer()), size: Number(response.headers[fileHeaders.size]) };
+  read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined> {
+    return this.agent.find(async (api) => {
+      const { content, size } = await this.files(api).read({ path, offset, length });
+      return { data: await buffer(content), size };
+    });
   }
 
+  /** May take as long as it likes as long as it moves. */
   async download(path: string, offset = 0, length?: number) {
-    const query = { path, offset, ...(length !== undefined && { length }) };
-    const options = { query, timeoutMillis: callMillis };
-    const response = await this.agent.open(taskPath(paths.sandboxDownload, this.taskId), options);
-    if (!response) return undefined;
-    return {
-      stream: response.body,
-      size: Number(response.headers[fileHeaders.size]),
-      mtime: Number(response.headers[fileHeaders.mtime]),
-    };
+    const file = await this.agent.find((api) => this.files(api).download({ path, offset, length }));
+    return file && { stream: Readable.from(file.content), size: file.size, mtime: file.mtime };
+  }
+
+  private files(agent: TrustedAgent) {
+    return agent.task({ taskId: this.taskId }).sandbox();
   }
 }

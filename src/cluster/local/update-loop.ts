@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { paths, type HelloAnswer, type MachinesAnswer, type UpdatesAnswer } from '../../agent/protocol.js';
 import { messageOf } from '../../agent/files.js';
 import type { Log } from '../../agent/log.js';
 import { StaleEpochError, type ClusterDriver, type ClusterEvents, type MachineSnapshot } from '../cluster-driver.js';
-import type { AgentConnection } from './agent-connection.js';
+import { callMillis, type AgentConnection } from './agent-connection.js';
 
-const callMillis = 5_000;
 const pollMillis = 20_000;
 const firstRetryMillis = 50;
 const lastRetryMillis = 1_000;
@@ -53,15 +51,16 @@ export async function followAgent(
 
   /** Until something fails or another incarnation answers. */
   async function followOnce(): Promise<void> {
-    const hello = await must<HelloAnswer>(paths.hello, { method: 'POST', body: { epoch } });
+    const hello = await noted(agent.askAsLeader(epoch, (api) => api.hello({}, { signal })));
     let machinesVersion = await tellMachines();
     if (isDown) log.info(`Following agent '${hello.agentId}' again`);
     isDown = false;
     const applied = await appliedUpdate(hello.agentId);
     let after = applied?.incarnation === hello.incarnation ? applied.number : 0;
     while (!signal.aborted) {
-      const query = { epoch, incarnation: hello.incarnation, after, waitMillis: pollMillis };
-      const answer = await must<UpdatesAnswer>(paths.updates, { query, timeoutMillis: pollMillis + callMillis });
+      const question = { incarnation: hello.incarnation, after, waitMillis: pollMillis };
+      const patience = { signal, timeoutMs: pollMillis + callMillis };
+      const answer = await noted(agent.askAsLeader(epoch, (api) => api.updates(question, patience)));
       if (answer.incarnation !== hello.incarnation) return;
       if (answer.updates.length > 0) {
         await events.statusUpdates(answer.updates);
@@ -74,7 +73,7 @@ export async function followAgent(
   }
 
   async function tellMachines(): Promise<number> {
-    const { machines, machinesVersion } = await must<MachinesAnswer>(paths.machines, {});
+    const { machines, machinesVersion } = await noted(agent.ask((api) => api.machines({}, { signal })));
     const present = new Set(machines.map((machine) => machine.slaveId));
     for (const machine of machines) {
       seen.machines.set(machine.slaveId, machine);
@@ -87,9 +86,8 @@ export async function followAgent(
     return machinesVersion;
   }
 
-  async function must<T>(path: string, options: Partial<Parameters<AgentConnection['call']>[1]>): Promise<T> {
-    const answer = await agent.call<T>(path, { timeoutMillis: callMillis, signal, epoch, ...options });
-    if (answer === undefined) throw new Error(`the agent does not know ${path}`);
+  async function noted<T>(question: Promise<T>): Promise<T> {
+    const answer = await question;
     seen.answeredAt = Date.now();
     return answer;
   }

@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import { taskStates } from '../core/model/enums.js';
+import type {
+  AgentTaskList,
+  LaunchAnswer,
+  MachineSnapshot,
+  SandboxEntry,
+  StatusUpdate,
+  TaskStatistics,
+} from '../cluster/cluster-driver.js';
+
+/** The records of the cluster's port as the agent sends them: each is checked again by the scheduler that reads it. */
+
+const State = z.enum(taskStates);
+
+export const launchAnswer: z.ZodType<LaunchAnswer> = z.discriminatedUnion('outcome', [
+  z.object({ taskId: z.string(), outcome: z.literal('ACCEPTED'), state: State, directory: z.string() }),
+  z.object({ taskId: z.string(), outcome: z.literal('PORT_IN_USE'), port: z.number() }),
+  z.object({ taskId: z.string(), outcome: z.literal('REFUSED'), reason: z.string() }),
+  z.object({ taskId: z.string(), outcome: z.literal('UNKNOWN'), reason: z.string() }),
+]);
+
+export const statusUpdate: z.ZodType<StatusUpdate> = z.object({
+  agentId: z.string(),
+  incarnation: z.string(),
+  number: z.number(),
+  taskId: z.string(),
+  slaveId: z.string(),
+  state: State,
+  timestamp: z.number(),
+  message: z.string().optional(),
+  reason: z.string().optional(),
+  directory: z.string().optional(),
+});
+
+export const agentTaskList: z.ZodType<AgentTaskList> = z.object({
+  agentId: z.string(),
+  incarnation: z.string(),
+  asOfUpdate: z.number(),
+  tasks: z.array(z.object({ taskId: z.string(), state: State })),
+});
+
+export const machineSnapshot: z.ZodType<MachineSnapshot> = z.object({
+  slaveId: z.string(),
+  agentId: z.string(),
+  incarnation: z.string(),
+  hostname: z.string(),
+  rackId: z.string(),
+  attributes: z.record(z.string(), z.string()),
+  cpus: z.number(),
+  memoryMb: z.number(),
+  diskMb: z.number(),
+  portRanges: z.array(z.object({ begin: z.number(), end: z.number() })),
+  portsInUse: z.array(z.number()),
+  seenAt: z.number(),
+});
+
+export const taskStatistics: z.ZodType<TaskStatistics> = z.object({
+  taskId: z.string(),
+  cpusLimit: z.number(),
+  cpusNrPeriods: z.number(),
+  cpusNrThrottled: z.number(),
+  cpusSystemTimeSecs: z.number(),
+  cpusThrottledTimeSecs: z.number(),
+  cpusUserTimeSecs: z.number(),
+  memAnonBytes: z.number(),
+  memFileBytes: z.number(),
+  memLimitBytes: z.number(),
+  memMappedFileBytes: z.number(),
+  memRssBytes: z.number(),
+  memTotalBytes: z.number(),
+  diskLimitBytes: z.number(),
+  diskUsedBytes: z.number(),
+  timestamp: z.number(),
+});
+
+export const sandboxEntry: z.ZodType<SandboxEntry> = z.object({
+  name: z.string(),
+  mtime: z.number(),
+  size: z.number(),
+  mode: z.string(),
+});
