@@ -35,8 +35,9 @@ test('a process is itself while it lives, and nobody else', () => {
 });
 
 test('a process that has ended is not alive, even while its parent has not noticed', async () => {
-  // The inner shell ends; the outer one has become a program that does not wait for it.
-  const parent = spawn('/bin/sh', ['-c', 'sh -c "exit 0" & echo $!; exec sleep 600'], {
+  // The inner shell ends when the outer one has become a program that does not wait for it.
+  const untilThen = 'until [ "$(cat /proc/$PPID/comm)" = sleep ]; do :; done';
+  const parent = spawn('/bin/sh', ['-c', 'sh -c "$0" & echo $!; exec sleep 600', untilThen], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
