@@ -149,7 +149,7 @@ describe('a run', () => {
 });
 
 describe('the task of a run', () => {
-  test('is found while it runs and until it has moved to the history', async () => {
+  test('is found while it runs, when it has ended and when it has moved to the history', async () => {
     await job('found');
     const first = await room.task('found', 1);
     await room.sql(`UPDATE task SET run_id = 'r1' WHERE task_id = $1`, [first.id]);
@@ -157,6 +157,13 @@ describe('the task of a run', () => {
     expect((await room.call('GET', path)).body).toEqual(first);
     await room.sql(`UPDATE task SET ended_at = now() WHERE task_id = $1`, [first.id]);
     expect((await room.call('GET', path)).body.id).toBe(first.id);
+    await room.sql(
+      `WITH moved AS (DELETE FROM task WHERE task_id = $1 RETURNING *)
+       INSERT INTO task_history (task_id, request_id, deploy_id, run_id, host, instance_no, started_at, updated_at, last_task_status)
+       SELECT task_id, request_id, deploy_id, run_id, host, instance_no, started_at, ended_at, 'TASK_FINISHED' FROM moved`,
+      [first.id],
+    );
+    expect((await room.call('GET', path)).body).toEqual(first);
     room.clock.millis += 1000;
     const second = await room.task('found', 1);
     await room.sql(`UPDATE task SET run_id = 'r1' WHERE task_id = $1`, [second.id]);

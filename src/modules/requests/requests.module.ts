@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../deploys/deploy-store.module.js';
+import { TaskRecordsModule } from '../history/task-records.module.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
 import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
@@ -28,7 +29,14 @@ import { RequestsService } from './requests.service.js';
 
 /** Requests: what may be read of them and done to them. */
 @Module({
-  imports: [RequestStoreModule, DeployStoreModule, TaskStoreModule, SlavesModule, WebhookOutboxModule],
+  imports: [
+    RequestStoreModule,
+    DeployStoreModule,
+    TaskStoreModule,
+    TaskRecordsModule,
+    SlavesModule,
+    WebhookOutboxModule,
+  ],
   controllers: [
     RequestsController,
     RequestReadsController,

@@ -14,7 +14,7 @@ import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { DeployStore } from '../../deploys/deploy-store.service.js';
 import { unsupportedInRun } from '../../deploys/deploy-support.js';
-import { LiveTasks } from '../../tasks/live-tasks.service.js';
+import { TaskSearches } from '../../history/task-search.service.js';
 import { PendingQueue } from '../../tasks/pending-queue.service.js';
 import { shownPendingRequest } from '../pending-requests.js';
 import { RequestActions, type LockedRequest } from '../request-actions.service.js';
@@ -28,7 +28,7 @@ export class Runs {
     private readonly deploys: DeployStore,
     private readonly queue: PendingQueue,
     private readonly parents: RequestParents,
-    private readonly tasks: LiveTasks,
+    private readonly searches: TaskSearches,
     private readonly database: Database,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
@@ -57,14 +57,11 @@ export class Runs {
     });
   }
 
-  /** The task that carries out a run, as long as it is live. */
+  /** The task that carries out a run, or did: the newest one, should it have been tried again. */
   async findTask(id: string, runId: string): Promise<TaskId> {
-    const tasks = await this.tasks.find(this.database.manager, { requestIds: [id], includeEnded: true });
-    const found = tasks.filter((task) => task.runId === runId);
-    const newest = found.toSorted((a, b) => b.taskId.startedAt - a.taskId.startedAt);
-    const task = newest.find(({ endedAt }) => endedAt === undefined) ?? newest[0];
-    if (!task) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
-    return task.taskId;
+    const found = await this.searches.newestOfRun(this.database.manager, id, runId);
+    if (!found) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
+    return found.taskId;
   }
 
   private async facts(tx: EntityManager, { facts, stored }: LockedRequest): Promise<RunFacts> {
