@@ -1,6 +1,7 @@
 import { isTerminal, isLongRunning, type PendingType } from '../model/enums.js';
 import type { Request, RunNowRequest } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
+import { runWishes } from '../requests/run-wishes.js';
 import type { FinishSurroundings } from './finish.js';
 import { instancesOf, isStaying, newActive, type DeployOutcome, type DeployView } from './view.js';
 
@@ -53,17 +54,8 @@ function firstRun(
 }
 
 const ofRun = (run: RunNowRequest, { newRunId }: FinishSurroundings): Partial<PendingRequest> => ({
+  ...runWishes(run),
   runId: run.runId ?? newRunId(),
-  cmdLineArgsList: run.commandLineArgs,
-  skipHealthchecks: run.skipHealthchecks,
-  resources: run.resources,
-  objstoreUploaderAdditionalFiles: run.objstoreUploaderAdditionalFiles,
-  runAsUserOverride: run.runAsUserOverride,
-  envOverrides: run.envOverrides,
-  requiredSlaveAttributeOverrides: run.requiredSlaveAttributeOverrides,
-  allowedSlaveAttributeOverrides: run.allowedSlaveAttributeOverrides,
-  extraArtifacts: run.extraArtifacts,
-  runAt: run.runAt,
   ...(run.message === undefined ? {} : { message: run.message }),
 });
 

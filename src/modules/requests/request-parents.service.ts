@@ -5,6 +5,7 @@ import type { RequestDeployState, RequestParent } from '../../core/model/request
 import {
   deployKeyText,
   DeployStore,
+  toPendingDeploy,
   type DeployKey,
   type StoredPendingDeploy,
 } from '../deploys/deploy-store.service.js';
@@ -102,7 +103,5 @@ function pendingDeploy(
   markers: ReadonlyMap<string, DeployMarker>,
 ): PendingDeploy | undefined {
   const deployMarker = markers.get(deployKeyText(pending));
-  if (!deployMarker) return undefined;
-  const { state: currentDeployState, progress: deployProgress, updatedRequest } = pending;
-  return { deployMarker, currentDeployState, deployProgress, updatedRequest };
+  return deployMarker && toPendingDeploy(pending, deployMarker);
 }

@@ -49,6 +49,17 @@ export class TaskCleanups {
     return found.map(fromRow);
   }
 
+  /** Of tasks that have not ended, or of one of them; in the order of task ids. */
+  async ofActiveTasks(tx: EntityManager, taskId?: string): Promise<TaskCleanup[]> {
+    const found = await rows<CleanupRow>(
+      tx,
+      `SELECT c.* FROM task_cleanup c JOIN task t USING (task_id)
+       WHERE t.ended_at IS NULL AND ($1::text IS NULL OR task_id = $1) ORDER BY task_id`,
+      [taskId ?? null],
+    );
+    return found.map(fromRow);
+  }
+
   private async write(tx: EntityManager, cleanup: TaskCleanup, onConflict: string): Promise<boolean> {
     // KEY SHARE: the task cannot move to the history before this order is committed, and then takes it along.
     const written = await rows(

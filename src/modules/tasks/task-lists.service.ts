@@ -1,31 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RequestCleanupType, TaskCleanupType } from '../../core/model/enums.js';
-import type {
-  KilledTaskIdRecord,
-  Task,
-  TaskCleanup,
-  TaskHistoryUpdate,
-  TaskId,
-  TaskShellCommandRequestId,
-} from '../../core/model/task.js';
+import type { KilledTaskIdRecord, Task, TaskCleanup, TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Machines } from '../slaves/machines.service.js';
 import { LiveTasks } from './live-tasks.service.js';
-
-interface CleanupRow {
-  task_id: string;
-  cleanup_type: TaskCleanupType;
-  created_at: Date;
-  user_name: string | null;
-  message: string | null;
-  action_id: string | null;
-  run_before_kill: TaskShellCommandRequestId | null;
-  remove_from_load_balancer: boolean | null;
-}
+import { TaskCleanups } from './task-cleanups.service.js';
 
 interface KilledRow {
   task_id: string;
@@ -42,6 +25,7 @@ export class TaskLists {
   constructor(
     private readonly db: Database,
     private readonly tasks: LiveTasks,
+    private readonly orders: TaskCleanups,
     private readonly machines: Machines,
   ) {}
 
@@ -71,23 +55,8 @@ export class TaskLists {
   }
 
   /** Tasks that have to go; of one task when an id is given. */
-  async cleanups(tx: EntityManager = this.db.manager, taskId?: string): Promise<TaskCleanup[]> {
-    const found = await rows<CleanupRow>(
-      tx,
-      `SELECT c.* FROM task_cleanup c JOIN task t USING (task_id)
-       WHERE t.ended_at IS NULL AND ($1::text IS NULL OR task_id = $1) ORDER BY task_id`,
-      [taskId ?? null],
-    );
-    return found.map((row) => ({
-      user: row.user_name ?? undefined,
-      cleanupType: row.cleanup_type,
-      timestamp: row.created_at.getTime(),
-      taskId: parseTaskId(row.task_id)!,
-      message: row.message ?? undefined,
-      actionId: row.action_id ?? undefined,
-      runBeforeKillId: row.run_before_kill ?? undefined,
-      removeFromLoadBalancer: row.remove_from_load_balancer ?? undefined,
-    }));
+  cleanups(tx: EntityManager = this.db.manager, taskId?: string): Promise<TaskCleanup[]> {
+    return this.orders.ofActiveTasks(tx, taskId);
   }
 
   /** Tasks whose kill was sent, and whose end has not been reported yet. */

@@ -6,6 +6,7 @@ import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
 import { decideRun, runProblems, type RunFacts } from '../../../core/requests/run-now.js';
+import { runWishes } from '../../../core/requests/run-wishes.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { rows } from '../../../platform/database/sql.js';
@@ -89,18 +90,10 @@ const pendingRequest = (run: RunNowRequest, queued: Queued): PendingRequest => (
   timestamp: queued.timestamp,
   user: queued.user,
   pendingType: queued.pendingType,
-  cmdLineArgsList: run.commandLineArgs,
+  ...runWishes(run),
   runId: run.runId ?? randomUUID(),
-  skipHealthchecks: run.skipHealthchecks,
   message: run.message,
   resources: run.resources && withPortsAndDisk(run.resources),
-  objstoreUploaderAdditionalFiles: run.objstoreUploaderAdditionalFiles,
-  runAsUserOverride: run.runAsUserOverride,
-  envOverrides: run.envOverrides,
-  requiredSlaveAttributeOverrides: run.requiredSlaveAttributeOverrides,
-  allowedSlaveAttributeOverrides: run.allowedSlaveAttributeOverrides,
-  extraArtifacts: run.extraArtifacts,
-  runAt: run.runAt,
 });
 
 const withPortsAndDisk = (resources: Resources): Resources => ({
