@@ -25,6 +25,8 @@ import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
 import { LeaderEpochEntity } from './platform/leadership/leader-epoch.entity.js';
 import { LeaderLeaseEntity } from './platform/leadership/leader-lease.entity.js';
+import { WaitingReasonEntity } from './scheduler/explain/waiting-reason.entity.js';
+import { LeaderChangeEntity } from './scheduler/memory/leader-change.entity.js';
 
 /** Every table that TypeORM knows. A test finds no difference between these and the migrated schema. */
 export const entities = [
@@ -33,6 +35,7 @@ export const entities = [
   DeployStatisticsEntity,
   ExpiringActionEntity,
   KilledTaskEntity,
+  LeaderChangeEntity,
   LeaderEpochEntity,
   LeaderLeaseEntity,
   MachineHistoryEntity,
@@ -52,6 +55,7 @@ export const entities = [
   TaskReconciliationEntity,
   TaskUpdateEntity,
   TaskUsageEntity,
+  WaitingReasonEntity,
   WebhookDeadLetterEntity,
   WebhookEntity,
   WebhookUpdateEntity,

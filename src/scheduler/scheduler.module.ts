@@ -13,7 +13,13 @@ import { LaunchAnswers } from './dispatch/launch-answers.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
 import { DrainService } from './drain/drain.service.js';
 import { QueueStore } from './drain/queue-store.service.js';
-import { PlacementLoader } from './placement/placement-loader.service.js';
+import { RequestExplainController, TaskExplainController } from './explain/explain.controller.js';
+import { ExplainLoader } from './explain/explain-loader.service.js';
+import { ExplainService } from './explain/explain.service.js';
+import { WaitingReasons } from './explain/waiting-reasons.service.js';
+import { LeaderChanges } from './memory/changes.service.js';
+import { LeaderMemory } from './memory/leader-memory.service.js';
+import { WorkingSetLoader } from './memory/working-set-loader.service.js';
 import { PlacementService } from './placement/placement.service.js';
 import { PlacementWriter } from './placement/placement-writer.service.js';
 import { RecentTasks } from './placement/recent-tasks.service.js';
@@ -38,13 +44,19 @@ import { StatusUpdates } from './status/status-updates.service.js';
     WebhookOutboxModule,
     ReconciliationFiguresModule,
   ],
+  controllers: [TaskExplainController, RequestExplainController],
   providers: [
     Scheduler,
     Startup,
     DrainService,
     QueueStore,
     PlacementService,
-    PlacementLoader,
+    ExplainService,
+    ExplainLoader,
+    WaitingReasons,
+    LeaderChanges,
+    LeaderMemory,
+    WorkingSetLoader,
     PlacementWriter,
     RecentTasks,
     LaunchDispatcher,

@@ -9,6 +9,8 @@ import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
 import { DrainService } from './drain/drain.service.js';
+import { WaitingReasons } from './explain/waiting-reasons.service.js';
+import { LeaderMemory } from './memory/leader-memory.service.js';
 import { PlacementService } from './placement/placement.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { Startup } from './startup.service.js';
@@ -28,6 +30,8 @@ export class Scheduler implements LeaderDuty {
     private readonly db: Database,
     private readonly drain: DrainService,
     private readonly placement: PlacementService,
+    private readonly memory: LeaderMemory,
+    private readonly reasons: WaitingReasons,
     private readonly launches: LaunchDispatcher,
     private readonly kills: KillDispatcher,
     private readonly watch: ClusterWatch,
@@ -60,9 +64,7 @@ export class Scheduler implements LeaderDuty {
   async runOnce(now: number): Promise<number | undefined> {
     await this.drain.runOnce(now);
     // Draining took its time: tasks that it planned for "now" are due.
-    const placedAt = Math.max(now, this.clock.now());
-    await this.placement.runOnce(placedAt);
-    return this.placement.nextDueAfter(placedAt);
+    return this.placement.runOnce(Math.max(now, this.clock.now()));
   }
 
   async dispatch(now: number): Promise<void> {
@@ -71,6 +73,8 @@ export class Scheduler implements LeaderDuty {
   }
 
   async gained(epoch: Epoch): Promise<void> {
+    this.memory.drop();
+    this.reasons.drop();
     await this.startup.queueRequests();
     try {
       await this.driver.start(epoch, this.watch, (agentId) => this.store.cursor(this.db.manager, agentId));

@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
-import type { PendingTask } from '../core/model/task.js';
 import { Wake } from '../platform/wake/wake.js';
-import { PlacementService } from './placement/placement.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { JobPoller } from './pollers/job.poller.js';
 
@@ -66,18 +64,6 @@ describe('from the queue to a running task', () => {
     world.cluster.addMachine({ slaveId: 's2', cpus: 1 });
     await world.run(2);
     expect(await states()).toEqual(['TASK_RUNNING', 'TASK_RUNNING']);
-  });
-
-  test('why a task waits is told machine by machine', async () => {
-    await start({ machines: 2 });
-    await world.query(`UPDATE slave SET state = 'FROZEN' WHERE id = 'slave-2'`);
-    await world.deployed({ id: 'big', requestType: 'SERVICE' }, { resources: { cpus: 100, memoryMb: 1 } });
-    await world.pass();
-    const [row] = await world.query<{ document: PendingTask }>('SELECT document FROM pending_task');
-    expect(await world.get(PlacementService).explain(row!.document)).toEqual([
-      { slaveId: 'slave-1', reason: 'NOT_ENOUGH_CPUS' },
-      { slaveId: 'slave-2', reason: 'SLAVE_FROZEN' },
-    ]);
   });
 
   test('a request that somebody holds waits for the next pass, and the others do not', async () => {
@@ -181,6 +167,7 @@ describe('answers to launches', () => {
     expect(await world.active()).toEqual([]);
     expect(await world.query('SELECT 1 FROM pending_task')).toHaveLength(1);
     await world.query(`UPDATE deploy_history SET data = jsonb_set(data, '{deploy,resources,numPorts}', '999')`);
+    await world.changeRequest('svc', {});
     await world.run(2);
     const [task] = await world.active();
     expect(task).toMatchObject({ state: 'TASK_RUNNING' });

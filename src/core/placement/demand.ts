@@ -2,22 +2,28 @@ import { isLongRunning, type SlavePlacement } from '../model/enums.js';
 import type { Deploy } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
-import { unitsOf, type Units } from './machine.js';
+import { unitsOf, type Units } from './fleet-machine.js';
 import { executorResources, taskResources, type DeployView, type PlacementRules } from './snapshot.js';
 import type { RequestSpread } from './spread.js';
+
+/** What a task asks of a machine whatever else runs there. Tasks of many requests may share one. */
+export interface Shape {
+  units: Units;
+  numPorts: number;
+  literalPorts: readonly number[];
+  rackAffinity: readonly string[];
+  required: Readonly<Record<string, string>>;
+  allowed: Readonly<Record<string, string>>;
+  preemptible: boolean;
+}
 
 /** What a pending task asks of a machine. Pending tasks that ask for the same share one. */
 export interface Demand {
   request: Request;
   deploy: Deploy;
   spread: RequestSpread;
-  units: Units;
-  numPorts: number;
-  literalPorts: readonly number[];
+  shape: Shape;
   instances: number;
-  required: Readonly<Record<string, string>>;
-  allowed: Readonly<Record<string, string>>;
-  preemptible: boolean;
   strategy: SlavePlacement;
   /** Set for a bounce: may stand beside the task it replaces. */
   bounce?: { actionId?: string; toSameHost: boolean };
@@ -28,31 +34,18 @@ export interface Demand {
 export function makeDemand(
   pending: PendingTask,
   request: Request,
-  { deploy, averageRuntimeMillis }: DeployView,
+  deployView: DeployView,
   spread: RequestSpread,
   rules: PlacementRules,
 ): Demand {
-  const own = taskResources(pending.resources, deploy, rules);
-  const executor = executorResources(deploy, rules);
   const strategy = request.slavePlacement ?? rules.defaultPlacement;
-  const allowed = overridden(pending.allowedSlaveAttributeOverrides, request.allowedSlaveAttributes);
+  const shape = makeShape(pending, request, deployView, rules);
   return {
     request,
-    deploy,
+    deploy: deployView.deploy,
     spread,
-    units: unitsOf({
-      cpus: own.cpus + executor.cpus,
-      memoryMb: own.memoryMb + executor.memoryMb,
-      diskMb: own.diskMb + executor.diskMb,
-    }),
-    numPorts: own.numPorts,
-    literalPorts: literalHostPorts(deploy),
+    shape,
     instances: request.instances ?? 1,
-    required: overridden(pending.requiredSlaveAttributeOverrides, request.requiredSlaveAttributes),
-    allowed,
-    preemptible:
-      isLongRunning(request.requestType) ||
-      (averageRuntimeMillis !== undefined && averageRuntimeMillis < rules.preemptibleMaxRuntimeMillis),
     strategy,
     bounce:
       pending.pendingTaskId.pendingType === 'BOUNCE'
@@ -61,22 +54,47 @@ export function makeDemand(
             toSameHost: request.allowBounceToSameHost ?? rules.allowBounceToSameHost,
           }
         : undefined,
-    prefers: (strategy !== 'GREEDY' || request.rackSensitive === true) && Object.keys(allowed).length > 0,
+    prefers: (strategy !== 'GREEDY' || request.rackSensitive === true) && Object.keys(shape.allowed).length > 0,
+  };
+}
+
+function makeShape(
+  pending: PendingTask,
+  request: Request,
+  { deploy, averageRuntimeMillis }: DeployView,
+  rules: PlacementRules,
+): Shape {
+  const own = taskResources(pending.resources, deploy, rules);
+  const executor = executorResources(deploy, rules);
+  return {
+    units: unitsOf({
+      cpus: own.cpus + executor.cpus,
+      memoryMb: own.memoryMb + executor.memoryMb,
+      diskMb: own.diskMb + executor.diskMb,
+    }),
+    numPorts: own.numPorts,
+    literalPorts: literalHostPorts(deploy),
+    rackAffinity: request.rackAffinity ?? [],
+    required: overridden(pending.requiredSlaveAttributeOverrides, request.requiredSlaveAttributes),
+    allowed: overridden(pending.allowedSlaveAttributeOverrides, request.allowedSlaveAttributes),
+    preemptible:
+      isLongRunning(request.requestType) ||
+      (averageRuntimeMillis !== undefined && averageRuntimeMillis < rules.preemptibleMaxRuntimeMillis),
   };
 }
 
 /** Equal keys: equal demands, as long as request and deploy are the same. */
-export const demandKey = (pending: PendingTask): string => {
+export function demandKey(pending: PendingTask): string {
   const { requestId, deployId, pendingType } = pending.pendingTaskId;
-  return JSON.stringify([
-    requestId,
-    deployId,
-    pending.resources,
-    pending.requiredSlaveAttributeOverrides,
-    pending.allowedSlaveAttributeOverrides,
-    pendingType === 'BOUNCE' ? (pending.actionId ?? true) : false,
-  ]);
-};
+  const { resources, requiredSlaveAttributeOverrides: required, allowedSlaveAttributeOverrides: allowed } = pending;
+  // Most ask for nothing of their own, and keys are made for each task of each round.
+  const own = resources || required || allowed ? JSON.stringify([resources, required, allowed]) : '';
+  const bounce = pendingType === 'BOUNCE' ? `bounce ${pending.actionId ?? ''}` : '';
+  return `${requestId}-${deployId} ${bounce} ${own}`;
+}
+
+/** Equal keys: equal shapes. */
+export const shapeKey = (shape: Shape): string => JSON.stringify(shape);
 
 const overridden = (
   override: Record<string, string> | undefined,

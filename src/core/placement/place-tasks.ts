@@ -4,11 +4,23 @@ import type { PendingTask, TaskId } from '../model/task.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
 import { demandKey, type Demand } from './demand.js';
-import { RoundMachine } from './machine.js';
-import { byWeight } from './order.js';
+import { Fleet } from './fleet.js';
+import { FleetMachine } from './fleet-machine.js';
+import { byWeight, priorityLevel } from './order.js';
 import { seededRandom } from './random.js';
 import { PlacementRound } from './round.js';
-import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
+import type { FleetSnapshot, MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
+
+/**
+ * Why a task waits although its time has come and before machines are looked at: placing is switched off, a priority
+ * freeze is on and its request ranks below, as many runs of the ON_DEMAND request are active as may be.
+ */
+export const holdReasons = ['PLACEMENT_DISABLED', 'PRIORITY_FREEZE', 'INSTANCE_LIMIT'] as const;
+export type HoldReason = (typeof holdReasons)[number];
+
+/** Why nobody wants a pending task any more. */
+export const obsoleteReasons = ['REQUEST_GONE', 'REQUEST_NOT_RUNNABLE', 'DEPLOY_GONE', 'DEPLOY_NOT_IN_USE'] as const;
+export type ObsoleteReason = (typeof obsoleteReasons)[number];
 
 /** What becomes of one pending task. */
 export type PlacementOutcome =
@@ -24,16 +36,17 @@ export type PlacementOutcome =
     }
   /** Stays pending: how many machines were refused, by reason. */
   | { kind: 'wait'; pending: PendingTask; why: 'NO_MATCHING_SLAVE'; rejections: ReadonlyMap<RejectionReason, number> }
-  /** Stays pending: as many runs of the ON_DEMAND request are active as may be. */
-  | { kind: 'wait'; pending: PendingTask; why: 'ENOUGH_ACTIVE_TASKS' }
+  /** Stays pending, whatever machines there are. */
+  | { kind: 'wait'; pending: PendingTask; why: HoldReason }
   /** Nobody wants it any more. */
   | {
       kind: 'obsolete';
       pending: PendingTask;
-      why: 'REQUEST_GONE' | 'REQUEST_NOT_RUNNABLE' | 'DEPLOY_GONE' | 'DEPLOY_NOT_IN_USE';
+      why: ObsoleteReason;
     };
 
-interface Candidate {
+/** A pending task that somebody wants. */
+export interface Candidate {
   pending: PendingTask;
   view: RequestView;
   request: Request;
@@ -44,7 +57,7 @@ interface Candidate {
  * let others have their turn, or write what is decided so far.
  */
 export function* placeTasks(
-  snapshot: PlacementSnapshot,
+  snapshot: PlacementSnapshot | FleetSnapshot,
   rules: PlacementRules,
   now: number,
   seed: number,
@@ -62,8 +75,8 @@ export function* placeTasks(
 /** Is there still a request and a deploy that want this task? */
 export function wanted(
   pending: PendingTask,
-  snapshot: PlacementSnapshot,
-): Candidate | { why: 'REQUEST_GONE' | 'REQUEST_NOT_RUNNABLE' | 'DEPLOY_GONE' | 'DEPLOY_NOT_IN_USE' } {
+  snapshot: Pick<FleetSnapshot, 'requests' | 'deploys'>,
+): Candidate | { why: ObsoleteReason } {
   const { requestId, deployId } = pending.pendingTaskId;
   const view = snapshot.requests.get(requestId);
   if (!view) return { why: 'REQUEST_GONE' };
@@ -76,45 +89,52 @@ export function wanted(
   return { pending, view, request };
 }
 
+/** Does it have to wait, whatever machines there are? `active` tasks has its request now. */
+export function heldBy({ view, request }: Candidate, active: number, rules: PlacementRules): HoldReason | undefined {
+  if (rules.disabled) return 'PLACEMENT_DISABLED';
+  if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
+  return active >= activeLimit(view.request, rules) ? 'INSTANCE_LIMIT' : undefined;
+}
+
+function activeLimit({ requestType, instances }: Request, { maxActiveOnDemandTasks }: PlacementRules): number {
+  if (requestType !== 'ON_DEMAND') return Number.POSITIVE_INFINITY;
+  return instances ?? (maxActiveOnDemandTasks || Number.POSITIVE_INFINITY);
+}
+
 class PlacementPass {
   private readonly round: PlacementRound;
   private readonly random: () => number;
-  private readonly taken: Set<string>;
+  /** Ids given in this pass. */
+  private readonly given = new Set<string>();
   /** Demands that found no machine, by request. Until a task of the same request moves, asking again gives the same answer. */
   private readonly refused = new Map<string, Map<string, Map<RejectionReason, number>>>();
 
   constructor(
-    snapshot: PlacementSnapshot,
+    private readonly snapshot: PlacementSnapshot | FleetSnapshot,
     private readonly rules: PlacementRules,
     private readonly now: number,
     seed: number,
   ) {
-    this.round = new PlacementRound(snapshot, rules);
+    const { machines } = snapshot;
+    this.round = new PlacementRound(machines instanceof Fleet ? machines : new Fleet(machines, rules), snapshot, rules);
     this.random = seededRandom(seed);
-    this.taken = new Set(snapshot.takenTaskIds);
   }
 
   place({ pending, view, request }: Candidate): PlacementOutcome {
-    if (this.round.spreadOf(view).active >= this.activeLimit(view.request)) {
-      return { kind: 'wait', pending, why: 'ENOUGH_ACTIVE_TASKS' };
-    }
+    const held = heldBy({ pending, view, request }, this.round.spreadOf(view).active, this.rules);
+    if (held) return { kind: 'wait', pending, why: held };
     const key = demandKey(pending);
     const refused = this.refused.get(request.id) ?? new Map<string, Map<RejectionReason, number>>();
     const known = refused.get(key);
     if (known) return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', rejections: known };
     const demand = this.round.demandOf(key, pending, view, request)!;
     const best = this.round.bestMachine(demand);
-    if (best instanceof RoundMachine) return this.occupy(pending, demand, best);
+    if (best instanceof FleetMachine) return this.occupy(pending, demand, best);
     this.refused.set(request.id, refused.set(key, best));
     return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', rejections: best };
   }
 
-  private activeLimit(request: Request): number {
-    if (request.requestType !== 'ON_DEMAND') return Number.POSITIVE_INFINITY;
-    return request.instances ?? (this.rules.maxActiveOnDemandTasks || Number.POSITIVE_INFINITY);
-  }
-
-  private occupy(pending: PendingTask, demand: Demand, machine: RoundMachine): PlacementOutcome {
+  private occupy(pending: PendingTask, demand: Demand, machine: FleetMachine): PlacementOutcome {
     const ports = this.round.occupy(demand, machine, this.random);
     const taskId = this.newTaskId(pending, machine.view);
     const { pendingType } = pending.pendingTaskId;
@@ -131,8 +151,8 @@ class PlacementPass {
     const { requestId, deployId, instanceNo } = pending.pendingTaskId;
     for (let startedAt = this.now; ; startedAt++) {
       const taskId = makeTaskId({ requestId, deployId, startedAt, instanceNo, host: hostname, rackId });
-      if (this.taken.has(taskId.id)) continue;
-      this.taken.add(taskId.id);
+      if (this.given.has(taskId.id) || this.snapshot.takenTaskIds.has(taskId.id)) continue;
+      this.given.add(taskId.id);
       return taskId;
     }
   }

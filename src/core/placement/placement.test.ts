@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Deploy } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
+import type { PendingTask } from '../model/task.js';
 import {
-  explainPlacement,
+  explainPending,
+  type Explanation,
   type MachineView,
   placeTasks,
   type PlacementOutcome,
@@ -275,7 +277,7 @@ describe('what is placed at all', () => {
     {
       name: 'a run too many',
       own: { request: { requestType: 'ON_DEMAND' as const, instances: 1 }, view: { tasks: [placed('s1', 1)] } },
-      why: 'ENOUGH_ACTIVE_TASKS',
+      why: 'INSTANCE_LIMIT',
     },
   ])('$name', ({ own, why }) =>
     expect(answers(place(scene({ machines: [machine('s1')], ...own })))).toEqual({ 1: why }),
@@ -288,7 +290,7 @@ describe('what is placed at all', () => {
       due,
       request: { requestType: 'ON_DEMAND' as const, instances: undefined },
     };
-    expect(answers(place(scene(own), { maxActiveOnDemandTasks: 1 }))).toEqual({ 1: 's1', 2: 'ENOUGH_ACTIVE_TASKS' });
+    expect(answers(place(scene(own), { maxActiveOnDemandTasks: 1 }))).toEqual({ 1: 's1', 2: 'INSTANCE_LIMIT' });
   });
 
   test('a task of the pending deploy carries the request that the deploy brings', () => {
@@ -352,13 +354,99 @@ describe('ports', () => {
   });
 });
 
-test('explain gives the first reason of every machine', () => {
-  const machines = [machine('s2', { state: 'FROZEN' }), machine('s1', { cpus: 0.5 }), machine('s3')];
-  expect(explainPlacement(pendingTask(1), scene({ machines }), rules())).toEqual([
-    { slaveId: 's1', reason: 'NOT_ENOUGH_CPUS' },
-    { slaveId: 's2', reason: 'SLAVE_FROZEN' },
-    { slaveId: 's3', reason: undefined },
-  ]);
+describe('explain', () => {
+  const explain = (own: Parameters<typeof scene>[0], rulesOf: Partial<PlacementRules> = {}, task = pendingTask(1)) =>
+    explainPending(task, scene(own), rules(rulesOf), now);
+  const counts = (explanation: Explanation) =>
+    Object.fromEntries(explanation.rejections.map(({ reason, slaves }) => [reason, slaves]));
+
+  test('counts the machines by the first reason against each', () => {
+    const machines = [machine('s2', { state: 'FROZEN' }), machine('s1', { cpus: 0.5 }), machine('s4', { cpus: 0.1 })];
+    const explanation = explain({ machines });
+    expect(explanation).toMatchObject({ reason: 'NO_MATCHING_SLAVE', slaves: 3, fitting: 0 });
+    expect(explanation.rejections).toEqual([
+      { reason: 'NOT_ENOUGH_CPUS', slaves: 2 },
+      { reason: 'SLAVE_FROZEN', slaves: 1 },
+    ]);
+  });
+  test('says that it fits, and on how many machines', () =>
+    expect(explain({ machines: [machine('s1'), machine('s2', { cpus: 0 })] })).toMatchObject({
+      reason: 'PLACEABLE',
+      slaves: 2,
+      fitting: 1,
+    }));
+
+  interface Case {
+    name: string;
+    own: Parameters<typeof scene>[0];
+    rules?: Partial<PlacementRules>;
+    task?: PendingTask;
+    reason: string;
+    counts?: Record<string, number>;
+  }
+  const one = [machine('s1')];
+  test.each<Case>([
+    {
+      name: 'no machine with enough memory',
+      own: { machines: [machine('s1', { memoryMb: 63 })] },
+      reason: 'NO_MATCHING_SLAVE',
+      counts: { NOT_ENOUGH_MEMORY: 1 },
+    },
+    {
+      name: 'a wrong attribute',
+      own: { machines: one, request: { requiredSlaveAttributes: { gpu: 'a' } } },
+      reason: 'NO_MATCHING_SLAVE',
+      counts: { SLAVE_ATTRIBUTES_DO_NOT_MATCH: 1 },
+    },
+    {
+      name: 'all racks full',
+      own: { machines: one, request: { rackSensitive: true, instances: 2 }, view: { tasks: [placed('s1', 2)] } },
+      reason: 'NO_MATCHING_SLAVE',
+      counts: { RACK_SATURATED: 1 },
+    },
+    {
+      name: 'a frozen slave',
+      own: { machines: [machine('s1', { state: 'FROZEN' })] },
+      reason: 'NO_MATCHING_SLAVE',
+      counts: { SLAVE_FROZEN: 1 },
+    },
+    { name: 'no machine at all', own: { machines: [] }, reason: 'NO_MATCHING_SLAVE', counts: {} },
+    {
+      name: 'a priority freeze',
+      own: { machines: one },
+      rules: { minimumPriorityLevel: 0.8 },
+      reason: 'PRIORITY_FREEZE',
+    },
+    { name: 'placement switched off', own: { machines: one }, rules: { disabled: true }, reason: 'PLACEMENT_DISABLED' },
+    {
+      name: 'the instance limit',
+      own: { machines: one, request: { requestType: 'ON_DEMAND', instances: 1 }, view: { tasks: [placed('s1', 1)] } },
+      reason: 'INSTANCE_LIMIT',
+    },
+    {
+      name: 'a cooldown',
+      own: { machines: one, view: { state: 'SYSTEM_COOLDOWN' } },
+      task: pendingTask(1, { nextRunAt: now + 1, pendingType: 'TASK_DONE' }),
+      reason: 'COOLDOWN',
+    },
+    {
+      name: 'a schedule that is not due',
+      own: { machines: one, request: { requestType: 'SCHEDULED' } },
+      task: pendingTask(1, { nextRunAt: now + 1 }),
+      reason: 'NOT_DUE',
+    },
+    { name: 'a paused request', own: { machines: one, view: { state: 'PAUSED' } }, reason: 'REQUEST_NOT_RUNNABLE' },
+    {
+      name: 'a deploy that is gone',
+      own: { machines: one },
+      task: pendingTask(1, { deployId: 'x' }),
+      reason: 'DEPLOY_GONE',
+    },
+  ])('$name', ({ own, rules: rulesOf, task, reason, counts: wanted }) => {
+    const explanation = explain(own, rulesOf, task);
+    expect(explanation.reason).toBe(reason);
+    if (wanted) expect(counts(explanation)).toEqual(wanted);
+  });
 });
 
 describe('laws', () => {
@@ -421,11 +509,11 @@ describe('laws', () => {
     fc.assert(
       fc.property(anyScene, (snapshot) => {
         const [first] = place(snapshot);
-        const explained = explainPlacement(first!.pending, snapshot, rules());
-        if (!Array.isArray(explained)) throw new Error(explained.why);
-        expect(explained.some(({ reason }) => reason === undefined)).toBe(first!.kind === 'place');
+        const explained = explainPending(first!.pending, snapshot, rules(), now);
+        expect(explained.reason).toBe(first!.kind === 'place' ? 'PLACEABLE' : 'NO_MATCHING_SLAVE');
         if (first!.kind !== 'wait' || first!.why !== 'NO_MATCHING_SLAVE') return;
         expect([...first!.rejections.values()].reduce((sum, count) => sum + count, 0)).toBe(snapshot.machines.length);
+        expect(new Map(explained.rejections.map(({ reason, slaves }) => [reason, slaves]))).toEqual(first!.rejections);
       }),
     ));
 

@@ -18,6 +18,11 @@ export class PortPool {
     return this.free.reduce((sum, range) => sum + range.end - range.begin + 1, 0);
   }
 
+  /** Free ports, as ranges in ascending order. */
+  get ranges(): readonly Readonly<PortRange>[] {
+    return this.free;
+  }
+
   has(port: number): boolean {
     return this.free.some((range) => port >= range.begin && port <= range.end);
   }

@@ -1,7 +1,9 @@
 import type { PendingTask } from '../model/task.js';
-import { firstRejection, type RejectionReason, type Surroundings } from './checks.js';
-import { makeDemand, type Demand } from './demand.js';
-import { byScore, RoundMachine } from './machine.js';
+import { shapeRejection, spreadRejection, type RejectionReason, type Surroundings } from './checks.js';
+import { makeDemand, shapeKey, type Demand, type Shape } from './demand.js';
+import type { Fleet } from './fleet.js';
+import type { FleetMachine } from './fleet-machine.js';
+import { Refusals } from './refusals.js';
 import type { PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 import { RequestSpread } from './spread.js';
 
@@ -10,28 +12,28 @@ const preferredFactor = 1.5;
 
 const noAttributes: Readonly<Record<string, string>> = {};
 
-/** The machines and requests of a snapshot while tasks are placed on them one after the other. */
+/** The requests of a snapshot while their tasks are placed on a fleet one after the other. */
 export class PlacementRound {
-  /** Kept sorted, so that the first machine that fits is the best one. */
-  private readonly order: RoundMachine[];
-  private readonly byId: ReadonlyMap<string, RoundMachine>;
   private readonly spreads = new Map<string, RequestSpread>();
   private readonly demands = new Map<string, Demand>();
+  private readonly shapes = new Map<string, Shape>();
+  private readonly refusals = new Map<Shape, Refusals>();
   private readonly around: Surroundings;
 
   constructor(
-    private readonly snapshot: PlacementSnapshot,
+    private readonly fleet: Fleet,
+    private readonly snapshot: Pick<PlacementSnapshot, 'deploys'>,
     private readonly rules: PlacementRules,
   ) {
-    this.order = snapshot.machines.map((view) => new RoundMachine(view, rules)).sort(byScore);
-    this.byId = new Map(this.order.map((machine) => [machine.view.slaveId, machine]));
-    const attributesOf = (slaveId: string) => this.byId.get(slaveId)?.view.attributes ?? noAttributes;
-    this.around = { rules, attributesOf };
+    const attributesOf = (slaveId: string) => fleet.find(slaveId)?.view.attributes ?? noAttributes;
+    this.around = { rules, round: fleet.beginRound(), attributesOf };
   }
 
   spreadOf(view: RequestView): RequestSpread {
     const { id } = view.request;
-    const spread = this.spreads.get(id) ?? new RequestSpread(view);
+    const known = this.spreads.get(id);
+    if (known) return known;
+    const spread = new RequestSpread(view);
     this.spreads.set(id, spread);
     return spread;
   }
@@ -42,20 +44,33 @@ export class PlacementRound {
     if (known) return known;
     const deploy = this.snapshot.deploys.get(`${pending.pendingTaskId.requestId}-${pending.pendingTaskId.deployId}`);
     if (!deploy) return undefined;
-    const demand = makeDemand(pending, launched, deploy, this.spreadOf(view), this.rules);
+    const own = makeDemand(pending, launched, deploy, this.spreadOf(view), this.rules);
+    const demand = { ...own, shape: this.sharedShape(own.shape) };
     this.demands.set(key, demand);
     return demand;
   }
 
+  private sharedShape(shape: Shape): Shape {
+    const key = shapeKey(shape);
+    const known = this.shapes.get(key);
+    if (known) return known;
+    this.shapes.set(key, shape);
+    this.refusals.set(shape, new Refusals());
+    return shape;
+  }
+
   /** The best machine for the task, or how many machines were refused for which reason. */
-  bestMachine(task: Demand): RoundMachine | Map<RejectionReason, number> {
+  bestMachine(task: Demand): FleetMachine | Map<RejectionReason, number> {
+    const { machines } = this.fleet;
+    const refusals = this.refusals.get(task.shape)!;
+    if (refusals.size === machines.length) return refusals.counts();
     const rejections = new Map<RejectionReason, number>();
-    let best: RoundMachine | undefined;
+    let best: FleetMachine | undefined;
     let bestWorth = Number.NEGATIVE_INFINITY;
-    for (const machine of this.order) {
+    for (const machine of machines) {
       // All that follow are worth no more than this, even where they are preferred.
       if (best && machine.score * preferredFactor < bestWorth) break;
-      const reason = firstRejection(task, machine, this.around);
+      const reason = this.rejection(task, machine, refusals);
       if (reason) {
         rejections.set(reason, (rejections.get(reason) ?? 0) + 1);
         continue;
@@ -70,38 +85,36 @@ export class PlacementRound {
     return best ?? rejections;
   }
 
-  private worth(task: Demand, { score, view }: RoundMachine): number {
-    const preferred = Object.entries(task.allowed).some(([name, value]) => view.attributes[name] === value);
+  private rejection(task: Demand, machine: FleetMachine, refusals: Refusals): RejectionReason | undefined {
+    const known = refusals.of(machine);
+    if (known) return known;
+    const reason = shapeRejection(task.shape, machine, this.around);
+    if (reason) refusals.add(machine, reason);
+    return reason ?? spreadRejection(task, machine, this.around);
+  }
+
+  private worth({ shape }: Demand, { score, view }: FleetMachine): number {
+    const preferred = Object.entries(shape.allowed).some(([name, value]) => view.attributes[name] === value);
     return preferred ? score * preferredFactor : score;
   }
 
   /** Takes what the task needs from the machine and answers its ports. */
-  occupy(task: Demand, machine: RoundMachine, random: () => number): number[] {
-    const needsPorts = task.numPorts > 0 || task.literalPorts.length > 0;
-    const ports = needsPorts ? machine.ports.take(task.numPorts, task.literalPorts, random) : [];
-    this.order.splice(this.positionOf(machine), 1);
-    machine.subtract(task.units);
-    this.order.splice(this.positionOf(machine), 0, machine);
+  occupy({ shape }: Demand, machine: FleetMachine, random: () => number): number[] {
+    const needsPorts = shape.numPorts > 0 || shape.literalPorts.length > 0;
+    const ports = needsPorts ? machine.ports.take(shape.numPorts, shape.literalPorts, random) : [];
+    machine.countPlacement(this.around.round);
+    this.fleet.take(machine, shape.units);
     return ports;
   }
 
-  /** Where the machine stands in the order, or would have to stand. */
-  private positionOf(machine: RoundMachine): number {
-    let low = 0;
-    let high = this.order.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const other = this.order[middle]!;
-      if (other !== machine && byScore(other, machine) < 0) low = middle + 1;
-      else high = middle;
+  /** How many machines cannot take the task, by the first reason against each. */
+  allRejections(task: Demand): Map<RejectionReason, number> {
+    const refusals = this.refusals.get(task.shape)!;
+    const counts = new Map<RejectionReason, number>();
+    for (const machine of this.fleet.machines) {
+      const reason = this.rejection(task, machine, refusals);
+      if (reason) counts.set(reason, (counts.get(reason) ?? 0) + 1);
     }
-    return low;
-  }
-
-  /** For each machine, by id: the reason against it, undefined where the task could go now. */
-  everyRejection(task: Demand): { slaveId: string; reason: RejectionReason | undefined }[] {
-    return [...this.byId.values()]
-      .map((machine) => ({ slaveId: machine.view.slaveId, reason: firstRejection(task, machine, this.around) }))
-      .sort((a, b) => (a.slaveId < b.slaveId ? -1 : 1));
+    return counts;
   }
 }

@@ -2,6 +2,7 @@ import type { MachineState, PendingType, RequestState, SlavePlacement } from '..
 import type { Deploy, Resources } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
+import type { Fleet } from './fleet.js';
 
 /** Everything one round of placement reads. Plain data: the same snapshot always gives the same decisions. */
 export interface PlacementSnapshot {
@@ -13,7 +14,13 @@ export interface PlacementSnapshot {
   deploys: ReadonlyMap<string, DeployView>;
   machines: readonly MachineView[];
   /** Ids that a new task may not get: a task id is bound to one launch for ever. */
-  takenTaskIds: ReadonlySet<string>;
+  takenTaskIds: Pick<ReadonlySet<string>, 'has'>;
+}
+
+/** The same with a fleet that outlives the round, and that the round fills. */
+export interface FleetSnapshot extends Omit<PlacementSnapshot, 'machines' | 'requests'> {
+  machines: Fleet;
+  requests: Pick<PlacementSnapshot['requests'], 'get'>;
 }
 
 export interface RequestView {
@@ -22,7 +29,7 @@ export interface RequestView {
   activeDeployId?: string;
   pendingDeploy?: { deployId: string; updatedRequest?: Request };
   /** Active tasks of every deploy. */
-  tasks: readonly PlacedTask[];
+  tasks: Iterable<PlacedTask>;
   /** All its pending tasks, also those whose time has not come. */
   pendingTasks: number;
 }
@@ -33,7 +40,7 @@ export interface DeployView {
 }
 
 export interface PlacedTask {
-  taskId: TaskId;
+  taskId: Pick<TaskId, 'id' | 'deployId'>;
   slaveId: string;
   rackId: string;
   pendingType: PendingType;
@@ -79,6 +86,10 @@ export interface PlacementRules {
   maxTasksPerMachine: number;
   /** Most active tasks of an ON_DEMAND request that sets no instances; 0: any number. */
   maxActiveOnDemandTasks: number;
+  /** Nothing is placed: an operator switched it off. */
+  disabled?: boolean;
+  /** A priority freeze is on: tasks of a lower level stay pending. */
+  minimumPriorityLevel?: number;
   priority: { defaultLevel: number; levelOfType: Readonly<Record<string, number>>; weightFactor: number };
 }
 

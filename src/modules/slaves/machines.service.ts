@@ -73,17 +73,20 @@ export class Machines {
     await this.store.setState(tx, 'RACK', { objectId: rack.id, state: 'DEAD', timestamp: now, message });
   }
 
-  /** All slaves in the order of ids. */
-  async list(tx: EntityManager): Promise<StoredSlave[]> {
-    return this.find(tx, {});
+  /** All slaves, or the given ones, in the order of ids. */
+  async list(tx: EntityManager, ids?: readonly string[]): Promise<StoredSlave[]> {
+    return this.find(tx, { ids });
   }
 
-  async find(tx: EntityManager, filter: { id?: string; state?: MachineState }): Promise<StoredSlave[]> {
+  async find(
+    tx: EntityManager,
+    filter: { id?: string; ids?: readonly string[]; state?: MachineState },
+  ): Promise<StoredSlave[]> {
     const found = await rows<SlaveRow>(
       tx,
       `SELECT s.*, coalesce(r.state, 'ACTIVE') AS rack_state FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
-       WHERE ($1::text IS NULL OR s.id = $1) AND ($2::text IS NULL OR s.state = $2) ORDER BY s.id`,
-      [filter.id ?? null, filter.state ?? null],
+       WHERE ($1::text IS NULL OR s.id = $1) AND ($3::text[] IS NULL OR s.id = ANY ($3)) AND ($2::text IS NULL OR s.state = $2) ORDER BY s.id`,
+      [filter.id ?? null, filter.state ?? null, filter.ids ?? null],
     );
     return found.map(fromRow);
   }

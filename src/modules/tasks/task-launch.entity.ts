@@ -13,6 +13,6 @@ export class TaskLaunchEntity {
   @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: 'task_launch_pkey' })
   taskId: string;
 
-  @Column({ type: 'jsonb' })
+  @Column({ type: 'json' })
   document: TaskLaunchDocument;
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { launchedText, type LaunchPlan } from '../../core/launch/index.js';
-import type { Task } from '../../core/model/task.js';
+import type { PendingTaskId, Task } from '../../core/model/task.js';
 import { shareFleet } from '../../modules/slaves/fleet-lock.js';
 import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js';
 import { rows } from '../../platform/database/sql.js';
@@ -10,10 +10,18 @@ import { rows } from '../../platform/database/sql.js';
 export interface PlannedTask {
   task: Task;
   launch: LaunchPlan;
+  /** {task, launch} as JSON text. */
+  document: string;
   /** Name of its machine, not sanitized. */
   host: string;
   /** Version of the request that the decision was taken on. */
   requestVersion: number;
+}
+
+/** A pending task that nobody wants, by the request as it was in that version; undefined: gone. */
+export interface ObsoleteTask {
+  pendingTaskId: PendingTaskId;
+  requestVersion: number | undefined;
 }
 
 /**
@@ -25,7 +33,9 @@ export class PlacementWriter {
   constructor(private readonly outbox: WebhookOutbox) {}
 
   /** Answers the tasks that exist now; the others are decided again. */
-  async write(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<PlannedTask[]> {
+  async write(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<readonly PlannedTask[]> {
+    // The leader tells its memory itself what was placed.
+    await tx.query(`SELECT set_config('muster.keeps_memory', 'on', true)`);
     const versions = await this.lockRequests(tx, planned);
     const current = planned.filter(
       ({ task, requestVersion }) => versions.get(task.taskId.requestId) === requestVersion,
@@ -34,8 +44,11 @@ export class PlacementWriter {
     await shareFleet(tx);
     const incarnations = await this.usableMachines(tx, current);
     const placeable = current.filter(({ launch }) => incarnations.get(launch.slaveId) === launch.incarnation);
-    const written = placeable.length > 0 ? await this.insert(tx, placeable, now) : new Set<string>();
-    const launched = placeable.filter(({ task }) => written.has(task.taskId.id));
+    const taken = await this.takePending(tx, placeable);
+    const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
+    if (launched.length === 0) return [];
+    await this.insertTasks(tx, launched, now);
+    await this.insertLaunches(tx, launched, now);
     await this.tellWebhooks(tx, launched, now);
     return launched;
   }
@@ -60,37 +73,30 @@ export class PlacementWriter {
     return new Map(found.map((row) => [row.id, row.incarnation]));
   }
 
-  /** Takes the pending tasks that are still there and puts the tasks in their place, in one statement. */
-  private async insert(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<Set<string>> {
-    const column = <T>(pick: (task: PlannedTask) => T): T[] => planned.map(pick);
-    const found = await rows<{ task_id: string }>(
+  /** The pending tasks that are still there and wanted, by id. */
+  private async takePending(tx: EntityManager, planned: readonly PlannedTask[]): Promise<Set<string>> {
+    const found = await rows<{ id: string }>(
       tx,
-      `WITH planned AS (
-         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[], $8::text[],
-           $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::boolean[], $14::float8[], $15::float8[], $16::float8[],
-           $17::text[], $18::text[], $19::jsonb[], $20::text[])
-         AS p (pending_id, task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
-           action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports, incarnation, document, message)
-       ), wanted AS (
-         SELECT id FROM pending_task WHERE id = ANY ($1) AND NOT delete_requested ORDER BY id FOR UPDATE
-       ), taken AS (
-         DELETE FROM pending_task t USING wanted WHERE t.id = wanted.id RETURNING t.id
-       ), launched AS (
-         SELECT planned.* FROM planned JOIN taken ON taken.id = planned.pending_id
-       ), tasks AS (
-         INSERT INTO task (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
-           action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports, incarnation, state, state_at)
-         SELECT task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
-           action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports::integer[], incarnation, 'TASK_LAUNCHED', $21
-         FROM launched
-       ), launches AS (
-         INSERT INTO task_launch (task_id, document) SELECT task_id, document FROM launched
-       ), updates AS (
-         INSERT INTO task_update (task_id, state, at, message) SELECT task_id, 'TASK_LAUNCHED', $21, message FROM launched
-       )
-       SELECT task_id FROM launched`,
+      `WITH wanted AS (SELECT id FROM pending_task WHERE id = ANY ($1) AND NOT delete_requested ORDER BY id FOR UPDATE)
+       DELETE FROM pending_task t USING wanted WHERE t.id = wanted.id RETURNING t.id`,
+      [planned.map(pendingIdOf)],
+    );
+    return new Set(found.map((row) => row.id));
+  }
+
+  private async insertTasks(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<void> {
+    const column = <T>(pick: (task: PlannedTask) => T): T[] => planned.map(pick);
+    await tx.query(
+      `INSERT INTO task (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
+         action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports, incarnation, state, state_at)
+       SELECT task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
+         action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports::integer[], incarnation, 'TASK_LAUNCHED', $18
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::text[],
+         $8::timestamptz[], $9::text[], $10::text[], $11::text[], $12::boolean[], $13::float8[], $14::float8[], $15::float8[],
+         $16::text[], $17::text[])
+       AS p (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
+         action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports, incarnation)`,
       [
-        column(({ task }) => task.taskRequest.pendingTask.pendingTaskId.id),
         column(({ task }) => task.taskId.id),
         column(({ task }) => task.taskId.requestId),
         column(({ task }) => task.taskId.deployId),
@@ -108,12 +114,24 @@ export class PlacementWriter {
         column(({ launch }) => launch.diskMb),
         column(({ launch }) => `{${launch.ports.join(',')}}`),
         column(({ launch }) => launch.incarnation),
-        column(({ task, launch }) => JSON.stringify({ task, launch })),
-        column(({ task }) => launchedText(task.taskRequest.pendingTask)),
         new Date(now),
       ],
     );
-    return new Set(found.map((row) => row.task_id));
+  }
+
+  /** Documents travel as one JSON array: as elements of a PostgreSQL array each of their quotes would be escaped. */
+  private async insertLaunches(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<void> {
+    const ids = planned.map(({ task }) => task.taskId.id);
+    await tx.query(
+      `INSERT INTO task_launch (task_id, document)
+       SELECT task_id, document FROM ROWS FROM (unnest($1::text[]), json_array_elements($2::json)) AS l (task_id, document)`,
+      [ids, `[${planned.map(({ document }) => document).join(',')}]`],
+    );
+    await tx.query(
+      `INSERT INTO task_update (task_id, state, at, message)
+       SELECT task_id, 'TASK_LAUNCHED', $3, message FROM unnest($1::text[], $2::text[]) AS u (task_id, message)`,
+      [ids, planned.map(({ task }) => launchedText(task.taskRequest.pendingTask)), new Date(now)],
+    );
   }
 
   private tellWebhooks(tx: EntityManager, launched: readonly PlannedTask[], now: number): Promise<void> {
@@ -129,18 +147,19 @@ export class PlacementWriter {
   }
 
   /** Removes pending tasks that nobody wants, unless their request changed (or came back) meanwhile. */
-  async removeObsolete(
-    tx: EntityManager,
-    obsolete: readonly { pendingTaskId: string; requestId: string; requestVersion: number | undefined }[],
-  ): Promise<void> {
+  async removeObsolete(tx: EntityManager, obsolete: readonly ObsoleteTask[]): Promise<void> {
     const found = await rows<{ id: string; version: number }>(
       tx,
       'SELECT id, version FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE',
-      [[...new Set(obsolete.map(({ requestId }) => requestId))]],
+      [[...new Set(obsolete.map(({ pendingTaskId }) => pendingTaskId.requestId))]],
     );
     const versions = new Map(found.map((row) => [row.id, row.version]));
-    const unchanged = obsolete.filter(({ requestId, requestVersion }) => versions.get(requestId) === requestVersion);
-    const ids = unchanged.map(({ pendingTaskId }) => pendingTaskId);
+    const unchanged = obsolete.filter(
+      ({ pendingTaskId, requestVersion }) => versions.get(pendingTaskId.requestId) === requestVersion,
+    );
+    const ids = unchanged.map(({ pendingTaskId }) => pendingTaskId.id);
     if (ids.length > 0) await tx.query('DELETE FROM pending_task WHERE id = ANY ($1)', [ids]);
   }
 }
+
+const pendingIdOf = ({ task }: PlannedTask): string => task.taskRequest.pendingTask.pendingTaskId.id;

@@ -1,31 +1,25 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { planLaunch, taskRecord, type LaunchInput } from '../../core/launch/index.js';
-import {
-  executorResources,
-  explainPlacement,
-  placeTasks,
-  taskResources,
-  type PlacementOutcome,
-  type PlacementRules,
-} from '../../core/placement/index.js';
-import type { PendingTask } from '../../core/model/task.js';
+import type { PendingTaskId } from '../../core/model/task.js';
+import { placeTasks } from '../../core/placement/index.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { LaunchDispatcher } from '../dispatch/launch-dispatcher.service.js';
-import { launchRules, placementRules } from '../rules.js';
-import { PlacementLoader, type LoadedPlacement } from './placement-loader.service.js';
+import { WaitingReasons, type Waiting } from '../explain/waiting-reasons.service.js';
+import { LeaderMemory } from '../memory/leader-memory.service.js';
+import { launchRules } from '../rules.js';
 import { PlacementWriter, type PlannedTask } from './placement-writer.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
+import { heldTask, planTask } from './task-planner.js';
 
 /** Faster than larger ones, and an API call on the same request waits milliseconds. */
 const tasksPerTransaction = 500;
+/** Pause before what could not be written, because somebody held or changed its request, is decided again. */
+const againAfterMillis = 50;
 /** The event loop also renews the lease, answers the API and takes status updates. */
 const turnMillis = 10;
-
-type Placed = Extract<PlacementOutcome, { kind: 'place' }>;
 
 /** Puts due pending tasks on machines. */
 @Injectable()
@@ -34,87 +28,88 @@ export class PlacementService {
 
   constructor(
     private readonly db: Database,
-    private readonly loader: PlacementLoader,
+    private readonly memory: LeaderMemory,
     private readonly writer: PlacementWriter,
     private readonly recent: RecentTasks,
+    private readonly reasons: WaitingReasons,
     private readonly launches: LaunchDispatcher,
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async runOnce(now: number): Promise<void> {
-    const loaded = await this.loader.load(now);
-    if (!loaded) return;
-    const rules = placementRules(this.settings, loaded.slaves);
-    const placed: Placed[] = [];
-    const obsolete: PendingTask[] = [];
+  /** Answers when to run again: when the next pending task is due, or soon where something could not be written. */
+  async runOnce(now: number): Promise<number | undefined> {
+    await this.memory.refresh(now);
+    try {
+      const complete = await this.placeDue(now);
+      if (!complete) return now + againAfterMillis;
+    } catch (cause) {
+      // What was written is not known: the rows say.
+      this.memory.drop();
+      throw cause;
+    }
+    return this.memory.nextDueAt();
+  }
+
+  /** Answers whether everything that got a machine was written. */
+  private async placeDue(now: number): Promise<boolean> {
+    const snapshot = this.memory.snapshot(now);
+    const rules = { ...this.memory.rules(), launch: launchRules(this.settings) };
+    const obsolete: PendingTaskId[] = [];
+    const waiting: Waiting[] = [];
+    let planned: PlannedTask[] = [];
+    // While one batch is written the next one is decided.
+    let writing = Promise.resolve(true);
+    let complete = true;
     let turnEndsAt = performance.now() + turnMillis;
-    for (const outcome of placeTasks(loaded.snapshot, rules, now, now)) {
-      if (outcome.kind === 'place') placed.push(outcome);
-      if (outcome.kind === 'obsolete') obsolete.push(outcome.pending);
-      if (placed.length === tasksPerTransaction) await this.launch(placed.splice(0), loaded, rules);
+    for (const outcome of placeTasks(snapshot, rules, now, now)) {
+      if (outcome.kind === 'wait') waiting.push(outcome);
+      if (outcome.kind === 'obsolete') obsolete.push(outcome.pending.pendingTaskId);
+      if (outcome.kind === 'place') {
+        const { requestId, deployId } = outcome.taskId;
+        const deploy = snapshot.deploys.get(`${requestId}-${deployId}`)!;
+        planned.push(planTask(outcome, deploy, this.memory.versionOf(requestId)!, rules));
+      }
+      if (planned.length === tasksPerTransaction) {
+        complete = (await writing) && complete;
+        writing = this.launch(planned);
+        writing.catch(() => undefined); // it is awaited below; until then its failure is nobody's
+        planned = [];
+      }
       if (performance.now() < turnEndsAt) continue;
       await nextTurn();
       turnEndsAt = performance.now() + turnMillis;
     }
-    if (placed.length > 0) await this.launch(placed, loaded, rules);
-    if (obsolete.length > 0) await this.remove(obsolete, loaded);
+    complete = (await writing) && complete;
+    if (planned.length > 0) complete = (await this.launch(planned)) && complete;
+    if (obsolete.length > 0) await this.remove(obsolete);
+    await this.reasons.save(waiting, snapshot.machines.machines.length, now);
+    return complete;
   }
 
-  /** When the next pending task is due whose time has not come. */
-  nextDueAfter(now: number): Promise<number | undefined> {
-    return this.loader.nextDueAfter(now);
-  }
-
-  /** Why a pending task is still pending: the first reason against each machine. */
-  async explain(pending: PendingTask): Promise<ReturnType<typeof explainPlacement>> {
-    const { snapshot, slaves } = await this.loader.loadFor([pending], this.clock.now());
-    return explainPlacement(pending, snapshot, placementRules(this.settings, slaves));
-  }
-
-  private async launch(placed: readonly Placed[], loaded: LoadedPlacement, rules: PlacementRules): Promise<void> {
+  private async launch(planned: readonly PlannedTask[]): Promise<boolean> {
     const now = this.clock.now();
-    const planned = placed.map((outcome) => this.plan(outcome, loaded, rules));
-    this.recent.used(
-      planned.map(({ task }) => task.taskId.id),
-      now,
-    );
+    for (const { task } of planned) this.recent.used(task.taskId.id, now);
     const written = await this.db.leaderTransaction((tx) => this.writer.write(tx, planned, now));
+    for (const plan of written) this.memory.placed(plan.task.taskRequest.pendingTask.pendingTaskId.id, heldTask(plan));
+    if (written.length < planned.length) this.takeBack(planned, written);
     this.launches.send(written.map(({ launch }) => launch));
     this.log.debug(`Placed ${written.length} of ${planned.length} tasks`);
     if (written.length > 0) this.wake.signal('webhooks');
+    return written.length === planned.length;
   }
 
-  private plan(
-    { pending, request, machine, taskId, ports }: Placed,
-    loaded: LoadedPlacement,
-    rules: PlacementRules,
-  ): PlannedTask {
-    const { deploy } = loaded.snapshot.deploys.get(`${taskId.requestId}-${taskId.deployId}`)!;
-    const own = taskResources(pending.resources, deploy, rules);
-    const executor = executorResources(deploy, rules);
-    const needed = {
-      cpus: own.cpus + executor.cpus,
-      memoryMb: own.memoryMb + executor.memoryMb,
-      diskMb: own.diskMb + executor.diskMb,
-    };
-    const input: LaunchInput = { taskId, place: machine, request, deploy, pending, ports, own, needed };
-    const launch = planLaunch(input, launchRules(this.settings));
-    return {
-      task: taskRecord(input, launch),
-      launch,
-      host: machine.hostname,
-      requestVersion: loaded.versions.get(taskId.requestId)!,
-    };
+  private takeBack(planned: readonly PlannedTask[], written: readonly PlannedTask[]): void {
+    const kept = new Set(written);
+    for (const plan of planned) if (!kept.has(plan)) this.memory.takenBack(plan.launch.slaveId);
   }
 
-  private remove(obsolete: readonly PendingTask[], { versions }: LoadedPlacement): Promise<void> {
-    const listed = obsolete.map(({ pendingTaskId: { id, requestId } }) => ({
-      pendingTaskId: id,
-      requestId,
-      requestVersion: versions.get(requestId),
+  private async remove(obsolete: readonly PendingTaskId[]): Promise<void> {
+    const listed = obsolete.map((pendingTaskId) => ({
+      pendingTaskId,
+      requestVersion: this.memory.versionOf(pendingTaskId.requestId),
     }));
-    return this.db.leaderTransaction((tx) => this.writer.removeObsolete(tx, listed));
+    await this.db.leaderTransaction((tx) => this.writer.removeObsolete(tx, listed));
   }
 }

@@ -6,33 +6,48 @@ const rememberMillis = 60_000;
 /** What this leader did a short while ago and its rows may no longer show. */
 @Injectable()
 export class RecentTasks {
+  /** When each id was given, oldest first. */
   private readonly ids = new Map<string, number>();
+  /** By slave id: ports, and since when each is taken. */
   private readonly ports = new Map<string, Map<number, number>>();
+  private readonly changed = new Set<string>();
 
   /** A task id is bound to one launch for ever, also when that launch was taken back. */
-  used(taskIds: readonly string[], now: number): void {
-    for (const id of taskIds) this.ids.set(id, now);
+  used(taskId: string, now: number): void {
+    this.ids.set(taskId, now);
   }
 
-  usedIds(now: number): ReadonlySet<string> {
-    forget(this.ids, now);
-    return new Set(this.ids.keys());
+  usedIds(now: number): Pick<ReadonlySet<string>, 'has'> {
+    for (const [id, at] of this.ids) {
+      if (now - at <= rememberMillis) break;
+      this.ids.delete(id);
+    }
+    return this.ids;
   }
 
   /** The machine found the port taken by something that is no task of ours. */
   portTaken(slaveId: string, port: number, now: number): void {
     const ports = this.ports.get(slaveId) ?? new Map<number, number>();
     this.ports.set(slaveId, ports.set(port, now));
+    this.changed.add(slaveId);
   }
 
-  takenPorts(slaveId: string, now: number): number[] {
-    const ports = this.ports.get(slaveId);
-    if (!ports) return [];
-    forget(ports, now);
-    return [...ports.keys()];
+  takenPorts(slaveId: string): number[] {
+    return [...(this.ports.get(slaveId)?.keys() ?? [])];
   }
-}
 
-function forget(since: Map<unknown, number>, now: number): void {
-  for (const [key, at] of since) if (now - at > rememberMillis) since.delete(key);
+  /** Slaves whose taken ports changed since it was asked last; forgets those that were taken long ago. */
+  takeChangedSlaves(now: number): string[] {
+    for (const [slaveId, ports] of this.ports) {
+      for (const [port, since] of ports) {
+        if (now - since <= rememberMillis) continue;
+        ports.delete(port);
+        this.changed.add(slaveId);
+      }
+      if (ports.size === 0) this.ports.delete(slaveId);
+    }
+    const changed = [...this.changed];
+    this.changed.clear();
+    return changed;
+  }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { statusChange, type KnownTask } from '../../core/completion/index.js';
-import type { TaskHistoryUpdate } from '../../core/model/task.js';
+import type { TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { TaskHistoryWriter } from '../../modules/history/task-history-writer.service.js';
 import { RequestStore } from '../../modules/requests/request-store.service.js';
@@ -17,7 +17,7 @@ export interface Applied {
   /** Tasks that run although nobody wants them to. */
   strangers: Report[];
   recorded: number;
-  ended: number;
+  ended: TaskId[];
 }
 
 /** Applies reports to the rows of tasks, each at most once, in the order given. */
@@ -57,7 +57,11 @@ export class StatusApplier {
       await this.store.dropOrders(tx, ended);
       await this.history.move(tx, ended);
     }
-    return { strangers: batch.strangers, recorded: batch.recorded.length, ended: batch.ends.length };
+    return {
+      strangers: batch.strangers,
+      recorded: batch.recorded.length,
+      ended: batch.ends.map(({ task }) => task.taskId),
+    };
   }
 
   private tellWebhooks(tx: EntityManager, { recorded, byId }: Batch): Promise<void> {

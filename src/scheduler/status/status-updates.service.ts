@@ -5,6 +5,7 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
+import { LeaderMemory } from '../memory/leader-memory.service.js';
 import type { Report } from './report.js';
 import { StatusApplier, type Applied } from './status-applier.service.js';
 import { StatusStore } from './status-store.service.js';
@@ -23,6 +24,7 @@ export class StatusUpdates {
     private readonly applier: StatusApplier,
     private readonly store: StatusStore,
     private readonly leadership: Leadership,
+    private readonly memory: LeaderMemory,
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
@@ -86,9 +88,10 @@ export class StatusUpdates {
   }
 
   private follow({ strangers, recorded, ended }: Applied): void {
+    this.memory.ended(ended);
     this.killStrangers(strangers);
     if (recorded > 0) this.wake.signal('deploys', 'cleanup', 'webhooks');
-    if (ended > 0) this.wake.signal('scheduler', 'history', 'machines');
+    if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines');
   }
 
   /** Asked once; reconciliation finds them again if this does not get through. */

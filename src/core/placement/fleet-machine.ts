@@ -18,21 +18,22 @@ export const unitsOf = ({ cpus, memoryMb, diskMb }: Omit<NeededResources, 'numPo
 
 const weights = { cpus: 0.4, memory: 0.4, disk: 0.2 } as const;
 
-/** A machine during one round: what is still free, and how good a place it is. */
-export class RoundMachine {
+/** A machine of a fleet: what is still free, and how good a place it is. */
+export class FleetMachine {
   readonly free: Units;
   private readonly total: Units;
   private pool: PortPool | undefined;
   /** Pairs it is reserved for. */
   readonly reservedFor: readonly (readonly [string, string])[];
   readonly preemptibleOnly: boolean;
-  placedInRound = 0;
   /** Share of its resources that is free, 0 to 1: the emptiest machine is the best place. */
   score = 0;
+  private lastRound = 0;
+  private placedThen = 0;
 
   constructor(
     readonly view: MachineView,
-    rules: PlacementRules,
+    rules: Pick<PlacementRules, 'reservedAttributes' | 'preemptibleOnlyAttributes'>,
   ) {
     this.total = unitsOf(view);
     const used = unitsOf(view.used);
@@ -50,17 +51,27 @@ export class RoundMachine {
     this.updateScore();
   }
 
-  /** Made when first asked for: most machines of a round never are. */
+  /** Made when first asked for: most machines never are. */
   get ports(): PortPool {
     this.pool ??= new PortPool(this.view.portRanges, this.view.usedPorts);
     return this.pool;
   }
 
+  /** How many tasks the given round has put here. */
+  placedIn(round: number): number {
+    return this.lastRound === round ? this.placedThen : 0;
+  }
+
+  countPlacement(round: number): void {
+    this.placedThen = this.placedIn(round) + 1;
+    this.lastRound = round;
+  }
+
+  /** Call through the fleet, which keeps its order. */
   subtract(needed: Units): void {
     this.free.cpus -= needed.cpus;
     this.free.memory -= needed.memory;
     this.free.disk -= needed.disk;
-    this.placedInRound += 1;
     this.updateScore();
   }
 
@@ -77,5 +88,5 @@ export class RoundMachine {
 }
 
 /** Best first. Ties go to the smaller id: the same snapshot must give the same answer, whatever order the rows came in. */
-export const byScore = (a: RoundMachine, b: RoundMachine): number =>
+export const byScore = (a: FleetMachine, b: FleetMachine): number =>
   b.score - a.score || (a.view.slaveId < b.view.slaveId ? -1 : 1);

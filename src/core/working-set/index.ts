@@ -1,0 +1,1 @@
+export { WorkingSet, type HeldMachine, type HeldRequest, type HeldTask } from './working-set.js';

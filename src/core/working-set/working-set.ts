@@ -1,0 +1,208 @@
+import type { PendingTask } from '../model/task.js';
+import {
+  Fleet,
+  type DeployView,
+  type FleetRules,
+  type FleetSnapshot,
+  type MachineView,
+  type PlacedTask,
+  type RequestView,
+} from '../placement/index.js';
+import { DueTasks } from './due-tasks.js';
+import { MachineUses } from './machine-uses.js';
+
+/** An active task with what it takes from its machine. */
+export interface HeldTask extends PlacedTask {
+  requestId: string;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  ports: readonly number[];
+}
+
+/** A request with everything that placing its tasks reads. */
+export interface HeldRequest extends Pick<RequestView, 'request' | 'state' | 'activeDeployId' | 'pendingDeploy'> {
+  version: number;
+  /** Those in use, and those of its pending tasks, by deploy id. */
+  deploys: ReadonlyMap<string, DeployView>;
+}
+
+/** A machine without what our tasks take from it. `usedPorts` are taken by others. */
+export type HeldMachine = Omit<MachineView, 'used'>;
+
+interface Entry {
+  /** undefined: the request is gone, pending tasks are left of it. */
+  held: HeldRequest | undefined;
+  tasks: Map<string, HeldTask>;
+  pending: Map<string, PendingTask>;
+  view: RequestView | undefined;
+}
+
+/**
+ * What placement works on, kept in memory between its rounds: requests with their tasks and pending tasks, and machines
+ * with what is free. Told of every change, it always equals one that was loaded anew.
+ */
+export class WorkingSet {
+  private readonly requests = new Map<string, Entry>();
+  private readonly deploys = new Map<string, DeployView>();
+  private readonly machines = new Map<string, HeldMachine>();
+  private readonly uses = new MachineUses();
+  private readonly dueTasks = new DueTasks();
+  private readonly fleet: Fleet;
+  /** Slaves whose place in the fleet is out of date. */
+  private readonly stale = new Set<string>();
+
+  constructor(rules: FleetRules) {
+    this.fleet = new Fleet([], rules);
+  }
+
+  /** undefined: there is no such request, but perhaps tasks and pending tasks that are left of it. */
+  putRequest(
+    id: string,
+    request: HeldRequest | undefined,
+    tasks: readonly HeldTask[],
+    pendingTasks: readonly PendingTask[],
+  ): void {
+    const former = this.requests.get(id);
+    for (const deployId of former?.held?.deploys.keys() ?? []) this.deploys.delete(`${id}-${deployId}`);
+    this.replaceTasks(former?.tasks, tasks);
+    this.replacePending(former?.pending, pendingTasks);
+    if (!request && tasks.length === 0 && pendingTasks.length === 0) {
+      this.requests.delete(id);
+      return;
+    }
+    for (const [deployId, view] of request?.deploys ?? []) this.deploys.set(`${id}-${deployId}`, view);
+    const entry = {
+      held: request,
+      tasks: new Map(tasks.map((task) => [task.taskId.id, task])),
+      pending: new Map(pendingTasks.map((task) => [task.pendingTaskId.id, task])),
+    };
+    this.requests.set(id, { ...entry, view: request && viewOf(request, entry.tasks, entry.pending) });
+  }
+
+  /** undefined: the cluster does not show it any more. */
+  putMachine(slaveId: string, machine: HeldMachine | undefined): void {
+    if (machine) this.machines.set(slaveId, machine);
+    else this.machines.delete(slaveId);
+    this.stale.add(slaveId);
+  }
+
+  /** A pending task became a task on a machine where a round put it. */
+  taskPlaced(pendingTaskId: string, task: HeldTask): void {
+    const entry = this.requests.get(task.requestId);
+    if (!entry?.pending.delete(pendingTaskId)) return;
+    this.dueTasks.remove(pendingTaskId);
+    entry.tasks.set(task.taskId.id, task);
+    this.uses.add(task);
+  }
+
+  /** What a round put on the machine did not come to be. */
+  takenBack(slaveId: string): void {
+    this.stale.add(slaveId);
+  }
+
+  taskEnded(requestId: string, taskId: string): void {
+    const entry = this.requests.get(requestId);
+    const task = entry?.tasks.get(taskId);
+    if (!entry || !task) return;
+    entry.tasks.delete(taskId);
+    this.uses.subtract(task);
+    this.stale.add(task.slaveId);
+  }
+
+  versionOf(requestId: string): number | undefined {
+    return this.requests.get(requestId)?.held?.version;
+  }
+
+  /** When the next pending task is due whose time has not come; of what `snapshot` was last asked for. */
+  nextDueAt(): number | undefined {
+    return this.dueTasks.nextDueAt();
+  }
+
+  /** What a round places now. The round fills the fleet; whoever runs it says what came to be. */
+  snapshot(now: number, takenTaskIds: FleetSnapshot['takenTaskIds']): FleetSnapshot {
+    this.freshen();
+    return {
+      due: [...this.dueTasks.due(now)],
+      requests: this.views,
+      deploys: this.deploys,
+      machines: this.fleet,
+      takenTaskIds,
+    };
+  }
+
+  private readonly views: Pick<ReadonlyMap<string, RequestView>, 'get'> = {
+    get: (id) => this.requests.get(id)?.view,
+  };
+
+  /** Puts machines that changed where they now belong. */
+  private freshen(): void {
+    for (const slaveId of this.stale) {
+      const machine = this.machines.get(slaveId);
+      if (machine) this.fleet.put({ ...machine, ...this.uses.of(slaveId, machine.usedPorts) });
+      else this.fleet.remove(slaveId);
+    }
+    this.stale.clear();
+  }
+
+  private replaceTasks(former: ReadonlyMap<string, HeldTask> | undefined, tasks: readonly HeldTask[]): void {
+    const kept = new Set<string>();
+    for (const task of tasks) {
+      if (former?.has(task.taskId.id)) kept.add(task.taskId.id);
+      else this.change('add', task);
+    }
+    for (const [id, task] of former ?? []) if (!kept.has(id)) this.change('subtract', task);
+  }
+
+  private change(how: 'add' | 'subtract', task: HeldTask): void {
+    this.uses[how](task);
+    this.stale.add(task.slaveId);
+  }
+
+  private replacePending(former: ReadonlyMap<string, PendingTask> | undefined, pending: readonly PendingTask[]): void {
+    for (const id of former?.keys() ?? []) this.dueTasks.remove(id);
+    for (const task of pending) this.dueTasks.add(task);
+  }
+
+  /** Everything held, in an order that does not depend on how it came about: for comparison with a fresh load. */
+  describe(): unknown {
+    this.freshen();
+    const byKey = <T>(entries: Iterable<[string, T]>) => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+    return {
+      requests: byKey(this.requests).map(([id, { held, tasks, pending }]) => ({
+        id,
+        ...held,
+        deploys: byKey(held?.deploys ?? []),
+        tasks: byKey(tasks).map(([, task]) => task),
+        pendingTasks: byKey(pending).map(([, task]) => task),
+      })),
+      machines: this.fleet.machines.map(({ view, free, score, ports }) => ({
+        ...view,
+        used: undefined,
+        usedPorts: undefined,
+        free,
+        score,
+        ports: ports.ranges,
+      })),
+    };
+  }
+}
+
+function viewOf(
+  { request, state, activeDeployId, pendingDeploy }: HeldRequest,
+  tasks: ReadonlyMap<string, HeldTask>,
+  pending: ReadonlyMap<string, PendingTask>,
+): RequestView {
+  return {
+    request,
+    state,
+    activeDeployId,
+    pendingDeploy,
+    get tasks() {
+      return tasks.values();
+    },
+    get pendingTasks() {
+      return pending.size;
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { pendingTypes, requestStates, type PendingType, type RequestState } from '../../../core/model/enums.js';
+import {
+  rejectionReasons,
+  waitingReasons,
+  type RejectionReason,
+  type WaitingReason,
+} from '../../../core/placement/index.js';
+import { PendingTaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
+
+/** Slaves that cannot take a task, all for the same reason. */
+export class RejectionDto {
+  /** The first reason that holds against each of them. */
+  @ApiProperty({ enum: rejectionReasons, enumName: 'RejectionReason' })
+  reason: RejectionReason;
+  /** How many slaves. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  slaves: number;
+}
+
+/** Why a pending task is not running. */
+export class TaskExplanationDto {
+  /** The task. */
+  pendingTaskId: PendingTaskIdDto;
+  /** What it waits for; PLACEABLE: nothing, the next round places it. */
+  @ApiProperty({ enum: waitingReasons, enumName: 'WaitingReason' })
+  reason: WaitingReason;
+  /** The same as a sentence. */
+  message: string;
+  /** Slaves that were looked at; 0 when it waits for something else. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  slaves: number;
+  /** How many of them could take it now. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  fitting: number;
+  /** The other ones by reason, most frequent first. */
+  rejections: RejectionDto[];
+}
+
+/** An entry of the pending queue: it leads to pending tasks. */
+export class QueuedEntryDto {
+  /** Deploy that it is about. */
+  deployId: string;
+  /** What made the entry. */
+  @ApiProperty({ enum: pendingTypes, enumName: 'PendingType' })
+  pendingType: PendingType;
+  /** Since when it waits, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** What it waits for. */
+  message: string;
+}
+
+/** Why tasks of a request are not running. */
+export class RequestExplanationDto {
+  /** The request. */
+  requestId: string;
+  /** State of the request. */
+  @ApiProperty({ enum: requestStates, enumName: 'RequestState' })
+  state: RequestState;
+  /** Tasks that are active now. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  activeTasks: number;
+  /** Its pending tasks, the next one first. */
+  pendingTasks: TaskExplanationDto[];
+  /** Its entries in the pending queue, the oldest first. */
+  queued: QueuedEntryDto[];
+}

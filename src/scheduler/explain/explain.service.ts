@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import type { PendingRequest, PendingTask } from '../../core/model/task.js';
+import { isRunnable } from '../../core/model/enums.js';
+import { explainPending, explanationText } from '../../core/placement/index.js';
+import { parsePendingTaskId } from '../../core/task-id.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { SchedulerError } from '../../platform/errors.js';
+import type { QueuedEntryDto, RequestExplanationDto, TaskExplanationDto } from './dto/explanation.dto.js';
+import { ExplainLoader, type ExplainData } from './explain-loader.service.js';
+
+/** Says why tasks are not running. Works on every instance. */
+@Injectable()
+export class ExplainService {
+  constructor(
+    private readonly db: Database,
+    private readonly loader: ExplainLoader,
+    private readonly clock: Clock,
+  ) {}
+
+  async task(id: string): Promise<TaskExplanationDto> {
+    const data = await this.loader.load(parsePendingTaskId(id)!.requestId);
+    const pending = data.loaded.pendingTasks.find((task) => task.pendingTaskId.id === id);
+    if (!pending) throw new SchedulerError('PENDING_TASK_NOT_FOUND', `No pending task with id '${id}'`);
+    return this.explain(pending, data);
+  }
+
+  async request(id: string): Promise<RequestExplanationDto> {
+    const [data, queued] = await Promise.all([this.loader.load(id), this.queued(id)]);
+    const { request, tasks, pendingTasks } = data.loaded;
+    if (!request) throw SchedulerError.requestNotFound(id);
+    const ordered = pendingTasks.toSorted(
+      ({ pendingTaskId: a }, { pendingTaskId: b }) => a.nextRunAt - b.nextRunAt || (a.id < b.id ? -1 : 1),
+    );
+    return {
+      requestId: id,
+      state: request.state,
+      activeTasks: tasks.length,
+      pendingTasks: ordered.map((pending) => this.explain(pending, data)),
+      queued: queued.map((entry) => queuedEntry(entry, data)),
+    };
+  }
+
+  private explain(pending: PendingTask, { snapshot, rules }: ExplainData): TaskExplanationDto {
+    const explanation = explainPending(pending, snapshot, rules, this.clock.now());
+    return { pendingTaskId: pending.pendingTaskId, ...explanation, message: explanationText(explanation) };
+  }
+
+  private async queued(requestId: string): Promise<PendingRequest[]> {
+    const found = await rows<{ document: PendingRequest }>(
+      this.db.manager,
+      'SELECT document FROM pending_request WHERE request_id = $1 ORDER BY created_at, id',
+      [requestId],
+    );
+    return found.map((row) => row.document);
+  }
+}
+
+function queuedEntry({ deployId, pendingType, timestamp }: PendingRequest, { loaded }: ExplainData): QueuedEntryDto {
+  const { state, request } = loaded.request!;
+  const waits = (): string => {
+    if (!isRunnable(state)) return `The request is ${state}; the entry is about to be removed`;
+    const running = request.requestType === 'SCHEDULED' && loaded.tasks.length > 0;
+    return running ? 'A run is active; the next one is planned when it ends' : 'It is looked at in the next round';
+  };
+  return { deployId, pendingType, timestamp, message: waits() };
+}

@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Deploy } from '../../core/model/deploy.js';
+import type { Request } from '../../core/model/request.js';
+import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import { ExplainService } from './explain.service.js';
+
+let world: SchedulerWorld;
+afterEach(() => world.close());
+
+/** What the view tells about the only pending task, beside what the API tells. */
+async function explained(requestId: string) {
+  const { pendingTasks } = await world.get(ExplainService).request(requestId);
+  const [stored] = await world.query<{ reason: string; message: string | null; rejections: unknown }>(
+    'SELECT reason, message, rejections FROM v_waiting_task WHERE request_id = $1',
+    [requestId],
+  );
+  expect(pendingTasks).toHaveLength(1);
+  return { ...pendingTasks[0]!, stored };
+}
+
+describe('why a due task waits stands in the answer and in the view', () => {
+  interface Case {
+    name: string;
+    request?: Partial<Request>;
+    deploy?: Partial<Deploy>;
+    before?: () => Promise<unknown>;
+    reason: string;
+    rejections?: { reason: string; slaves: number }[];
+    message: RegExp;
+  }
+  test.each<Case>([
+    {
+      name: 'no machine with enough memory',
+      deploy: { resources: { cpus: 1, memoryMb: 100_000 } },
+      reason: 'NO_MATCHING_SLAVE',
+      rejections: [{ reason: 'NOT_ENOUGH_MEMORY', slaves: 3 }],
+      message: /^No slave of 3 can take it: 3 too small in memory$/,
+    },
+    {
+      name: 'a wrong attribute',
+      request: { requiredSlaveAttributes: { gpu: 'yes' } },
+      reason: 'NO_MATCHING_SLAVE',
+      rejections: [{ reason: 'SLAVE_ATTRIBUTES_DO_NOT_MATCH', slaves: 3 }],
+      message: /3 without the right attributes/,
+    },
+    {
+      name: 'frozen slaves beside one that is too small',
+      deploy: { resources: { cpus: 20, memoryMb: 1 } },
+      before: () => world.query(`UPDATE slave SET state = 'FROZEN' WHERE id <> 'slave-3'`),
+      reason: 'NO_MATCHING_SLAVE',
+      rejections: [
+        { reason: 'SLAVE_FROZEN', slaves: 2 },
+        { reason: 'NOT_ENOUGH_CPUS', slaves: 1 },
+      ],
+      message: /2 frozen, 1 too small in cpus/,
+    },
+    {
+      name: 'another rack is wanted',
+      request: { rackAffinity: ['elsewhere'] },
+      reason: 'NO_MATCHING_SLAVE',
+      rejections: [{ reason: 'RACK_AFFINITY_NOT_MATCHING', slaves: 3 }],
+      message: /3 in another rack than wanted/,
+    },
+  ])('$name', async ({ request, deploy, before, reason, rejections, message }) => {
+    world = await SchedulerWorld.start({ machines: 3 });
+    await before?.();
+    await world.deployed({ id: 'svc', requestType: 'SERVICE', ...request }, deploy);
+    await world.pass();
+    const told = await explained('svc');
+    expect(told).toMatchObject({ reason, slaves: 3, fitting: 0, rejections });
+    expect(told.message).toMatch(message);
+    expect(told.stored).toEqual({ reason, message: told.message, rejections });
+  });
+
+  test('all racks have their share', async () => {
+    world = await SchedulerWorld.start({ machines: 1, settings: { expectedRacksCount: 2 } });
+    await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 2, rackSensitive: true });
+    await world.pass();
+    expect((await explained('svc')).stored).toMatchObject({ reason: 'NO_MATCHING_SLAVE' });
+    expect(await explained('svc')).toMatchObject({ rejections: [{ reason: 'RACK_SATURATED', slaves: 1 }] });
+  });
+
+  test('as many runs are active as may be', async () => {
+    world = await SchedulerWorld.start();
+    await world.deployed(
+      { id: 'job', requestType: 'ON_DEMAND', instances: 1 },
+      {},
+      { pendingType: 'ONEOFF', runId: 'a' },
+    );
+    await world.pass();
+    await world.enqueue({ requestId: 'job', pendingType: 'ONEOFF', runId: 'b' });
+    await world.run();
+    expect(await explained('job')).toMatchObject({ reason: 'INSTANCE_LIMIT', stored: { reason: 'INSTANCE_LIMIT' } });
+  });
+});
+
+test('a task whose time has not come is not due, and cools down where its request does', async () => {
+  // The view goes by the database's clock.
+  world = await SchedulerWorld.start({ startAt: Date.now() });
+  await world.deployed({ id: 'cron', requestType: 'SCHEDULED', schedule: '0 0 1 1 *', quartzSchedule: '0 0 0 1 1 ?' });
+  await world.pass();
+  expect(await explained('cron')).toMatchObject({ reason: 'NOT_DUE', stored: { reason: 'NOT_DUE', message: null } });
+  await world.changeRequest('cron', {}, 'SYSTEM_COOLDOWN');
+  expect(await explained('cron')).toMatchObject({ reason: 'COOLDOWN', stored: { reason: 'COOLDOWN' } });
+});
+
+test('what was stored goes when the task is placed, and is written again for another reason', async () => {
+  world = await SchedulerWorld.start({ machines: 1 });
+  await world.query(`UPDATE slave SET state = 'FROZEN'`);
+  await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+  await world.pass();
+  expect(await world.query('SELECT message FROM waiting_reason')).toEqual([
+    { message: 'No slave of 1 can take it: 1 frozen' },
+  ]);
+  await world.query(`UPDATE slave SET state = 'DECOMMISSIONED'`);
+  await world.run(11);
+  expect(await world.query('SELECT message FROM waiting_reason')).toEqual([
+    { message: 'No slave of 1 can take it: 1 being decommissioned' },
+  ]);
+  await world.query(`UPDATE slave SET state = 'ACTIVE'`);
+  await world.pass();
+  expect(await world.query('SELECT message FROM waiting_reason')).toEqual([]);
+});
+
+test('entries of the queue say what they wait for', async () => {
+  world = await SchedulerWorld.start();
+  await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+  expect(await world.get(ExplainService).request('svc')).toMatchObject({
+    state: 'ACTIVE',
+    activeTasks: 0,
+    pendingTasks: [],
+    queued: [{ deployId: 'd1', pendingType: 'STARTUP', message: 'It is looked at in the next round' }],
+  });
+});
+
+test('an unknown request or pending task is told as such', async () => {
+  world = await SchedulerWorld.start();
+  await expect(world.get(ExplainService).request('none')).rejects.toMatchObject({ code: 'REQUEST_NOT_FOUND' });
+  await expect(world.get(ExplainService).task('none-d1-1-1-NEW_DEPLOY-1')).rejects.toMatchObject({
+    code: 'PENDING_TASK_NOT_FOUND',
+  });
+});

@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { TaskId } from '../../core/model/task.js';
+import type { FleetSnapshot, PlacementRules } from '../../core/placement/index.js';
+import { WorkingSet, type HeldTask } from '../../core/working-set/index.js';
+import { Machines, type StoredSlave } from '../../modules/slaves/machines.service.js';
+import { Database } from '../../platform/database/database.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { RecentTasks } from '../placement/recent-tasks.service.js';
+import { placementRules } from '../rules.js';
+import { LeaderChanges } from './changes.service.js';
+import { WorkingSetLoader } from './working-set-loader.service.js';
+
+/** Requests read together. */
+const requestsPerRead = 1_000;
+
+/** What is held; another one takes its place when in doubt. */
+interface Held {
+  set: WorkingSet;
+  slaves: Map<string, StoredSlave>;
+}
+
+/**
+ * The leader's working set, kept between rounds of placement. Changes by others are noted in leader_change and read again
+ * here; what the leader itself places or sees end is told after the commit. In doubt it is dropped and loaded anew.
+ */
+@Injectable()
+export class LeaderMemory {
+  private readonly log = new Logger(LeaderMemory.name);
+  private held: Held | undefined;
+  /** To be read again. */
+  private readonly dirtyRequests = new Set<string>();
+  private readonly dirtySlaves = new Set<string>();
+  /** Requests of which something was told while they were being read: what was read may be older. */
+  private readonly toldMeanwhile = new Set<string>();
+
+  constructor(
+    private readonly db: Database,
+    private readonly changes: LeaderChanges,
+    private readonly loader: WorkingSetLoader,
+    private readonly machines: Machines,
+    private readonly recent: RecentTasks,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** Another leader may have changed anything, or the outcome of a write is unknown: load anew at the next refresh. */
+  drop(): void {
+    this.held = undefined;
+  }
+
+  /** Makes it equal to the rows as they are now, or were when somebody last wrote. Call before each round. */
+  async refresh(now: number): Promise<void> {
+    try {
+      if (this.held) await this.readChanges(this.held, now);
+      else this.held = await this.loadAll(now);
+    } catch (cause) {
+      this.drop();
+      throw cause;
+    }
+  }
+
+  /** Call after `refresh`. */
+  snapshot(now: number): FleetSnapshot {
+    return this.current.set.snapshot(now, this.recent.usedIds(now));
+  }
+
+  rules(): PlacementRules {
+    return placementRules(this.settings, [...this.current.slaves.values()]);
+  }
+
+  nextDueAt(): number | undefined {
+    return this.held?.set.nextDueAt();
+  }
+
+  versionOf(requestId: string): number | undefined {
+    return this.held?.set.versionOf(requestId);
+  }
+
+  /** After the commit. */
+  placed(pendingTaskId: string, task: HeldTask): void {
+    this.toldMeanwhile.add(task.requestId);
+    this.held?.set.taskPlaced(pendingTaskId, task);
+  }
+
+  /** A round put something there that was not written. */
+  takenBack(slaveId: string): void {
+    this.held?.set.takenBack(slaveId);
+  }
+
+  /** After the commit. */
+  ended(taskIds: Iterable<Pick<TaskId, 'id' | 'requestId'>>): void {
+    for (const { id, requestId } of taskIds) {
+      this.toldMeanwhile.add(requestId);
+      this.held?.set.taskEnded(requestId, id);
+    }
+  }
+
+  /**
+   * Loads everything anew and goes on with that. Answers what was held and what should have been where they differ;
+   * undefined also when somebody wrote meanwhile, so that they cannot be compared.
+   */
+  async verify(now: number): Promise<{ held: unknown; fresh: unknown } | undefined> {
+    await this.refresh(now);
+    const held = plain(this.current.set.describe());
+    const { requests, slaves, racks } = await this.changes.take();
+    const loaded = await this.loadAll(now);
+    const quiet = requests.size + slaves.size + this.dirtyRequests.size === 0 && !racks;
+    this.held = loaded;
+    const fresh = plain(loaded.set.describe());
+    return quiet && !isDeepStrictEqual(held, fresh) ? { held, fresh } : undefined;
+  }
+
+  private get current(): Held {
+    if (!this.held) throw new Error('The working set was not loaded');
+    return this.held;
+  }
+
+  private async loadAll(now: number): Promise<Held> {
+    const began = performance.now();
+    await this.changes.take();
+    this.dirtyRequests.clear();
+    this.dirtySlaves.clear();
+    this.toldMeanwhile.clear();
+    this.recent.takeChangedSlaves(now);
+    const [requests, slaves] = await Promise.all([this.loader.load(), this.machines.list(this.db.manager)]);
+    const set = new WorkingSet(placementRules(this.settings, slaves));
+    for (const { id, request, tasks, pendingTasks } of requests) set.putRequest(id, request, tasks, pendingTasks);
+    for (const machine of this.loader.machines(slaves)) set.putMachine(machine.slaveId, machine);
+    for (const id of this.toldMeanwhile) this.dirtyRequests.add(id);
+    this.log.debug(`Loaded ${requests.length} requests, ${slaves.length} slaves in ${performance.now() - began} ms`);
+    return { set, slaves: new Map(slaves.map((slave) => [slave.id, slave])) };
+  }
+
+  private async readChanges(held: Held, now: number): Promise<void> {
+    const { requests, slaves, racks } = await this.changes.take();
+    for (const id of requests) this.dirtyRequests.add(id);
+    for (const id of [...slaves, ...this.recent.takeChangedSlaves(now)]) this.dirtySlaves.add(id);
+    await Promise.all([this.readRequests(held), racks ? this.readSlaves(held) : this.readDirtySlaves(held)]);
+  }
+
+  private async readRequests({ set }: Held): Promise<void> {
+    const wanted = [...this.dirtyRequests];
+    for (let first = 0; first < wanted.length; first += requestsPerRead) {
+      const ids = wanted.slice(first, first + requestsPerRead);
+      for (const id of ids) this.toldMeanwhile.delete(id);
+      for (const { id, request, tasks, pendingTasks } of await this.loader.load(ids)) {
+        if (this.toldMeanwhile.has(id)) continue;
+        set.putRequest(id, request, tasks, pendingTasks);
+        this.dirtyRequests.delete(id);
+      }
+    }
+    this.toldMeanwhile.clear();
+  }
+
+  private async readDirtySlaves(held: Held): Promise<void> {
+    if (this.dirtySlaves.size > 0) await this.readSlaves(held, [...this.dirtySlaves]);
+  }
+
+  /** The given ones, or all. */
+  private async readSlaves({ set, slaves }: Held, ids?: readonly string[]): Promise<void> {
+    const read = await this.machines.list(this.db.manager, ids);
+    const asked = ids ?? [...slaves.keys()];
+    for (const id of asked) slaves.delete(id);
+    for (const slave of read) slaves.set(slave.id, slave);
+    const shown = new Map(this.loader.machines([...slaves.values()]).map((machine) => [machine.slaveId, machine]));
+    for (const id of new Set([...asked, ...read.map((slave) => slave.id)])) set.putMachine(id, shown.get(id));
+    this.dirtySlaves.clear();
+  }
+}
+
+/** Without the difference between absent and undefined. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
