@@ -50,8 +50,8 @@ describe('from the queue to a running task', () => {
       command: { shell: false, value: 'run', arguments: ['a'] },
       environment: { A: 'b', STARTED_BY_USER: 'me' },
     });
-    const [row] = await world.query<{ document: { task: object } }>('SELECT document FROM task_launch');
-    expect(row!.document.task).toMatchObject({ taskRequest: { request: { id: 'job' }, pendingTask: { runId: 'r1' } } });
+    const [row] = await world.query('SELECT document FROM task_launch');
+    expect(row).toMatchObject({ document: { request: { id: 'job' }, pendingTask: { runId: 'r1' } } });
   });
 
   test('what does not fit waits, and starts when there is room', async () => {

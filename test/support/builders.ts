@@ -1,10 +1,12 @@
 import type { EntityManager } from 'typeorm';
 import type { MachineSnapshot } from '../../src/cluster/cluster-driver.js';
+import { planLaunch, taskRecord, type LaunchInput } from '../../src/core/launch/index.js';
 import { isTerminal, type RequestState, type TaskState } from '../../src/core/model/enums.js';
 import type { Deploy, DeployResult } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 import type { PendingTask, Task, TaskId } from '../../src/core/model/task.js';
 import { makePendingTaskId, makeTaskId } from '../../src/core/task-id.js';
+import type { LaunchDocument } from '../../src/modules/tasks/launched-tasks.js';
 
 /*
  * Rows for tests. A test states only what it is about; the rest is a plain request 'web' with a deploy 'd1' whose tasks
@@ -153,8 +155,7 @@ export interface TaskRow {
 
 /** A live task with its launch document and its updates. */
 export async function insertTask(tx: EntityManager, row: TaskRow = {}): Promise<TaskId> {
-  const task = makeTask(row);
-  const { taskId } = task;
+  const { taskId } = launchInput(row);
   const updates = [['TASK_LAUNCHED', taskId.startedAt] as const, ...(row.updates ?? [])];
   const states = updates.filter(([state]) => state !== 'TASK_CLEANING');
   const [state, stateAt] = states.at(-1)!;
@@ -184,7 +185,10 @@ export async function insertTask(tx: EntityManager, row: TaskRow = {}): Promise<
       row.directory ?? null,
     ],
   );
-  await tx.query('INSERT INTO task_launch (task_id, document) VALUES ($1, $2)', [taskId.id, JSON.stringify({ task })]);
+  await tx.query('INSERT INTO task_launch (task_id, document) VALUES ($1, $2)', [
+    taskId.id,
+    JSON.stringify(launchDocument(row)),
+  ]);
   for (const [name, at, { message, reason } = {}] of updates as NonNullable<TaskRow['updates']>) {
     await tx.query('INSERT INTO task_update (task_id, state, at, message, reason) VALUES ($1, $2, $3, $4, $5)', [
       taskId.id,
@@ -197,8 +201,13 @@ export async function insertTask(tx: EntityManager, row: TaskRow = {}): Promise<
   return taskId;
 }
 
-/** The Task record as a launch stores it. */
+/** The Task record of such a task, as long as its deploy is `makeDeploy`'s. */
 export function makeTask(row: TaskRow = {}): Task {
+  const input = launchInput(row);
+  return taskRecord(input, planLaunch(input, { killGraceMillis: 1_000, cpuHardLimitScaleFactor: 1 }));
+}
+
+function launchInput(row: TaskRow): LaunchInput {
   const {
     requestId = 'web',
     deployId = 'd1',
@@ -206,31 +215,34 @@ export function makeTask(row: TaskRow = {}): Task {
     slaveId = 's1',
     host = 'host-1',
     rackId = 'rack-1',
+    startedAt = start,
+    ports = [],
   } = row;
-  const startedAt = row.startedAt ?? start;
-  const taskId = makeTaskId({ requestId, deployId, startedAt, instanceNo, host, rackId });
-  const offer = { hostname: host, slaveId: { value: slaveId } };
   return {
-    taskRequest: {
-      request: makeRequest({ id: requestId }),
-      deploy: makeDeploy({ requestId, id: deployId }),
-      pendingTask: makePendingTask({
-        pendingTaskId: makePendingTaskId({
-          requestId,
-          deployId,
-          nextRunAt: startedAt,
-          instanceNo,
-          pendingType: 'NEW_DEPLOY',
-          createdAt: startedAt,
-        }),
-        runId: row.runId,
-        cmdLineArgsList: row.commandLineArguments,
+    taskId: makeTaskId({ requestId, deployId, startedAt, instanceNo, host, rackId }),
+    place: { slaveId, incarnation: 'i1', hostname: host, rackId },
+    request: makeRequest({ id: requestId }),
+    deploy: makeDeploy({ requestId, id: deployId }),
+    pending: makePendingTask({
+      pendingTaskId: makePendingTaskId({
+        requestId,
+        deployId,
+        nextRunAt: startedAt,
+        instanceNo,
+        pendingType: 'NEW_DEPLOY',
+        createdAt: startedAt,
       }),
-    },
-    taskId,
-    offer,
-    offers: [offer],
-    clusterTask: { taskId: { value: taskId.id }, slaveId: { value: slaveId }, name: requestId },
-    rackId,
+      runId: row.runId,
+      cmdLineArgsList: row.commandLineArguments,
+    }),
+    ports,
+    own: { cpus: 1, memoryMb: 64, diskMb: 0, numPorts: ports.length },
+    needed: { cpus: 1, memoryMb: 64, diskMb: 0 },
   };
+}
+
+function launchDocument(row: TaskRow): LaunchDocument {
+  const input = launchInput(row);
+  const launch = planLaunch(input, { killGraceMillis: 1_000, cpuHardLimitScaleFactor: 1 });
+  return { request: input.request, pendingTask: input.pending, launch };
 }

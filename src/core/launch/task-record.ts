@@ -3,8 +3,11 @@ import type { ClusterOfferObject, ClusterResourceObject, ClusterTaskObject, Pend
 import { placeholders } from './environment.js';
 import type { LaunchInput, LaunchPlan } from './launch-plan.js';
 
+/** What was decided about a task, beside what its machine is told. */
+export type LaunchedFor = Pick<LaunchInput, 'taskId' | 'place' | 'request' | 'deploy' | 'pending'>;
+
 /** The Task record that answers show, slimmed: the executor's data stands in the deploy and in the launch. */
-export function taskRecord(input: LaunchInput, plan: LaunchPlan): Task {
+export function taskRecord(input: LaunchedFor, plan: LaunchPlan): Task {
   const { executorData: _, ...deploy } = input.deploy;
   const offers = [offer(input)];
   return {
@@ -22,13 +25,13 @@ export const launchedText = ({ pendingTaskId, user, message }: PendingTask): str
   `${pendingTaskId.pendingType}${user ? ` by ${user}` : ''}${message ? ` - ${message}` : ''}`;
 
 /** There are no offers here; the machine stands in the form in which clients look for it. */
-const offer = ({ place }: LaunchInput): ClusterOfferObject => ({
+const offer = ({ place }: LaunchedFor): ClusterOfferObject => ({
   slaveId: { value: place.slaveId },
   hostname: place.hostname,
   id: { value: place.incarnation },
 });
 
-function clusterTask(input: LaunchInput, plan: LaunchPlan): ClusterTaskObject {
+function clusterTask(input: LaunchedFor, plan: LaunchPlan): ClusterTaskObject {
   const { taskId, place, deploy } = input;
   const variables = Object.entries(plan.environment).map(([name, value]) => ({ name, value }));
   const { value, shell, arguments: words } = plan.command;
@@ -39,14 +42,14 @@ function clusterTask(input: LaunchInput, plan: LaunchPlan): ClusterTaskObject {
     }),
     labels: { labels: labelsOf(input) },
     slaveId: { value: place.slaveId },
-    resources: resourcesOf(input),
+    resources: resourcesOf(plan),
     name: taskId.requestId,
     command: { uris: plan.artifacts, environment: { variables }, value, arguments: words, shell, user: plan.user },
     ...(deploy.containerInfo && { container: { ...containerFor(input, deploy.containerInfo) } }),
   };
 }
 
-function labelsOf({ deploy, taskId }: LaunchInput): { key: string; value: string }[] {
+function labelsOf({ deploy, taskId }: LaunchedFor): { key: string; value: string }[] {
   const labels: ClusterTaskLabel[] = [
     ...(deploy.clusterLabels ?? []),
     ...(deploy.clusterTaskLabels?.[taskId.instanceNo] ?? []),
@@ -54,15 +57,15 @@ function labelsOf({ deploy, taskId }: LaunchInput): { key: string; value: string
   return labels.map(({ key = '', value = '' }) => ({ key, value }));
 }
 
-function resourcesOf({ ports, needed }: LaunchInput): ClusterResourceObject[] {
+function resourcesOf({ ports, cpus, memoryMb, diskMb }: LaunchPlan): ClusterResourceObject[] {
   const scalar = (name: string, value: number): ClusterResourceObject[] =>
     value > 0 ? [{ name, type: 'SCALAR', scalar: { value } }] : [];
   const ranges = portRanges(ports);
   return [
     ...(ranges.length > 0 ? [{ name: 'ports', type: 'RANGES' as const, ranges: { range: ranges } }] : []),
-    ...scalar('cpus', needed.cpus),
-    ...scalar('mem', needed.memoryMb),
-    ...scalar('disk', needed.diskMb),
+    ...scalar('cpus', cpus),
+    ...scalar('mem', memoryMb),
+    ...scalar('disk', diskMb),
   ];
 }
 
@@ -77,7 +80,7 @@ function portRanges(ports: readonly number[]): { begin: number; end: number }[] 
 }
 
 /** The container with the paths and names of this one task. */
-function containerFor({ taskId, place }: LaunchInput, container: ContainerInfo): ContainerInfo {
+function containerFor({ taskId, place }: LaunchedFor, container: ContainerInfo): ContainerInfo {
   const fill = placeholders(taskId, place);
   const numbered = (name: string | undefined): string | undefined => name?.replaceAll('%i', String(taskId.instanceNo));
   return {

@@ -177,6 +177,7 @@ test('active tasks come with their newest update first', async () => {
 describe('one task', () => {
   test('reads the same before and after it moved', async () => {
     const row: TaskRow = { directory: '/sandbox', runId: 'r1' };
+    await insertDeploy(rooms.database.manager);
     const taskId = await ended(5, { ...row, live: true });
     const before = await rooms.get(`/api/history/task/${taskId.id}`);
     expect(before.status).toBe(200);

@@ -31,11 +31,11 @@ const healthchecksSql = (id: string, taskId: string): string => `(
       'responseBody', h.response_body, 'errorMessage', h.error_message)) ORDER BY h.checked_at, NOT h.startup), '[]')
   FROM task_healthcheck h WHERE h.task_id = ${id})`;
 
-/** The TaskHistory record of a live task: t is its row of task, l its row of task_launch. */
-export const liveTaskHistorySql = `jsonb_build_object(
-    'taskUpdates', ${updatesSql('t.task_id', `l.document->'task'->'taskId'`)},
-    'healthcheckResults', ${healthchecksSql('t.task_id', `l.document->'task'->'taskId'`)},
-    'task', l.document->'task', 'loadBalancerUpdates', '[]'::jsonb, 'shellCommandHistory', '[]'::jsonb,
+/** The TaskHistory record of a live task: t is its row of task, `task` the SQL of its Task record (jsonb). */
+export const liveTaskHistorySql = (task: string): string => `jsonb_build_object(
+    'taskUpdates', ${updatesSql('t.task_id', `${task}->'taskId'`)},
+    'healthcheckResults', ${healthchecksSql('t.task_id', `${task}->'taskId'`)},
+    'task', ${task}, 'loadBalancerUpdates', '[]'::jsonb, 'shellCommandHistory', '[]'::jsonb,
     'taskMetadata', '[]'::jsonb)
   || CASE WHEN t.directory IS NULL THEN '{}' ELSE jsonb_build_object('directory', t.directory) END`;
 
@@ -46,13 +46,13 @@ export const newestUpdateSql = `coalesce((SELECT max(u.at) FROM task_update u WH
 export const newestStateSql = `coalesce((SELECT u.state FROM task_update u WHERE u.task_id = t.task_id
   ORDER BY ${updateOrder('u', 'DESC')} LIMIT 1), t.state)`;
 
-/** $1: ids of tasks whose rows are locked. */
+/** $1: ids of tasks whose rows are locked; $2: their Task records, as one JSON array in the same order. */
 export const moveTasksSql = `WITH written AS (
     INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at, running_at,
       updated_at, last_task_status, data)
-    SELECT t.task_id, t.request_id, t.deploy_id, t.run_id, t.slave_id, replace(t.host, '-', '_'), t.rack_id, t.instance_no, t.started_at,
-      t.running_at, ${newestUpdateSql}, t.state, ${liveTaskHistorySql}
-    FROM task t JOIN task_launch l USING (task_id) WHERE t.task_id = ANY ($1)
+    SELECT task_id, t.request_id, t.deploy_id, t.run_id, t.slave_id, replace(t.host, '-', '_'), t.rack_id, t.instance_no, t.started_at,
+      t.running_at, ${newestUpdateSql}, t.state, ${liveTaskHistorySql('n.record')}
+    FROM ROWS FROM (unnest($1::text[]), jsonb_array_elements($2::jsonb)) AS n (task_id, record) JOIN task t USING (task_id)
     ON CONFLICT (task_id) DO NOTHING
   ), launch AS (DELETE FROM task_launch WHERE task_id = ANY ($1)
   ), updates AS (DELETE FROM task_update WHERE task_id = ANY ($1)

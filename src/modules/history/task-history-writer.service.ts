@@ -3,6 +3,12 @@ import type { EntityManager } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import {
+  launchedTask,
+  launchedTaskColumns,
+  launchedTaskTables,
+  type LaunchedTaskRow,
+} from '../tasks/launched-tasks.js';
 import { moveTasksSql } from './task-history-sql.js';
 
 /** At this reason the machine was given up, and may still come back with the task. */
@@ -38,7 +44,14 @@ export class TaskHistoryWriter {
       [taskIds, this.heldBackUntil()],
     );
     const ids = movable.map((row) => row.task_id);
-    if (ids.length > 0) await tx.query(moveTasksSql, [ids]);
+    if (ids.length === 0) return [];
+    const launched = await rows<LaunchedTaskRow>(
+      tx,
+      `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables} WHERE t.task_id = ANY ($1)`,
+      [ids],
+    );
+    const records = launched.map((row) => JSON.stringify(launchedTask(row)));
+    await tx.query(moveTasksSql, [launched.map((row) => row.task_id), `[${records.join(',')}]`]);
     return ids;
   }
 

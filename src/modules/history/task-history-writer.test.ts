@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { insertRequest, insertTask, makeTask, start, type TaskRow } from '../../../test/support/builders.js';
+import { insertDeploy, insertRequest, insertTask, makeTask, start, type TaskRow } from '../../../test/support/builders.js';
 import { testSettings } from '../../../test/support/test-app.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import type { TaskHistory } from '../../core/model/task.js';
@@ -23,7 +23,7 @@ afterAll(() => db.drop());
 beforeEach(async () => {
   now = start + minute;
   await db.source.query(
-    'TRUNCATE task, task_launch, task_update, task_healthcheck, task_cleanup, killed_task, task_history, request',
+    'TRUNCATE task, task_launch, task_update, task_healthcheck, task_cleanup, killed_task, task_history, request, deploy_history',
   );
 });
 
@@ -64,6 +64,8 @@ describe('what is written', () => {
       `INSERT INTO killed_task (task_id, request_id, killed_at, first_killed_at) VALUES ($1, 'web', now(), now())`,
       [taskId.id],
     );
+
+    await insertDeploy(tx);
 
     expect(await move([taskId.id])).toEqual([taskId.id]);
 

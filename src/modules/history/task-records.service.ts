@@ -3,6 +3,12 @@ import type { EntityManager } from 'typeorm';
 import type { TaskState } from '../../core/model/enums.js';
 import type { TaskHistory } from '../../core/model/task.js';
 import { rows } from '../../platform/database/sql.js';
+import {
+  launchedTask,
+  launchedTaskColumns,
+  launchedTaskTables,
+  type LaunchedTaskRow,
+} from '../tasks/launched-tasks.js';
 import { liveTaskHistorySql } from './task-history-sql.js';
 
 /** One task, wherever its row stands. */
@@ -33,11 +39,17 @@ export class TaskRecords {
   }
 
   private async findLive(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+    const [launched] = await rows<LaunchedTaskRow>(
+      tx,
+      `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables} WHERE t.task_id = $1`,
+      [taskId],
+    );
+    if (!launched) return undefined;
     const found = await rows<RecordRow>(
       tx,
-      `SELECT t.ended_at IS NULL AS active, t.slave_id, t.run_id, t.state, ${liveTaskHistorySql} AS data
-       FROM task t JOIN task_launch l USING (task_id) WHERE t.task_id = $1`,
-      [taskId],
+      `SELECT t.ended_at IS NULL AS active, t.slave_id, t.run_id, t.state, ${liveTaskHistorySql('$2::jsonb')} AS data
+       FROM task t WHERE t.task_id = $1`,
+      [taskId, JSON.stringify(launchedTask(launched))],
     );
     return found.map(fromRow)[0];
   }

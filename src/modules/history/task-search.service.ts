@@ -116,7 +116,7 @@ export class TaskSearches {
     historyOnly: boolean,
   ): Promise<string[][]> {
     const path = `->'taskRequest'->'pendingTask'->'cmdLineArgsList'`;
-    const live = `UNION ALL SELECT t.task_id, ${newestUpdateSql}, l.document->'task'${path}
+    const live = `UNION ALL SELECT t.task_id, ${newestUpdateSql}, (l.document->'pendingTask'->'cmdLineArgsList')::jsonb
       FROM task t JOIN task_launch l USING (task_id) WHERE t.request_id = $1 AND t.ended_at IS NOT NULL`;
     const found = await rows<{ arguments: string[] }>(
       tx,

@@ -4,6 +4,7 @@ import type { TaskCleanupType } from '../../core/model/enums.js';
 import type { Task, TaskCleanup, TaskHistoryUpdate, TaskShellCommandRequestId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { rows } from '../../platform/database/sql.js';
+import { launchedTask, launchedTaskColumns, launchedTaskTables, type LaunchedTaskRow } from './launched-tasks.js';
 import { WebhookOutbox } from '../webhooks/webhook-outbox.service.js';
 
 interface CleanupRow {
@@ -123,10 +124,10 @@ export const cleaningText = ({ cleanupType, user, message }: TaskCleanup): strin
 
 /** The Task record of a live task, as stored at its launch. */
 export async function loadLaunchedTask(tx: EntityManager, taskId: string): Promise<Task | undefined> {
-  const [found] = await rows<{ task: Task }>(
+  const [found] = await rows<LaunchedTaskRow>(
     tx,
-    `SELECT document->'task' AS task FROM task_launch WHERE task_id = $1`,
+    `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables} WHERE t.task_id = $1`,
     [taskId],
   );
-  return found?.task;
+  return found && launchedTask(found);
 }

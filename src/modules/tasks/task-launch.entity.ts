@@ -1,11 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { LaunchSpec } from '../../cluster/cluster-driver.js';
-import type { Task } from '../../core/model/task.js';
-
-export interface TaskLaunchDocument {
-  task: Task;
-  launch: LaunchSpec;
-}
+import type { LaunchDocument } from './launched-tasks.js';
 
 /** The launch document of a live task: written once. */
 @Entity('task_launch')
@@ -14,5 +8,5 @@ export class TaskLaunchEntity {
   taskId: string;
 
   @Column({ type: 'json' })
-  document: TaskLaunchDocument;
+  document: LaunchDocument;
 }

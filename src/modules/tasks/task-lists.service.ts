@@ -8,6 +8,7 @@ import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Machines } from '../slaves/machines.service.js';
 import { LiveTasks } from './live-tasks.service.js';
+import { launchedTask, launchedTaskColumns, launchedTaskTables, type LaunchedTaskRow } from './launched-tasks.js';
 import { TaskCleanups } from './task-cleanups.service.js';
 
 interface KilledRow {
@@ -31,13 +32,13 @@ export class TaskLists {
 
   async active(slaveId?: string): Promise<Task[]> {
     await this.requireSlave(slaveId);
-    const found = await rows<{ task: Task }>(
+    const found = await rows<LaunchedTaskRow>(
       this.db.manager,
-      `SELECT l.document->'task' AS task FROM task t JOIN task_launch l USING (task_id)
+      `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables}
        WHERE t.ended_at IS NULL AND ($1::text IS NULL OR t.slave_id = $1) ORDER BY t.task_id`,
       [slaveId ?? null],
     );
-    return found.map((row) => row.task);
+    return found.map(launchedTask);
   }
 
   async activeIds(slaveId?: string): Promise<TaskId[]> {

@@ -10,6 +10,7 @@ import { RequestStore } from '../requests/request-store.service.js';
 import { reachable } from '../sandbox/task-sandboxes.service.js';
 import { LiveTasks, type LiveTask } from './live-tasks.service.js';
 import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
+import { launchedTask, launchedTaskColumns, launchedTaskTables, type LaunchedTaskRow } from './launched-tasks.js';
 import { TaskLists } from './task-lists.service.js';
 
 /** Single active tasks, and the tasks of single requests. */
@@ -26,14 +27,13 @@ export class TaskReads {
   ) {}
 
   async find(id: string): Promise<Task> {
-    const [found] = await rows<{ task: Task }>(
+    const [found] = await rows<LaunchedTaskRow>(
       this.db.manager,
-      `SELECT l.document->'task' AS task FROM task t JOIN task_launch l USING (task_id)
-       WHERE t.task_id = $1 AND t.ended_at IS NULL`,
+      `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables} WHERE t.task_id = $1 AND t.ended_at IS NULL`,
       [id],
     );
     if (!found) throw SchedulerError.taskNotFound(id);
-    return found.task;
+    return launchedTask(found);
   }
 
   async cleanup(id: string): Promise<TaskCleanup> {

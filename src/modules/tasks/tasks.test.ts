@@ -55,6 +55,7 @@ const asAnswer = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 describe('lists of active tasks', () => {
   test('ended ones are not in them', async () => {
+    await insertDeploy(tx());
     const first = await insert(running);
     const second = await insert({ instanceNo: 2 });
     await insert({ ...ended, instanceNo: 3 });
@@ -75,6 +76,7 @@ describe('lists of active tasks', () => {
   test('of one slave, whatever its state', async () => {
     await insertSlave('s1');
     await insertSlave('s2');
+    await insertDeploy(tx());
     const here = await insert(running);
     await insert({ ...running, instanceNo: 2, slaveId: 's2' });
     expect((await rooms.get('/api/tasks/active/slave/s1')).body).toEqual([asAnswer(makeTask())]);
@@ -219,6 +221,7 @@ describe('one task', () => {
   });
 
   test('is shown as it was launched', async () => {
+    await insertDeploy(tx());
     const { id } = await insert(running);
     expect((await rooms.get(`/api/tasks/task/${id}`)).body).toEqual(asAnswer(makeTask()));
   });

@@ -1,8 +1,15 @@
+/**
+ * The live tables stand in memory. With the server's default, made for spinning disks, a batch of 500 rows out of 20,000
+ * is found by reading all of them.
+ */
+const inMemory = { random_page_cost: 1.1 };
+
 /** Parameters that the server applies to a connection. Milliseconds; seconds for keepalives. */
 export type ServerParameters = Record<string, number>;
 
 /** A leader that freezes, or whose machine vanishes, keeps no lock longer than these. */
 export const leaderParameters: ServerParameters = {
+  ...inMemory,
   idle_in_transaction_session_timeout: 2_000,
   statement_timeout: 10_000,
   tcp_user_timeout: 4_000,
@@ -13,6 +20,7 @@ export const leaderParameters: ServerParameters = {
 
 /** The API only has to survive a forgotten transaction. */
 export const apiParameters: ServerParameters = {
+  ...inMemory,
   idle_in_transaction_session_timeout: 60_000,
   statement_timeout: 60_000,
 };

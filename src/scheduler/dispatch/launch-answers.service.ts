@@ -8,11 +8,15 @@ import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { commitLazily } from '../commit-lazily.js';
+import { Gathered } from '../gathered.js';
 import { QueueStore } from '../drain/queue-store.service.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 import type { Report } from '../status/report.js';
 import { StatusStore } from '../status/status-store.service.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
+
+/** Agents answer one by one; what they answer is written together. */
+const answersPerTransaction = 500;
 
 type Answer<Outcome extends LaunchAnswer['outcome']> = Extract<LaunchAnswer, { outcome: Outcome }>;
 
@@ -20,6 +24,10 @@ type Answer<Outcome extends LaunchAnswer['outcome']> = Extract<LaunchAnswer, { o
 @Injectable()
 export class LaunchAnswers {
   private readonly log = new Logger(LaunchAnswers.name);
+
+  private readonly acceptances = new Gathered<Answer<'ACCEPTED'>>(answersPerTransaction, (accepted) =>
+    this.db.leaderTransaction((tx) => this.accepted(tx, accepted)),
+  );
 
   constructor(
     private readonly db: Database,
@@ -36,7 +44,7 @@ export class LaunchAnswers {
   /** Answers of one agent to the launches of the given specs. UNKNOWN ones change nothing. */
   async record(answers: readonly LaunchAnswer[], specs: ReadonlyMap<string, LaunchSpec>): Promise<void> {
     const accepted = answers.filter((answer): answer is Answer<'ACCEPTED'> => answer.outcome === 'ACCEPTED');
-    if (accepted.length > 0) await this.db.leaderTransaction((tx) => this.accepted(tx, accepted));
+    if (accepted.length > 0) await this.acceptances.add(accepted);
     for (const answer of answers) {
       const spec = specs.get(answer.taskId);
       if (answer.outcome === 'PORT_IN_USE' && spec) await this.portInUse(answer, spec);

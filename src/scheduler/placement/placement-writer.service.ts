@@ -1,22 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { launchedText, type LaunchPlan } from '../../core/launch/index.js';
-import type { PendingTaskId, Task } from '../../core/model/task.js';
+import { launchedText } from '../../core/launch/index.js';
+import type { PendingTaskId } from '../../core/model/task.js';
 import { shareFleet } from '../../modules/slaves/fleet-lock.js';
 import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js';
 import { rows } from '../../platform/database/sql.js';
-
-/** A task with its place, ready to be written. */
-export interface PlannedTask {
-  task: Task;
-  launch: LaunchPlan;
-  /** {task, launch} as JSON text. */
-  document: string;
-  /** Name of its machine, not sanitized. */
-  host: string;
-  /** Version of the request that the decision was taken on. */
-  requestVersion: number;
-}
+import { recordOf, type PlannedTask } from './task-planner.js';
 
 /** A pending task that nobody wants, by the request as it was in that version; undefined: gone. */
 export interface ObsoleteTask {
@@ -37,9 +26,7 @@ export class PlacementWriter {
     // The leader tells its memory itself what was placed.
     await tx.query(`SELECT set_config('muster.keeps_memory', 'on', true)`);
     const versions = await this.lockRequests(tx, planned);
-    const current = planned.filter(
-      ({ task, requestVersion }) => versions.get(task.taskId.requestId) === requestVersion,
-    );
+    const current = planned.filter(({ taskId, requestVersion }) => versions.get(taskId.requestId) === requestVersion);
     if (current.length === 0) return [];
     await shareFleet(tx);
     const incarnations = await this.usableMachines(tx, current);
@@ -58,7 +45,7 @@ export class PlacementWriter {
     const found = await rows<{ id: string; version: number }>(
       tx,
       'SELECT id, version FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED',
-      [[...new Set(planned.map(({ task }) => task.taskId.requestId))]],
+      [[...new Set(planned.map(({ taskId }) => taskId.requestId))]],
     );
     return new Map(found.map((row) => [row.id, row.version]));
   }
@@ -73,12 +60,11 @@ export class PlacementWriter {
     return new Map(found.map((row) => [row.id, row.incarnation]));
   }
 
-  /** The pending tasks that are still there and wanted, by id. */
+  /** The pending tasks that are still there and wanted, by id. Others touch them one by one, or hold their request. */
   private async takePending(tx: EntityManager, planned: readonly PlannedTask[]): Promise<Set<string>> {
     const found = await rows<{ id: string }>(
       tx,
-      `WITH wanted AS (SELECT id FROM pending_task WHERE id = ANY ($1) AND NOT delete_requested ORDER BY id FOR UPDATE)
-       DELETE FROM pending_task t USING wanted WHERE t.id = wanted.id RETURNING t.id`,
+      'DELETE FROM pending_task WHERE id = ANY ($1) AND NOT delete_requested RETURNING id',
       [planned.map(pendingIdOf)],
     );
     return new Set(found.map((row) => row.id));
@@ -97,18 +83,18 @@ export class PlacementWriter {
        AS p (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, run_id,
          action_id, skip_healthchecks, cpus, memory_mb, disk_mb, ports, incarnation)`,
       [
-        column(({ task }) => task.taskId.id),
-        column(({ task }) => task.taskId.requestId),
-        column(({ task }) => task.taskId.deployId),
-        column(({ launch }) => launch.slaveId),
-        column(({ task }) => task.taskId.instanceNo),
-        column(({ host }) => host),
-        column(({ task }) => task.rackId),
-        column(({ task }) => new Date(task.taskId.startedAt)),
-        column(({ task }) => task.taskRequest.pendingTask.pendingTaskId.pendingType),
-        column(({ task }) => task.taskRequest.pendingTask.runId ?? null),
-        column(({ task }) => task.taskRequest.pendingTask.actionId ?? null),
-        column(({ task }) => task.taskRequest.pendingTask.skipHealthchecks ?? false),
+        column(({ taskId }) => taskId.id),
+        column(({ taskId }) => taskId.requestId),
+        column(({ taskId }) => taskId.deployId),
+        column(({ place }) => place.slaveId),
+        column(({ taskId }) => taskId.instanceNo),
+        column(({ place }) => place.hostname),
+        column(({ place }) => place.rackId),
+        column(({ taskId }) => new Date(taskId.startedAt)),
+        column(({ pending }) => pending.pendingTaskId.pendingType),
+        column(({ pending }) => pending.runId ?? null),
+        column(({ pending }) => pending.actionId ?? null),
+        column(({ pending }) => pending.skipHealthchecks ?? false),
         column(({ launch }) => launch.cpus),
         column(({ launch }) => launch.memoryMb),
         column(({ launch }) => launch.diskMb),
@@ -121,7 +107,7 @@ export class PlacementWriter {
 
   /** Documents travel as one JSON array: as elements of a PostgreSQL array each of their quotes would be escaped. */
   private async insertLaunches(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<void> {
-    const ids = planned.map(({ task }) => task.taskId.id);
+    const ids = planned.map(({ taskId }) => taskId.id);
     await tx.query(
       `INSERT INTO task_launch (task_id, document)
        SELECT task_id, document FROM ROWS FROM (unnest($1::text[]), json_array_elements($2::json)) AS l (task_id, document)`,
@@ -130,20 +116,20 @@ export class PlacementWriter {
     await tx.query(
       `INSERT INTO task_update (task_id, state, at, message)
        SELECT task_id, 'TASK_LAUNCHED', $3, message FROM unnest($1::text[], $2::text[]) AS u (task_id, message)`,
-      [ids, planned.map(({ task }) => launchedText(task.taskRequest.pendingTask)), new Date(now)],
+      [ids, planned.map(({ pending }) => launchedText(pending)), new Date(now)],
     );
   }
 
   private tellWebhooks(tx: EntityManager, launched: readonly PlannedTask[], now: number): Promise<void> {
-    const byId = new Map(launched.map(({ task }) => [task.taskId.id, task]));
-    const updates = launched.map(({ task }) => ({
-      taskId: task.taskId,
+    const byId = new Map(launched.map((planned) => [planned.taskId.id, planned]));
+    const updates = launched.map(({ taskId, pending }) => ({
+      taskId,
       timestamp: now,
       taskState: 'TASK_LAUNCHED' as const,
-      statusMessage: launchedText(task.taskRequest.pendingTask),
+      statusMessage: launchedText(pending),
       previous: [],
     }));
-    return this.outbox.tasks(tx, updates, (taskId) => Promise.resolve(byId.get(taskId)));
+    return this.outbox.tasks(tx, updates, (taskId) => Promise.resolve(recordOf(byId.get(taskId)!)));
   }
 
   /** Removes pending tasks that nobody wants, unless their request changed (or came back) meanwhile. */
@@ -162,4 +148,4 @@ export class PlacementWriter {
   }
 }
 
-const pendingIdOf = ({ task }: PlannedTask): string => task.taskRequest.pendingTask.pendingTaskId.id;
+const pendingIdOf = ({ pending }: PlannedTask): string => pending.pendingTaskId.id;

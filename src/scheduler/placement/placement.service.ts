@@ -10,12 +10,11 @@ import { LaunchDispatcher } from '../dispatch/launch-dispatcher.service.js';
 import { WaitingReasons, type Waiting } from '../explain/waiting-reasons.service.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { launchRules } from '../rules.js';
-import { PlacementWriter, type PlannedTask } from './placement-writer.service.js';
+import { PlacementBatches } from './placement-batches.js';
+import { PlacementWriter } from './placement-writer.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
-import { heldTask, planTask } from './task-planner.js';
+import { heldTask, planTask, type PlannedTask } from './task-planner.js';
 
-/** Faster than larger ones, and an API call on the same request waits milliseconds. */
-const tasksPerTransaction = 500;
 /** Pause before what could not be written, because somebody held or changed its request, is decided again. */
 const againAfterMillis = 50;
 /** The event loop also renews the lease, answers the API and takes status updates. */
@@ -58,10 +57,7 @@ export class PlacementService {
     const rules = { ...this.memory.rules(), launch: launchRules(this.settings) };
     const obsolete: PendingTaskId[] = [];
     const waiting: Waiting[] = [];
-    let planned: PlannedTask[] = [];
-    // While one batch is written the next one is decided.
-    let writing = Promise.resolve(true);
-    let complete = true;
+    const batches = new PlacementBatches((planned) => this.launch(planned));
     let turnEndsAt = performance.now() + turnMillis;
     for (const outcome of placeTasks(snapshot, rules, now, now)) {
       if (outcome.kind === 'wait') waiting.push(outcome);
@@ -69,20 +65,13 @@ export class PlacementService {
       if (outcome.kind === 'place') {
         const { requestId, deployId } = outcome.taskId;
         const deploy = snapshot.deploys.get(`${requestId}-${deployId}`)!;
-        planned.push(planTask(outcome, deploy, this.memory.versionOf(requestId)!, rules));
-      }
-      if (planned.length === tasksPerTransaction) {
-        complete = (await writing) && complete;
-        writing = this.launch(planned);
-        writing.catch(() => undefined); // it is awaited below; until then its failure is nobody's
-        planned = [];
+        await batches.add(planTask(outcome, deploy, this.memory.versionOf(requestId)!, rules));
       }
       if (performance.now() < turnEndsAt) continue;
       await nextTurn();
       turnEndsAt = performance.now() + turnMillis;
     }
-    complete = (await writing) && complete;
-    if (planned.length > 0) complete = (await this.launch(planned)) && complete;
+    const complete = await batches.end();
     if (obsolete.length > 0) await this.remove(obsolete);
     await this.reasons.save(waiting, snapshot.machines.machines.length, now);
     return complete;
@@ -90,9 +79,9 @@ export class PlacementService {
 
   private async launch(planned: readonly PlannedTask[]): Promise<boolean> {
     const now = this.clock.now();
-    for (const { task } of planned) this.recent.used(task.taskId.id, now);
+    for (const { taskId } of planned) this.recent.used(taskId.id, now);
     const written = await this.db.leaderTransaction((tx) => this.writer.write(tx, planned, now));
-    for (const plan of written) this.memory.placed(plan.task.taskRequest.pendingTask.pendingTaskId.id, heldTask(plan));
+    for (const plan of written) this.memory.placed(plan.pending.pendingTaskId.id, heldTask(plan));
     if (written.length < planned.length) this.takeBack(planned, written);
     this.launches.send(written.map(({ launch }) => launch));
     this.log.debug(`Placed ${written.length} of ${planned.length} tasks`);
@@ -102,7 +91,7 @@ export class PlacementService {
 
   private takeBack(planned: readonly PlannedTask[], written: readonly PlannedTask[]): void {
     const kept = new Set(written);
-    for (const plan of planned) if (!kept.has(plan)) this.memory.takenBack(plan.launch.slaveId);
+    for (const plan of planned) if (!kept.has(plan)) this.memory.takenBack(plan.place.slaveId);
   }
 
   private async remove(obsolete: readonly PendingTaskId[]): Promise<void> {

@@ -1,4 +1,11 @@
-import { planLaunch, taskRecord, type LaunchInput, type LaunchRules } from '../../core/launch/index.js';
+import {
+  planLaunch,
+  taskRecord,
+  type LaunchInput,
+  type LaunchPlan,
+  type LaunchRules,
+  type LaunchedFor,
+} from '../../core/launch/index.js';
 import {
   executorResources,
   taskResources,
@@ -6,12 +13,21 @@ import {
   type PlacementOutcome,
   type PlacementRules,
 } from '../../core/placement/index.js';
+import type { Task } from '../../core/model/task.js';
 import type { HeldTask } from '../../core/working-set/index.js';
-import type { PlannedTask } from './placement-writer.service.js';
+import type { LaunchDocument } from '../../modules/tasks/launched-tasks.js';
 
 export type Placed = Extract<PlacementOutcome, { kind: 'place' }>;
 
-/** What is written and sent for a task that got a machine. */
+/** A task with its place, ready to be written and sent. */
+export interface PlannedTask extends LaunchedFor {
+  launch: LaunchPlan;
+  /** The LaunchDocument as JSON text. */
+  document: string;
+  /** Version of the request that the decision was taken on. */
+  requestVersion: number;
+}
+
 export function planTask(
   { pending, request, machine, taskId, ports }: Placed,
   { deploy }: DeployView,
@@ -27,26 +43,33 @@ export function planTask(
   };
   const input: LaunchInput = { taskId, place: machine, request, deploy, pending, ports, own, needed };
   const launch = planLaunch(input, rules.launch);
-  const task = taskRecord(input, launch);
-  return { task, launch, document: JSON.stringify({ task, launch }), host: machine.hostname, requestVersion };
+  const document: LaunchDocument = { request, pendingTask: pending, launch };
+  return {
+    taskId,
+    place: machine,
+    request,
+    deploy,
+    pending,
+    launch,
+    document: JSON.stringify(document),
+    requestVersion,
+  };
 }
 
 /** The task as the working set holds it. */
-export const heldTask = ({ task, launch }: PlannedTask): HeldTask => {
-  const { pendingTaskId, actionId } = task.taskRequest.pendingTask;
-  const { id, deployId, requestId } = task.taskId;
-  return {
-    taskId: { id, deployId },
-    requestId,
-    slaveId: launch.slaveId,
-    rackId: task.rackId,
-    pendingType: pendingTaskId.pendingType,
-    actionId,
-    cleaning: false,
-    killed: false,
-    cpus: launch.cpus,
-    memoryMb: launch.memoryMb,
-    diskMb: launch.diskMb,
-    ports: launch.ports,
-  };
-};
+export const heldTask = ({ taskId: { id, deployId, requestId }, place, pending, launch }: PlannedTask): HeldTask => ({
+  taskId: { id, deployId },
+  requestId,
+  slaveId: place.slaveId,
+  rackId: place.rackId,
+  pendingType: pending.pendingTaskId.pendingType,
+  actionId: pending.actionId,
+  cleaning: false,
+  killed: false,
+  cpus: launch.cpus,
+  memoryMb: launch.memoryMb,
+  diskMb: launch.diskMb,
+  ports: launch.ports,
+});
+
+export const recordOf = (planned: PlannedTask): Task => taskRecord(planned, planned.launch);

@@ -96,7 +96,7 @@ export class StatusStore {
     if (taskIds.length === 0) return new Map();
     const found = await rows<{ task_id: string; pending_task: PendingTask }>(
       tx,
-      `SELECT task_id, document->'task'->'taskRequest'->'pendingTask' AS pending_task FROM task_launch WHERE task_id = ANY ($1)`,
+      `SELECT task_id, document->'pendingTask' AS pending_task FROM task_launch WHERE task_id = ANY ($1)`,
       [taskIds],
     );
     return new Map(found.map((row) => [row.task_id, row.pending_task]));

@@ -40,7 +40,7 @@ export class ObservedTasks {
       tx,
       `SELECT t.task_id, newest.message AS status_message, newest.reason AS status_reason,
          cleaning.message AS cleaning_text, coalesce(counted.number, 0)::int AS checks_counted,
-         coalesce((launch.document #>> '{task,taskRequest,request,skipHealthchecks}')::boolean, false)
+         coalesce((launch.document #>> '{request,skipHealthchecks}')::boolean, false)
            OR coalesce(at_start.skips, false) AS skipped_by_request,
          last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
        FROM task t
