@@ -6,7 +6,7 @@ import { readSchedule } from '../schedules/index.js';
 export function normalizeRequest(request: Request): Request {
   if (request.requestType !== 'SCHEDULED') return request;
   const read = readSchedule(request);
-  return 'errors' in read ? request : { ...request, quartzSchedule: read.quartz };
+  return 'errors' in read || read.type === 'RFC5545' ? request : { ...request, quartzSchedule: read.quartz };
 }
 
 /** Very old clients send `daemon` in place of a type. Without it a missing type stays missing, which is an error. */
