@@ -332,6 +332,18 @@ describe('when', () => {
       type: 'TASK_DONE' as const,
       at: 3_570_000,
     },
+    {
+      name: 'a job by its RFC 5545 rule',
+      request: waiting('SCHEDULED', {
+        quartzSchedule: undefined,
+        schedule: 'DTSTART=20260101T140000 RRULE:FREQ=DAILY',
+        scheduleType: 'RFC5545',
+        scheduleTimeZone: 'Europe/Paris',
+      }),
+      own: {},
+      type: 'TASK_DONE' as const,
+      at: 3_570_000,
+    },
     { name: 'a job run by hand at once', request: waiting('SCHEDULED'), own: {}, type: 'IMMEDIATE' as const, at: 0 },
     { name: 'a retried job at once', request: waiting('SCHEDULED'), own: {}, type: 'RETRY' as const, at: 0 },
     {
@@ -384,6 +396,13 @@ describe('when', () => {
     const request = waiting('SCHEDULED', { quartzSchedule: '0 0 0 1 1 ? 2020' });
     const decision = drain(work(request, [entry('TASK_DONE')]), rules(), now);
     expect(decision).toMatchObject({ finishes: true, create: [], replacesPendingTasks: true });
+  });
+
+  test('a run asked for by hand goes on although the schedule has ended', () => {
+    const request = waiting('SCHEDULED', { quartzSchedule: '0 0 0 1 1 ? 2020' });
+    const decision = drain(work(request, [entry('TASK_DONE'), entry('IMMEDIATE', { runId: 'r' })]), rules(), now);
+    expect(decision).toMatchObject({ finishes: false, create: [{ runId: 'r' }] });
+    expect(times(decision)).toEqual([0]);
   });
 });
 
