@@ -2,7 +2,7 @@ import { unitSeconds, type Recurrence } from './recurrence.js';
 
 /** More would have to be counted one by one each time a rule is looked at. */
 const maxCount = 1_000_000;
-const maxCountOfLimitedUnits = 100_000;
+const maxCountOfLimitedUnits = 10_000;
 
 type Check = (rule: Recurrence) => string | false | undefined;
 

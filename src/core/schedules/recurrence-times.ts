@@ -11,7 +11,7 @@ import { unitSeconds, type GivenDate, type Recurrence } from './recurrence.js';
 import { CalendarUnits, ClockUnits, type Looks, type Unit, type Units } from './recurrence-units.js';
 
 /** Counting begins at the start of the rule, so it may take longer than a search. */
-const maxLooksWhenCounting = 150_000;
+const maxLooksWhenCounting = 50_000;
 
 /** The clock readings that a recurrence rule names. */
 export class RecurrenceTimes implements ClockTimes {

@@ -129,7 +129,7 @@ describe('a rule is refused', () => {
     ['FREQ=DAILY;INTERVAL=1.5', 'INTERVAL'],
     ['FREQ=DAILY;COUNT=0', 'COUNT'],
     ['FREQ=DAILY;COUNT=1000001', 'COUNT must be at most 1000000'],
-    ['FREQ=HOURLY;BYDAY=MO;COUNT=100001', 'COUNT must be at most 100000'],
+    ['FREQ=HOURLY;BYDAY=MO;COUNT=10001', 'COUNT must be at most 10000'],
     ['FREQ=DAILY;COUNT=2;UNTIL=20270101', 'COUNT and UNTIL cannot both be given'],
     ['FREQ=DAILY;UNTIL=tomorrow', 'UNTIL'],
     ['FREQ=DAILY;UNTIL=20260231T000000', 'UNTIL'],
@@ -179,17 +179,18 @@ describe('no rule holds up the others', () => {
     ['FREQ=YEARLY;INTERVAL=999999999', undefined],
     [`DTSTART=19700101T000000 FREQ=YEARLY;BYYEARDAY=1,2,3;${everySecond};COUNT=1000000`, undefined],
     [`FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;${everySecond}`, 1],
-    [`DTSTART=20260101T000000 FREQ=SECONDLY;${everySecond};COUNT=100000`, undefined],
-    ['DTSTART=19700101T000000 FREQ=HOURLY;BYDAY=MO,TU;COUNT=100000', undefined],
+    [`DTSTART=20260101T000000 FREQ=SECONDLY;${everySecond};COUNT=10000`, undefined],
+    ['DTSTART=19700101T000000 FREQ=HOURLY;BYDAY=MO,TU;COUNT=10000', undefined],
   ] as const)('%s', (schedule, seconds) => {
-    // The best of three, since other processes share the machine.
     const spec = read(schedule);
+    // Time of the processor, the best of three: other processes share the machine.
     const took = [1, 2, 3].map(() => {
-      const began = performance.now();
+      const began = process.cpuUsage();
       const next = nextRun(spec, now);
+      const { user } = process.cpuUsage(began);
       expect(next).toBe(seconds && now + seconds * 1_000);
-      return performance.now() - began;
+      return user / 1_000;
     });
-    expect(Math.min(...took)).toBeLessThan(100);
+    expect(Math.min(...took)).toBeLessThan(50);
   });
 });
