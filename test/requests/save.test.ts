@@ -25,6 +25,16 @@ describe('creating', () => {
       { requestType: 'SCHEDULED', schedule: '0 0 12 * * ?', scheduleType: 'QUARTZ' },
       { quartzSchedule: '0 0 12 * * ?' },
     ],
+    [
+      'a rule of RFC 5545',
+      {
+        requestType: 'SCHEDULED',
+        schedule: 'DTSTART=20260101T040000 RRULE:FREQ=DAILY',
+        scheduleType: 'RFC5545',
+        scheduleTimeZone: 'Europe/Paris',
+      },
+      {},
+    ],
     ['both forms', { requestType: 'SCHEDULED', schedule: '*/5 * * * *', quartzSchedule: '0 */5 * * * ?' }, {}],
     ['instances of an on-demand job', { requestType: 'ON_DEMAND', instances: 2 }, {}],
     ['instances of a run-once job', { requestType: 'RUN_ONCE', instances: 2 }, {}],
@@ -156,7 +166,8 @@ describe('bad input', () => {
       { id: 'bad', requestType: 'SCHEDULED', quartzSchedule: 'x' },
       [['quartzSchedule', 'quartz']],
     ],
-    ['an RFC 5545 rule', { ...job, schedule: 'FREQ=DAILY', scheduleType: 'RFC5545' }, [['scheduleType', 'supported']]],
+    ['no RFC 5545 rule', { ...job, schedule: 'INTERVAL=2', scheduleType: 'RFC5545' }, [['schedule', 'rfc5545']]],
+    ['a rule that is none', { ...job, schedule: '0 4 * * *', scheduleType: 'RFC5545' }, [['schedule', 'rfc5545']]],
     ['a zone that is none', { ...job, scheduleTimeZone: 'Mars/Base' }, [['scheduleTimeZone', 'timeZone']]],
     ['a zone that is none on a service', { ...ok, scheduleTimeZone: 'Mars/Base' }, [['scheduleTimeZone', 'timeZone']]],
     [
@@ -297,12 +308,23 @@ describe('updating', () => {
     expect(await room.pending('same')).toEqual([]);
   });
 
-  test('another time zone of the schedule is another schedule', async () => {
+  test('the scheduler plans anew when the schedule changes, and leaves a planned run when only its zone does', async () => {
     const job = { id: 'zone', requestType: 'SCHEDULED', schedule: '0 4 * * *' };
     await save(job);
     await room.deploy('zone');
     await save({ ...job, scheduleTimeZone: 'Europe/Berlin' });
+    expect(await room.pending('zone')).toEqual([]);
+    await save({ ...job, schedule: '0 5 * * *' });
     expect(await room.pending('zone')).toMatchObject([{ pendingType: 'UPDATED_REQUEST' }]);
+  });
+
+  test('a Quartz expression that comes back as it was derived gives way to a new schedule', async () => {
+    const { body } = await save({ id: 'sent-back', requestType: 'SCHEDULED', schedule: '0 4 * * *' });
+    const changed = await save({ ...body.request, schedule: '0 5 * * *' });
+    expect(changed.body.request.quartzSchedule).toBe('0 0 5 * * ?');
+    const other = await save({ ...changed.body.request, schedule: 'FREQ=DAILY', scheduleType: 'RFC5545' });
+    expect(other.body.request).toMatchObject({ schedule: 'FREQ=DAILY', scheduleType: 'RFC5545' });
+    expect(other.body.request).not.toHaveProperty('quartzSchedule');
   });
 
   test('a finished request wakes up with a new schedule, and not without', async () => {

@@ -52,7 +52,6 @@ class DrainPass {
       const covered = entry.pendingType === 'NEW_DEPLOY' || entry.pendingType === 'TASK_DONE';
       return { kind: requestType === 'SCHEDULED' && covered ? 'replaced' : 'later' };
     }
-    if (this.decision.finishes) return { kind: 'replaced' };
     this.scheduled = true;
     this.schedule(entry);
     return { kind: 'scheduled' };
@@ -84,6 +83,8 @@ class DrainPass {
   private schedule(entry: PendingRequest): void {
     const { request } = this.waiting;
     if (this.waiting.state === 'SYSTEM_COOLDOWN' && !this.work.failingFast) this.decision.leavesCooldown = true;
+    // A run that somebody asked for goes on in place of a schedule that has ended.
+    this.decision.finishes = false;
     if (request.requestType !== 'ON_DEMAND') {
       this.decision.replacesPendingTasks = true;
       this.decision.create = [];

@@ -140,6 +140,27 @@ describe('which entries count', () => {
       tasks: [active(1)],
       is: ['scheduled'],
     },
+    ...(['FINISHED', 'DELETING'] as const).map((state) => ({
+      name: `a request that is ${state}`,
+      request: { ...service, state },
+      entries: [entry('BOUNCE'), entry('IMMEDIATE')],
+      tasks: [],
+      is: ['REQUEST_NOT_RUNNABLE', 'REQUEST_NOT_RUNNABLE'],
+    })),
+    ...(['ACTIVE', 'SYSTEM_COOLDOWN', 'DEPLOYING_TO_UNPAUSE'] as const).map((state) => ({
+      name: `a request that is ${state}`,
+      request: { ...service, state },
+      entries: [entry('BOUNCE')],
+      tasks: [],
+      is: ['scheduled'],
+    })),
+    {
+      name: 'entries of other types after the first one',
+      request: job,
+      entries: [entry('TASK_DONE'), entry('UPDATED_REQUEST'), entry('IMMEDIATE')],
+      tasks: [],
+      is: ['scheduled', 'later', 'scheduled'],
+    },
     {
       name: 'two entries',
       request: service,
@@ -281,6 +302,50 @@ describe('how many', () => {
     expect(decision.create).toHaveLength(expected);
   });
 
+  test('a run in progress is joined by none: what was planned is dropped', () => {
+    const decision = drain(
+      work(waiting('SCHEDULED'), [entry('UPDATED_REQUEST')], { tasks: [active(1)] }),
+      rules(),
+      now,
+    );
+    expect(decision).toMatchObject({ replacesPendingTasks: true, create: [], finishes: false });
+  });
+
+  test('whether an entry is held is decided by the request that its deploy brings, how many start by the stored one', () => {
+    const updatedRequest: Request = {
+      id: 'svc',
+      requestType: 'SCHEDULED',
+      instances: 2,
+      quartzSchedule: '0 * * * * ?',
+    };
+    const request = waiting('SCHEDULED', {
+      activeDeployId: 'd0',
+      pendingDeploy: { deployId: 'd1', state: 'WAITING', updatedRequest },
+    });
+    const one = { tasks: [active(1, { deployId: 'd0' })] };
+    const decision = drain(work(request, [entry('NEW_DEPLOY')], one), rules(), now);
+    expect(kinds(decision)).toEqual(['scheduled']);
+    expect(numbers(decision)).toEqual([]);
+  });
+
+  test('the order in which tasks are listed never changes the decision', () =>
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.record({ instanceNo: fc.integer({ min: 1, max: 6 }), rack: fc.nat({ max: 2 }) }), { maxLength: 8 }),
+        (instances, list) => {
+          const tasks = list.map(({ instanceNo, rack }, index) =>
+            active(instanceNo, { startedAt: index, rackId: `r${rack}`, slaveId: `s${rack}` }),
+          );
+          const own = { instances, rackSensitive: true, slaveAttributeMinimums: { zone: { s1: 50 } } };
+          const ruled = rules({ rebalanceRacksOnScaleDown: true, attributesOf: (zone) => ({ zone }) });
+          const decide = (listed: ActiveTask[]) =>
+            drain(work(waiting('SERVICE', own), [entry('UPDATED_REQUEST')], { tasks: listed }), ruled, now);
+          expect(decide(tasks.toReversed())).toEqual(decide(tasks));
+        },
+      ),
+    ));
+
   test('the whole pending set is recomputed, except for runs on demand', () => {
     expect(drain(work(waiting('SERVICE'), [entry('STARTUP')]), rules(), now).replacesPendingTasks).toBe(true);
     expect(drain(work(waiting('ON_DEMAND'), [entry('ONEOFF')]), rules(), now).replacesPendingTasks).toBe(false);
@@ -328,6 +393,18 @@ describe('when', () => {
     {
       name: 'a job in its zone',
       request: waiting('SCHEDULED', { quartzSchedule: '0 0 14 * * ?', scheduleTimeZone: 'Europe/Paris' }),
+      own: {},
+      type: 'TASK_DONE' as const,
+      at: 3_570_000,
+    },
+    {
+      name: 'a job by its RFC 5545 rule',
+      request: waiting('SCHEDULED', {
+        quartzSchedule: undefined,
+        schedule: 'DTSTART=20260101T140000 RRULE:FREQ=DAILY',
+        scheduleType: 'RFC5545',
+        scheduleTimeZone: 'Europe/Paris',
+      }),
       own: {},
       type: 'TASK_DONE' as const,
       at: 3_570_000,
@@ -385,6 +462,13 @@ describe('when', () => {
     const decision = drain(work(request, [entry('TASK_DONE')]), rules(), now);
     expect(decision).toMatchObject({ finishes: true, create: [], replacesPendingTasks: true });
   });
+
+  test('a run asked for by hand goes on although the schedule has ended', () => {
+    const request = waiting('SCHEDULED', { quartzSchedule: '0 0 0 1 1 ? 2020' });
+    const decision = drain(work(request, [entry('TASK_DONE'), entry('IMMEDIATE', { runId: 'r' })]), rules(), now);
+    expect(decision).toMatchObject({ finishes: false, create: [{ runId: 'r' }] });
+    expect(times(decision)).toEqual([0]);
+  });
 });
 
 describe('scale down', () => {
@@ -430,6 +514,67 @@ describe('scale down', () => {
       cleanups: ['SCALING_DOWN 5/1', 'REBALANCE_RACKS 2/1'],
       create: [2],
     });
+  });
+  test('while a deploy is pending the lowest numbers go first, of two with the same number the later one', () => {
+    const request = waiting('SERVICE', {
+      instances: 2,
+      activeDeployId: 'd1',
+      pendingDeploy: { deployId: 'd2', state: 'WAITING', progress: progress(1, { deployInstanceCountPerStep: 2 }) },
+    });
+    const tasks = [active(2), active(1, { startedAt: 2 }), active(1)];
+    const decision = drain(work(request, [entry('UPDATED_REQUEST')], { tasks }), rules(), now);
+    expect(decision.cleanups.map(({ taskId }) => taskId.startedAt)).toEqual([2]);
+  });
+  test('racks are left alone unless that is switched on and the request is rack sensitive', () => {
+    const tasks = [1, 2, 3, 4, 5].map((number) => active(number));
+    const down = ['SCALING_DOWN 5/1'];
+    expect(cleaned(4, tasks, { rackSensitive: true }).cleanups).toEqual(down);
+    expect(cleaned(4, tasks, {}, { rebalanceRacksOnScaleDown: true }).cleanups).toEqual(down);
+  });
+  test('never more than half as many tasks as there are racks move for the racks, and never instance 1', () => {
+    const on = { rebalanceRacksOnScaleDown: true, rackCount: 4 };
+    const tasks = [1, 2, 3, 4, 5, 6].map((number) => active(number));
+    expect(cleaned(5, tasks, { rackSensitive: true }, on).cleanups).toEqual([
+      'SCALING_DOWN 6/1',
+      'REBALANCE_RACKS 4/1',
+      'REBALANCE_RACKS 3/1',
+    ]);
+    const ones = [active(1), active(2, { rackId: 'r2' })];
+    expect(cleaned(1, ones, { rackSensitive: true }, on).cleanups).toEqual(['SCALING_DOWN 2/1']);
+  });
+  test('a share that is a whole number is not rounded up', () => {
+    const tasks = Array.from({ length: 101 }, (_, index) =>
+      active(index + 1, { slaveId: index < 7 ? 'ssd' : 'other' }),
+    );
+    const own = { slaveAttributeMinimums: { ssd: { y: 7 } } };
+    const attributesOf = (slaveId: string): Record<string, string> => (slaveId === 'ssd' ? { ssd: 'y' } : {});
+    expect(cleaned(100, tasks, own, { attributesOf }).cleanups).toEqual(['SCALING_DOWN 101/1']);
+  });
+  test('an attribute that no machine has counts as held by none', () => {
+    const own = { slaveAttributeMinimums: { gpu: { y: 50 } } };
+    expect(cleaned(2, [active(1), active(2), active(3)], own)).toEqual({
+      cleanups: ['SCALING_DOWN 3/1', 'REBALANCE_SLAVE_ATTRIBUTES 2/1'],
+      create: [2],
+    });
+  });
+  test('two values of one attribute move different tasks, and leave alone those that a value needs', () => {
+    const zones: Record<string, string> = { s1: 'a', s2: 'c', s3: 'c', s4: 'a' };
+    const attributesOf = (slaveId: string): Record<string, string> => ({ zone: zones[slaveId] ?? 'a' });
+    const tasks = [1, 2, 3, 4, 5].map((number) => active(number, { slaveId: `s${number}` }));
+    const own = { slaveAttributeMinimums: { zone: { a: 50, b: 25, d: 25 } } };
+    expect(cleaned(4, tasks, own, { attributesOf })).toEqual({
+      cleanups: ['SCALING_DOWN 5/1', 'REBALANCE_SLAVE_ATTRIBUTES 3/1', 'REBALANCE_SLAVE_ATTRIBUTES 2/1'],
+      create: [2, 3],
+    });
+  });
+  test('a task that moves for its rack moves for an attribute, too', () => {
+    const tasks = [1, 2, 3].map((number) => active(number));
+    const own = { rackSensitive: true, slaveAttributeMinimums: { ssd: { y: 50 } } };
+    expect(cleaned(2, tasks, own, { rebalanceRacksOnScaleDown: true, rackCount: 2 }).cleanups).toEqual([
+      'SCALING_DOWN 3/1',
+      'REBALANCE_SLAVE_ATTRIBUTES 2/1',
+    ]);
+    expect(cleaned(2, tasks, own, { rebalanceRacksOnScaleDown: true, rackCount: 3 }).cleanups).toHaveLength(2);
   });
   test('tasks that are in the way of an attribute minimum move', () => {
     const tasks = [1, 2, 3].map((number) => active(number, { slaveId: `s${number}` }));

@@ -35,17 +35,14 @@ export function scaleDown({ request, matching, expected, deployPending, user }: 
     } else survivors.push(task);
     seen.add(instanceNo);
   }
-  const moved = [
-    ...overfullRacks(request, survivors, rules).map((task) => ({ task, cleanupType: 'REBALANCE_RACKS' as const })),
-    ...lackingAttributes(request, survivors, rules).map((task) => ({
-      task,
-      cleanupType: 'REBALANCE_SLAVE_ATTRIBUTES' as const,
-    })),
-  ];
-  // A task that both rules want to move is moved once.
-  const byTask = new Map(moved.toReversed().map(({ task, cleanupType }) => [task, cleanupType]));
-  for (const [task, cleanupType] of byTask) cleanups.push({ taskId: task.taskId, cleanupType, user });
-  return { cleanups, survivors: survivors.filter((task) => !byTask.has(task)), replacements: byTask.size };
+  const forRacks = overfullRacks(request, survivors, rules);
+  const forAttributes = lackingAttributes(request, survivors, rules, forRacks);
+  const clean = (cleanupType: PlannedCleanup['cleanupType']) => (task: ActiveTask) =>
+    cleanups.push({ taskId: task.taskId, cleanupType, user });
+  forRacks.forEach(clean('REBALANCE_RACKS'));
+  forAttributes.forEach(clean('REBALANCE_SLAVE_ATTRIBUTES'));
+  const moved = new Set([...forRacks, ...forAttributes]);
+  return { cleanups, survivors: survivors.filter((task) => !moved.has(task)), replacements: moved.size };
 }
 
 /** At most half as many tasks as there are racks; never instance 1. */
@@ -63,17 +60,37 @@ function overfullRacks(request: Request, survivors: readonly ActiveTask[], rules
   return moved;
 }
 
-/** For each attribute value that needs its share of tasks: those that stand elsewhere and are in the way. */
-function lackingAttributes(request: Request, survivors: readonly ActiveTask[], rules: WorkRules): ActiveTask[] {
+/**
+ * For each attribute value that needs its share of tasks: as many of those that stand elsewhere as are in the way. Nobody
+ * moves twice: `moving` do already, and a task that moves for one attribute can move for another as well.
+ */
+function lackingAttributes(
+  request: Request,
+  survivors: readonly ActiveTask[],
+  rules: WorkRules,
+  moving: readonly ActiveTask[],
+): ActiveTask[] {
   const instances = request.instances ?? 1;
-  const moved = new Set<ActiveTask>();
+  const moved = new Set(moving);
   for (const [name, minimums] of Object.entries(request.slaveAttributeMinimums ?? {})) {
+    const valueOf = (task: ActiveTask): string | undefined => rules.attributesOf(task.slaveId)[name];
+    // One replacement has one value of an attribute.
+    const movedForAnotherValue = new Set<ActiveTask>();
+    // Those that move anyway first, those that another value needs last.
+    const rank = (task: ActiveTask): number =>
+      moved.has(task) ? 0 : minimums[valueOf(task) ?? ''] === undefined ? 1 : 2;
     for (const [value, percent] of Object.entries(minimums)) {
-      const needed = Math.max(1, Math.ceil((percent / 100) * instances));
-      const lacking = survivors.filter((task) => rules.attributesOf(task.slaveId)[name] !== value);
-      const reachable = survivors.length - lacking.length + (instances - survivors.length);
-      for (const task of lacking.slice(0, Math.max(needed - reachable, 0))) moved.add(task);
+      const needed = Math.max(1, Math.ceil((percent * instances) / 100));
+      const lacking = survivors.filter((task) => valueOf(task) !== value);
+      const reachable = instances - lacking.length;
+      const candidates = lacking
+        .filter((task) => !movedForAnotherValue.has(task))
+        .toSorted((a, b) => rank(a) - rank(b));
+      for (const task of candidates.slice(0, Math.max(needed - reachable, 0))) {
+        movedForAnotherValue.add(task);
+        moved.add(task);
+      }
     }
   }
-  return [...moved];
+  return [...moved].filter((task) => !moving.includes(task));
 }

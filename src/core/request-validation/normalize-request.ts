@@ -2,11 +2,25 @@ import type { RequestType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import { readSchedule } from '../schedules/index.js';
 
-/** The request as it is stored: what was sent, with the Quartz form of its schedule beside it. */
-export function normalizeRequest(request: Request): Request {
+/**
+ * The request as it is stored: what was sent, with the Quartz form of its schedule beside it. `stored`: the request whose
+ * place it takes.
+ */
+export function normalizeRequest(request: Request, stored?: Request): Request {
   if (request.requestType !== 'SCHEDULED') return request;
-  const read = readSchedule(request);
-  return 'errors' in read ? request : { ...request, quartzSchedule: read.quartz };
+  const asked = sendsOldQuartzBack(request, stored) ? { ...request, quartzSchedule: undefined } : request;
+  const read = readSchedule(asked);
+  if ('errors' in read || read.type === 'RFC5545') return asked;
+  return { ...asked, quartzSchedule: read.quartz };
+}
+
+/** Clients change the schedule and send all other members as they were answered, the derived expression among them. */
+function sendsOldQuartzBack({ schedule, scheduleType, quartzSchedule }: Request, stored: Request | undefined): boolean {
+  if (!stored || schedule === undefined || quartzSchedule === undefined) return false;
+  if (quartzSchedule !== stored.quartzSchedule) return false;
+  if (schedule === stored.schedule && scheduleType === stored.scheduleType) return false;
+  const derived = readSchedule({ ...stored, quartzSchedule: undefined });
+  return 'quartz' in derived && derived.quartz === quartzSchedule;
 }
 
 /** Very old clients send `daemon` in place of a type. Without it a missing type stays missing, which is an error. */

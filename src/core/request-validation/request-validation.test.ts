@@ -124,6 +124,26 @@ describe('normalizeRequest', () => {
     expect(normal).toEqual({ ...job, quartzSchedule: '0 0 3 1 * ?' });
     expect(normalizeRequest(normal)).toEqual(normal);
   });
+  test('leaves a rule of RFC 5545 as it is', () => {
+    const job = request({ requestType: 'SCHEDULED', schedule: 'FREQ=DAILY', scheduleType: 'RFC5545' });
+    expect(normalizeRequest(job)).toEqual(job);
+  });
+  test.each<[string, Partial<Request>, Partial<Request>, string | undefined]>([
+    ['another schedule', {}, { schedule: '0 4 1 * *' }, '0 0 4 1 * ?'],
+    ['another type', {}, { schedule: '0 0 5 * * ?', scheduleType: 'QUARTZ' }, '0 0 5 * * ?'],
+    ['a rule in place of a cron expression', {}, { schedule: 'FREQ=DAILY', scheduleType: 'RFC5545' }, undefined],
+    ['another zone', {}, { scheduleTimeZone: 'EST' }, '0 0 3 1 * ?'],
+    ['another Quartz expression', {}, { schedule: '0 4 1 * *', quartzSchedule: '0 0 9 * * ?' }, '0 0 9 * * ?'],
+    [
+      'another schedule beside a Quartz expression that was given',
+      { quartzSchedule: '0 0 9 * * ?' },
+      { schedule: '0 4 1 * *' },
+      '0 0 9 * * ?',
+    ],
+  ])('%s, with the former answer sent back', (_name, before, change, quartz) => {
+    const stored = normalizeRequest(request({ requestType: 'SCHEDULED', schedule: '0 3 1 * *', ...before }));
+    expect(normalizeRequest({ ...stored, ...change }, stored).quartzSchedule).toBe(quartz);
+  });
   test('leaves what it cannot read to the rules', () => {
     const job = request({ requestType: 'SCHEDULED', schedule: 'x' });
     expect(normalizeRequest(job)).toBe(job);

@@ -78,7 +78,20 @@ describe('what follows from a change', () => {
     ['owners', request(), request({ owners: ['a'] }), false],
     ['instances', request(), request({ instances: 2 }), true],
     ['a schedule', request({ schedule: 'a' }), request({ schedule: 'b' }), true],
-    ['a time zone', request(), request({ scheduleTimeZone: 'UTC' }), true],
+    ['a rule', request({ schedule: 'FREQ=DAILY' }), request({ schedule: 'FREQ=HOURLY' }), true],
+    [
+      'a Quartz expression beside the same schedule',
+      request({ schedule: 'a', quartzSchedule: 'a' }),
+      request({ schedule: 'a', quartzSchedule: 'b' }),
+      true,
+    ],
+    [
+      'a schedule that reads the same',
+      request({ schedule: 'a', quartzSchedule: 'q' }),
+      request({ schedule: ' a', quartzSchedule: 'q' }),
+      false,
+    ],
+    ['a time zone alone', request(), request({ scheduleTimeZone: 'UTC' }), false],
   ])('%s', (_name, before, after, expected) => expect(changesWork(before, after)).toBe(expected));
 
   test('only a finished request changes its state, and only when it has something to do', () => {
@@ -136,6 +149,7 @@ describe('a run', () => {
     ['with room for one more', { request: two, activeTasks: 1 }, 'ONEOFF'],
     ['with all places taken', { request: two, activeTasks: 1, waitingTasks: 1 }, 'TOO_MANY_RUNS'],
     ['of a service', { request: request() }, 'INVALID_REQUEST'],
+    ['of a cron job whose schedule has ended', { request: cron, state: 'FINISHED' }, 'REQUEST_FINISHED'],
     ['of a service that is paused', { request: request(), state: 'PAUSED' }, 'REQUEST_PAUSED'],
     ['without a deploy', { deployInUse: undefined }, 'NO_DEPLOY'],
   ])('%s', (_name, changes, expected) => {

@@ -45,7 +45,7 @@ export type RunDecision =
   | { kind: 'queue'; pendingType: Extract<PendingType, 'IMMEDIATE' | 'ONEOFF'>; deployId: string }
   | {
       kind: 'refuse';
-      code: 'REQUEST_PAUSED' | 'NO_DEPLOY' | 'TASK_RUNNING' | 'TOO_MANY_RUNS' | 'INVALID_REQUEST';
+      code: 'REQUEST_PAUSED' | 'REQUEST_FINISHED' | 'NO_DEPLOY' | 'TASK_RUNNING' | 'TOO_MANY_RUNS' | 'INVALID_REQUEST';
       message: string;
       errors?: FieldError[];
     };
@@ -59,6 +59,7 @@ export function decideRun(run: RunNowRequest, facts: RunFacts): RunDecision {
     message: `Request '${request.id}' ${what}`,
   });
   if (state === 'PAUSED') return refuse('REQUEST_PAUSED', 'is paused');
+  if (state === 'FINISHED') return refuse('REQUEST_FINISHED', 'has finished; change its schedule or deploy it again');
   if (!deployInUse) return refuse('NO_DEPLOY', 'has no deploy to run');
   if (request.requestType === 'SCHEDULED' && facts.activeTasks > 0) return refuse('TASK_RUNNING', 'is running already');
   if (request.requestType === 'ON_DEMAND' && request.instances !== undefined) {

@@ -1,17 +1,21 @@
 import type { FieldError } from '../field-error.js';
-import type { Request } from '../model/request.js';
 import type { ScheduleType } from '../model/enums.js';
-import { nextQuartzHit } from './quartz-evaluation.js';
-import { parseQuartz } from './quartz-parser.js';
+import type { Request } from '../model/request.js';
+import { modulo, type ClockTimes } from './clock-times.js';
+import { parseQuartz, type QuartzSchedule } from './quartz-parser.js';
+import { QuartzTimes } from './quartz-times.js';
+import { parseRecurrence } from './recurrence-parser.js';
+import { RecurrenceTimes } from './recurrence-times.js';
+import type { Recurrence } from './recurrence.js';
 import { resolveTimeZone } from './time-zones.js';
 import { deriveQuartz } from './unix-cron.js';
+import { clockAt, nextInstant } from './zoned-times.js';
 
 /** When a SCHEDULED request runs: an expression that was checked, and a zone that exists. */
-export interface ScheduleSpec {
-  type: 'QUARTZ';
-  quartz: string;
-  timeZone: string;
-}
+export type ScheduleSpec = Expression & { timeZone: string };
+
+type Expression =
+  { type: 'QUARTZ'; quartz: string; schedule: QuartzSchedule } | { type: 'RFC5545'; recurrence: Recurrence };
 
 export type ScheduleFields = Pick<Request, 'schedule' | 'quartzSchedule' | 'scheduleType' | 'scheduleTimeZone'>;
 
@@ -25,47 +29,85 @@ const effectiveScheduleType = (fields: ScheduleFields): ScheduleType =>
 /** Reads the schedule of a SCHEDULED request, or says everything that is wrong with it. */
 export function readSchedule(fields: ScheduleFields): ScheduleSpec | { errors: FieldError[] } {
   const expression = readExpression(fields);
-  const timeZone = resolveTimeZone(fields.scheduleTimeZone ?? defaultTimeZone);
-  const errors = 'quartz' in expression ? [] : [expression];
-  if (timeZone === undefined) {
-    const message = `scheduleTimeZone '${fields.scheduleTimeZone}' is not a known time zone`;
-    errors.push({ field: 'scheduleTimeZone', rule: 'timeZone', message });
-  }
-  if (!('quartz' in expression) || timeZone === undefined) return { errors };
-  return { type: 'QUARTZ', quartz: expression.quartz, timeZone };
+  const ownZone = 'recurrence' in expression ? expression.recurrence.timeZone : undefined;
+  const timeZone = readZone(fields.scheduleTimeZone, ownZone);
+  const errors = [expression, timeZone].filter(
+    (read): read is FieldError => typeof read === 'object' && 'rule' in read,
+  );
+  if ('rule' in expression || typeof timeZone !== 'string') return { errors };
+  return { ...expression, timeZone };
 }
 
 /** When both expressions are given the Quartz one counts: answers carry both, so clients send both back. */
-function readExpression(fields: ScheduleFields): { quartz: string } | FieldError {
+function readExpression(fields: ScheduleFields): Expression | FieldError {
   const { schedule, quartzSchedule } = fields;
   const type = effectiveScheduleType(fields);
   if (schedule === undefined && quartzSchedule === undefined) {
     return { field: 'schedule', rule: 'required', message: 'a SCHEDULED request needs schedule or quartzSchedule' };
   }
-  if (type === 'RFC5545') {
-    const message = 'scheduleType RFC5545 is not supported; use CRON or QUARTZ';
-    return { field: 'scheduleType', rule: 'supported', message };
-  }
   if (quartzSchedule !== undefined) {
+    if (type === 'RFC5545') {
+      const message = 'quartzSchedule is not allowed with scheduleType RFC5545, whose rule is in schedule';
+      return { field: 'quartzSchedule', rule: 'consistent', message };
+    }
     if (schedule === undefined && type !== 'QUARTZ') {
       const message = `scheduleType must be QUARTZ when only quartzSchedule is given, not ${type}`;
       return { field: 'scheduleType', rule: 'consistent', message };
     }
     return readQuartz('quartzSchedule', quartzSchedule);
   }
+  if (type === 'RFC5545') return readRecurrence(schedule!);
   if (type === 'QUARTZ') return readQuartz('schedule', schedule!);
   const derived = deriveQuartz(schedule!);
-  return 'quartz' in derived ? derived : { field: 'schedule', rule: 'cron', message: `schedule: ${derived.error}` };
+  return 'error' in derived
+    ? { field: 'schedule', rule: 'cron', message: `schedule: ${derived.error}` }
+    : readQuartz('schedule', derived.quartz);
 }
 
-function readQuartz(field: string, expression: string): { quartz: string } | FieldError {
-  const parsed = parseQuartz(expression);
-  return 'error' in parsed ? { field, rule: 'quartz', message: `${field}: ${parsed.error}` } : { quartz: expression };
+function readQuartz(field: string, quartz: string): Expression | FieldError {
+  const schedule = parseQuartz(quartz);
+  if ('error' in schedule) return { field, rule: 'quartz', message: `${field}: ${schedule.error}` };
+  return { type: 'QUARTZ', quartz, schedule };
+}
+
+function readRecurrence(text: string): Expression | FieldError {
+  const recurrence = parseRecurrence(text);
+  if ('error' in recurrence) return { field: 'schedule', rule: 'rfc5545', message: `schedule: ${recurrence.error}` };
+  return { type: 'RFC5545', recurrence };
+}
+
+/** `own`: the zone that the expression itself names. */
+function readZone(given: string | undefined, own: string | undefined): string | FieldError {
+  const zone = resolveTimeZone(given ?? defaultTimeZone);
+  if (zone === undefined) {
+    const message = `scheduleTimeZone '${given}' is not a known time zone`;
+    return { field: 'scheduleTimeZone', rule: 'timeZone', message };
+  }
+  if (own === undefined) return zone;
+  const ownZone = resolveTimeZone(own);
+  if (ownZone === undefined) {
+    return { field: 'schedule', rule: 'timeZone', message: `schedule: '${own}' is not a known time zone` };
+  }
+  if (given !== undefined && zone !== ownZone) {
+    const message = `scheduleTimeZone is ${given}, but the schedule is in ${own}`;
+    return { field: 'scheduleTimeZone', rule: 'consistent', message };
+  }
+  return ownZone;
 }
 
 /** The first hit strictly after `after` (epoch milliseconds); undefined when there is none left. */
-export function nextRun(schedule: ScheduleSpec, after: number): number | undefined {
-  const parsed = parseQuartz(schedule.quartz);
-  if ('error' in parsed) throw new Error(`A stored schedule cannot be read: ${parsed.error}`);
-  return nextQuartzHit(parsed, schedule.timeZone, after);
+export function nextRun(spec: ScheduleSpec, after: number): number | undefined {
+  const { timeZone } = spec;
+  if (spec.type === 'QUARTZ') return nextInstant(new QuartzTimes(spec.schedule), timeZone, after);
+  const { untilInstant = Number.POSITIVE_INFINITY } = spec.recurrence;
+  const found = nextInstant(recurrenceTimes(spec.recurrence, timeZone, after), timeZone, after);
+  return found === undefined || found > untilInstant ? undefined : found;
 }
+
+function recurrenceTimes(recurrence: Recurrence, timeZone: string, now: number): ClockTimes {
+  const clockOf = (instant: number): number => clockAt(timeZone, instant);
+  return new RecurrenceTimes(recurrence, recurrence.start ?? minuteOf(clockOf(now)), clockOf);
+}
+
+/** A rule without a start begins with the present minute. */
+const minuteOf = (clock: number): number => clock - modulo(clock, 60_000);

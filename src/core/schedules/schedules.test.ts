@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { deriveQuartz, nextRun, readSchedule, resolveTimeZone, type ScheduleSpec } from './index.js';
 import { parseQuartz } from './quartz-parser.js';
 
-const quartz = (expression: string, timeZone = 'UTC'): ScheduleSpec => ({
-  type: 'QUARTZ',
-  quartz: expression,
-  timeZone,
-});
+const quartz = (expression: string, scheduleTimeZone = 'UTC'): ScheduleSpec => {
+  const spec = readSchedule({ quartzSchedule: expression, scheduleTimeZone });
+  if ('errors' in spec) throw new Error(spec.errors[0]!.message);
+  return spec;
+};
 const hits = (expression: string, after: string, count: number, timeZone?: string): string[] => {
   const found: string[] = [];
   for (let at = Date.parse(after); found.length < count;) {
@@ -179,7 +179,7 @@ describe('readSchedule', () => {
       quartz: '0 0 1 * * ?',
     },
   ])('takes $name', ({ fields, quartz: expected }) =>
-    expect(readSchedule(fields)).toEqual({ type: 'QUARTZ', quartz: expected, timeZone: 'UTC' }),
+    expect(readSchedule(fields)).toMatchObject({ type: 'QUARTZ', quartz: expected, timeZone: 'UTC' }),
   );
 
   test.each([
@@ -195,7 +195,25 @@ describe('readSchedule', () => {
       on: ['scheduleType'],
     },
     { name: 'a bad Quartz expression', fields: { quartzSchedule: '0 0 1 * *' }, on: ['quartzSchedule'] },
-    { name: 'RFC5545', fields: { schedule: 'FREQ=DAILY', scheduleType: 'RFC5545' as const }, on: ['scheduleType'] },
+    {
+      name: 'an RFC 5545 rule with a Quartz expression beside it',
+      fields: { schedule: 'FREQ=DAILY', quartzSchedule: '0 0 1 * * ?', scheduleType: 'RFC5545' as const },
+      on: ['quartzSchedule'],
+    },
+    {
+      name: 'a Quartz expression called an RFC 5545 rule',
+      fields: { quartzSchedule: '0 0 1 * * ?', scheduleType: 'RFC5545' as const },
+      on: ['quartzSchedule'],
+    },
+    {
+      name: 'an RFC 5545 rule in a zone of its own beside another',
+      fields: {
+        schedule: 'DTSTART;TZID=Europe/Paris:20260101T000000 RRULE:FREQ=DAILY',
+        scheduleType: 'RFC5545' as const,
+        scheduleTimeZone: 'Europe/Berlin',
+      },
+      on: ['scheduleTimeZone'],
+    },
   ])('refuses $name', ({ fields, on }) => {
     const read = readSchedule(fields);
     expect('errors' in read && read.errors.map((error) => error.field)).toEqual(on);

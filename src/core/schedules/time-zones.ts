@@ -32,15 +32,49 @@ const shortIds: Readonly<Record<string, string>> = {
   Z: 'UTC',
 };
 
+/** What is known of zones that were asked for; building a formatter takes longer than everything else about a schedule. */
+const resolved = new Map<string, string>();
+/** There are some 600 names, but any mix of capital and small letters is one of them. */
+const maxResolved = 2_000;
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
 /** The zone under the name this platform knows, or undefined when there is no such zone. */
 export function resolveTimeZone(id: string): string | undefined {
+  const known = resolved.get(id);
+  if (known !== undefined) return known;
   const name = shortIds[id] ?? fixedOffset(id) ?? id;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+    const zone = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+    if (resolved.size < maxResolved) resolved.set(id, zone);
+    return zone;
   } catch {
     return undefined;
   }
 }
+
+/** How far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */
+export function offsetAt(timeZone: string, instant: number): number {
+  if (timeZone === 'UTC') return 0;
+  let clock = clocks.get(timeZone);
+  if (!clock) clocks.set(timeZone, (clock = wallClock(timeZone)));
+  const shown = /(\d+)\D+(\d+)\D+(\d+)\D+(\d+):(\d+):(\d+)/.exec(clock.format(instant));
+  if (!shown) throw new Error(`Cannot read the clock of zone '${timeZone}'`);
+  const [, month, date, year, hour, minute, second] = shown.map(Number) as [number, ...number[]];
+  const reading = Date.UTC(year!, month! - 1, date, hour, minute, second);
+  return reading - Math.floor(instant / 1_000) * 1_000;
+}
+
+const wallClock = (timeZone: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat('en-US-u-ca-gregory-nu-latn', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
 
 /** "GMT+2", "UTC-05:00", "+9": whole hours, as the zone database names them (its signs are turned round). */
 function fixedOffset(id: string): string | undefined {

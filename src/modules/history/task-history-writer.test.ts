@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { insertDeploy, insertRequest, insertTask, makeTask, start, type TaskRow } from '../../../test/support/builders.js';
+import {
+  insertDeploy,
+  insertRequest,
+  insertTask,
+  makeTask,
+  start,
+  type TaskRow,
+} from '../../../test/support/builders.js';
 import { testSettings } from '../../../test/support/test-app.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import type { TaskHistory } from '../../core/model/task.js';

@@ -26,7 +26,7 @@ export class RequestChecks {
 
   /** Answers the request as it is to be stored in place of `stored`. */
   async valid(tx: EntityManager, request: Request, stored: StoredRequest | undefined): Promise<Request> {
-    const normalized = normalizeRequest(request);
+    const normalized = normalizeRequest(request, stored?.request);
     const errors = validateRequest(normalized, {
       limits: { ...this.settings.cluster, ...this.settings },
       stored: stored?.request,

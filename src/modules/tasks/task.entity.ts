@@ -81,4 +81,8 @@ export class TaskEntity {
 
   @Column({ type: 'text', nullable: true })
   directory: string | null;
+
+  /** When it was told that this run takes unusually long. */
+  @Column({ name: 'overdue_alert_at', type: 'timestamptz', nullable: true })
+  overdueAlertAt: Date | null;
 }

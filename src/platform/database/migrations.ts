@@ -7,6 +7,7 @@ import { History1763700500000 } from '../../../migrations/1763700500000-history.
 import { Webhooks1763700600000 } from '../../../migrations/1763700600000-webhooks.js';
 import { LeaderMemory1763800000000 } from '../../../migrations/1763800000000-leader-memory.js';
 import { WaitingReasons1763800050000 } from '../../../migrations/1763800050000-waiting-reasons.js';
+import { OverdueAlerts1763800100000 } from '../../../migrations/1763800100000-overdue-alerts.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   Webhooks1763700600000,
   LeaderMemory1763800000000,
   WaitingReasons1763800050000,
+  OverdueAlerts1763800100000,
 ];

@@ -144,6 +144,12 @@ export const SettingsFile = z.strictObject({
   taskExecutionTimeLimitMillis: millis()
     .optional()
     .describe('Longest run of a task that is not long-running; default: no limit'),
+  warnIfScheduledJobIsRunningForAtLeastMillis: millis()
+    .default(86_400_000)
+    .describe('Shortest run of a scheduled job that may be called overdue'),
+  warnIfScheduledJobIsRunningPastNextRunPct: count()
+    .default(200)
+    .describe('Share of its expected run time, in percent, beyond which a run is called overdue'),
   cooldownMinScheduleSeconds: seconds().default(120).describe('Earliest start of a task while its request cools down'),
   deployHealthyBySeconds: seconds().default(120).describe('Time in which a deploy step must become healthy'),
   considerTaskHealthyAfterRunningForSeconds: seconds()

@@ -37,7 +37,10 @@ export class RequestDto {
   @IsOptional()
   @Int32()
   numRetriesOnFailure?: number;
-  /** When a SCHEDULED request runs, as scheduleType says. */
+  /**
+   * When a SCHEDULED request runs, as scheduleType says: a cron expression, a Quartz expression, or a rule of RFC 5545 such as
+   * "DTSTART=20260101T040000 RRULE:FREQ=DAILY"; a rule without DTSTART begins with the minute in which it is looked at.
+   */
   @IsOptional()
   @IsString()
   schedule?: string;
@@ -69,7 +72,10 @@ export class RequestDto {
   @IsOptional()
   @IsString()
   quartzSchedule?: string;
-  /** Time zone of the schedule; UTC unless said otherwise. */
+  /**
+   * Time zone of the schedule, UTC unless said otherwise. A time that clocks show twice runs once, one that they skip runs
+   * when they do; schedules that run within every hour follow the hours that pass.
+   */
   @IsOptional()
   @IsString()
   scheduleTimeZone?: string;

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import type { Request } from '../model/request.js';
+import { judgeRunTime, type ActiveRun, type RunTimeRules } from './run-times.js';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const now = Date.parse('2026-01-10T12:00:00Z');
+const rules: RunTimeRules = {
+  warnIfScheduledJobIsRunningForAtLeastMillis: day,
+  warnIfScheduledJobIsRunningPastNextRunPct: 200,
+};
+const job = (own: Partial<Request> = {}): Request => ({
+  id: 'job',
+  requestType: 'SCHEDULED',
+  quartzSchedule: '0 0 * * * ?',
+  ...own,
+});
+const run = (hours: number, own: Partial<ActiveRun> = {}): ActiveRun => ({ startedAt: now - hours * hour, ...own });
+const judge = (request: Request, active: ActiveRun, own: Partial<RunTimeRules> = {}) =>
+  judgeRunTime(request, active, { ...rules, ...own }, now);
+
+describe('the time limit of a run', () => {
+  test.each([
+    { name: 'is the one of its request', request: job({ taskExecutionTimeLimitMillis: hour }), rules: {}, ends: true },
+    {
+      name: 'which counts before that of all',
+      request: job({ taskExecutionTimeLimitMillis: 2 * hour }),
+      rules: { taskExecutionTimeLimitMillis: 1 },
+      ends: false,
+    },
+    { name: 'else that of all', request: job(), rules: { taskExecutionTimeLimitMillis: hour }, ends: true },
+    { name: 'else there is none', request: job(), rules: {}, ends: false },
+    {
+      name: 'never counts for a service',
+      request: job({ requestType: 'SERVICE' }),
+      rules: { taskExecutionTimeLimitMillis: hour },
+      ends: false,
+    },
+    {
+      name: 'counts for every other type',
+      request: job({ requestType: 'RUN_ONCE' }),
+      rules: { taskExecutionTimeLimitMillis: hour },
+      ends: true,
+    },
+  ])('$name', ({ request, rules: own, ends }) => expect(judge(request, run(1), own).kind === 'end').toBe(ends));
+
+  test('is reached to the millisecond, and both durations are told', () => {
+    const request = job({ taskExecutionTimeLimitMillis: hour + 1 });
+    expect(judge(request, run(1))).toEqual({ kind: 'fine' });
+    expect(judge(request, { startedAt: now - hour - 1 })).toEqual({
+      kind: 'end',
+      runMillis: hour + 1,
+      limitMillis: hour + 1,
+    });
+  });
+});
+
+describe('a run is overdue', () => {
+  test.each([
+    { name: 'not before it took a day', request: job(), active: run(23), expected: undefined },
+    {
+      name: 'beyond twice of what the request expects',
+      request: job({ scheduledExpectedRuntimeMillis: 10 * hour }),
+      active: run(24, { averageRuntimeMillis: 90 * hour }),
+      expected: 10 * hour,
+    },
+    {
+      name: 'not at twice',
+      request: job({ scheduledExpectedRuntimeMillis: 12 * hour }),
+      active: run(24),
+      expected: undefined,
+    },
+    {
+      name: 'else beyond twice of what its deploy takes on average',
+      request: job(),
+      active: run(24, { averageRuntimeMillis: 10 * hour }),
+      expected: 10 * hour,
+    },
+    {
+      name: 'else beyond twice of the time between two runs',
+      request: job({ quartzSchedule: '0 0 0/8 * * ?' }),
+      active: run(28),
+      expected: 8 * hour,
+    },
+    {
+      name: 'which is that of its time zone',
+      request: job({ quartzSchedule: '0 0 10 * * ?', scheduleTimeZone: 'Asia/Tokyo' }),
+      active: run(36),
+      expected: hour,
+    },
+    {
+      name: 'never when there is nothing to expect',
+      request: job({ quartzSchedule: '0 0 0 1 1 ? 2020' }),
+      active: run(999),
+      expected: undefined,
+    },
+    {
+      name: 'never unless it is scheduled',
+      request: job({ requestType: 'ON_DEMAND' }),
+      active: run(999),
+      expected: undefined,
+    },
+  ])('$name', ({ request, active, expected }) =>
+    expect(judge(request, active)).toEqual(
+      expected === undefined
+        ? { kind: 'fine' }
+        : { kind: 'overdue', runMillis: now - active.startedAt, expectedMillis: expected },
+    ),
+  );
+
+  test('but one that has to end is not also told of', () =>
+    expect(judge(job({ taskExecutionTimeLimitMillis: day }), run(99)).kind).toBe('end'));
+});

@@ -1,0 +1,67 @@
+/**
+ * What a wall clock shows, as milliseconds since it showed 1970-01-01T00:00. Schedules are worked out on such readings,
+ * which know no daylight saving; `zoned-times.ts` alone maps them to instants.
+ */
+export type ClockTime = number;
+
+/** The readings at which a schedule fires. */
+export interface ClockTimes {
+  /** It fires within every hour of its days, so it follows the hours that pass, not those that the clock shows. */
+  readonly everyHour: boolean;
+  /** The first one strictly after `time`; undefined when there is none. */
+  after(time: ClockTime): ClockTime | undefined;
+}
+
+export const secondMillis = 1_000;
+export const dayMillis = 86_400_000;
+export const daySeconds = 86_400;
+
+/** Remainder that is never negative. */
+export const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor;
+
+/**
+ * How many days or periods one search may look at. It covers every February of 700 years and every day of 54, in a
+ * few milliseconds: expressions come from users, and one that never fires must not hold up the others.
+ */
+export const maxLooks = 20_000;
+export const lastYear = 9_999;
+
+/** The times of a day: every combination of these hours, minutes and seconds, each list in ascending order. */
+export class TimeGrid {
+  readonly size: number;
+
+  constructor(
+    private readonly hours: readonly number[],
+    private readonly minutes: readonly number[],
+    private readonly seconds: readonly number[],
+  ) {
+    this.size = hours.length * minutes.length * seconds.length;
+  }
+
+  /** The `index`-th time, in seconds of the day. */
+  at(index: number): number {
+    const perHour = this.minutes.length * this.seconds.length;
+    const hour = this.hours[Math.floor(index / perHour)]!;
+    const minute = this.minutes[Math.floor((index % perHour) / this.seconds.length)]!;
+    return hour * 3_600 + minute * 60 + this.seconds[index % this.seconds.length]!;
+  }
+
+  /** The first time at or after a second of the day. */
+  firstFrom(second: number): number | undefined {
+    if (second >= daySeconds) return undefined;
+    const index = firstIndex(this.size, (each) => this.at(each) >= second);
+    return index < this.size ? this.at(index) : undefined;
+  }
+}
+
+/** The first index below `size` for which an ascending condition holds, else `size`. */
+export function firstIndex(size: number, holds: (index: number) => boolean): number {
+  let low = 0;
+  let high = size;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
