@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isFailingFast } from '../../core/cooldown/index.js';
+import { isCooldownOver } from '../../core/cooldown/index.js';
+import { deployKeyText } from '../../modules/deploys/deploy-store.service.js';
 import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
 import { RequestStore } from '../../modules/requests/request-store.service.js';
 import { Database } from '../../platform/database/database.js';
@@ -36,11 +37,11 @@ export class CooldownPoller {
   }
 
   private async look(tx: EntityManager, requestId: string, now: number): Promise<void> {
-    const stored = await this.requests.lock(tx, requestId);
+    const [stored] = await this.requests.lockFree(tx, [requestId]);
     if (stored?.state !== 'SYSTEM_COOLDOWN') return;
-    const deployId = stored.activeDeployId;
-    const failures = deployId === undefined ? [] : await this.counts.failureTimes(tx, { requestId, deployId });
-    if (isFailingFast(failures, cooldownRules(this.settings), now)) return;
+    const key = { requestId, deployId: stored.activeDeployId ?? '' };
+    const deploy = (await this.counts.find(tx, [key])).get(deployKeyText(key));
+    if (!isCooldownOver(deploy, cooldownRules(this.settings), now)) return;
     await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
     await this.history.record(tx, { createdAt: now, eventType: 'EXITED_COOLDOWN', request: stored.request });
   }
