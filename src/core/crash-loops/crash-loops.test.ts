@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TaskFailureEvent } from '../model/deploy.js';
-import { requestTypes, taskFailureTypes, type CrashLoopType, type TaskFailureType } from '../model/enums.js';
+import {
+  crashLoopTypes,
+  requestTypes,
+  taskFailureTypes,
+  type CrashLoopType,
+  type TaskFailureType,
+} from '../model/enums.js';
 import { spreadOverBuckets } from './buckets.js';
 import { findCrashLoops, type CrashLoopRules, type InstanceCleanup, type ObservedDeploy } from './index.js';
 
@@ -47,15 +53,8 @@ interface Case {
   /** Minutes ago. */
   start: number | undefined;
 }
-const cases = (type: CrashLoopType, table: Case[]) => () => {
-  test.each(table)('$name', ({ failures, own, given, start }) =>
-    expect(began(type, deploy(failures, own), given)).toBe(start),
-  );
-};
-
-describe(
-  'FAST_FAILURE_LOOP',
-  cases('FAST_FAILURE_LOOP', [
+const cases: Record<CrashLoopType, Case[]> = {
+  FAST_FAILURE_LOOP: [
     {
       name: 'starts with the latest of five failures within a minute, whatever their kinds',
       failures: [
@@ -78,12 +77,9 @@ describe(
       given: { ...rules, cooldown: { failureThreshold: 0, windowMillis: minute } },
       start: undefined,
     },
-  ]),
-);
+  ],
 
-describe(
-  'STARTUP_FAILURE_LOOP',
-  cases('STARTUP_FAILURE_LOOP', [
+  STARTUP_FAILURE_LOOP: [
     {
       name: 'starts with the first of three failed starts since the task of that number was told to go',
       failures: failed('STARTUP_FAILURE', 1, 60, 40, 20),
@@ -149,12 +145,9 @@ describe(
       own: { cleanups: [cleaned(1, 5)] },
       start: undefined,
     },
-  ]),
-);
+  ],
 
-describe(
-  'OOM',
-  cases('OOM', [
+  OOM: [
     { name: 'starts with the first of four within half an hour', failures: failed('OOM', 1, 29, 20, 10, 1), start: 29 },
     { name: 'counts all instances together', failures: [1, 2, 3, 4].flatMap((no) => failed('OOM', no, no)), start: 4 },
     { name: 'is none with three', failures: failed('OOM', 1, 20, 10, 1), start: undefined },
@@ -180,12 +173,9 @@ describe(
       own: { requestType: 'ON_DEMAND' },
       start: 4,
     },
-  ]),
-);
+  ],
 
-describe(
-  'SINGLE_INSTANCE_FAILURE_LOOP',
-  cases('SINGLE_INSTANCE_FAILURE_LOOP', [
+  SINGLE_INSTANCE_FAILURE_LOOP: [
     { name: 'needs three buckets of three minutes', failures: failed('BAD_EXIT_CODE', 1, 20, 10, 5), start: 20 },
     { name: 'two buckets are too few', failures: failed('BAD_EXIT_CODE', 1, 20, 19, 5, 4), start: undefined },
     { name: 'needs a failure in the last six minutes', failures: failed('BAD_EXIT_CODE', 1, 20, 10, 6), start: 20 },
@@ -232,12 +222,9 @@ describe(
       failures: [...failed('BAD_EXIT_CODE', 3, 29, 10, 1), ...failed('BAD_EXIT_CODE', 2, 15, 10, 1)],
       start: 15,
     },
-  ]),
-);
+  ],
 
-describe(
-  'MULTI_INSTANCE_FAILURE',
-  cases('MULTI_INSTANCE_FAILURE', [
+  MULTI_INSTANCE_FAILURE: [
     {
       name: 'needs five buckets of three minutes',
       failures: [...failed('BAD_EXIT_CODE', 1, 29, 26, 23), ...failed('OOM', 2, 20, 1)],
@@ -259,12 +246,9 @@ describe(
       failures: [...failed('BAD_EXIT_CODE', 1, 29, 26, 23), ...failed('OOM', 2, 20, 17, 14, 6.1)],
       start: undefined,
     },
-  ]),
-);
+  ],
 
-describe(
-  'SLOW_FAILURES',
-  cases('SLOW_FAILURES', [
+  SLOW_FAILURES: [
     {
       name: 'needs eleven buckets of half an hour',
       failures: failed('BAD_EXIT_CODE', 1, ...range(135, 435, 30)),
@@ -297,12 +281,9 @@ describe(
       own: { requestType: 'SCHEDULED' },
       start: undefined,
     },
-  ]),
-);
+  ],
 
-describe(
-  'UNEXPECTED_EXITS',
-  cases('UNEXPECTED_EXITS', [
+  UNEXPECTED_EXITS: [
     {
       name: 'starts with the first of five within half an hour',
       failures: failed('UNEXPECTED_EXIT', 1, 29, 20, 15, 10, 5),
@@ -320,8 +301,14 @@ describe(
       own: { requestType: 'RUN_ONCE' },
       start: undefined,
     },
-  ]),
-);
+  ],
+};
+
+describe.each(crashLoopTypes)('%s', (type) => {
+  test.each(cases[type])('$name', ({ failures, own, given, start }) =>
+    expect(began(type, deploy(failures, own), given)).toBe(start),
+  );
+});
 
 describe('the bucket test', () => {
   const four = { sizeMillis: minute, buckets: 4, threshold: 0.5, minBucketIndexPercent: 0 };
