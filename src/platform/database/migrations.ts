@@ -6,6 +6,7 @@ import { Machines1763700400000 } from '../../../migrations/1763700400000-machine
 import { History1763700500000 } from '../../../migrations/1763700500000-history.js';
 import { Webhooks1763700600000 } from '../../../migrations/1763700600000-webhooks.js';
 import { CrashLoops1763800200000 } from '../../../migrations/1763800200000-crash-loops.js';
+import { ExactAverages1763800200001 } from '../../../migrations/1763800200001-exact-averages.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   History1763700500000,
   Webhooks1763700600000,
   CrashLoops1763800200000,
+  ExactAverages1763800200001,
 ];
