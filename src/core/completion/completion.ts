@@ -21,6 +21,7 @@ export interface RequestOfTask {
   request: Request;
   state: RequestState;
   activeDeployId?: string;
+  pendingDeployId?: string;
 }
 
 /** What the end of a task leads to. */
@@ -76,10 +77,8 @@ function nextEntry(task: EndedTask, request: RequestOfTask, counts: DeployCounts
   const deployId = request.activeDeployId;
   const ofActiveDeploy = deployId === task.taskId.deployId;
   const { requestType } = request.request;
-  if (deployId !== undefined && isRelaunched(task, request)) {
-    const runAt = task.pendingTask.pendingTaskId.nextRunAt;
-    return { entry: { ...runAgain(task, deployId, now), runAt }, isRelaunch: true, judged: ofActiveDeploy };
-  }
+  const relaunch = relaunchEntry(task, request, now);
+  if (relaunch) return { entry: relaunch, isRelaunch: true, judged: ofActiveDeploy };
   const retries = deployId !== undefined && mayRetry(task, request.request, counts);
   // The deploy in progress replaces its own tasks; tasks of former deploys are not wanted any more.
   if (!ofActiveDeploy && !retries) return { judged: false };
@@ -92,9 +91,14 @@ function nextEntry(task: EndedTask, request: RequestOfTask, counts: DeployCounts
   };
 }
 
-function isRelaunched(task: EndedTask, { request }: RequestOfTask): boolean {
-  const lost = task.state === 'TASK_LOST' && relaunchReasons.has(task.reason ?? '');
-  return lost && !isLongRunning(request.requestType) && !wasStoppedOnPurpose(task);
+/** A lost run goes on as it was: of its own deploy while that is in use, and no earlier than it was to start. */
+function relaunchEntry(task: EndedTask, request: RequestOfTask, now: number): PendingRequest | undefined {
+  const isLost = task.state === 'TASK_LOST' && relaunchReasons.has(task.reason ?? '');
+  if (!isLost || isLongRunning(request.request.requestType) || wasStoppedOnPurpose(task)) return undefined;
+  const { deployId: own } = task.taskId;
+  const deployId = own === request.pendingDeployId ? own : request.activeDeployId;
+  if (deployId === undefined) return undefined;
+  return { ...runAgain(task, deployId, now), runAt: task.pendingTask.pendingTaskId.nextRunAt };
 }
 
 function mayRetry(task: EndedTask, request: Request, counts: DeployCounts): boolean {
