@@ -4,7 +4,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class CrashLoops1763800200000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await q.query(`CREATE TABLE crash_loop (
-      request_id text NOT NULL REFERENCES request (id) ON DELETE CASCADE,
+      request_id text NOT NULL,
       deploy_id text NOT NULL,
       loop_type text NOT NULL,
       started_at timestamptz NOT NULL,

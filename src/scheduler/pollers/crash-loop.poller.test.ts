@@ -5,6 +5,7 @@ import type { TaskFailureType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { makeTaskId } from '../../core/task-id.js';
 import { CrashLoopStore } from '../../modules/requests/crash-loops/crash-loop-store.service.js';
+import { TaskCleanups } from '../../modules/tasks/task-cleanups.service.js';
 import { CrashLoopPoller } from './crash-loop.poller.js';
 
 const minute = 60_000;
@@ -96,13 +97,6 @@ describe('crash loops', () => {
     expect(await loops()).toEqual([]);
   });
 
-  test('go with their request', async () => {
-    await failed('OOM', [29, 28.5, 28, 27.5]);
-    await look();
-    await world.query('DELETE FROM request');
-    expect(await loops()).toEqual([]);
-  });
-
   test('of one request are found although another one cannot be looked at', async () => {
     await failed('OOM', [29, 28.5, 28, 27.5], { id: 'a' });
     await failed('OOM', [29, 28.5, 28, 27.5], { id: 'b' });
@@ -165,6 +159,25 @@ describe('webhooks', () => {
     await look();
     expect(await queued()).toMatchObject([{ body: { type: 'OOM', end: world.now } }]);
   });
+});
+
+test('a new task that is killed because it starts too late counts as a failed start', async () => {
+  await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+  await world.run();
+  const [task] = await world.active();
+  await world.db.leaderTransaction((tx) =>
+    world.get(TaskCleanups).create(tx, {
+      taskId: task!.taskId,
+      cleanupType: 'OVERDUE_NEW_TASK',
+      timestamp: world.now,
+      message: 'not running for 600 seconds',
+    }),
+  );
+  await world.killCleaned();
+  await world.run(2);
+  expect(await world.ends('svc')).toEqual(['TASK_KILLED']);
+  const [counts] = await world.query('SELECT failure_events FROM deploy_statistics');
+  expect(counts).toMatchObject({ failure_events: [{ instance: 1, type: 'STARTUP_FAILURE' }] });
 });
 
 test('a service that keeps running out of memory is in a loop before long', async () => {

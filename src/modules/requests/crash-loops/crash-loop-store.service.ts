@@ -12,7 +12,7 @@ interface CrashLoopRow {
   ended_at: Date | null;
 }
 
-/** The rows of crash loops. Changed by the leader, under the lock on the request's row; they go with the request. */
+/** The rows of crash loops. Changed by the leader, under the lock on the request's row. */
 @Injectable()
 export class CrashLoopStore {
   /** Of these requests, or of all; by request, newest first. */
@@ -50,6 +50,11 @@ export class CrashLoopStore {
         keyOf(loop),
       );
     }
+  }
+
+  /** The request is gone. */
+  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+    await tx.query('DELETE FROM crash_loop WHERE request_id = $1', [requestId]);
   }
 }
 

@@ -1,6 +1,5 @@
-import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { CrashLoopType } from '../../../core/model/enums.js';
-import { RequestEntity } from '../request.entity.js';
 
 /** A crash loop of the active deploy of a request, open or over. */
 @Index('crash_loop_open', ['requestId', 'deployId', 'loopType'], { unique: true, where: 'ended_at IS NULL' })
@@ -8,10 +7,6 @@ import { RequestEntity } from '../request.entity.js';
 export class CrashLoopEntity {
   @PrimaryColumn({ name: 'request_id', type: 'text', primaryKeyConstraintName: 'crash_loop_pkey' })
   requestId: string;
-
-  @ManyToOne(() => RequestEntity, { onDelete: 'CASCADE' })
-  @JoinColumn({ name: 'request_id', foreignKeyConstraintName: 'crash_loop_request_id_fkey' })
-  request: RequestEntity;
 
   @PrimaryColumn({ name: 'deploy_id', type: 'text', primaryKeyConstraintName: 'crash_loop_pkey' })
   deployId: string;
