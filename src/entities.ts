@@ -3,6 +3,7 @@ import { DeployStatisticsEntity } from './modules/deploys/deploy-statistics.enti
 import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
+import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
 import { RequestHistoryEntity } from './modules/requests/request-history.entity.js';
@@ -31,6 +32,7 @@ import { LeaderChangeEntity } from './scheduler/memory/leader-change.entity.js';
 /** Every table that TypeORM knows. A test finds no difference between these and the migrated schema. */
 export const entities = [
   AgentCursorEntity,
+  CrashLoopEntity,
   DeployHistoryEntity,
   DeployStatisticsEntity,
   ExpiringActionEntity,

@@ -51,7 +51,7 @@ export class DeployCountsStore {
       `INSERT INTO deploy_statistics (request_id, deploy_id, num_tasks, num_success, num_failures, num_sequential_retries,
          last_finish_at, last_task_state, average_runtime_millis, runtime_samples, average_scheduling_delay_millis, failure_events)
        SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[], $5::integer[], $6::integer[],
-         $7::timestamptz[], $8::text[], $9::bigint[], $10::integer[], $11::bigint[], $12::jsonb[])
+         $7::timestamptz[], $8::text[], $9::double precision[], $10::integer[], $11::double precision[], $12::jsonb[])
        ON CONFLICT (request_id, deploy_id) DO UPDATE SET num_tasks = excluded.num_tasks, num_success = excluded.num_success,
          num_failures = excluded.num_failures, num_sequential_retries = excluded.num_sequential_retries,
          last_finish_at = excluded.last_finish_at, last_task_state = excluded.last_task_state,

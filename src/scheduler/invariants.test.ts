@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SchedulerWorld } from '../../test/support/scheduler-world.js';
+import { testSettings } from '../../test/support/test-app.js';
 import type { Faults } from '../cluster/simulated/script.js';
 
 /*
@@ -188,7 +189,7 @@ test('after any storm exactly the wanted tasks run', { timeout: 180_000 }, () =>
         seed,
         machines,
         settings: {
-          crashLoop: { cooldownFailureThreshold: 0, evaluateCooldownOverMinutes: 1 },
+          crashLoop: { ...testSettings().crashLoop, cooldownFailureThreshold: 0 },
           startNewReconcileEverySeconds: 1,
         },
       });

@@ -1,4 +1,5 @@
 import type { CooldownRules } from '../core/cooldown/index.js';
+import type { CrashLoopRules } from '../core/crash-loops/index.js';
 import type { LaunchRules } from '../core/launch/index.js';
 import type { WorkRules } from '../core/pending-work/index.js';
 import type { PlacementRules } from '../core/placement/index.js';
@@ -11,6 +12,39 @@ export const cooldownRules = ({ crashLoop }: Settings): CooldownRules => ({
   failureThreshold: crashLoop.cooldownFailureThreshold,
   windowMillis: crashLoop.evaluateCooldownOverMinutes * 60_000,
 });
+
+export function crashLoopRules(settings: Settings): CrashLoopRules {
+  const { crashLoop } = settings;
+  return {
+    cooldown: cooldownRules(settings),
+    startup: {
+      failureThreshold: crashLoop.startupFailureThreshold,
+      windowMillis: crashLoop.evaluateStartupLoopOverMinutes * 60_000,
+    },
+    oom: {
+      failureThreshold: crashLoop.oomFailureThreshold,
+      windowMillis: crashLoop.evaluateOomsOverMinutes * 60_000,
+    },
+    singleInstance: {
+      sizeMillis: crashLoop.singleInstanceFailureBucketSizeMinutes * 60_000,
+      buckets: crashLoop.singleInstanceFailureBuckets,
+      threshold: crashLoop.singleInstanceFailureThreshold,
+      minBucketIndexPercent: crashLoop.singleInstanceFailureMinBucketIndexPercent,
+    },
+    multiInstance: {
+      sizeMillis: crashLoop.multiInstanceFailureBucketSizeMinutes * 60_000,
+      buckets: crashLoop.multiInstanceFailureBuckets,
+      threshold: crashLoop.multiInstanceFailureThreshold,
+      minBucketIndexPercent: crashLoop.multiInstanceFailureMinBucketIndexPercent,
+    },
+    slow: {
+      sizeMillis: crashLoop.slowFailureBucketSizeMinutes * 60_000,
+      buckets: crashLoop.slowFailureBuckets,
+      threshold: crashLoop.slowFailureThreshold,
+      minBucketIndexPercent: crashLoop.slowFailureMinBucketIndexPercent,
+    },
+  };
+}
 
 export function workRules(settings: Settings, slaves: readonly StoredSlave[]): WorkRules {
   const attributes = new Map(slaves.map((slave) => [slave.id, slave.attributes]));

@@ -24,6 +24,8 @@ import { PlacementService } from './placement/placement.service.js';
 import { PlacementWriter } from './placement/placement-writer.service.js';
 import { RecentTasks } from './placement/recent-tasks.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
+import { CrashLoopPoller } from './pollers/crash-loop.poller.js';
+import { CrashLoopReviews } from './pollers/crash-loop-reviews.service.js';
 import { JobPoller } from './pollers/job.poller.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { Scheduler } from './scheduler.service.js';
@@ -70,6 +72,8 @@ import { StatusUpdates } from './status/status-updates.service.js';
     DeployCountsStore,
     Reconciliation,
     CooldownPoller,
+    CrashLoopPoller,
+    CrashLoopReviews,
     JobPoller,
   ],
   exports: [PlacementService],

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
 import { Wake } from '../platform/wake/wake.js';
-import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { JobPoller } from './pollers/job.poller.js';
 
 let world: SchedulerWorld;
@@ -285,25 +284,6 @@ describe('what tasks report', () => {
     );
     expect(sent.map(({ state }) => state)).toEqual(['TASK_LAUNCHED', 'TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
   });
-});
-
-describe('the check of cooldowns', () => {
-  const inCooldown = async (lastFailureSecondsAgo: number) => {
-    await start();
-    await world.deployed({ id: 'svc', requestType: 'SERVICE' });
-    await world.changeRequest('svc', {}, 'SYSTEM_COOLDOWN');
-    const failure = { instance: 1, timestamp: world.now - lastFailureSecondsAgo * 1_000, type: 'BAD_EXIT_CODE' };
-    await world.query(
-      `INSERT INTO deploy_statistics (request_id, deploy_id, failure_events) VALUES ('svc', 'd1', $1)`,
-      [JSON.stringify(Array.from({ length: 5 }, () => failure))],
-    );
-    await world.get(CooldownPoller).runOnce(world.now);
-    return world.query('SELECT state FROM request');
-  };
-  test('leaves one alone that still holds', async () =>
-    expect(await inCooldown(59)).toEqual([{ state: 'SYSTEM_COOLDOWN' }]));
-  test('ends one whose failures have aged out', async () =>
-    expect(await inCooldown(60)).toEqual([{ state: 'ACTIVE' }]));
 });
 
 describe('runs and schedules', () => {

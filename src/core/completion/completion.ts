@@ -1,7 +1,9 @@
-import { isAlwaysRunning, isLongRunning, isRunnable, type RequestState, type TaskState } from '../model/enums.js';
+import { isAlwaysRunning, isRunnable, type RequestState, type TaskState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
-import { isFailingFast, type CooldownRules } from '../cooldown/index.js';
+import type { CooldownRules } from '../cooldown/index.js';
+import { cooldownChange } from './cooldown-change.js';
+import { relaunch, retry } from './retries.js';
 import { countEnd, type DeployCounts } from './statistics.js';
 
 /** A task whose end was just recorded for the first time. */
@@ -21,6 +23,7 @@ export interface RequestOfTask {
   request: Request;
   state: RequestState;
   activeDeployId?: string;
+  pendingDeployId?: string;
 }
 
 /** What the end of a task leads to. */
@@ -31,16 +34,6 @@ export interface Completion {
   cooldown?: 'ENTER' | 'LEAVE';
 }
 
-/** Runs that were lost with their machine are run again as they were. */
-const relaunchReasons: ReadonlySet<string> = new Set([
-  'REASON_INVALID_OFFERS',
-  'REASON_AGENT_REMOVED',
-  'REASON_AGENT_RESTARTED',
-  'REASON_AGENT_UNKNOWN',
-  'REASON_MASTER_DISCONNECTED',
-  'REASON_AGENT_DISCONNECTED',
-]);
-
 /** `request` undefined: it was deleted meanwhile. */
 export function completeTask(
   task: EndedTask,
@@ -50,82 +43,46 @@ export function completeTask(
   now: number,
 ): Completion {
   const requestType = request?.request.requestType ?? 'ON_DEMAND';
-  const next = request && nextEntry(task, request, counts, now);
-  const sequentialRetries = next?.isRetry
-    ? counts.numSequentialRetries + 1
-    : next?.isRelaunch
-      ? counts.numSequentialRetries
-      : 0;
+  const next: NextStep = request ? nextStep(task, request, counts, now) : { kind: 'nothing' };
   return {
-    counts: countEnd(counts, task, requestType, sequentialRetries),
-    enqueue: next?.entry,
-    cooldown: request && next?.judged ? cooldownChange(task, request, counts, cooldown, now) : undefined,
+    counts: countEnd(counts, task, requestType, sequentialRetries(next, counts)),
+    enqueue: next.kind === 'nothing' ? undefined : next.entry,
+    cooldown:
+      request && isJudged(task, request, next) ? cooldownChange(task, request, counts, cooldown, now) : undefined,
   };
 }
 
-interface NextEntry {
-  entry?: PendingRequest;
-  isRetry?: boolean;
-  isRelaunch?: boolean;
-  /** Its deploy is in charge, so that its end says something about the request. */
-  judged: boolean;
-}
+type NextStep =
+  | { kind: 'nothing' }
+  /** It was lost and goes on as it was. */
+  | { kind: 'relaunch'; entry: PendingRequest }
+  /** It failed and may try again. */
+  | { kind: 'retry'; entry: PendingRequest }
+  /** The request wants its next task. */
+  | { kind: 'goOn'; entry: PendingRequest };
 
-function nextEntry(task: EndedTask, request: RequestOfTask, counts: DeployCounts, now: number): NextEntry {
-  if (!isRunnable(request.state)) return { judged: false };
-  const deployId = request.activeDeployId;
-  const ofActiveDeploy = deployId === task.taskId.deployId;
-  const { requestType } = request.request;
-  if (deployId !== undefined && isRelaunched(task, request)) {
-    const runAt = task.pendingTask.pendingTaskId.nextRunAt;
-    return { entry: { ...runAgain(task, deployId, now), runAt }, isRelaunch: true, judged: ofActiveDeploy };
-  }
-  const retries = deployId !== undefined && mayRetry(task, request.request, counts);
+function nextStep(task: EndedTask, request: RequestOfTask, counts: DeployCounts, now: number): NextStep {
+  if (!isRunnable(request.state)) return { kind: 'nothing' };
+  const relaunched = relaunch(task, request, now);
+  if (relaunched) return { kind: 'relaunch', entry: relaunched };
+  const retried = retry(task, request, counts, now);
+  if (retried) return { kind: 'retry', entry: retried };
   // The deploy in progress replaces its own tasks; tasks of former deploys are not wanted any more.
-  if (!ofActiveDeploy && !retries) return { judged: false };
-  if (retries) return { entry: runAgain(task, deployId, now), isRetry: true, judged: true };
-  if (!isAlwaysRunning(requestType)) return { judged: true };
-  const { requestId } = task.taskId;
-  return {
-    entry: { requestId, deployId: task.taskId.deployId, timestamp: now, pendingType: 'TASK_DONE' },
-    judged: true,
-  };
+  if (!isOfActiveDeploy(task, request)) return { kind: 'nothing' };
+  if (!isAlwaysRunning(request.request.requestType)) return { kind: 'nothing' };
+  const { requestId, deployId } = task.taskId;
+  return { kind: 'goOn', entry: { requestId, deployId, timestamp: now, pendingType: 'TASK_DONE' } };
 }
 
-function isRelaunched(task: EndedTask, { request }: RequestOfTask): boolean {
-  const lost = task.state === 'TASK_LOST' && relaunchReasons.has(task.reason ?? '');
-  return lost && !isLongRunning(request.requestType) && !wasStoppedOnPurpose(task);
+/** Retries in a row. A relaunch is none, and ends no row either. */
+function sequentialRetries({ kind }: NextStep, { numSequentialRetries }: DeployCounts): number {
+  if (kind === 'relaunch') return numSequentialRetries;
+  return kind === 'retry' ? numSequentialRetries + 1 : 0;
 }
 
-function mayRetry(task: EndedTask, request: Request, counts: DeployCounts): boolean {
-  if (task.state === 'TASK_FINISHED') return false;
-  if (request.numRetriesOnFailure === undefined) return false;
-  if (counts.numSequentialRetries >= request.numRetriesOnFailure) return false;
-  const { requestType } = request;
-  if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return false;
-  return !(requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task));
-}
+/** Whether its end says something about the request: its deploy is in charge, or it is tried again by the one that is. */
+const isJudged = (task: EndedTask, request: RequestOfTask, { kind }: NextStep): boolean =>
+  kind === 'retry' || (isRunnable(request.state) && isOfActiveDeploy(task, request));
 
-const wasStoppedOnPurpose = ({ cleaningText = '' }: EndedTask): boolean =>
-  cleaningText.includes('USER_REQUESTED') || cleaningText.includes('PAUSE');
-
-/** The same run once more, with everything that was asked for it. */
-function runAgain({ taskId, pendingTask }: EndedTask, deployId: string, now: number): PendingRequest {
-  const { pendingTaskId: _, ...asked } = pendingTask;
-  return { ...asked, requestId: taskId.requestId, deployId, timestamp: now, pendingType: 'RETRY' };
-}
-
-function cooldownChange(
-  task: EndedTask,
-  { request, state }: RequestOfTask,
-  counts: DeployCounts,
-  rules: CooldownRules,
-  now: number,
-): 'ENTER' | 'LEAVE' | undefined {
-  const succeeded = task.state === 'TASK_FINISHED';
-  if (state === 'SYSTEM_COOLDOWN') return succeeded && !isLongRunning(request.requestType) ? 'LEAVE' : undefined;
-  if (state !== 'ACTIVE' || !isAlwaysRunning(request.requestType)) return undefined;
-  if (succeeded || task.state === 'TASK_KILLED' || task.reason === 'REASON_INVALID_OFFERS') return undefined;
-  const failures = [...counts.failureEvents.map((event) => event.timestamp), task.endedAt];
-  return isFailingFast(failures, rules, now) ? 'ENTER' : undefined;
-}
+const isOfActiveDeploy = ({ taskId }: EndedTask, { activeDeployId }: RequestOfTask): boolean =>
+  taskId.deployId === activeDeployId;

@@ -123,6 +123,17 @@ export const taskFailureTypes = [
 ] as const;
 export type TaskFailureType = (typeof taskFailureTypes)[number];
 
+export const crashLoopTypes = [
+  'FAST_FAILURE_LOOP',
+  'STARTUP_FAILURE_LOOP',
+  'OOM',
+  'SINGLE_INSTANCE_FAILURE_LOOP',
+  'MULTI_INSTANCE_FAILURE',
+  'SLOW_FAILURES',
+  'UNEXPECTED_EXITS',
+] as const;
+export type CrashLoopType = (typeof crashLoopTypes)[number];
+
 export const deployStates = [
   'SUCCEEDED',
   'FAILED_INTERNAL_STATE',

@@ -29,13 +29,13 @@ export class DeployStatisticsEntity {
   @Column({ name: 'last_task_state', type: 'text', nullable: true })
   lastTaskState: TaskState | null;
 
-  @Column({ name: 'average_runtime_millis', type: 'bigint', nullable: true })
+  @Column({ name: 'average_runtime_millis', type: 'double precision', nullable: true })
   averageRuntimeMillis: number | null;
 
   @Column({ name: 'runtime_samples', type: 'integer', default: 0 })
   runtimeSamples: number;
 
-  @Column({ name: 'average_scheduling_delay_millis', type: 'bigint', nullable: true })
+  @Column({ name: 'average_scheduling_delay_millis', type: 'double precision', nullable: true })
   averageSchedulingDelayMillis: number | null;
 
   @Column({ name: 'failure_events', type: 'jsonb', default: () => "'[]'" })

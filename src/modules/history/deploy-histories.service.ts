@@ -34,8 +34,8 @@ interface StatisticsRow {
   num_sequential_retries: number;
   last_finish_at: Date | null;
   last_task_state: TaskState | null;
-  average_runtime_millis: string | null;
-  average_scheduling_delay_millis: string | null;
+  average_runtime_millis: number | null;
+  average_scheduling_delay_millis: number | null;
   failure_events: TaskFailureEvent[];
 }
 
@@ -104,14 +104,14 @@ export class DeployHistories {
       lastTaskState: row.last_task_state ?? undefined,
       instanceSequentialFailureTimestamps: {},
       numTasks: row.num_tasks,
-      averageRuntimeMillis: toNumber(row.average_runtime_millis),
-      averageSchedulingDelayMillis: toNumber(row.average_scheduling_delay_millis),
+      averageRuntimeMillis: rounded(row.average_runtime_millis),
+      averageSchedulingDelayMillis: rounded(row.average_scheduling_delay_millis),
       taskFailureEvents: row.failure_events,
     }))[0];
   }
 }
 
-const toNumber = (text: string | null): number | undefined => (text === null ? undefined : Number(text));
+const rounded = (mean: number | null): number | undefined => (mean === null ? undefined : Math.round(mean));
 
 const fromRow = (row: DeployRow): DeployHistory => ({
   deployResult: row.result ?? resultFromColumns(row),

@@ -10,6 +10,8 @@ import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
 import { Pauses } from './actions/pauses.service.js';
 import { Runs } from './actions/runs.service.js';
 import { Scaling } from './actions/scaling.service.js';
+import { CrashLoopsController } from './crash-loops/crash-loops.controller.js';
+import { CrashLoops } from './crash-loops/crash-loops.service.js';
 import { BounceReverts } from './expiring/bounce-reverts.service.js';
 import { ExpiringPoller } from './expiring/expiring.poller.js';
 import { ExpiringRemovals } from './expiring/expiring-removals.service.js';
@@ -43,6 +45,7 @@ import { RequestsService } from './requests.service.js';
     RequestActionsController,
     RequestRunsController,
     RequestExpiringController,
+    CrashLoopsController,
   ],
   providers: [
     RequestActions,
@@ -61,6 +64,7 @@ import { RequestsService } from './requests.service.js';
     ExpiringRemovals,
     ExpiringReverts,
     ExpiringPoller,
+    CrashLoops,
   ],
   exports: [RequestsService, RequestParents, RequestChecks, RequestActions, RequestChanges],
 })

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
@@ -54,6 +55,22 @@ export class WebhookOutbox {
         body: update,
       },
     ]);
+  }
+
+  crashLoops(tx: EntityManager, loops: readonly CrashLoopInfo[]): Promise<void> {
+    return this.queue(
+      tx,
+      loops.map((loop) => ({
+        type: 'CRASHLOOP',
+        // The end of a loop replaces its beginning while nobody has heard of it.
+        key: `${loop.requestId}:${loop.deployId}:${loop.type}:${loop.start}`,
+        requestId: loop.requestId,
+        eventAt: loop.end ?? loop.start,
+        placeholders: { REQUEST_ID: loop.requestId, DEPLOY_ID: loop.deployId },
+        listed: loop,
+        body: loop,
+      })),
+    );
   }
 
   /** `task` is read only when somebody listens: status updates are a hot path. */

@@ -8,6 +8,8 @@ import { Webhooks1763700600000 } from '../../../migrations/1763700600000-webhook
 import { LeaderMemory1763800000000 } from '../../../migrations/1763800000000-leader-memory.js';
 import { WaitingReasons1763800050000 } from '../../../migrations/1763800050000-waiting-reasons.js';
 import { OverdueAlerts1763800100000 } from '../../../migrations/1763800100000-overdue-alerts.js';
+import { CrashLoops1763800200000 } from '../../../migrations/1763800200000-crash-loops.js';
+import { ExactAverages1763800200001 } from '../../../migrations/1763800200001-exact-averages.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -21,4 +23,6 @@ export const migrations = [
   LeaderMemory1763800000000,
   WaitingReasons1763800050000,
   OverdueAlerts1763800100000,
+  CrashLoops1763800200000,
+  ExactAverages1763800200001,
 ];

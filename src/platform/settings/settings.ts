@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { slavePlacements } from '../../core/model/enums.js';
+import { CrashLoopSettings } from './crash-loop-settings.js';
 
 const seconds = () => z.number().min(0);
 const millis = () => z.number().int().min(0);
@@ -45,13 +46,6 @@ const ClusterSettings = z.strictObject({
       maxTaskMessageLength: z.number().int().min(20).default(80).describe('Longer messages of status updates are cut'),
     })
     .prefault({}),
-});
-
-const CrashLoopSettings = z.strictObject({
-  cooldownFailureThreshold: count()
-    .default(5)
-    .describe('Failures within evaluateCooldownOverMinutes that start a cooldown'),
-  evaluateCooldownOverMinutes: z.number().positive().default(1).describe('Time span over which failures are counted'),
 });
 
 const WebhookSettings = z.strictObject({

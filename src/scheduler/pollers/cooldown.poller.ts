@@ -1,11 +1,14 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isFailingFast } from '../../core/cooldown/index.js';
+import { isCooldownOver } from '../../core/cooldown/index.js';
+import { deployKeyText } from '../../modules/deploys/deploy-store.service.js';
 import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
 import { RequestStore } from '../../modules/requests/request-store.service.js';
 import { Database } from '../../platform/database/database.js';
+import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
 import { DeployCountsStore } from '../deploy-counts.service.js';
 import { cooldownRules } from '../rules.js';
 
@@ -20,6 +23,7 @@ export class CooldownPoller {
     private readonly requests: RequestStore,
     private readonly history: RequestHistoryService,
     private readonly counts: DeployCountsStore,
+    private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     pollers.register({ name: 'cooldown', everyMs: 60_000, pass: (now) => this.runOnce(now) });
@@ -27,21 +31,25 @@ export class CooldownPoller {
 
   async runOnce(now: number): Promise<void> {
     for (const { request } of await this.requests.findAll(this.db.manager, ['SYSTEM_COOLDOWN'])) {
-      await this.db
-        .leaderTransaction((tx) => this.look(tx, request.id, now))
-        .catch((cause: unknown) =>
-          this.log.error(`Cooldown of request '${request.id}' is stuck: ${String(cause)}`, cause),
-        );
+      try {
+        if (await this.db.leaderTransaction((tx) => this.endIfOver(tx, request.id, now))) this.wake.signal('webhooks');
+      } catch (cause) {
+        if (cause instanceof NotLeaderError) throw cause;
+        // The others are still looked at.
+        this.log.error(`Cooldown of request '${request.id}' is stuck: ${String(cause)}`, cause);
+      }
     }
   }
 
-  private async look(tx: EntityManager, requestId: string, now: number): Promise<void> {
-    const stored = await this.requests.lock(tx, requestId);
-    if (stored?.state !== 'SYSTEM_COOLDOWN') return;
-    const deployId = stored.activeDeployId;
-    const failures = deployId === undefined ? [] : await this.counts.failureTimes(tx, { requestId, deployId });
-    if (isFailingFast(failures, cooldownRules(this.settings), now)) return;
+  /** A request that somebody holds right now waits for the next pass. */
+  private async endIfOver(tx: EntityManager, requestId: string, now: number): Promise<boolean> {
+    const [stored] = await this.requests.lockFree(tx, [requestId]);
+    if (stored?.state !== 'SYSTEM_COOLDOWN') return false;
+    const key = { requestId, deployId: stored.activeDeployId ?? '' };
+    const deploy = (await this.counts.find(tx, [key])).get(deployKeyText(key));
+    if (!isCooldownOver(deploy, cooldownRules(this.settings), now)) return false;
     await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
     await this.history.record(tx, { createdAt: now, eventType: 'EXITED_COOLDOWN', request: stored.request });
+    return true;
   }
 }

@@ -200,6 +200,15 @@ describe('a deletion', () => {
     await clean();
     expect(await count('request')).toBe(0);
   });
+  test('takes its crash loops with it', async () => {
+    await deleting();
+    await tx.query(
+      `INSERT INTO crash_loop VALUES ('web', 'd1', 'OOM', now(), NULL), ('web2', 'd1', 'OOM', now(), NULL)`,
+    );
+    await clean();
+    expect(await tx.query('SELECT request_id FROM crash_loop')).toEqual([{ request_id: 'web2' }]);
+    await tx.query('DELETE FROM crash_loop');
+  });
   test('takes other orders with it', async () => {
     await deleting();
     await order({ cleanupType: 'BOUNCE', deployId: 'd1', timestamp: start + 1 });

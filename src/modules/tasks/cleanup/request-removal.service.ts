@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RequestCleanup } from '../../../core/model/request.js';
+import { CrashLoopStore } from '../../requests/crash-loops/crash-loop-store.service.js';
 import { ExpiringActions } from '../../requests/expiring/expiring-actions.service.js';
 import { RequestHistoryService } from '../../requests/request-history.service.js';
 import { RequestStore, type StoredRequest } from '../../requests/request-store.service.js';
@@ -12,6 +13,7 @@ export class RequestRemoval {
     private readonly requests: RequestStore,
     private readonly history: RequestHistoryService,
     private readonly expiring: ExpiringActions,
+    private readonly crashLoops: CrashLoopStore,
   ) {}
 
   async remove(
@@ -26,6 +28,7 @@ export class RequestRemoval {
     // Orders that came later, such as a bounce, have lost their object.
     await tx.query('DELETE FROM request_cleanup WHERE request_id = $1', [requestId]);
     await this.expiring.removeAll(tx, requestId);
+    await this.crashLoops.removeAll(tx, requestId);
     if (!stored) return;
     await this.requests.remove(tx, requestId);
     await this.history.record(tx, {

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import {
+  isAlwaysRunning,
+  isLongRunning,
+  isRunnable,
+  isTerminal,
+  pendingTypes,
+  requestStates,
+  requestTypes,
+  taskStates,
+} from '../model/enums.js';
+import type { PendingTask } from '../model/task.js';
+import { endedTask, now, requestOf } from './completion.fixtures.js';
+import { completeTask, noCounts, type DeployCounts, type EndedTask, type RequestOfTask } from './index.js';
+
+const cooldown = { failureThreshold: 5, windowMillis: 60_000 };
+const complete = (task: EndedTask, request: RequestOfTask, counts: DeployCounts = noCounts) =>
+  completeTask(task, request, counts, cooldown, now);
+const queued = (...parameters: Parameters<typeof complete>) => complete(...parameters).enqueue?.pendingType;
+const retried = (numSequentialRetries: number): DeployCounts => ({ ...noCounts, numSequentialRetries });
+
+/** All that can be asked for a run. That nothing is forgotten, the compiler sees. */
+const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
+  cmdLineArgsList: ['x'],
+  user: 'me',
+  runId: 'run-1',
+  skipHealthchecks: true,
+  message: 'why',
+  resources: { cpus: 2 },
+  objstoreUploaderAdditionalFiles: [{ filename: 'log' }],
+  runAsUserOverride: 'somebody',
+  envOverrides: { A: 'b' },
+  requiredSlaveAttributeOverrides: { c: 'd' },
+  allowedSlaveAttributeOverrides: { e: 'f' },
+  extraArtifacts: [{ uri: 'http://x/y' }],
+  actionId: 'action-1',
+};
+const run = { pendingTask: { pendingTaskId: endedTask('TASK_FAILED').pendingTask.pendingTaskId, ...asked } };
+
+describe('a retry', () => {
+  test.each(taskStates.filter(isTerminal))('follows any end but TASK_FINISHED: %s', (state) =>
+    expect(queued(endedTask(state), requestOf('RUN_ONCE', { numRetriesOnFailure: 1 }))).toBe(
+      state === 'TASK_FINISHED' ? undefined : 'RETRY',
+    ),
+  );
+
+  test.each([
+    { name: 'none when the request does not ask for any', allowed: undefined, before: 0, is: undefined },
+    { name: 'none when it asks for 0', allowed: 0, before: 0, is: undefined },
+    { name: 'one while fewer were made in a row', allowed: 2, before: 1, is: 'RETRY' },
+    { name: 'none when as many were made', allowed: 2, before: 2, is: undefined },
+  ])('$name', ({ allowed, before, is }) =>
+    expect(
+      queued(endedTask('TASK_FAILED'), requestOf('ON_DEMAND', { numRetriesOnFailure: allowed }), retried(before)),
+    ).toBe(is),
+  );
+
+  test('asks for all that the run asked for, now and of the active deploy', () => {
+    const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 1, activeDeployId: 'd2' });
+    expect(complete(endedTask('TASK_FAILED', run), request).enqueue).toEqual({
+      ...asked,
+      requestId: 'svc',
+      deployId: 'd2',
+      timestamp: now,
+      pendingType: 'RETRY',
+    });
+  });
+
+  describe('is never made', () => {
+    const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 3 });
+    test.each(['USER_REQUESTED by me', 'USER_REQUESTED_DESTROY', 'PAUSE by me'])('of a run on demand told %s', (text) =>
+      expect(queued(endedTask('TASK_KILLED', { cleaningText: text }), request)).toBeUndefined(),
+    );
+    test.each(['DECOMISSIONING', 'PRIORITY_KILL', 'TASK_EXCEEDED_TIME_LIMIT'])('but of one told %s', (text) =>
+      expect(queued(endedTask('TASK_KILLED', { cleaningText: text }), request)).toBe('RETRY'),
+    );
+    test('but of other types told USER_REQUESTED', () =>
+      expect(
+        queued(
+          endedTask('TASK_KILLED', { cleaningText: 'USER_REQUESTED' }),
+          requestOf('RUN_ONCE', { numRetriesOnFailure: 3 }),
+        ),
+      ).toBe('RETRY'));
+    test.each(pendingTypes)('of a job launched as IMMEDIATE; this one as %s', (pendingType) =>
+      expect(
+        queued(endedTask('TASK_FAILED', { pendingType }), requestOf('SCHEDULED', { numRetriesOnFailure: 3 })),
+      ).toBe(pendingType === 'IMMEDIATE' ? 'TASK_DONE' : 'RETRY'),
+    );
+  });
+
+  test('counts up; any other outcome sets the count back', () => {
+    const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 3 });
+    const countAfter = (...parameters: Parameters<typeof endedTask>) =>
+      complete(endedTask(...parameters), request, retried(1)).counts.numSequentialRetries;
+    expect(countAfter('TASK_FAILED')).toBe(2);
+    expect(countAfter('TASK_FINISHED')).toBe(0);
+    expect(countAfter('TASK_KILLED', { cleaningText: 'USER_REQUESTED' })).toBe(0);
+    expect(complete(endedTask('TASK_FAILED'), request, retried(3)).counts.numSequentialRetries).toBe(0);
+    const paused = requestOf('ON_DEMAND', { numRetriesOnFailure: 3, state: 'PAUSED' });
+    expect(complete(endedTask('TASK_FAILED'), paused, retried(1)).counts.numSequentialRetries).toBe(0);
+  });
+});
+
+describe('a run that was lost', () => {
+  const reasons = ['INVALID_OFFERS', 'AGENT_REMOVED', 'AGENT_RESTARTED', 'AGENT_UNKNOWN'];
+  const more = ['MASTER_DISCONNECTED', 'AGENT_DISCONNECTED'];
+  const lost = (reason = 'REASON_AGENT_REMOVED', own: Parameters<typeof endedTask>[1] = {}) =>
+    endedTask('TASK_LOST', { reason, ...own });
+
+  test.each([...reasons, ...more])('for %s is started again', (reason) =>
+    expect(queued(lost(`REASON_${reason}`), requestOf('ON_DEMAND'))).toBe('RETRY'),
+  );
+  test.each(['REASON_TASK_INVALID', 'REASON_AGENT_REMOVED_BY_OPERATOR', 'REASON_RECONCILIATION', undefined])(
+    'for %s is not',
+    (reason) => expect(queued(endedTask('TASK_LOST', { reason }), requestOf('ON_DEMAND'))).toBeUndefined(),
+  );
+  test('only TASK_LOST means lost', () =>
+    expect(queued(endedTask('TASK_FAILED', { reason: 'REASON_AGENT_REMOVED' }), requestOf('ON_DEMAND'))).toBe(
+      undefined,
+    ));
+  test.each(requestTypes)('of type %s: only when it is not long-running', (type) =>
+    expect(queued(lost(), requestOf(type))).toBe(isLongRunning(type) ? 'TASK_DONE' : 'RETRY'),
+  );
+
+  test('asks for all it asked for, and no earlier than it was to start', () =>
+    expect(complete(lost(undefined, { ...run, nextRunAt: now - 500 }), requestOf('ON_DEMAND')).enqueue).toEqual({
+      ...asked,
+      requestId: 'svc',
+      deployId: 'd1',
+      timestamp: now,
+      pendingType: 'RETRY',
+      runAt: now - 500,
+    }));
+
+  test.each([
+    {
+      name: 'stays with the deploy in progress when it was started by it',
+      activeDeployId: 'd0',
+      pendingDeployId: 'd1',
+      is: 'd1',
+    },
+    { name: 'moves to the active deploy when its own is gone', activeDeployId: 'd2', pendingDeployId: 'd3', is: 'd2' },
+  ])('$name', ({ is, ...deploys }) =>
+    expect(complete(lost(), requestOf('ON_DEMAND', deploys)).enqueue?.deployId).toBe(is),
+  );
+
+  test('consumes none of its retries', () => {
+    const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 1 });
+    expect(complete(lost(), request, retried(1))).toMatchObject({
+      enqueue: { pendingType: 'RETRY' },
+      counts: { numSequentialRetries: 1 },
+    });
+    expect(complete(lost(), request, retried(0)).counts.numSequentialRetries).toBe(0);
+  });
+
+  test('takes the place of what its end would have queued', () => {
+    const job = complete(lost(), requestOf('SCHEDULED'));
+    expect(job.enqueue?.pendingType).toBe('RETRY');
+  });
+});
+
+describe('after the end of a task', () => {
+  test.each(requestStates)('nothing is queued for a request that is not runnable; this one is %s', (state) =>
+    expect(queued(endedTask('TASK_FAILED'), requestOf('SERVICE', { state }))).toBe(
+      isRunnable(state) ? 'TASK_DONE' : undefined,
+    ),
+  );
+
+  test.each(requestTypes)('a %s goes on by itself or not', (type) =>
+    expect(queued(endedTask('TASK_FINISHED'), requestOf(type))).toBe(isAlwaysRunning(type) ? 'TASK_DONE' : undefined),
+  );
+
+  test.each(requestTypes)('a %s of a deploy that is not the active one leaves it to the deploy', (type) => {
+    const request = requestOf(type, { activeDeployId: 'd2' });
+    expect(queued(endedTask('TASK_FAILED'), request)).toBeUndefined();
+    expect(queued(endedTask('TASK_FINISHED'), request)).toBeUndefined();
+  });
+
+  test('it is counted, whatever is queued', () => {
+    for (const state of requestStates) {
+      const request = requestOf('SERVICE', { state, activeDeployId: 'd2' });
+      expect(complete(endedTask('TASK_FAILED'), request).counts).toMatchObject({ numTasks: 1, numFailures: 1 });
+    }
+    expect(completeTask(endedTask('TASK_FAILED'), undefined, noCounts, cooldown, now).counts.numTasks).toBe(1);
+  });
+});

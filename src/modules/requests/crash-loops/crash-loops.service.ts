@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import { groupBy } from '../../../core/group-by.js';
+import type { CrashLoopInfo } from '../../../core/model/crash-loop.js';
+import { Database } from '../../../platform/database/database.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import { RequestStore } from '../request-store.service.js';
+import { CrashLoopStore } from './crash-loop-store.service.js';
+
+/** Crash loops for people: those that go on, and those that were over not long ago. */
+@Injectable()
+export class CrashLoops {
+  constructor(
+    private readonly database: Database,
+    private readonly requests: RequestStore,
+    private readonly loops: CrashLoopStore,
+  ) {}
+
+  /** Newest first. */
+  ofRequest(id: string): Promise<CrashLoopInfo[]> {
+    return this.database.snapshot(async (tx) => {
+      if (!(await this.requests.find(tx, id))) throw SchedulerError.requestNotFound(id);
+      return this.loops.find(tx, [id]);
+    });
+  }
+
+  /** By request id; requests without any are left out. */
+  async all(): Promise<Record<string, CrashLoopInfo[]>> {
+    const found = await this.loops.find(this.database.manager);
+    return Object.fromEntries(groupBy(found, ({ requestId }) => requestId));
+  }
+}

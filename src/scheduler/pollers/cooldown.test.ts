@@ -1,0 +1,129 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import type { Request } from '../../core/model/request.js';
+import { Pauses } from '../../modules/requests/actions/pauses.service.js';
+import { RequestsModule } from '../../modules/requests/requests.module.js';
+import { CooldownPoller } from './cooldown.poller.js';
+
+let world: SchedulerWorld;
+afterEach(() => world.close());
+
+const state = async () => (await world.query<{ state: string }>('SELECT state FROM request'))[0]!.state;
+const events = async () =>
+  (await world.query<{ event_type: string }>('SELECT event_type FROM request_history ORDER BY created_at')).map(
+    ({ event_type }) => event_type,
+  );
+const look = () => world.get(CooldownPoller).runOnce(world.now);
+
+/** Tasks of the request fail at once, until it cools down. */
+async function coolDown(request: Partial<Request> = {}): Promise<void> {
+  world = await SchedulerWorld.start({ modules: [RequestsModule] });
+  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
+  await world.deployed({ id: 'svc', requestType: 'SERVICE', ...request });
+  await world.run(12);
+  expect(await state()).toBe('SYSTEM_COOLDOWN');
+  expect(await world.ends('svc')).toHaveLength(5);
+  world.cluster.onLaunch(() => ({}));
+}
+
+describe('a cooldown', () => {
+  test('is entered with the fifth failure within a minute, and delays the next start by two minutes', async () => {
+    await coolDown();
+    expect(await events()).toEqual(['ENTERED_COOLDOWN']);
+    const [waiting] = await world.query<{ delay: number }>(
+      `SELECT extract(epoch FROM p.next_run_at - max(h.updated_at))::float AS delay
+       FROM pending_task p, task_history h GROUP BY p.next_run_at`,
+    );
+    expect(waiting!.delay).toBeGreaterThanOrEqual(120);
+    expect(waiting!.delay).toBeLessThan(122);
+  });
+
+  test('is not entered by kills', async () => {
+    world = await SchedulerWorld.start();
+    world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_KILLED' }));
+    await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+    await world.run(12);
+    expect((await world.ends('svc')).length).toBeGreaterThan(5);
+    expect(await state()).toBe('ACTIVE');
+  });
+});
+
+describe('a cooldown ends', () => {
+  test('when the queue is drained and the failures have aged out: what is planned then starts at once', async () => {
+    await coolDown();
+    await world.cluster.advance(60_000);
+    await world.enqueue({ requestId: 'svc', pendingType: 'UPDATED_REQUEST' });
+    await world.run();
+    expect(await state()).toBe('ACTIVE');
+    expect(await events()).toEqual(['ENTERED_COOLDOWN', 'EXITED_COOLDOWN']);
+    expect(await world.active('svc')).toHaveLength(1);
+  });
+
+  test('not when it is drained before that', async () => {
+    await coolDown();
+    await world.enqueue({ requestId: 'svc', pendingType: 'UPDATED_REQUEST' });
+    await world.run();
+    expect(await state()).toBe('SYSTEM_COOLDOWN');
+    expect(await world.active('svc')).toEqual([]);
+  });
+
+  test('when the poller finds that the failures have aged out', async () => {
+    await coolDown();
+    await look();
+    expect(await state()).toBe('SYSTEM_COOLDOWN');
+    await world.cluster.advance(60_000);
+    await look();
+    expect(await state()).toBe('ACTIVE');
+    expect(await events()).toEqual(['ENTERED_COOLDOWN', 'EXITED_COOLDOWN']);
+  });
+
+  test.each([
+    ['no active deploy', 'UPDATE request SET active_deploy_id = NULL'],
+    ['no statistics', 'DELETE FROM deploy_statistics'],
+    ['no last finish', 'UPDATE deploy_statistics SET last_finish_at = NULL'],
+  ])('when the poller finds %s', async (_, change) => {
+    await coolDown();
+    await world.query(change);
+    await look();
+    expect(await state()).toBe('ACTIVE');
+    expect(await events()).toEqual(['ENTERED_COOLDOWN', 'EXITED_COOLDOWN']);
+  });
+
+  test('when a run of a job succeeds', async () => {
+    await coolDown({ requestType: 'SCHEDULED', quartzSchedule: '* * * * * ?' });
+    world.cluster.onLaunch(() => ({ runFor: 10 }));
+    await world.query(
+      `UPDATE deploy_statistics SET failure_events = (SELECT jsonb_agg(jsonb_set(e, '{timestamp}', $1))
+      FROM jsonb_array_elements(failure_events) e)`,
+      [String(world.now + 200_000)],
+    );
+    await world.run(125);
+    expect(await world.ends('svc')).toContain('TASK_FINISHED');
+    expect(await state()).toBe('ACTIVE');
+    expect(await events()).toEqual(['ENTERED_COOLDOWN', 'EXITED_COOLDOWN']);
+  });
+
+  test('by call, which starts a task at once', async () => {
+    await coolDown();
+    await world.get(Pauses).exitCooldown('svc', { message: 'mended' }, { id: 'me', email: 'me@x' });
+    expect(await world.query('SELECT pending_type FROM pending_request')).toEqual([{ pending_type: 'IMMEDIATE' }]);
+    await world.run();
+    expect(await world.active('svc')).toHaveLength(1);
+    expect(await state()).toBe('ACTIVE');
+    expect(await world.query(`SELECT message FROM request_history WHERE event_type = 'EXITED_COOLDOWN'`)).toEqual([
+      { message: 'mended' },
+    ]);
+  });
+});
+
+test('a request that somebody holds right now is looked at the next time', async () => {
+  await coolDown();
+  await world.cluster.advance(60_000);
+  await world.db.transaction(async (tx) => {
+    await tx.query('SELECT 1 FROM request FOR NO KEY UPDATE');
+    await look();
+  });
+  expect(await state()).toBe('SYSTEM_COOLDOWN');
+  await look();
+  expect(await state()).toBe('ACTIVE');
+});
