@@ -169,13 +169,13 @@ describe('a change that lapses', () => {
       },
     ]);
     expect((await rooms.get('/api/racks/expiring')).body).toEqual([]);
-    await poller.expire(start + 59_999);
+    expect(await poller.expire(start + 60_000)).toBe(start + 60_001);
     expect(await stateOf('s1')).toBe('FROZEN');
-    await poller.expire(start + 60_000);
+    await poller.expire(start + 60_001);
     expect(await newestState('s1')).toEqual({
       objectId: 's1',
       state: 'ACTIVE',
-      timestamp: start + 60_000,
+      timestamp: start + 60_001,
       message: 'Updated due to expiring action',
     });
     expect((await rooms.get('/api/slaves/expiring')).body).toEqual([]);
@@ -184,7 +184,7 @@ describe('a change that lapses', () => {
   test('ends by itself, at its time', async () => {
     await freeze('s1', { durationMillis: 80, revertToState: 'ACTIVE' });
     expect(await stateOf('s1')).toBe('FROZEN');
-    now += 80;
+    now += 81;
     await waitFor('the end of the freeze', async () => (await stateOf('s1')) === 'ACTIVE');
   });
 
@@ -210,7 +210,7 @@ describe('a change that lapses', () => {
     await act('racks/rack/rack-1/freeze', { durationMillis: 5, revertToState: 'ACTIVE' });
     await freeze('s3', { durationMillis: 5, revertToState: 'ACTIVE' });
     await setState('s3', 'DEAD');
-    await poller.expire(start + 5);
+    await poller.expire(start + 6);
     expect([await stateOf('rack-1'), await stateOf('s3')]).toEqual(['ACTIVE', 'DEAD']);
   });
 });
@@ -308,7 +308,7 @@ describe('decommission', () => {
     const body = { durationMillis: 10, revertToState: 'DECOMMISSIONED', killTasksOnDecommissionTimeout: true };
     expect(await decommission('s1', body)).toMatchObject({ status: 200 });
     await poller.decommission(now);
-    await poller.expire(now + 10);
+    await poller.expire(now + 11);
     expect(await stateOf('s1')).toBe('DECOMMISSIONED');
     expect(await cleanups()).toMatchObject([{ task_id: id, cleanup_type: 'DECOMMISSION_TIMEOUT' }]);
   });
