@@ -26,6 +26,7 @@ import { RequestRunsController } from './request-runs.controller.js';
 import { RequestStoreModule } from './request-store.module.js';
 import { RequestsController } from './requests.controller.js';
 import { RequestsService } from './requests.service.js';
+import { SpreadAllPoller } from './spread-all.poller.js';
 
 /** Requests: what may be read of them and done to them. */
 @Module({
@@ -61,6 +62,7 @@ import { RequestsService } from './requests.service.js';
     ExpiringRemovals,
     ExpiringReverts,
     ExpiringPoller,
+    SpreadAllPoller,
   ],
   exports: [RequestsService, RequestParents, RequestChecks, RequestActions, RequestChanges],
 })

@@ -17,8 +17,11 @@ export interface ComparisonOptions {
   now: number;
   /** The first comparison of this leader: what it misses may have been gone before its time. */
   atStart: boolean;
-  /** Agents that do not answer have had their time: their machines count as missing. Their tasks stay. */
-  silentAreMissing: boolean;
+  /**
+   * Which machines count as missing: those that who answers does not list, or those of agents that have not answered at
+   * all although they have had their time. Tasks of the latter stay.
+   */
+  missing: 'UNLISTED' | 'SILENT';
 }
 
 /** An active task on a machine that is confirmed gone. */
@@ -45,8 +48,9 @@ export class FleetComparison {
   }
 
   /** The same, and records which machines are not there any more. Answers whose end nobody else will report. */
-  async run({ now, atStart, silentAreMissing }: ComparisonOptions): Promise<StrandedTask[]> {
-    const found = await this.differences(silentAreMissing ? () => true : this.speaksFor());
+  async run({ now, atStart, missing }: ComparisonOptions): Promise<StrandedTask[]> {
+    const answers = this.speaksFor();
+    const found = await this.differences(missing === 'SILENT' ? (agentId) => !answers(agentId) : answers);
     await this.recordMachines(found.toRecord, now);
     await this.noteMissing('SLAVE', found.unlistedSlaves, atStart, now);
     await this.noteMissing('RACK', found.unlistedRacks, atStart, now);

@@ -60,13 +60,13 @@ export class SlaveReconciliation {
     const { term } = this;
     const silentUntil = term.since + this.silenceMillis;
     if (!term.comparedAtStart) {
-      await this.compare({ now, atStart: true, silentAreMissing: false });
+      await this.compare({ now, atStart: true, missing: 'UNLISTED' });
       term.comparedAtStart = true;
     } else if (!term.silentJudged && now >= silentUntil) {
-      await this.compare({ now, atStart: true, silentAreMissing: true });
+      await this.compare({ now, atStart: true, missing: 'SILENT' });
       term.silentJudged = true;
     } else if (this.everyMillis >= 1 && now - this.lastRegularAt >= this.everyMillis) {
-      await this.compare({ now, atStart: false, silentAreMissing: false });
+      await this.compare({ now, atStart: false, missing: 'UNLISTED' });
       await this.housekeeping.runOnce(now);
       this.lastRegularAt = now;
     } else {
