@@ -140,9 +140,35 @@ describe('changing the state', () => {
     expect(await act(`racks/rack/nope/${action}`)).toMatchObject({ status: 404 });
   });
 
+  test('needs no body, and answers to the names that newer clients use', async () => {
+    expect(await act('agents/agent/s1/freeze')).toMatchObject({ status: 200, body: '' });
+    expect((await rooms.get('/api/agents?state=FROZEN')).body).toMatchObject([{ id: 's1' }]);
+    expect((await rooms.get('/api/agents/agent/s1')).body).toMatchObject([{ state: 'FROZEN' }, { state: 'ACTIVE' }]);
+    expect((await rooms.get('/api/agents/expiring')).body).toEqual([]);
+    expect(await act('agents/agent/s1/activate', {})).toMatchObject({ status: 200, body: '' });
+    expect(await act('agents/agent/s1/decommission', { message: null })).toMatchObject({ status: 200, body: '' });
+    expect(await rooms.call('DELETE', '/api/agents/agent/s1/expiring')).toMatchObject({ status: 200, body: '' });
+    expect(await rooms.call('DELETE', '/api/agents/dead')).toMatchObject({ status: 200, body: '' });
+    expect(await rooms.call('DELETE', '/api/agents/agent/s1')).toMatchObject({ status: 200, body: '' });
+  });
+
+  test('a lapsing change is judged first, then the number of decommissions, then the machine', async () => {
+    const lapsing = { durationMillis: 5 };
+    expect(await decommission('nope', lapsing)).toMatchObject({ status: 400 });
+    for (const slaveId of ['s1', 's2']) {
+      await insert({ slaveId, instanceNo: Number(slaveId.slice(1)) });
+      await decommission(slaveId);
+    }
+    expect(await decommission('nope')).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
+    expect(await freeze('nope')).toMatchObject({ status: 404 });
+  });
+
   test.each([
     [{ durationMillis: 5 }, 'revertToState', 'required'],
     [{ durationMillis: 5, revertToState: 'DEAD' }, 'revertToState', 'reserved'],
+    [{ durationMillis: 5, revertToState: 'MISSING_ON_STARTUP' }, 'revertToState', 'reserved'],
+    [{ durationMillis: 5, revertToState: 'DECOMMISSIONING' }, 'revertToState', 'reserved'],
+    [{ durationMillis: 5, revertToState: 'DECOMMISSIONED' }, 'revertToState', 'transition'],
     [{ durationMillis: 5, revertToState: 'FOO' }, 'revertToState', 'oneOf'],
     [{ durationMillis: -5, revertToState: 'ACTIVE' }, 'durationMillis', 'min'],
     [{ durationMillis: '5', revertToState: 'ACTIVE' }, 'durationMillis', 'integer'],
@@ -204,6 +230,31 @@ describe('a change that lapses', () => {
     await freeze('s2', { durationMillis: 5, revertToState: 'STARTING_DECOMMISSION' });
     await decommission('s2');
     expect((await rooms.get('/api/slaves/expiring')).body).toEqual([]);
+  });
+
+  test('is dropped when the machine is lost, and with the last of its slaves that of a rack', async () => {
+    await freeze('s3', forAMinute);
+    await activate('s3');
+    await freeze('s3', { ...forAMinute, revertToState: 'STARTING_DECOMMISSION' });
+    await act('racks/rack/rack-2/freeze', forAMinute);
+    await rooms.database.leaderTransaction((tx) => rooms.app.get(Machines).down(tx, 's3', 'fire', now));
+    expect([await stateOf('s3'), await stateOf('rack-2')]).toEqual(['DEAD', 'DEAD']);
+    expect((await rooms.get('/api/slaves/expiring')).body).toEqual([]);
+    expect((await rooms.get('/api/racks/expiring')).body).toEqual([]);
+  });
+
+  test('stays when the machine goes where it still can come back from', async () => {
+    await freeze('s1', forAMinute);
+    await decommission('s1');
+    await poller.decommission(now);
+    expect(await stateOf('s1')).toBe('DECOMMISSIONED');
+    await poller.expire(start + 60_001);
+    expect(await stateOf('s1')).toBe('ACTIVE');
+  });
+
+  test('of a decommission needs the flag that kills what is left to end as DECOMMISSIONED', async () => {
+    const body = { durationMillis: 5, revertToState: 'DECOMMISSIONED' };
+    expect(await decommission('s1', body)).toMatchObject({ status: 400, body: { errors: [{ rule: 'killTasks' }] } });
   });
 
   test('of a rack, and not of a machine that is gone', async () => {

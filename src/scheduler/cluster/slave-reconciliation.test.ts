@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { startTestApp } from '../../../test/support/test-app.js';
+import { waitFor } from '../../../test/support/wait-for.js';
 import { SchedulerWorld, type WorldOptions } from '../../../test/support/scheduler-world.js';
 import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
+import type { Slave } from '../../core/model/machine.js';
 import { MachineChanges } from '../../modules/slaves/machine-changes.service.js';
 import { MachineReads } from '../../modules/slaves/machine-reads.service.js';
 import { builtInCaller } from '../../platform/http/caller.js';
@@ -9,11 +12,13 @@ import { SlaveReconciliation } from './slave-reconciliation.service.js';
 const minute = 60_000;
 
 let world: SchedulerWorld;
+let close = async (): Promise<void> => undefined;
 const start = async (options: WorldOptions = {}) => {
   world = await SchedulerWorld.start(options);
+  close = () => world.close();
   await world.cluster.advance(0);
 };
-afterEach(() => world.close());
+afterEach(() => close());
 
 const compare = () => world.get(SlaveReconciliation).runOnce(world.now);
 const stateOf = async (id: string) => {
@@ -203,6 +208,20 @@ describe('a record that is removed while the machine lives', () => {
     await world.deployed({ id: 'svc', requestType: 'SERVICE' });
     await world.run();
     expect((await world.active()).map((task) => task.state)).toEqual(['TASK_RUNNING']);
+  });
+});
+
+test('in the whole application: removed by a call, back by itself', async () => {
+  const whole = await startTestApp();
+  close = whole.close;
+  const slaves = async () => (await (await fetch(`${whole.url}/api/slaves`)).json()) as Slave[];
+  await waitFor('the slave', async () => (await slaves()).length === 1);
+  const [before] = await slaves();
+  const removed = await fetch(`${whole.url}/api/slaves/slave/${before!.id}`, { method: 'DELETE' });
+  expect(removed.status).toBe(200);
+  await waitFor('the slave to be back', async () => {
+    const [after] = await slaves();
+    return after !== undefined && after.firstSeenAt > before!.firstSeenAt;
   });
 });
 
