@@ -90,7 +90,7 @@ export class MachineTasks {
     return found.map((row) => readId(row.task_id));
   }
 
-  /** Active tasks that nobody has told to go, those among them whose request is looked at anyway included. */
+  /** Active tasks that nobody has told to go. */
   private async staying(tx: EntityManager, kind: MachineKind, id: string): Promise<TaskId[]> {
     const found = await rows<{ task_id: string }>(
       tx,
