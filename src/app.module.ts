@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { entities } from './entities.js';
 import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
+import { InactiveModule } from './modules/inactive/inactive.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
@@ -24,6 +25,7 @@ const rooms = [
   TaskHealthModule,
   SlavesModule,
   RacksModule,
+  InactiveModule,
   HistoryModule,
   WebhooksModule,
   SandboxModule,

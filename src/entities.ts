@@ -2,6 +2,7 @@ import { DeployHistoryEntity } from './modules/deploys/deploy-history.entity.js'
 import { DeployStatisticsEntity } from './modules/deploys/deploy-statistics.entity.js';
 import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
+import { InactiveHostEntity } from './modules/inactive/inactive-host.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
@@ -36,6 +37,7 @@ export const entities = [
   DeployHistoryEntity,
   DeployStatisticsEntity,
   ExpiringActionEntity,
+  InactiveHostEntity,
   KilledTaskEntity,
   LeaderChangeEntity,
   LeaderEpochEntity,

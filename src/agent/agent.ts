@@ -78,7 +78,8 @@ async function startOn(
   const cgroups = await openCgroups(folder, boot, settings.cgroups);
   if (cgroups.missing) log.warn(`cgroups: ${cgroups.missing}`);
   const incarnation = await currentIncarnation(folder, cgroups, log);
-  const machines = new Machines(agentId, incarnation, options.slaves ?? settings.slaves ?? [thisMachine(folder.root)]);
+  const slaves = options.slaves ?? settings.slaves ?? [thisMachine(folder.root)];
+  const machines = new Machines(agentId, incarnation, slaves, settings);
   const updates = await UpdatesLog.open(folder.updates, { agentId, incarnation });
   machines.onChange(() => updates.wake());
   const context: AgentContext = {

@@ -1,6 +1,6 @@
 import type { MachineSnapshot } from '../cluster/cluster-driver.js';
 import { PortsInUse } from './ports.js';
-import { parsePortRanges, type SlaveSetting } from './settings.js';
+import { parsePortRanges, type LocalClusterSettings, type SlaveSetting } from './settings.js';
 
 /** The slaves that this agent presents. */
 export class Machines {
@@ -12,6 +12,7 @@ export class Machines {
     readonly agentId: string,
     readonly incarnation: string,
     private readonly slaves: readonly SlaveSetting[],
+    private readonly racks: Pick<LocalClusterSettings, 'rackIdAttributeKey' | 'defaultRackId'>,
   ) {}
 
   /** Grows with every change of what `snapshots` answers. */
@@ -29,11 +30,13 @@ export class Machines {
 
   snapshots(now: number): MachineSnapshot[] {
     const portsInUse = this.portsInUse.list();
+    const { rackIdAttributeKey, defaultRackId } = this.racks;
     return this.slaves.map(({ id, ports, ...rest }) => {
       const portRanges = parsePortRanges(ports);
       return {
         ...rest,
         slaveId: id,
+        rackId: rest.rackId ?? rest.attributes[rackIdAttributeKey] ?? defaultRackId,
         agentId: this.agentId,
         incarnation: this.incarnation,
         portRanges,

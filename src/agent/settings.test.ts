@@ -8,6 +8,8 @@ test('defaults are complete', () => {
     cgroups: 'auto',
     checkThreadsEveryMillis: 5_000,
     maxTaskMessageLength: 80,
+    rackIdAttributeKey: 'rackid',
+    defaultRackId: 'DEFAULT',
   });
   expect(SlaveSetting.parse({ id: 's1', cpus: 2, memoryMb: 100 })).toMatchObject({
     hostname: 'localhost',

@@ -13,7 +13,8 @@ const PortRanges = z
 export const SlaveSetting = z.strictObject({
   id: z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, 'must be 1 to 100 letters, digits, "_", "." or "-"'),
   hostname: z.string().min(1).default('localhost'),
-  rackId: z.string().min(1).default('DEFAULT'),
+  /** Absent: the attribute that names racks says it. */
+  rackId: z.string().min(1).optional(),
   attributes: z.record(z.string(), z.string()).default({}),
   cpus: z.number().positive(),
   memoryMb: z.number().positive(),
@@ -22,7 +23,7 @@ export const SlaveSetting = z.strictObject({
 });
 export type SlaveSetting = z.infer<typeof SlaveSetting>;
 
-/** The key `cluster.local` of the settings file. */
+/** The key `cluster.local` of the settings file, and how racks are named. */
 export const LocalClusterSettings = z.strictObject({
   slaves: z
     .array(SlaveSetting)
@@ -44,8 +45,21 @@ export const LocalClusterSettings = z.strictObject({
     .describe('auto: limit and track tasks with those cgroups that work on this machine'),
   checkThreadsEveryMillis: z.number().int().min(100).default(5_000).describe('Time between two counts of threads'),
   maxTaskMessageLength: z.number().int().min(20).default(80).describe('Longer messages of status updates are cut'),
+  rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
+  defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
 });
 export type LocalClusterSettings = z.infer<typeof LocalClusterSettings>;
+
+/** What an agent has to know of the settings of the cluster. */
+export const settingsOfAgent = ({
+  local,
+  rackIdAttributeKey,
+  defaultRackId,
+}: {
+  local: object;
+  rackIdAttributeKey: string;
+  defaultRackId: string;
+}): object => ({ ...local, rackIdAttributeKey, defaultRackId });
 
 /** Throws an error whose message lists every wrong setting by name. */
 export function readLocalClusterSettings(value: unknown): LocalClusterSettings {
@@ -69,7 +83,6 @@ export function thisMachine(folder: string): SlaveSetting {
   return {
     id: `${hostname().replace(/[^A-Za-z0-9_.-]/g, '-')}-local`,
     hostname: 'localhost',
-    rackId: 'DEFAULT',
     attributes: {},
     cpus: availableParallelism(),
     memoryMb: Math.floor(totalmem() / megabyte),

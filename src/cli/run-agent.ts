@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AgentCannotStart, runAgent as runAgentOn } from '../agent/agent.js';
+import { settingsOfAgent } from '../agent/settings.js';
 import { PinoLogger } from '../platform/logging/pino-logger.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { StartError } from '../platform/start-error.js';
@@ -10,7 +11,7 @@ export async function runAgent(settings: Settings): Promise<number> {
   try {
     const agent = await runAgentOn({
       folder: join(settings.dataDir, 'agent'),
-      settings: settings.cluster.local,
+      settings: settingsOfAgent(settings.cluster),
       log: {
         info: (message) => logger.log(message, 'Agent'),
         warn: (message) => logger.warn(message, 'Agent'),

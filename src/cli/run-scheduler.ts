@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startApp } from '../app.js';
+import { settingsOfAgent } from '../agent/settings.js';
 import { LocalDriver } from '../cluster/local/local-driver.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
 import { Database } from '../platform/database/database.js';
@@ -45,7 +46,11 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
     if (options.withAgent || settings.databaseUrl === undefined) claimDataDir(settings.dataDir);
     const { url: databaseUrl, shownUrl } = await openDatabase(settings, stop);
     checkpoint();
-    const agent = new AgentProcess({ dataDir: settings.dataDir, localSettings: settings.cluster.local, say });
+    const agent = new AgentProcess({
+      dataDir: settings.dataDir,
+      localSettings: settingsOfAgent(settings.cluster),
+      say,
+    });
     if (options.withAgent) {
       await startAgent(agent, options, stop);
       checkpoint();

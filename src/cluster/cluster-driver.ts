@@ -184,6 +184,11 @@ export interface ClusterDriver {
   stop(): Promise<void>;
   /** Machines as last seen. */
   machines(): MachineSnapshot[];
+  /**
+   * True: `machines` is the whole list of the cluster, so a machine that is not in it is gone. Otherwise it has the
+   * machines of agents that have answered, each agent with all of its own.
+   */
+  readonly listsEveryMachine?: boolean;
   /** Asking twice for the same task id is safe: after a crash the scheduler repeats what it is not sure of. */
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
   /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace. */

@@ -7,6 +7,7 @@ import { ReconciliationFiguresModule } from '../modules/state/reconciliation-fig
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
 import { WebhookOutboxModule } from '../modules/webhooks/webhook-outbox.module.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
+import { SlaveReconciliation } from './cluster/slave-reconciliation.service.js';
 import { DeployCountsStore } from './deploy-counts.service.js';
 import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchAnswers } from './dispatch/launch-answers.service.js';
@@ -65,6 +66,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     LaunchAnswers,
     KillDispatcher,
     ClusterWatch,
+    SlaveReconciliation,
     StatusUpdates,
     StatusApplier,
     StatusStore,

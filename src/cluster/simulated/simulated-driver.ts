@@ -28,6 +28,7 @@ interface Session {
 /** One scheduler's view of a simulated cluster, through the faults that are switched on. */
 export class SimulatedDriver implements ClusterDriver {
   readonly name = 'simulated';
+  readonly listsEveryMachine = true;
   private session: Session | undefined;
   /** Agents to introduce, and agents to pull from. A set keeps the order, so runs are repeatable. */
   private readonly changed = new Set<SimulatedAgent>();

@@ -1,37 +1,83 @@
 import { describe, expect, test } from 'vitest';
 import { machineStates, type MachineState } from '../model/enums.js';
-import { judgeStateChange, stateWhenSeen, type StateChange } from './machine-state.js';
+import { isInactive, judgeOperatorChange, judgeRevert, judgeStateChange, type StateChange } from './machine-state.js';
+
+const decommissioning: MachineState[] = ['STARTING_DECOMMISSION', 'DECOMMISSIONING', 'DECOMMISSIONED'];
+const inactive: MachineState[] = ['DEAD', 'MISSING_ON_STARTUP'];
+
+interface Row {
+  rule: string;
+  from: readonly MachineState[];
+  to: readonly MachineState[];
+}
+const illegal: Row[] = [
+  {
+    rule: 'any decommissioning state to STARTING_DECOMMISSION is illegal',
+    from: ['DECOMMISSIONING', 'DECOMMISSIONED'],
+    to: ['STARTING_DECOMMISSION'],
+  },
+  {
+    rule: 'ACTIVE or FROZEN to DECOMMISSIONING or DECOMMISSIONED is illegal',
+    from: ['ACTIVE', 'FROZEN'],
+    to: ['DECOMMISSIONING', 'DECOMMISSIONED'],
+  },
+  { rule: 'any decommissioning state to FROZEN is illegal', from: decommissioning, to: ['FROZEN'] },
+];
 
 describe('judgeStateChange', () => {
-  test.each<[MachineState, MachineState, StateChange]>([
-    ['ACTIVE', 'FROZEN', 'CHANGED'],
-    ['FROZEN', 'ACTIVE', 'CHANGED'],
-    ['ACTIVE', 'STARTING_DECOMMISSION', 'CHANGED'],
-    ['FROZEN', 'STARTING_DECOMMISSION', 'CHANGED'],
-    ['DEAD', 'STARTING_DECOMMISSION', 'ILLEGAL_TRANSITION'],
-    ['MISSING_ON_STARTUP', 'STARTING_DECOMMISSION', 'ILLEGAL_TRANSITION'],
-    ['DECOMMISSIONING', 'STARTING_DECOMMISSION', 'ILLEGAL_TRANSITION'],
-    ['STARTING_DECOMMISSION', 'DECOMMISSIONING', 'CHANGED'],
-    ['DECOMMISSIONING', 'DECOMMISSIONED', 'CHANGED'],
-    ['ACTIVE', 'DECOMMISSIONED', 'ILLEGAL_TRANSITION'],
-    ['FROZEN', 'DECOMMISSIONING', 'ILLEGAL_TRANSITION'],
-    ['DECOMMISSIONED', 'FROZEN', 'ILLEGAL_TRANSITION'],
-    ['STARTING_DECOMMISSION', 'FROZEN', 'ILLEGAL_TRANSITION'],
-    ['DECOMMISSIONED', 'ACTIVE', 'CHANGED'],
-    ['DEAD', 'ACTIVE', 'CHANGED'],
-    ['ACTIVE', 'DEAD', 'CHANGED'],
-  ])('%s to %s: %s', (from, to, judged) => expect(judgeStateChange(from, to)).toBe(judged));
-
-  test.each(machineStates)('%s to itself is no change', (state) => {
+  test.each(machineStates)('%s to the same state is no change', (state) => {
     expect(judgeStateChange(state, state)).toBe('ALREADY_AT_STATE');
+  });
+
+  test.each(illegal)('$rule', ({ from, to }) => {
+    for (const one of from) for (const other of to) expect(judgeStateChange(one, other)).toBe('ILLEGAL_TRANSITION');
+  });
+
+  test('everything else is allowed', () => {
+    const pairs = machineStates.flatMap((from) => machineStates.map((to) => ({ from, to })));
+    const others = pairs.filter(
+      ({ from, to }) => from !== to && !illegal.some((row) => row.from.includes(from) && row.to.includes(to)),
+    );
+    expect(others).toHaveLength(7 * 7 - 7 - (2 + 4 + 3));
+    for (const { from, to } of others) expect(judgeStateChange(from, to), `${from} to ${to}`).toBe('CHANGED');
+  });
+
+  test.each<[MachineState, MachineState]>([
+    ['FROZEN', 'STARTING_DECOMMISSION'],
+    ['DECOMMISSIONED', 'ACTIVE'],
+    ['DEAD', 'STARTING_DECOMMISSION'],
+    ['DEAD', 'ACTIVE'],
+    ['DECOMMISSIONING', 'DEAD'],
+  ])('%s to %s is allowed', (from, to) => expect(judgeStateChange(from, to)).toBe('CHANGED'));
+});
+
+describe('judgeOperatorChange', () => {
+  test.each<[MachineState, StateChange]>([
+    ['ACTIVE', 'CHANGED'],
+    ['FROZEN', 'CHANGED'],
+    ['DEAD', 'ILLEGAL_TRANSITION'],
+    ['MISSING_ON_STARTUP', 'ILLEGAL_TRANSITION'],
+    ['DECOMMISSIONING', 'ILLEGAL_TRANSITION'],
+    ['STARTING_DECOMMISSION', 'ALREADY_AT_STATE'],
+  ])('operators decommission what is there: %s gives %s', (from, judged) => {
+    expect(judgeOperatorChange(from, 'STARTING_DECOMMISSION')).toBe(judged);
+  });
+
+  test('activation unfreezes, and takes a decommission back', () => {
+    for (const from of ['FROZEN', ...decommissioning] as const) {
+      expect(judgeOperatorChange(from, 'ACTIVE')).toBe('CHANGED');
+    }
   });
 });
 
-test.each<[MachineState | undefined, MachineState]>([
-  [undefined, 'ACTIVE'],
-  ['DEAD', 'ACTIVE'],
-  ['MISSING_ON_STARTUP', 'ACTIVE'],
-  ['FROZEN', 'FROZEN'],
-  ['DECOMMISSIONING', 'DECOMMISSIONING'],
-  ['ACTIVE', 'ACTIVE'],
-])('a machine known as %s that answers is %s', (known, state) => expect(stateWhenSeen(known)).toBe(state));
+describe('judgeRevert', () => {
+  test.each(inactive)('nothing takes a %s machine anywhere because a change lapses', (from) => {
+    for (const to of machineStates) expect(judgeRevert(from, to)).toBe('ILLEGAL_TRANSITION');
+  });
+
+  test('a machine that is there follows the rules of every change', () => {
+    for (const from of machineStates.filter((state) => !isInactive(state))) {
+      for (const to of machineStates) expect(judgeRevert(from, to)).toBe(judgeStateChange(from, to));
+    }
+  });
+});

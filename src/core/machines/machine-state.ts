@@ -11,10 +11,10 @@ export const isInactive = (state: MachineState): boolean => state === 'DEAD' || 
 
 export type StateChange = 'CHANGED' | 'ALREADY_AT_STATE' | 'ILLEGAL_TRANSITION';
 
-/** May a machine (slave or rack) go from one state to another? The rules are the same for both kinds. */
+/** May a machine (slave or rack) go from one state to another, whoever wants it? The rules are the same for both kinds. */
 export function judgeStateChange(from: MachineState, to: MachineState): StateChange {
   if (from === to) return 'ALREADY_AT_STATE';
-  if (to === 'STARTING_DECOMMISSION' && (isDecommissioning(from) || isInactive(from))) return 'ILLEGAL_TRANSITION';
+  if (to === 'STARTING_DECOMMISSION' && isDecommissioning(from)) return 'ILLEGAL_TRANSITION';
   if (to === 'FROZEN' && isDecommissioning(from)) return 'ILLEGAL_TRANSITION';
   if ((to === 'DECOMMISSIONING' || to === 'DECOMMISSIONED') && (from === 'ACTIVE' || from === 'FROZEN')) {
     return 'ILLEGAL_TRANSITION';
@@ -22,6 +22,12 @@ export function judgeStateChange(from: MachineState, to: MachineState): StateCha
   return 'CHANGED';
 }
 
-/** The state of a machine that has just answered: whoever was gone is back, what an operator decided stays. */
-export const stateWhenSeen = (known: MachineState | undefined): MachineState =>
-  known === undefined || isInactive(known) ? 'ACTIVE' : known;
+/** The same for operators: they decommission only what is there. */
+export function judgeOperatorChange(from: MachineState, to: MachineState): StateChange {
+  return to === 'STARTING_DECOMMISSION' && isInactive(from) ? 'ILLEGAL_TRANSITION' : judgeStateChange(from, to);
+}
+
+/** The same for a change that lapses: a machine that is gone stays gone until it is seen. */
+export function judgeRevert(from: MachineState, to: MachineState): StateChange {
+  return isInactive(from) ? 'ILLEGAL_TRANSITION' : judgeStateChange(from, to);
+}

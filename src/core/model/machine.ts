@@ -1,5 +1,10 @@
 import type { MachineState } from './enums.js';
 
+/** Slaves and racks go through the same states by the same rules. */
+export type MachineKind = 'SLAVE' | 'RACK';
+/** What operators can put a machine into. */
+export type OperatorState = 'ACTIVE' | 'FROZEN' | 'STARTING_DECOMMISSION';
+
 export interface Slave {
   firstSeenAt: number;
   currentState: MachineStateHistoryUpdate;

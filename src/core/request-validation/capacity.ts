@@ -8,12 +8,8 @@ export interface PlacementDefaults {
   allowBounceToSameHost: boolean;
 }
 
-/**
- * Strategies that may put two tasks of a request on one machine need no number of machines; SPREAD_ALL_SLAVES takes as
- * many as there are.
- */
-const mayShare = (placement: SlavePlacement): boolean =>
-  placement === 'GREEDY' || placement === 'OPTIMISTIC' || placement === 'SPREAD_ALL_SLAVES';
+/** Strategies that may put two tasks of a request on one machine need no number of machines. */
+const mayShare = (placement: SlavePlacement): boolean => placement === 'GREEDY' || placement === 'OPTIMISTIC';
 
 const placementOf = (request: Request, defaults: PlacementDefaults): SlavePlacement =>
   request.slavePlacement ?? defaults.defaultSlavePlacement;
@@ -28,7 +24,8 @@ export function capacityProblem(
   defaults: PlacementDefaults,
 ): FieldError | undefined {
   const placement = placementOf(request, defaults);
-  if (mayShare(placement)) return undefined;
+  // As many as there are will always do.
+  if (mayShare(placement) || placement === 'SPREAD_ALL_SLAVES') return undefined;
   const beside = placement === 'SEPARATE_BY_REQUEST' ? (cluster.previous ?? 0) : 0;
   return notEnough(instancesOf(request) + beside, cluster.activeSlaves, `placement ${placement}`);
 }

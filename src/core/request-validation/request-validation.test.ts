@@ -5,7 +5,9 @@ import type { Request } from '../model/request.js';
 import {
   bounceCapacityProblem,
   capacityProblem,
+  followsActiveSlaves,
   normalizeRequest,
+  onePerSlave,
   readLegacyType,
   scaleDownProblem,
   validateRequest,
@@ -16,6 +18,7 @@ const limits: RequestLimits = {
   maxRequestIdSize: 100,
   allowRequestsWithoutOwners: true,
   maxNumInstancesPerRequest: 25,
+  spreadAllSlavesEnabled: false,
   defaultCpus: 1,
   defaultMemory: 64,
   defaultDisk: 0,
@@ -156,6 +159,32 @@ test('a type is never guessed without the member that very old clients send', ()
   expect(readLegacyType({ daemon: false, quartzSchedule: 'x' })).toBe('SCHEDULED');
 });
 
+describe('one instance per active slave', () => {
+  const enabled = { defaultSlavePlacement: 'GREEDY', spreadAllSlavesEnabled: true } as const;
+  const spread = request({ slavePlacement: 'SPREAD_ALL_SLAVES' });
+
+  test.each<[string, Request, Parameters<typeof followsActiveSlaves>[1], boolean]>([
+    ['a service with the placement', spread, enabled, true],
+    ['while it is not enabled', spread, { ...enabled, spreadAllSlavesEnabled: false }, false],
+    ['by default', request(), { ...enabled, defaultSlavePlacement: 'SPREAD_ALL_SLAVES' }, true],
+    ['with another placement', request({ slavePlacement: 'SEPARATE' }), enabled, false],
+    ['a job', request({ requestType: 'ON_DEMAND', slavePlacement: 'SPREAD_ALL_SLAVES' }), enabled, false],
+  ])('%s', (_name, sent, settings, follows) => expect(followsActiveSlaves(sent, settings)).toBe(follows));
+
+  test.each([
+    [3, 3],
+    [0, 1],
+  ])('%i slaves: %i instances', (activeSlaves, instances) => {
+    expect(onePerSlave(spread, activeSlaves).instances).toBe(instances);
+  });
+
+  test('needs the setting, and then may be more than people may ask for', () => {
+    const many = { ...spread, instances: 5_000 };
+    expect(broken(many)).toEqual(['slavePlacement supported']);
+    expect(broken(many, { limits: { ...limits, spreadAllSlavesEnabled: true } })).toEqual([]);
+  });
+});
+
 describe('machines enough', () => {
   test.each<[Partial<Request>, number, number | undefined, boolean]>([
     [{ instances: 5 }, 0, undefined, true],
@@ -178,6 +207,8 @@ describe('machines enough', () => {
     [{ instances: 3, slavePlacement: 'SEPARATE' }, true, 3, false],
     [{ instances: 3, slavePlacement: 'SEPARATE', allowBounceToSameHost: true }, false, 3, true],
     [{ instances: 3, slavePlacement: 'SEPARATE_BY_REQUEST', allowBounceToSameHost: true }, false, 5, false],
+    [{ instances: 3, slavePlacement: 'SPREAD_ALL_SLAVES' }, true, 3, false],
+    [{ instances: 3, slavePlacement: 'SPREAD_ALL_SLAVES', allowBounceToSameHost: true }, true, 3, true],
   ])('a bounce of %j, incremental %s, on %i slaves: %s', (members, incremental, activeSlaves, enough) => {
     expect(bounceCapacityProblem(request(members), { incremental, activeSlaves }, defaults) === undefined).toBe(enough);
   });

@@ -9,6 +9,7 @@ export interface RequestLimits extends ResourceLimits {
   maxRequestIdSize: number;
   allowRequestsWithoutOwners: boolean;
   maxNumInstancesPerRequest: number;
+  spreadAllSlavesEnabled: boolean;
 }
 
 export interface RequestSurroundings {
@@ -68,12 +69,17 @@ const rules: readonly Rule[] = [
     ),
 ];
 
-function instancesRule({ requestType, instances }: Request, { limits }: RequestSurroundings): FieldError[] {
+function instancesRule(
+  { requestType, instances, slavePlacement }: Request,
+  { limits }: RequestSurroundings,
+): FieldError[] {
   if (instances === undefined) return [];
   if (instances <= 0) return problem('instances', 'min', 'instances must be more than 0');
   if (requestType === 'SCHEDULED' && instances !== 1) {
     return problem('instances', 'single', 'instances must be 1 for a SCHEDULED request');
   }
+  // Nobody asks for the number of a request that follows that of the slaves.
+  if (slavePlacement === 'SPREAD_ALL_SLAVES') return [];
   const most = limits.maxNumInstancesPerRequest;
   return instances > most ? problem('instances', 'max', `instances must be at most ${most}, not ${instances}`) : [];
 }
@@ -133,10 +139,10 @@ function minimumsRule({ slaveAttributeMinimums }: Request): FieldError[] {
   );
 }
 
-/** Fields that this version would have to ignore. */
-function unsupportedRule({ slavePlacement, requiredRole }: Request): FieldError[] {
+/** Fields that would have to be ignored. */
+function unsupportedRule({ slavePlacement, requiredRole }: Request, { limits }: RequestSurroundings): FieldError[] {
   const errors: FieldError[] = [];
-  if (slavePlacement === 'SPREAD_ALL_SLAVES') {
+  if (slavePlacement === 'SPREAD_ALL_SLAVES' && !limits.spreadAllSlavesEnabled) {
     errors.push(...problem('slavePlacement', 'supported', 'slavePlacement SPREAD_ALL_SLAVES is not enabled'));
   }
   if (requiredRole !== undefined && requiredRole !== '*') {

@@ -140,9 +140,35 @@ describe('changing the state', () => {
     expect(await act(`racks/rack/nope/${action}`)).toMatchObject({ status: 404 });
   });
 
+  test('needs no body, and answers to the names that newer clients use', async () => {
+    expect(await act('agents/agent/s1/freeze')).toMatchObject({ status: 200, body: '' });
+    expect((await rooms.get('/api/agents?state=FROZEN')).body).toMatchObject([{ id: 's1' }]);
+    expect((await rooms.get('/api/agents/agent/s1')).body).toMatchObject([{ state: 'FROZEN' }, { state: 'ACTIVE' }]);
+    expect((await rooms.get('/api/agents/expiring')).body).toEqual([]);
+    expect(await act('agents/agent/s1/activate', {})).toMatchObject({ status: 200, body: '' });
+    expect(await act('agents/agent/s1/decommission', { message: null })).toMatchObject({ status: 200, body: '' });
+    expect(await rooms.call('DELETE', '/api/agents/agent/s1/expiring')).toMatchObject({ status: 200, body: '' });
+    expect(await rooms.call('DELETE', '/api/agents/dead')).toMatchObject({ status: 200, body: '' });
+    expect(await rooms.call('DELETE', '/api/agents/agent/s1')).toMatchObject({ status: 200, body: '' });
+  });
+
+  test('a lapsing change is judged first, then the number of decommissions, then the machine', async () => {
+    const lapsing = { durationMillis: 5 };
+    expect(await decommission('nope', lapsing)).toMatchObject({ status: 400 });
+    for (const slaveId of ['s1', 's2']) {
+      await insert({ slaveId, instanceNo: Number(slaveId.slice(1)) });
+      await decommission(slaveId);
+    }
+    expect(await decommission('nope')).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
+    expect(await freeze('nope')).toMatchObject({ status: 404 });
+  });
+
   test.each([
     [{ durationMillis: 5 }, 'revertToState', 'required'],
     [{ durationMillis: 5, revertToState: 'DEAD' }, 'revertToState', 'reserved'],
+    [{ durationMillis: 5, revertToState: 'MISSING_ON_STARTUP' }, 'revertToState', 'reserved'],
+    [{ durationMillis: 5, revertToState: 'DECOMMISSIONING' }, 'revertToState', 'reserved'],
+    [{ durationMillis: 5, revertToState: 'DECOMMISSIONED' }, 'revertToState', 'transition'],
     [{ durationMillis: 5, revertToState: 'FOO' }, 'revertToState', 'oneOf'],
     [{ durationMillis: -5, revertToState: 'ACTIVE' }, 'durationMillis', 'min'],
     [{ durationMillis: '5', revertToState: 'ACTIVE' }, 'durationMillis', 'integer'],
@@ -169,13 +195,13 @@ describe('a change that lapses', () => {
       },
     ]);
     expect((await rooms.get('/api/racks/expiring')).body).toEqual([]);
-    await poller.expire(start + 59_999);
+    expect(await poller.expire(start + 60_000)).toBe(start + 60_001);
     expect(await stateOf('s1')).toBe('FROZEN');
-    await poller.expire(start + 60_000);
+    await poller.expire(start + 60_001);
     expect(await newestState('s1')).toEqual({
       objectId: 's1',
       state: 'ACTIVE',
-      timestamp: start + 60_000,
+      timestamp: start + 60_001,
       message: 'Updated due to expiring action',
     });
     expect((await rooms.get('/api/slaves/expiring')).body).toEqual([]);
@@ -184,7 +210,7 @@ describe('a change that lapses', () => {
   test('ends by itself, at its time', async () => {
     await freeze('s1', { durationMillis: 80, revertToState: 'ACTIVE' });
     expect(await stateOf('s1')).toBe('FROZEN');
-    now += 80;
+    now += 81;
     await waitFor('the end of the freeze', async () => (await stateOf('s1')) === 'ACTIVE');
   });
 
@@ -206,11 +232,36 @@ describe('a change that lapses', () => {
     expect((await rooms.get('/api/slaves/expiring')).body).toEqual([]);
   });
 
+  test('is dropped when the machine is lost, and with the last of its slaves that of a rack', async () => {
+    await freeze('s3', forAMinute);
+    await activate('s3');
+    await freeze('s3', { ...forAMinute, revertToState: 'STARTING_DECOMMISSION' });
+    await act('racks/rack/rack-2/freeze', forAMinute);
+    await rooms.database.leaderTransaction((tx) => rooms.app.get(Machines).down(tx, 's3', 'fire', now));
+    expect([await stateOf('s3'), await stateOf('rack-2')]).toEqual(['DEAD', 'DEAD']);
+    expect((await rooms.get('/api/slaves/expiring')).body).toEqual([]);
+    expect((await rooms.get('/api/racks/expiring')).body).toEqual([]);
+  });
+
+  test('stays when the machine goes where it still can come back from', async () => {
+    await freeze('s1', forAMinute);
+    await decommission('s1');
+    await poller.decommission(now);
+    expect(await stateOf('s1')).toBe('DECOMMISSIONED');
+    await poller.expire(start + 60_001);
+    expect(await stateOf('s1')).toBe('ACTIVE');
+  });
+
+  test('of a decommission needs the flag that kills what is left to end as DECOMMISSIONED', async () => {
+    const body = { durationMillis: 5, revertToState: 'DECOMMISSIONED' };
+    expect(await decommission('s1', body)).toMatchObject({ status: 400, body: { errors: [{ rule: 'killTasks' }] } });
+  });
+
   test('of a rack, and not of a machine that is gone', async () => {
     await act('racks/rack/rack-1/freeze', { durationMillis: 5, revertToState: 'ACTIVE' });
     await freeze('s3', { durationMillis: 5, revertToState: 'ACTIVE' });
     await setState('s3', 'DEAD');
-    await poller.expire(start + 5);
+    await poller.expire(start + 6);
     expect([await stateOf('rack-1'), await stateOf('s3')]).toEqual(['ACTIVE', 'DEAD']);
   });
 });
@@ -308,7 +359,7 @@ describe('decommission', () => {
     const body = { durationMillis: 10, revertToState: 'DECOMMISSIONED', killTasksOnDecommissionTimeout: true };
     expect(await decommission('s1', body)).toMatchObject({ status: 200 });
     await poller.decommission(now);
-    await poller.expire(now + 10);
+    await poller.expire(now + 11);
     expect(await stateOf('s1')).toBe('DECOMMISSIONED');
     expect(await cleanups()).toMatchObject([{ task_id: id, cleanup_type: 'DECOMMISSION_TIMEOUT' }]);
   });

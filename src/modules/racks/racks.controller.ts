@@ -39,8 +39,8 @@ export class RacksController {
 
   /** Forgets a rack and its history. A decommission is cancelled. */
   @Delete('rack/:rackId')
-  remove(@Param('rackId') rackId: string): Promise<void> {
-    return this.changes.remove('RACK', rackId);
+  remove(@Param('rackId') rackId: string, @CallerUser() caller: Caller): Promise<void> {
+    return this.changes.remove('RACK', rackId, caller);
   }
 
   /** Lets the slaves of a rack take tasks again. A decommission is cancelled. */

@@ -5,7 +5,9 @@ import type { Request } from '../../core/model/request.js';
 import {
   bounceCapacityProblem,
   capacityProblem,
+  followsActiveSlaves,
   normalizeRequest,
+  onePerSlave,
   scaleDownProblem,
   validateRequest,
 } from '../../core/request-validation/index.js';
@@ -26,7 +28,7 @@ export class RequestChecks {
 
   /** Answers the request as it is to be stored in place of `stored`. */
   async valid(tx: EntityManager, request: Request, stored: StoredRequest | undefined): Promise<Request> {
-    const normalized = normalizeRequest(request, stored?.request);
+    const normalized = normalizeRequest(await this.sized(tx, request), stored?.request);
     const errors = validateRequest(normalized, {
       limits: { ...this.settings.cluster, ...this.settings },
       stored: stored?.request,
@@ -47,9 +49,21 @@ export class RequestChecks {
     refuse(bounceCapacityProblem(request, { incremental, activeSlaves }, this.settings));
   }
 
+  /** The number of instances of some requests is nothing to be chosen. */
+  scalable(request: Request): void {
+    if (!followsActiveSlaves(request, this.settings)) return;
+    const message = `instances: request '${request.id}' has as many as there are active slaves`;
+    refuse({ field: 'instances', rule: 'followsSlaves', message });
+  }
+
   /** Is it meant that so many tasks end at once? */
   scaleDown(request: Request, change: { from: number; to: number; acknowledged: boolean }): void {
     refuse(scaleDownProblem(request, change, this.settings.maxScaleDownWithoutAcknowledgement));
+  }
+
+  private async sized(tx: EntityManager, request: Request): Promise<Request> {
+    if (!followsActiveSlaves(request, this.settings)) return request;
+    return onePerSlave(request, await this.machines.activeCount(tx));
   }
 
   private async deploysOf(tx: EntityManager, { request, activeDeployId, pendingDeployId }: StoredRequest) {

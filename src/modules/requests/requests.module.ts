@@ -28,6 +28,7 @@ import { RequestRunsController } from './request-runs.controller.js';
 import { RequestStoreModule } from './request-store.module.js';
 import { RequestsController } from './requests.controller.js';
 import { RequestsService } from './requests.service.js';
+import { SpreadAllPoller } from './spread-all.poller.js';
 
 /** Requests: what may be read of them and done to them. */
 @Module({
@@ -65,6 +66,7 @@ import { RequestsService } from './requests.service.js';
     ExpiringReverts,
     ExpiringPoller,
     CrashLoops,
+    SpreadAllPoller,
   ],
   exports: [RequestsService, RequestParents, RequestChecks, RequestActions, RequestChanges],
 })

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineState } from '../../core/model/enums.js';
-import type { ExpiringMachineState, MachineChangeRequest } from '../../core/model/machine.js';
+import type { ExpiringMachineState, MachineChangeRequest, MachineKind } from '../../core/model/machine.js';
 import { rows } from '../../platform/database/sql.js';
-import type { MachineKind } from './machine-store.service.js';
 
 /** The change of a machine's state that lapses. */
 export interface ExpiringMachine {

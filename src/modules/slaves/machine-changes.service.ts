@@ -2,8 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
 import { checkLapsingChange } from '../../core/machines/machine-change.js';
-import { isDecommissioning, judgeStateChange } from '../../core/machines/machine-state.js';
-import type { ExpiringMachineState, MachineChangeRequest } from '../../core/model/machine.js';
+import { isDecommissioning } from '../../core/machines/machine-state.js';
+import type {
+  ExpiringMachineState,
+  MachineChangeRequest,
+  MachineKind,
+  OperatorState,
+} from '../../core/model/machine.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
@@ -13,10 +18,10 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { ExpiringMachines, toExpiringState } from './expiring-machines.service.js';
 import { lockFleet } from './fleet-lock.js';
-import { kindText, MachineStore, type MachineKind, type MachineStanding } from './machine-store.service.js';
+import { MachineRemoval } from './machine-removal.service.js';
+import { MachineStates } from './machine-states.service.js';
+import { kindText, MachineStore, type MachineStanding } from './machine-store.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
-
-export type OperatorState = 'ACTIVE' | 'FROZEN' | 'STARTING_DECOMMISSION';
 
 /** What operators decide about machines. */
 @Injectable()
@@ -24,6 +29,8 @@ export class MachineChanges {
   constructor(
     private readonly db: Database,
     private readonly store: MachineStore,
+    private readonly states: MachineStates,
+    private readonly removal: MachineRemoval,
     private readonly expiring: ExpiringMachines,
     private readonly tasks: MachineTasks,
     private readonly clock: Clock,
@@ -46,25 +53,25 @@ export class MachineChanges {
       await this.checkRoom(tx, kind, id, target, asked);
       await this.enter(tx, kind, id, target, asked, caller);
     });
-    this.wake.signal('machines', 'scheduler', 'expiring');
+    this.wake.signal('machines', 'scheduler', 'expiring', 'webhooks');
   }
 
-  /** Erases record and history; a decommission is cancelled. A machine that still answers is taken for a new one. */
-  async remove(kind: MachineKind, id: string): Promise<void> {
+  /** Erases record and history; a decommission is cancelled. A machine that the cluster still lists is stored as a new one. */
+  async remove(kind: MachineKind, id: string, { email: user }: Caller): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockFleet(tx);
       const { currentState } = await this.lock(tx, kind, id);
-      if (isDecommissioning(currentState.state)) await this.tasks.keep(tx, kind, id);
-      await this.forget(tx, kind, [id]);
+      if (isDecommissioning(currentState.state)) await this.tasks.keep(tx, kind, id, { now: this.clock.now(), user });
+      await this.removal.remove(tx, kind, [id]);
     });
-    this.wake.signal('machines', 'scheduler');
+    this.wake.signal('fleet', 'scheduler', 'webhooks');
   }
 
   async removeDead(kind: MachineKind): Promise<void> {
     await this.db.transaction(async (tx) => {
       await lockFleet(tx);
       const dead = await this.store.find(tx, kind, 'DEAD');
-      await this.forget(
+      await this.removal.remove(
         tx,
         kind,
         dead.map((machine) => machine.id),
@@ -111,17 +118,16 @@ export class MachineChanges {
     asked: MachineChangeRequest,
     { email: user }: Caller,
   ): Promise<void> {
-    const { currentState } = await this.lock(tx, kind, id);
-    const from = currentState.state;
-    const judged = judgeStateChange(from, state);
-    if (judged !== 'CHANGED') {
-      const what = judged === 'ALREADY_AT_STATE' ? `is ${state} already` : `cannot become ${state}: it is ${from}`;
+    const machine = await this.lock(tx, kind, id);
+    const now = this.clock.now();
+    const note = { now, user, message: asked.message };
+    const step = await this.states.apply(tx, kind, machine, { kind: 'asked', state }, note);
+    if (step.kind === 'refuse') {
+      const from = machine.currentState.state;
+      const isSame = step.because === 'ALREADY_AT_STATE';
+      const what = isSame ? `is ${state} already` : `cannot become ${state}: it is ${from}`;
       throw new SchedulerError('MACHINE_STATE', `The ${kindText(kind)} '${id}' ${what}`);
     }
-    const now = this.clock.now();
-    await this.store.setState(tx, kind, { objectId: id, state, timestamp: now, user, message: asked.message });
-    if (isDecommissioning(from) && state === 'ACTIVE') await this.tasks.keep(tx, kind, id);
-    await this.dropImpossibleRevert(tx, kind, id, state);
     if (asked.durationMillis === undefined) return;
     await this.expiring.insert(tx, {
       kind,
@@ -136,26 +142,9 @@ export class MachineChanges {
     });
   }
 
-  private async dropImpossibleRevert(
-    tx: EntityManager,
-    kind: MachineKind,
-    id: string,
-    state: OperatorState,
-  ): Promise<void> {
-    const [former] = await this.expiring.find(tx, { kind, id });
-    if (former && judgeStateChange(state, former.revertToState) !== 'CHANGED') {
-      await this.expiring.remove(tx, kind, [id]);
-    }
-  }
-
   private async lock(tx: EntityManager, kind: MachineKind, id: string): Promise<MachineStanding> {
     const machine = await this.store.lock(tx, kind, id);
     if (!machine) throw new SchedulerError('MACHINE_NOT_FOUND', `No ${kindText(kind)} with id '${id}'`);
     return machine;
-  }
-
-  private async forget(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
-    await this.store.remove(tx, kind, ids);
-    await this.expiring.remove(tx, kind, ids);
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { MachineState } from '../../core/model/enums.js';
-import type { MachineStateHistoryUpdate, Rack, Slave } from '../../core/model/machine.js';
+import type { MachineKind, MachineStateHistoryUpdate, Rack, Slave } from '../../core/model/machine.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { MachineStore, type MachineKind } from './machine-store.service.js';
+import { MachineStore } from './machine-store.service.js';
 import { Machines, type StoredSlave } from './machines.service.js';
 
 /** Machines as the API shows them, in the order of ids. */

@@ -1,12 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineState } from '../../core/model/enums.js';
-import type { MachineStateHistoryUpdate } from '../../core/model/machine.js';
+import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-
-/** Slaves and racks go through the same states; only the table differs. */
-export type MachineKind = 'SLAVE' | 'RACK';
 
 /** State of one machine and how it came to it. */
 export interface MachineStanding {
@@ -66,12 +63,13 @@ export class MachineStore {
     return found.map(standingFromRow)[0];
   }
 
-  async insertRack(tx: EntityManager, id: string, now: number): Promise<void> {
-    await tx.query(`INSERT INTO rack (id, first_seen_at, state, state_at) VALUES ($1, $2, 'ACTIVE', $2)`, [
-      id,
-      new Date(now),
+  async insertRack(tx: EntityManager, { objectId, state, timestamp }: MachineStateHistoryUpdate): Promise<void> {
+    await tx.query(`INSERT INTO rack (id, first_seen_at, state, state_at) VALUES ($1, $2, $3, $2)`, [
+      objectId,
+      new Date(timestamp),
+      state,
     ]);
-    await this.record(tx, 'RACK', { objectId: id, state: 'ACTIVE', timestamp: now });
+    await this.record(tx, 'RACK', { objectId, state, timestamp });
   }
 
   async setState(tx: EntityManager, kind: MachineKind, change: MachineStateHistoryUpdate): Promise<void> {
@@ -82,26 +80,31 @@ export class MachineStore {
     await this.record(tx, kind, change);
   }
 
-  /** Adds to the history, which keeps the newest entries only. */
+  /** Adds to the history. */
   async record(tx: EntityManager, kind: MachineKind, change: MachineStateHistoryUpdate): Promise<void> {
     await tx.query(
       `INSERT INTO machine_history (machine_kind, machine_id, state, at, user_name, message) VALUES ($1, $2, $3, $4, $5, $6)`,
       [kind, change.objectId, change.state, new Date(change.timestamp), change.user ?? null, change.message ?? null],
     );
+  }
+
+  /** Of every machine only the newest states are kept. */
+  async trimHistories(tx: EntityManager): Promise<void> {
     await tx.query(
-      `DELETE FROM machine_history WHERE id IN (SELECT id FROM machine_history
-         WHERE machine_kind = $1 AND machine_id = $2 ORDER BY at DESC, id DESC OFFSET $3)`,
-      [kind, change.objectId, this.settings.maxMachineHistoryEntries],
+      `DELETE FROM machine_history WHERE id IN (SELECT id FROM
+         (SELECT id, row_number() OVER (PARTITION BY machine_kind, machine_id ORDER BY id DESC) AS place
+          FROM machine_history) ranked WHERE place > $1)`,
+      [this.settings.maxMachineHistoryEntries],
     );
   }
 
-  /** Newest first; empty for an unknown machine. */
+  /** Newest first, as they were written, and no more than are kept; empty for an unknown machine. */
   async history(tx: EntityManager, kind: MachineKind, id: string): Promise<MachineStateHistoryUpdate[]> {
     const found = await rows<{ state: MachineState; at: Date; user_name: string | null; message: string | null }>(
       tx,
       `SELECT state, at, user_name, message FROM machine_history
-       WHERE machine_kind = $1 AND machine_id = $2 ORDER BY at DESC, id DESC`,
-      [kind, id],
+       WHERE machine_kind = $1 AND machine_id = $2 ORDER BY id DESC LIMIT $3`,
+      [kind, id, this.settings.maxMachineHistoryEntries],
     );
     return found.map((row) => ({
       objectId: id,
@@ -112,12 +115,9 @@ export class MachineStore {
     }));
   }
 
-  /** Erases records and histories. Answers the ids that were there. */
-  async remove(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<string[]> {
+  /** Erases records and histories. */
+  async remove(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
     await tx.query('DELETE FROM machine_history WHERE machine_kind = $1 AND machine_id = ANY ($2)', [kind, ids]);
-    const removed = await rows<{ id: string }>(tx, `DELETE FROM ${table(kind)} WHERE id = ANY ($1) RETURNING id`, [
-      ids,
-    ]);
-    return removed.map((row) => row.id);
+    await tx.query(`DELETE FROM ${table(kind)} WHERE id = ANY ($1)`, [ids]);
   }
 }

@@ -1,18 +1,18 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isInactive, judgeStateChange } from '../../core/machines/machine-state.js';
+import type { MachineKind } from '../../core/model/machine.js';
+import { hasLapsed } from '../../core/requests/expiring.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { ExpiringMachines, type ExpiringMachine } from './expiring-machines.service.js';
 import { lockFleet } from './fleet-lock.js';
-import { MachineStore, type MachineKind } from './machine-store.service.js';
+import { MachineStates } from './machine-states.service.js';
+import { MachineStore } from './machine-store.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
 
 const kinds: readonly MachineKind[] = ['SLAVE', 'RACK'];
-
-const endOf = ({ startMillis, durationMillis }: ExpiringMachine): number => startMillis + durationMillis;
 
 /** Carries decommissions through, and ends changes of machines that lapse. One transaction per machine. */
 @Injectable()
@@ -22,6 +22,7 @@ export class MachinesPoller {
   constructor(
     private readonly db: Database,
     private readonly store: MachineStore,
+    private readonly states: MachineStates,
     private readonly expiring: ExpiringMachines,
     private readonly tasks: MachineTasks,
     private readonly wake: Wake,
@@ -42,14 +43,13 @@ export class MachinesPoller {
     });
   }
 
-  /** Sends tasks away from machines whose decommission begins; machines that are empty by now are done. */
+  /** Sends tasks away from machines whose decommission has begun; machines that are empty by now are done. */
   async decommission(now: number): Promise<void> {
     for (const kind of kinds) {
-      for (const { id } of await this.store.find(this.db.leaderSource.manager, kind, 'STARTING_DECOMMISSION')) {
-        await this.each(`decommission of '${id}'`, (tx) => this.begin(tx, kind, id, now));
-      }
-      for (const { id } of await this.store.find(this.db.leaderSource.manager, kind, 'DECOMMISSIONING')) {
-        await this.each(`decommission of '${id}'`, (tx) => this.finish(tx, kind, id, now));
+      for (const state of ['STARTING_DECOMMISSION', 'DECOMMISSIONING'] as const) {
+        for (const { id } of await this.store.find(this.db.leaderSource.manager, kind, state)) {
+          await this.each(`decommission of '${id}'`, (tx) => this.drain(tx, kind, id, now));
+        }
       }
     }
   }
@@ -57,11 +57,14 @@ export class MachinesPoller {
   /** Ends changes whose time is up. Answers when the next one is. */
   async expire(now: number): Promise<number | undefined> {
     const all = await this.expiring.find(this.db.leaderSource.manager);
-    for (const lapsing of all.filter((each) => endOf(each) <= now)) {
+    const isDue = (change: ExpiringMachine): boolean => hasLapsed(change.startMillis, change.durationMillis, now);
+    for (const lapsing of all.filter(isDue)) {
       await this.each(`change of '${lapsing.machineId}'`, (tx) => this.revert(tx, lapsing, now));
     }
-    const next = Math.min(...all.map(endOf).filter((end) => end > now));
-    return next === Infinity ? undefined : next;
+    const ends = all
+      .filter((change) => !isDue(change))
+      .map(({ startMillis, durationMillis }) => startMillis + durationMillis + 1);
+    return ends.length > 0 ? ends.reduce((a, b) => Math.min(a, b)) : undefined;
   }
 
   /** `work` answers whether it changed anything. */
@@ -71,27 +74,22 @@ export class MachinesPoller {
         await lockFleet(tx);
         return work(tx);
       });
-      if (changed) this.wake.signal('scheduler', 'cleanup');
+      if (changed) this.wake.signal('scheduler', 'cleanup', 'webhooks');
     } catch (cause) {
       this.log.error(`The ${what} is stuck; it is tried again: ${String(cause)}`, cause); // the others still move
     }
   }
 
-  private async begin(tx: EntityManager, kind: MachineKind, id: string, now: number): Promise<boolean> {
+  private async drain(tx: EntityManager, kind: MachineKind, id: string, now: number): Promise<boolean> {
     const machine = await this.store.lock(tx, kind, id);
-    if (machine?.currentState.state !== 'STARTING_DECOMMISSION') return false;
-    const count = await this.tasks.drain(tx, kind, machine.currentState, now);
-    const state = count > 0 ? 'DECOMMISSIONING' : 'DECOMMISSIONED';
-    await this.store.setState(tx, kind, { ...machine.currentState, state, timestamp: now });
-    return true;
-  }
-
-  private async finish(tx: EntityManager, kind: MachineKind, id: string, now: number): Promise<boolean> {
-    const machine = await this.store.lock(tx, kind, id);
-    if (machine?.currentState.state !== 'DECOMMISSIONING') return false;
-    if ((await this.tasks.active(tx, kind, id)).length > 0) return false;
-    await this.store.setState(tx, kind, { ...machine.currentState, state: 'DECOMMISSIONED', timestamp: now });
-    return true;
+    // An operator may have taken it back since it was found.
+    const state = machine?.currentState.state;
+    if (!machine || (state !== 'STARTING_DECOMMISSION' && state !== 'DECOMMISSIONING')) return false;
+    const toldToGo = await this.tasks.drain(tx, kind, machine.currentState, now);
+    const event = { kind: 'drained', tasksLeft: await this.tasks.activeCount(tx, kind, id) } as const;
+    const { user, message } = machine.currentState;
+    const step = await this.states.apply(tx, kind, machine, event, { now, user, message });
+    return toldToGo > 0 || step.kind === 'enter';
   }
 
   private async revert(tx: EntityManager, lapsing: ExpiringMachine, now: number): Promise<boolean> {
@@ -100,12 +98,11 @@ export class MachinesPoller {
     if (stillThere?.startMillis !== startMillis) return false;
     await this.expiring.remove(tx, kind, [machineId]);
     const machine = await this.store.lock(tx, kind, machineId);
-    const from = machine?.currentState.state;
-    if (from === undefined || isInactive(from) || judgeStateChange(from, revertToState) !== 'CHANGED') return false;
+    if (!machine) return false;
     const message = 'Updated due to expiring action';
-    await this.store.setState(tx, kind, { objectId: machineId, state: revertToState, timestamp: now, message });
-    if (revertToState === 'ACTIVE') await this.tasks.keep(tx, kind, machineId);
-    if (lapsing.killTasksOnDecommissionTimeout && revertToState === 'DECOMMISSIONED') {
+    const step = await this.states.apply(tx, kind, machine, { kind: 'lapsed', revertToState }, { now, message });
+    if (step.kind !== 'enter') return false;
+    if (lapsing.killTasksOnDecommissionTimeout && step.state === 'DECOMMISSIONED') {
       await this.tasks.kill(tx, kind, machineId, lapsing.user, now);
     }
     return true;

@@ -1,15 +1,21 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
-import { stateWhenSeen } from '../../core/machines/machine-state.js';
+import { shortHost, type SlaveRecord } from '../../core/machines/comparison.js';
+import { nextMachineStep } from '../../core/machines/machine-life.js';
+import { isInactive } from '../../core/machines/machine-state.js';
 import type { MachineState } from '../../core/model/enums.js';
-import type { ClusterResourcesObject, Slave } from '../../core/model/machine.js';
+import type { ClusterResourcesObject, MachineStateHistoryUpdate, Slave } from '../../core/model/machine.js';
 import { rows } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { InactiveHosts } from '../inactive/inactive-hosts.service.js';
 import { lockFleet } from './fleet-lock.js';
+import { MachineStates } from './machine-states.service.js';
 import { MachineStore, standingFromRow, type StandingRow } from './machine-store.service.js';
 
 /** A slave as stored, with the state of the rack it stands in. */
 export interface StoredSlave extends Slave {
+  resources: ClusterResourcesObject;
   rackState: MachineState;
   agentId: string;
   incarnation: string;
@@ -31,46 +37,53 @@ interface SlaveRow extends StandingRow {
 /** What the cluster says about machines, applied to their records. For the leader; operators' changes are MachineChanges. */
 @Injectable()
 export class Machines {
-  constructor(private readonly store: MachineStore) {}
+  constructor(
+    private readonly store: MachineStore,
+    private readonly states: MachineStates,
+    private readonly inactiveHosts: InactiveHosts,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
 
   /**
-   * A machine appeared or changed. Unknown ones are stored ACTIVE, those thought gone are ACTIVE again, what an
-   * operator decided (frozen, decommissioned) stays. formerIncarnation is set when the machine began anew: whatever ran
-   * there before is gone.
+   * A machine appeared or changed. Unknown ones are stored ACTIVE, those thought gone are ACTIVE again (or decommissioned,
+   * where nothing is to run on their host); what an operator decided stays.
    */
-  async seen(tx: EntityManager, machine: MachineSnapshot, now: number): Promise<{ formerIncarnation?: string }> {
+  async seen(tx: EntityManager, machine: MachineSnapshot, now: number): Promise<void> {
     await lockFleet(tx);
     await this.rackSeen(tx, machine.rackId, now);
-    const [known] = await rows<{ state: MachineState; incarnation: string }>(
-      tx,
-      'SELECT state, incarnation FROM slave WHERE id = $1 FOR NO KEY UPDATE',
-      [machine.slaveId],
-    );
-    await this.writeSlave(tx, machine, now);
-    const state = stateWhenSeen(known?.state);
-    const update = { objectId: machine.slaveId, state, timestamp: now };
-    if (!known) await this.store.record(tx, 'SLAVE', update);
-    else if (state !== known.state) await this.store.setState(tx, 'SLAVE', update);
-    return known && known.incarnation !== machine.incarnation ? { formerIncarnation: known.incarnation } : {};
+    const known = await this.store.lock(tx, 'SLAVE', machine.slaveId);
+    const isBack = known === undefined || isInactive(known.currentState.state);
+    const hostIsInactive = isBack && (await this.isOnInactiveHost(tx, machine, now));
+    const message = hostIsInactive
+      ? `Nothing is to run on its host: '${machine.hostname}' is marked inactive`
+      : undefined;
+    if (known) {
+      await this.refresh(tx, machine);
+      await this.states.apply(tx, 'SLAVE', known, { kind: 'seen', hostIsInactive }, { now, message });
+      return;
+    }
+    const step = nextMachineStep(undefined, { kind: 'seen', hostIsInactive });
+    if (step.kind !== 'enter') return;
+    await this.insert(tx, machine, { objectId: machine.slaveId, state: step.state, timestamp: now, message });
   }
 
   /** Confirmed gone: DEAD, and its rack too when no other slave of it is ACTIVE. Unknown slaves are ignored. */
   async down(tx: EntityManager, slaveId: string, reason: string, now: number): Promise<void> {
     await lockFleet(tx);
-    const [slave] = await rows<{ state: MachineState; rack_id: string }>(
+    const slave = await this.store.lock(tx, 'SLAVE', slaveId);
+    if (!slave) return;
+    const step = await this.states.apply(tx, 'SLAVE', slave, { kind: 'lost' }, { now, message: reason });
+    if (step.kind !== 'enter') return;
+    const [left] = await rows<{ rack_id: string; active: boolean }>(
       tx,
-      'SELECT state, rack_id FROM slave WHERE id = $1 FOR NO KEY UPDATE',
+      `SELECT rack_id, EXISTS (SELECT 1 FROM slave other WHERE other.rack_id = slave.rack_id AND other.state = 'ACTIVE')
+         AS active FROM slave WHERE id = $1`,
       [slaveId],
     );
-    if (!slave || slave.state === 'DEAD') return;
-    await this.store.setState(tx, 'SLAVE', { objectId: slaveId, state: 'DEAD', timestamp: now, message: reason });
-    const [active] = await rows(tx, `SELECT 1 FROM slave WHERE rack_id = $1 AND state = 'ACTIVE' LIMIT 1`, [
-      slave.rack_id,
-    ]);
-    const rack = await this.store.lock(tx, 'RACK', slave.rack_id);
-    if (active || !rack || rack.currentState.state === 'DEAD') return;
+    const rack = left!.active ? undefined : await this.store.lock(tx, 'RACK', left!.rack_id);
+    if (!rack) return;
     const message = `Its last active slave '${slaveId}' is gone`;
-    await this.store.setState(tx, 'RACK', { objectId: rack.id, state: 'DEAD', timestamp: now, message });
+    await this.states.apply(tx, 'RACK', rack, { kind: 'lost' }, { now, message });
   }
 
   /** All slaves, or the given ones, in the order of ids. */
@@ -97,33 +110,58 @@ export class Machines {
     return Number(found!.count);
   }
 
-  private async rackSeen(tx: EntityManager, id: string, now: number): Promise<void> {
-    const known = await this.store.lock(tx, 'RACK', id);
-    if (!known) return this.store.insertRack(tx, id, now);
-    const state = stateWhenSeen(known.currentState.state);
-    if (state !== known.currentState.state) {
-      await this.store.setState(tx, 'RACK', { objectId: id, state, timestamp: now });
-    }
+  /** A machine as its record says it. */
+  toRecord(machine: MachineSnapshot): SlaveRecord {
+    const { slaveId: id, rackId, agentId, incarnation, attributes } = machine;
+    const host = shortHost(machine.hostname, this.settings.commonHostnameSuffixToOmit);
+    return { id, host, rackId, agentId, incarnation, attributes, resources: resourcesOf(machine) };
   }
 
-  private async writeSlave(tx: EntityManager, machine: MachineSnapshot, now: number): Promise<void> {
+  private async rackSeen(tx: EntityManager, objectId: string, now: number): Promise<void> {
+    const event = { kind: 'seen', hostIsInactive: false } as const;
+    const known = await this.store.lock(tx, 'RACK', objectId);
+    if (known) {
+      await this.states.apply(tx, 'RACK', known, event, { now });
+      return;
+    }
+    const step = nextMachineStep(undefined, event);
+    if (step.kind === 'enter') await this.store.insertRack(tx, { objectId, state: step.state, timestamp: now });
+  }
+
+  private isOnInactiveHost(tx: EntityManager, { hostname }: MachineSnapshot, now: number): Promise<boolean> {
+    const short = shortHost(hostname, this.settings.commonHostnameSuffixToOmit);
+    return this.inactiveHosts.includesAny(tx, [hostname, short], now);
+  }
+
+  private async insert(tx: EntityManager, machine: MachineSnapshot, state: MachineStateHistoryUpdate): Promise<void> {
     await tx.query(
-      `INSERT INTO slave (id, host, rack_id, attributes, resources, agent_id, incarnation, seen_at, first_seen_at, state, state_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'ACTIVE', $9)
-       ON CONFLICT (id) DO UPDATE SET host = excluded.host, rack_id = excluded.rack_id, attributes = excluded.attributes,
-         resources = excluded.resources, agent_id = excluded.agent_id, incarnation = excluded.incarnation, seen_at = excluded.seen_at`,
-      [
-        machine.slaveId,
-        machine.hostname,
-        machine.rackId,
-        JSON.stringify(machine.attributes),
-        JSON.stringify(resourcesOf(machine)),
-        machine.agentId,
-        machine.incarnation,
-        new Date(machine.seenAt),
-        new Date(now),
-      ],
+      `INSERT INTO slave (id, host, rack_id, attributes, resources, agent_id, incarnation, seen_at, first_seen_at, state, state_at, state_message)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $9, $11)`,
+      [...this.parameters(machine), new Date(state.timestamp), state.state, state.message ?? null],
     );
+    await this.store.record(tx, 'SLAVE', state);
+  }
+
+  private async refresh(tx: EntityManager, machine: MachineSnapshot): Promise<void> {
+    await tx.query(
+      `UPDATE slave SET host = $2, rack_id = $3, attributes = $4, resources = $5, agent_id = $6, incarnation = $7, seen_at = $8
+       WHERE id = $1`,
+      this.parameters(machine),
+    );
+  }
+
+  private parameters(machine: MachineSnapshot): unknown[] {
+    const { id, host, rackId, attributes, resources, agentId, incarnation } = this.toRecord(machine);
+    return [
+      id,
+      host,
+      rackId,
+      JSON.stringify(attributes),
+      JSON.stringify(resources),
+      agentId,
+      incarnation,
+      new Date(machine.seenAt),
+    ];
   }
 }
 

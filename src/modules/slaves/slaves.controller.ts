@@ -51,8 +51,8 @@ export class SlavesController {
 
   /** Forgets a slave and its history. A decommission is cancelled. */
   @Delete('slave/:slaveId')
-  remove(@Param('slaveId') slaveId: string): Promise<void> {
-    return this.changes.remove('SLAVE', slaveId);
+  remove(@Param('slaveId') slaveId: string, @CallerUser() caller: Caller): Promise<void> {
+    return this.changes.remove('SLAVE', slaveId, caller);
   }
 
   /** Lets a slave take tasks again. A decommission is cancelled. */

@@ -8,8 +8,17 @@ import { LiveTasks } from './live-tasks.service.js';
 import { PendingQueue } from './pending-queue.service.js';
 import { TaskCleanups } from './task-cleanups.service.js';
 import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
+import { WithdrawnCleanups } from './withdrawn-cleanups.service.js';
 
-const stores = [LiveTasks, ObservedTasks, HealthcheckResults, PendingQueue, TaskCleanups, TaskIdsByStatusService];
+const stores = [
+  LiveTasks,
+  ObservedTasks,
+  HealthcheckResults,
+  PendingQueue,
+  TaskCleanups,
+  TaskIdsByStatusService,
+  WithdrawnCleanups,
+];
 
 /** The rows of tasks, of the pending queue and of cleanups, for every room that reads or orders something. */
 @Module({

@@ -10,6 +10,7 @@ import { WaitingReasons1763800050000 } from '../../../migrations/1763800050000-w
 import { OverdueAlerts1763800100000 } from '../../../migrations/1763800100000-overdue-alerts.js';
 import { CrashLoops1763800200000 } from '../../../migrations/1763800200000-crash-loops.js';
 import { ExactAverages1763800200001 } from '../../../migrations/1763800200001-exact-averages.js';
+import { InactiveHosts1763800600000 } from '../../../migrations/1763800600000-inactive-hosts.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   OverdueAlerts1763800100000,
   CrashLoops1763800200000,
   ExactAverages1763800200001,
+  InactiveHosts1763800600000,
 ];

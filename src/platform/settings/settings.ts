@@ -202,6 +202,25 @@ export const SettingsFile = z.strictObject({
     .describe('Hard limit of larger tasks, per core asked for'),
   maxDecommissioningSlaves: count().default(2).describe('Slaves that may be decommissioned at once'),
   maxMachineHistoryEntries: count().default(10).describe('Newest states kept per machine'),
+  reconcileSlavesEveryMinutes: z
+    .number()
+    .min(0)
+    .default(60)
+    .describe('Time between two comparisons of our slaves with those that the cluster lists'),
+  deleteDeadSlavesAfterHours: z
+    .number()
+    .positive()
+    .default(168)
+    .describe('How long the record of a slave is kept that is DEAD or MISSING_ON_STARTUP'),
+  cleanInactiveHostListEveryHours: z.number().positive().default(24).describe('How long a host stays marked inactive'),
+  commonHostnameSuffixToOmit: z.string().optional().describe('End of host names that slaves are shown without'),
+  spreadAllSlavesEnabled: z
+    .boolean()
+    .default(false)
+    .describe('Whether requests with placement SPREAD_ALL_SLAVES are accepted and follow the number of active slaves'),
+  checkAutoSpreadAllSlavesEverySeconds: seconds()
+    .default(30)
+    .describe('Time between two adjustments of their instances'),
   defaultTaskPriorityLevel: z.number().default(0.3).describe('Priority of requests that name none'),
   defaultTaskPriorityLevelForRequestType: z
     .record(z.string(), z.number())

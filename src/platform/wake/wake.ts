@@ -11,6 +11,8 @@ export const wakeTopics = [
   'history',
   /** An operator changed the state of a machine. */
   'machines',
+  /** The record of a machine was removed: those that the cluster lists are to be stored again. */
+  'fleet',
   /** Somebody doubts what is known of a task: the machines are to be asked. */
   'reconcile',
   /** The lease was given back: whoever competes need not wait for its timer. */

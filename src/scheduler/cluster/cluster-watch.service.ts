@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { ClusterEvents, MachineSnapshot, StatusUpdate } from '../../cluster/cluster-driver.js';
+import type { StrandedTask } from '../../modules/slaves/fleet-comparison.service.js';
 import { Machines } from '../../modules/slaves/machines.service.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -23,40 +24,47 @@ export class ClusterWatch implements ClusterEvents {
   async machineUp(machine: MachineSnapshot): Promise<void> {
     await this.db.leaderTransaction((tx) => this.machines.seen(tx, machine, this.clock.now()));
     // Looked up anew each time rather than concluded from the change: after a crash in between it is still found.
-    await this.endTasks(machine.slaveId, machine.incarnation, {
-      reason: 'REASON_AGENT_RESTARTED',
-      message: `Slave '${machine.slaveId}' began anew; whatever ran there before is gone`,
-    });
-    this.wake.signal('scheduler');
+    const former = await this.tasksOf(machine.slaveId, machine.incarnation);
+    const message = `Slave '${machine.slaveId}' began anew; whatever ran there before is gone`;
+    await this.lost(former, 'REASON_AGENT_RESTARTED', () => message);
+    this.wake.signal('scheduler', 'machines');
   }
 
   async machineDown(slaveId: string, reason: string): Promise<void> {
     this.log.warn(`Slave '${slaveId}' is gone: ${reason}`);
     await this.db.leaderTransaction((tx) => this.machines.down(tx, slaveId, reason, this.clock.now()));
-    await this.endTasks(slaveId, '', {
-      reason: 'REASON_AGENT_REMOVED',
-      message: `Slave '${slaveId}' is gone: ${reason}`,
-    });
+    const message = `Slave '${slaveId}' is gone: ${reason}`;
+    await this.lost(await this.tasksOf(slaveId, ''), 'REASON_AGENT_REMOVED', () => message);
+  }
+
+  /** Tasks on machines that vanished while nobody watched. */
+  strandedTasks(tasks: readonly StrandedTask[]): Promise<void> {
+    return this.lost(tasks, 'REASON_AGENT_REMOVED', (slaveId) => `Slave '${slaveId}' is gone`);
   }
 
   statusUpdates(updates: readonly StatusUpdate[]): Promise<void> {
     return this.status.reported(updates);
   }
 
-  /** The machine is confirmed not to run any task that was launched in another incarnation than this one. */
-  private async endTasks(
-    slaveId: string,
-    incarnation: string,
-    why: { reason: string; message: string },
-  ): Promise<void> {
+  /** Active tasks of a machine that were launched in another incarnation than this one. */
+  private async tasksOf(slaveId: string, incarnation: string): Promise<StrandedTask[]> {
     const found = await rows<{ task_id: string }>(
       this.db.manager,
       'SELECT task_id FROM task WHERE slave_id = $1 AND incarnation <> $2 AND ended_at IS NULL',
       [slaveId, incarnation],
     );
+    return found.map((row) => ({ taskId: row.task_id, slaveId }));
+  }
+
+  /** Their machine is confirmed not to run them. */
+  private async lost(
+    tasks: readonly StrandedTask[],
+    reason: string,
+    messageFor: (slaveId: string) => string,
+  ): Promise<void> {
     const timestamp = this.clock.now();
     await this.status.concluded(
-      found.map((row) => ({ taskId: row.task_id, slaveId, timestamp, state: 'TASK_LOST', ...why })),
+      tasks.map((task) => ({ ...task, timestamp, state: 'TASK_LOST', reason, message: messageFor(task.slaveId) })),
     );
   }
 }

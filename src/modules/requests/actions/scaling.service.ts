@@ -33,6 +33,7 @@ export class Scaling {
       const next: Request = { ...stored.request, instances: scale.instances };
       const from = instancesOf(stored.request);
       const to = instancesOf(next);
+      this.checks.scalable(stored.request);
       await this.checks.capacity(tx, next);
       this.checks.scaleDown(next, { from, to, acknowledged });
       if (from === to) throw unchanged(id, to);

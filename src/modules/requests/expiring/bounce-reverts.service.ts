@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { rows } from '../../../platform/database/sql.js';
-import { LiveTasks } from '../../tasks/live-tasks.service.js';
 import { PendingQueue } from '../../tasks/pending-queue.service.js';
-import { loadLaunchedTask } from '../../tasks/task-cleanups.service.js';
-import { WebhookOutbox } from '../../webhooks/webhook-outbox.service.js';
+import { WithdrawnCleanups } from '../../tasks/withdrawn-cleanups.service.js';
 import type { LockedRequest } from '../request-actions.service.js';
 import { RequestStore } from '../request-store.service.js';
 import type { ExpiringBounceAction } from './expiring-action.js';
@@ -15,8 +13,7 @@ export class BounceReverts {
   constructor(
     private readonly requests: RequestStore,
     private readonly queue: PendingQueue,
-    private readonly tasks: LiveTasks,
-    private readonly outbox: WebhookOutbox,
+    private readonly withdrawn: WithdrawnCleanups,
   ) {}
 
   /** New tasks that are then too many fall to the next scale-down of the queue. */
@@ -35,7 +32,7 @@ export class BounceReverts {
       'DELETE FROM task_cleanup WHERE request_id = $1 AND action_id = $2 RETURNING task_id',
       [requestId, actionId],
     );
-    await this.forgetCleaning(
+    await this.withdrawn.forgetCleaning(
       tx,
       spared.map((row) => row.task_id),
     );
@@ -48,23 +45,5 @@ export class BounceReverts {
       message,
       actionId,
     });
-  }
-
-  /** A spared task is not cleaning any more: its update of before counts again, and listeners are told so. */
-  private async forgetCleaning(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
-    const forgotten = await rows<{ task_id: string }>(
-      tx,
-      `DELETE FROM task_update cleaning WHERE task_id = ANY ($1) AND state = 'TASK_CLEANING' AND NOT EXISTS
-         (SELECT 1 FROM task_update later WHERE later.task_id = cleaning.task_id AND later.at > cleaning.at)
-       RETURNING task_id`,
-      [taskIds],
-    );
-    const live = await this.tasks.find(tx, { taskIds: forgotten.map((row) => row.task_id) });
-    const updates = await this.tasks.updates(
-      tx,
-      live.map(({ taskId }) => taskId),
-    );
-    const newest = [...updates.values()].flatMap((ofTask) => ofTask.slice(-1));
-    await this.outbox.tasks(tx, newest, (taskId) => loadLaunchedTask(tx, taskId));
   }
 }

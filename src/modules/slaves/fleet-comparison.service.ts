@@ -1,0 +1,130 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
+import { compareMachines } from '../../core/machines/comparison.js';
+import type { MachineKind } from '../../core/model/machine.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { lockFleet } from './fleet-lock.js';
+import { MachineStates } from './machine-states.service.js';
+import { MachineStore } from './machine-store.service.js';
+import { Machines, type StoredSlave } from './machines.service.js';
+
+/** Machines looked at in one transaction: the lock on the fleet holds placements back that long. */
+const machinesPerTransaction = 100;
+
+export interface ComparisonOptions {
+  now: number;
+  /** The first comparison of this leader: what it misses may have been gone before its time. */
+  atStart: boolean;
+  /**
+   * Which machines count as missing: those that who answers does not list, or those of agents that have not answered at
+   * all although they have had their time. Tasks of the latter stay.
+   */
+  missing: 'UNLISTED' | 'SILENT';
+}
+
+/** An active task on a machine that is confirmed gone. */
+export interface StrandedTask {
+  taskId: string;
+  slaveId: string;
+}
+
+/** Makes the records of machines agree with what the cluster lists. For the leader. */
+@Injectable()
+export class FleetComparison {
+  constructor(
+    private readonly db: Database,
+    private readonly machines: Machines,
+    private readonly store: MachineStore,
+    private readonly states: MachineStates,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+  ) {}
+
+  /** Stores listed machines whose record was removed, is wrong, or says that they are gone. */
+  async record(now: number): Promise<void> {
+    const { toRecord } = await this.differences(this.speaksFor());
+    await this.recordMachines(toRecord, now);
+  }
+
+  /** The same, and records which machines are not there any more. Answers whose end nobody else will report. */
+  async run({ now, atStart, missing }: ComparisonOptions): Promise<StrandedTask[]> {
+    const answers = this.speaksFor();
+    const found = await this.differences(missing === 'SILENT' ? (agentId) => !answers(agentId) : answers);
+    await this.recordMachines(found.toRecord, now);
+    await this.noteMissing('SLAVE', found.unlistedSlaves, atStart, now);
+    await this.noteMissing('RACK', found.unlistedRacks, atStart, now);
+    return this.strandedTasks();
+  }
+
+  private async differences(speaksFor: (agentId: string) => boolean) {
+    const slaves = await this.machines.list(this.db.leaderSource.manager);
+    const racks = await this.store.find(this.db.leaderSource.manager, 'RACK');
+    const known = {
+      slaves: slaves.map(toKnown),
+      racks: racks.map(({ id, currentState }) => ({ id, state: currentState.state })),
+    };
+    const listed = this.driver.machines().map((machine) => this.machines.toRecord(machine));
+    return compareMachines(known, listed, speaksFor);
+  }
+
+  private speaksFor(): (agentId: string) => boolean {
+    if (this.driver.listsEveryMachine) return () => true;
+    const answering = new Set(this.driver.machines().map((machine) => machine.agentId));
+    return (agentId) => answering.has(agentId);
+  }
+
+  private recordMachines(slaveIds: readonly string[], now: number): Promise<void> {
+    return this.inBatches(slaveIds, async (tx, slaveId, listed) => {
+      const machine = listed.get(slaveId);
+      if (machine) await this.machines.seen(tx, machine, now);
+    });
+  }
+
+  private noteMissing(kind: MachineKind, ids: readonly string[], atStart: boolean, now: number): Promise<void> {
+    const message = atStart ? 'The cluster did not list it at the start' : 'The cluster does not list it any more';
+    return this.inBatches(ids, async (tx, id, listed) => {
+      const isBack = kind === 'SLAVE' ? listed.has(id) : [...listed.values()].some((machine) => machine.rackId === id);
+      const machine = isBack ? undefined : await this.store.lock(tx, kind, id);
+      if (!machine) return;
+      await this.states.apply(tx, kind, machine, { kind: 'unlisted', machine: kind, atStart }, { now, message });
+    });
+  }
+
+  /** The list is read again under the lock, so that a machine that came or went meanwhile is what it is now. */
+  private async inBatches(
+    ids: readonly string[],
+    work: (tx: EntityManager, id: string, listed: ReadonlyMap<string, MachineSnapshot>) => Promise<void>,
+  ): Promise<void> {
+    for (let begin = 0; begin < ids.length; begin += machinesPerTransaction) {
+      await this.db.leaderTransaction(async (tx) => {
+        await lockFleet(tx);
+        const listed = new Map(this.driver.machines().map((machine) => [machine.slaveId, machine]));
+        for (const id of ids.slice(begin, begin + machinesPerTransaction)) await work(tx, id, listed);
+      });
+    }
+  }
+
+  /** Tasks on machines that are not listed by who would know. Under the lock, so that none was placed a moment ago. */
+  private strandedTasks(): Promise<StrandedTask[]> {
+    return this.db.leaderTransaction(async (tx) => {
+      await lockFleet(tx);
+      const speaksFor = this.speaksFor();
+      const listed = new Set(this.driver.machines().map((machine) => machine.slaveId));
+      const known = await rows<{ id: string; agent_id: string }>(tx, 'SELECT id, agent_id FROM slave');
+      const gone = known.filter(({ id, agent_id }) => !listed.has(id) && speaksFor(agent_id));
+      if (gone.length === 0) return [];
+      const found = await rows<{ task_id: string; slave_id: string }>(
+        tx,
+        'SELECT task_id, slave_id FROM task WHERE slave_id = ANY ($1) AND ended_at IS NULL ORDER BY task_id',
+        [gone.map(({ id }) => id)],
+      );
+      return found.map((row) => ({ taskId: row.task_id, slaveId: row.slave_id }));
+    });
+  }
+}
+
+const toKnown = (slave: StoredSlave) => {
+  const { id, host, rackId, agentId, incarnation, attributes, resources, currentState } = slave;
+  return { id, host, rackId, agentId, incarnation, attributes, resources, state: currentState.state };
+};

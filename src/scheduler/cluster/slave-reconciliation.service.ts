@@ -1,0 +1,84 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { FleetComparison, type ComparisonOptions } from '../../modules/slaves/fleet-comparison.service.js';
+import { FleetHousekeeping } from '../../modules/slaves/fleet-housekeeping.service.js';
+import type { Epoch } from '../../cluster/cluster-driver.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
+import { Pollers } from '../../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { ClusterWatch } from './cluster-watch.service.js';
+
+/** How far this leader has come with the machines that were there before its time. */
+interface Term {
+  epoch: Epoch;
+  since: number;
+  comparedAtStart: boolean;
+  silentJudged: boolean;
+}
+
+/**
+ * Compares the slaves we know with those that the cluster lists: when a leader begins, regularly, and when a record was
+ * removed. It begins after the driver has, so that every agent that answers has been heard; those that do not get the time
+ * of a machine that vanished.
+ */
+@Injectable()
+export class SlaveReconciliation {
+  private readonly log = new Logger(SlaveReconciliation.name);
+  private readonly everyMillis: number;
+  private readonly silenceMillis: number;
+  private term: Term | undefined;
+  private lastRegularAt = 0;
+
+  constructor(
+    private readonly leadership: Leadership,
+    private readonly comparison: FleetComparison,
+    private readonly housekeeping: FleetHousekeeping,
+    private readonly watch: ClusterWatch,
+    private readonly wake: Wake,
+    pollers: Pollers,
+    @Inject(SETTINGS) settings: Settings,
+  ) {
+    this.everyMillis = settings.reconcileSlavesEveryMinutes * 60_000;
+    this.silenceMillis = settings.cluster.agentReregisterTimeoutSeconds * 1_000;
+    pollers.register({
+      name: 'slave reconciliation',
+      everyMs: this.everyMillis,
+      pass: (now) => this.runOnce(now),
+      // Also signalled whenever an instance begins to lead.
+      wakeOn: ['fleet'],
+    });
+  }
+
+  /** Answers when silent agents have had their time, until they have. */
+  async runOnce(now: number): Promise<number | undefined> {
+    const epoch = this.leadership.current();
+    if (epoch === undefined) return undefined;
+    if (this.term?.epoch !== epoch) {
+      this.term = { epoch, since: now, comparedAtStart: false, silentJudged: false };
+      this.lastRegularAt = now;
+    }
+    const { term } = this;
+    const silentUntil = term.since + this.silenceMillis;
+    if (!term.comparedAtStart) {
+      await this.compare({ now, atStart: true, missing: 'UNLISTED' });
+      term.comparedAtStart = true;
+    } else if (!term.silentJudged && now >= silentUntil) {
+      await this.compare({ now, atStart: true, missing: 'SILENT' });
+      term.silentJudged = true;
+    } else if (this.everyMillis >= 1 && now - this.lastRegularAt >= this.everyMillis) {
+      await this.compare({ now, atStart: false, missing: 'UNLISTED' });
+      await this.housekeeping.runOnce(now);
+      this.lastRegularAt = now;
+    } else {
+      await this.comparison.record(now);
+    }
+    return term.silentJudged ? undefined : silentUntil;
+  }
+
+  private async compare(options: ComparisonOptions): Promise<void> {
+    const stranded = await this.comparison.run(options);
+    if (stranded.length > 0) this.log.warn(`${stranded.length} tasks were on machines that are gone`);
+    await this.watch.strandedTasks(stranded);
+    this.wake.signal('machines', 'scheduler');
+  }
+}
