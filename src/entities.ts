@@ -1,7 +1,11 @@
 import { DeployHistoryEntity } from './modules/deploys/deploy-history.entity.js';
 import { DeployStatisticsEntity } from './modules/deploys/deploy-statistics.entity.js';
 import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js';
+import { ActiveDisasterEntity } from './modules/disasters/active-disaster.entity.js';
+import { AutomatedActionsEntity } from './modules/disasters/automated-actions.entity.js';
+import { DisasterDataPointEntity } from './modules/disasters/disaster-data-point.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
+import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
@@ -23,14 +27,19 @@ import { TaskEntity } from './modules/tasks/task.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
+import { DisabledActionEntity } from './platform/actions/disabled-action.entity.js';
 import { LeaderEpochEntity } from './platform/leadership/leader-epoch.entity.js';
 import { LeaderLeaseEntity } from './platform/leadership/leader-lease.entity.js';
 
 /** Every table that TypeORM knows. A test finds no difference between these and the migrated schema. */
 export const entities = [
+  ActiveDisasterEntity,
   AgentCursorEntity,
+  AutomatedActionsEntity,
   DeployHistoryEntity,
   DeployStatisticsEntity,
+  DisabledActionEntity,
+  DisasterDataPointEntity,
   ExpiringActionEntity,
   KilledTaskEntity,
   LeaderEpochEntity,
@@ -39,6 +48,7 @@ export const entities = [
   PendingDeployEntity,
   PendingRequestEntity,
   PendingTaskEntity,
+  PriorityFreezeEntity,
   RackEntity,
   RequestCleanupEntity,
   RequestEntity,

@@ -2,7 +2,8 @@ import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
 import type { PlacementRules } from './snapshot.js';
 
-const priorityLevel = (request: Request, { priority }: Pick<PlacementRules, 'priority'>): number =>
+/** What the request says, else what is said for its type, else for all. */
+export const priorityLevel = (request: Request, { priority }: Pick<PlacementRules, 'priority'>): number =>
   request.taskPriorityLevel ?? priority.levelOfType[request.requestType] ?? priority.defaultLevel;
 
 interface Weighed<T> {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { TaskCleanupType } from '../../core/model/enums.js';
 import type { KillTaskRequest, TaskCleanup } from '../../core/model/task.js';
+import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -26,6 +27,7 @@ export class TaskKills {
     private readonly lists: TaskLists,
     private readonly cleanups: TaskCleanups,
     private readonly queue: PendingQueue,
+    private readonly disabled: DisabledActions,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
@@ -33,6 +35,7 @@ export class TaskKills {
   /** Answers the cleanup that was ordered. One that was ordered before stands in the way unless `override` is set. */
   async kill(id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
     refuseShellCommand(options.runShellCommandBeforeKill);
+    await this.disabled.refuse(options.waitForReplacementTask ? 'BOUNCE_TASK' : 'KILL_TASK');
     const cleanup = await this.db.transaction((tx) => this.order(tx, id, options, caller));
     this.wake.signal('cleanup', ...(options.waitForReplacementTask ? (['scheduler'] as const) : []));
     return cleanup;

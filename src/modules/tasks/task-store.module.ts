@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../deploys/deploy-store.module.js';
 import { RequestStoreModule } from '../requests/request-store.module.js';
 import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
+import { HealthSwitch } from './health/health-switch.service.js';
 import { HealthcheckResults } from './health/healthcheck-results.service.js';
 import { ObservedTasks } from './health/observed-tasks.service.js';
 import { LiveTasks } from './live-tasks.service.js';
@@ -9,7 +10,15 @@ import { PendingQueue } from './pending-queue.service.js';
 import { TaskCleanups } from './task-cleanups.service.js';
 import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
 
-const stores = [LiveTasks, ObservedTasks, HealthcheckResults, PendingQueue, TaskCleanups, TaskIdsByStatusService];
+const stores = [
+  LiveTasks,
+  ObservedTasks,
+  HealthSwitch,
+  HealthcheckResults,
+  PendingQueue,
+  TaskCleanups,
+  TaskIdsByStatusService,
+];
 
 /** The rows of tasks, of the pending queue and of cleanups, for every room that reads or orders something. */
 @Module({

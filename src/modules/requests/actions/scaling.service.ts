@@ -5,8 +5,10 @@ import type { Request, RequestParent, ScaleRequest } from '../../../core/model/r
 import { refuseBounceAfterScale, refuseUpdate } from '../../../core/requests/action-rules.js';
 import { scaleMessage } from '../../../core/requests/changes.js';
 import { instancesOf } from '../../../core/request-validation/index.js';
+import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
+import { PriorityFreezes } from '../../priority/priority-freezes.service.js';
 import { ExpiringActions } from '../expiring/expiring-actions.service.js';
 import { deployInUse, RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
 import { RequestChanges, type ChangeNote } from '../request-changes.service.js';
@@ -25,6 +27,8 @@ export class Scaling {
     private readonly bounces: Bounces,
     private readonly expiring: ExpiringActions,
     private readonly parents: RequestParents,
+    private readonly freezes: PriorityFreezes,
+    private readonly disabled: DisabledActions,
   ) {}
 
   scale(id: string, scale: ScaleRequest, acknowledged: boolean, caller: Caller): Promise<RequestParent> {
@@ -39,8 +43,10 @@ export class Scaling {
       const bounce = scale.bounce ?? stored.request.bounceAfterScale ?? false;
       const incremental = scale.incremental ?? true;
       if (bounce) {
+        await this.disabled.refuse('BOUNCE_REQUEST', tx);
         throwIf(refuseBounceAfterScale(locked.facts));
         await this.checks.bounceCapacity(tx, next, incremental);
+        await this.freezes.refuse(tx, next);
       }
       const { skipHealthchecks, actionId = randomUUID() } = scale;
       const message = scaleMessage(from, to, scale.message);
