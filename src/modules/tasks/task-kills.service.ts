@@ -35,7 +35,6 @@ export class TaskKills {
   /** Answers the cleanup that was ordered. One that was ordered before stands in the way unless `override` is set. */
   async kill(id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
     refuseShellCommand(options.runShellCommandBeforeKill);
-    await this.disabled.refuse(options.waitForReplacementTask ? 'BOUNCE_TASK' : 'KILL_TASK');
     const cleanup = await this.db.transaction((tx) => this.order(tx, id, options, caller));
     this.wake.signal('cleanup', ...(options.waitForReplacementTask ? (['scheduler'] as const) : []));
     return cleanup;
@@ -45,6 +44,7 @@ export class TaskKills {
     // Locked, so that it does not end before its cleanup stands.
     const [task] = await this.tasks.find(tx, { taskIds: [id], lock: true });
     if (!task) throw SchedulerError.taskNotFound(id);
+    await this.disabled.refuse(options.waitForReplacementTask ? 'BOUNCE_TASK' : 'KILL_TASK', tx);
     const cleanup: TaskCleanup = {
       user: caller.email,
       cleanupType: cleanupTypeOf(options),
