@@ -159,8 +159,9 @@ describe('killTasks', () => {
     await insert('job', undefined, 'RUN_ONCE');
     await freeze({ minimumPriorityLevel: 0.4, killTasks: true, message: 'm', actionId: 'a1' });
     expect(await cleanups()).toEqual([]);
+    await rooms.database.manager.query(`UPDATE priority_freeze SET user_name = 'me@example.org'`);
     await killPass();
-    const order = { cleanup_type: 'PRIORITY_KILL', user_name: null, message: 'm', action_id: 'a1' };
+    const order = { cleanup_type: 'PRIORITY_KILL', user_name: 'me@example.org', message: 'm', action_id: 'a1' };
     expect(await cleanups()).toEqual([
       { request_id: 'job', ...order },
       { request_id: 'low', ...order },

@@ -34,16 +34,16 @@ export class Scaling {
   scale(id: string, scale: ScaleRequest, acknowledged: boolean, caller: Caller): Promise<RequestParent> {
     return this.actions.perform(id, ['scheduler', 'cleanup', 'expiring'], async (tx, locked) => {
       const { stored, now } = locked;
+      const bounce = scale.bounce ?? stored.request.bounceAfterScale ?? false;
+      if (bounce) await this.disabled.refuse('BOUNCE_REQUEST', tx);
       const next: Request = { ...stored.request, instances: scale.instances };
       const from = instancesOf(stored.request);
       const to = instancesOf(next);
       await this.checks.capacity(tx, next);
       this.checks.scaleDown(next, { from, to, acknowledged });
       if (from === to) throw unchanged(id, to);
-      const bounce = scale.bounce ?? stored.request.bounceAfterScale ?? false;
       const incremental = scale.incremental ?? true;
       if (bounce) {
-        await this.disabled.refuse('BOUNCE_REQUEST', tx);
         throwIf(refuseBounceAfterScale(locked.facts));
         await this.checks.bounceCapacity(tx, next, incremental);
         await this.freezes.refuse(tx, next);
