@@ -2,7 +2,7 @@ import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
 import type { PlacementRules } from './snapshot.js';
 
-/** What the request says, else what is said for its type, else for all. */
+/** From 0 to 1; the higher, the sooner it is placed. */
 export const priorityLevel = (request: Request, { priority }: Pick<PlacementRules, 'priority'>): number =>
   request.taskPriorityLevel ?? priority.levelOfType[request.requestType] ?? priority.defaultLevel;
 

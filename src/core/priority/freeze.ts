@@ -22,7 +22,7 @@ export function freezeProblem({ minimumPriorityLevel, durationMillis }: Priority
 export const isFrozen = (request: Request, freeze: PriorityFreeze | undefined, rules: PriorityRules): boolean =>
   freeze !== undefined && priorityLevel(request, rules) < freeze.minimumPriorityLevel;
 
-/** Why a request can neither be bounced nor, when it is a service, be deployed. */
+/** Why a request cannot be bounced: its tasks would go, and no new ones come. */
 export function freezeRefusal(
   request: Request,
   freeze: PriorityFreeze | undefined,

@@ -10,7 +10,6 @@ import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { PriorityFreezes } from '../priority/priority-freezes.service.js';
 import { RequestHistoryService } from '../requests/request-history.service.js';
 import { RequestParents } from '../requests/request-parents.service.js';
 import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
@@ -44,7 +43,6 @@ export class DeploysService {
     private readonly parents: RequestParents,
     private readonly deploys: DeployStore,
     private readonly checks: DeployChecks,
-    private readonly freezes: PriorityFreezes,
     private readonly queue: PendingQueue,
     private readonly waitingRuns: WaitingRuns,
     private readonly outbox: WebhookOutbox,
@@ -62,8 +60,7 @@ export class DeploysService {
       await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
       this.refuseByState(stored, start);
       const named = { ...deploy, id: deploy.id || this.checks.newDeployId() };
-      this.checks.checkDeploy(named, request, now);
-      if (isLongRunning(request.requestType)) await this.freezes.refuse(tx, request);
+      await this.checks.checkDeploy(tx, named, request, now);
       await this.refuseSecondDeploy(tx, deploy.requestId);
       const marker: DeployMarker = {
         requestId: deploy.requestId,

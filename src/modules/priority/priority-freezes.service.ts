@@ -41,7 +41,7 @@ export class PriorityFreezes {
     return found && fromRow(found);
   }
 
-  /** 400 when a freeze in force stands against work for this request that nobody has to have now. */
+  /** 400 when a freeze in force would hold back the tasks that are to replace those of the request. */
   async refuse(tx: EntityManager, request: Request): Promise<void> {
     const problem = freezeRefusal(request, await this.active(tx), priorityRules(this.settings));
     if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);

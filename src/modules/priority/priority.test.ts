@@ -239,8 +239,11 @@ describe('a request below the level', () => {
     await insert('job', 0.1, 'RUN_ONCE');
     await insert('high', 0.4);
     await freeze({ minimumPriorityLevel: 0.4, killTasks: false });
-    expect(await deploy('low')).toMatchObject(refused);
-    expect(await deploy('worker')).toMatchObject(refused);
+    for (const id of ['low', 'worker']) {
+      const answer = await deploy(id);
+      expect(answer).toMatchObject({ status: 400, body: { code: 'INVALID_DEPLOY' } });
+      expect(answer.body.message).toContain('frozen');
+    }
     expect(await deploy('job')).toMatchObject({ status: 200 });
     expect(await deploy('high')).toMatchObject({ status: 200 });
   });
