@@ -1,8 +1,10 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { entities } from './entities.js';
 import { DeploysModule } from './modules/deploys/deploys.module.js';
+import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { InactiveModule } from './modules/inactive/inactive.module.js';
+import { PriorityModule } from './modules/priority/priority.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
@@ -20,6 +22,8 @@ import { SchedulerModule } from './scheduler/scheduler.module.js';
 const rooms = [
   RequestsModule,
   DeploysModule,
+  DisastersModule,
+  PriorityModule,
   TasksModule,
   CleanupModule,
   TaskHealthModule,

@@ -1,8 +1,12 @@
 import { DeployHistoryEntity } from './modules/deploys/deploy-history.entity.js';
 import { DeployStatisticsEntity } from './modules/deploys/deploy-statistics.entity.js';
 import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js';
+import { ActiveDisasterEntity } from './modules/disasters/active-disaster.entity.js';
+import { AutomatedActionsEntity } from './modules/disasters/automated-actions.entity.js';
+import { DisasterDataPointEntity } from './modules/disasters/disaster-data-point.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
 import { InactiveHostEntity } from './modules/inactive/inactive-host.entity.js';
+import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
@@ -25,6 +29,7 @@ import { TaskEntity } from './modules/tasks/task.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
+import { DisabledActionEntity } from './platform/actions/disabled-action.entity.js';
 import { LeaderEpochEntity } from './platform/leadership/leader-epoch.entity.js';
 import { LeaderLeaseEntity } from './platform/leadership/leader-lease.entity.js';
 import { WaitingReasonEntity } from './scheduler/explain/waiting-reason.entity.js';
@@ -32,10 +37,14 @@ import { LeaderChangeEntity } from './scheduler/memory/leader-change.entity.js';
 
 /** Every table that TypeORM knows. A test finds no difference between these and the migrated schema. */
 export const entities = [
+  ActiveDisasterEntity,
   AgentCursorEntity,
   CrashLoopEntity,
+  AutomatedActionsEntity,
   DeployHistoryEntity,
   DeployStatisticsEntity,
+  DisabledActionEntity,
+  DisasterDataPointEntity,
   ExpiringActionEntity,
   InactiveHostEntity,
   KilledTaskEntity,
@@ -46,6 +55,7 @@ export const entities = [
   PendingDeployEntity,
   PendingRequestEntity,
   PendingTaskEntity,
+  PriorityFreezeEntity,
   RackEntity,
   RequestCleanupEntity,
   RequestEntity,

@@ -34,6 +34,7 @@ describe('the application', () => {
       epoch: 1,
       leader: app.url,
       failingPollers: [],
+      disabledPollers: [],
       uncaughtErrors: 0,
     });
   });

@@ -1,9 +1,10 @@
 import { Module, type BeforeApplicationShutdown, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
+import { ScheduleModule } from '@nestjs/schedule';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { DataSource } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
+import { DisabledActions } from './actions/disabled-actions.js';
 import { Clock } from './clock.js';
 import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
@@ -54,14 +55,21 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
           inject: [DataSource, LEADER_SOURCE, Leadership],
           useFactory: (api: DataSource, leader: DataSource, who: Leadership) => new Database(api, leader, who),
         },
-        {
-          provide: Pollers,
-          inject: [SchedulerRegistry, Wake, Clock, Leadership],
-          useFactory: (registry: SchedulerRegistry, wake: Wake, time: Clock, who: Leadership) =>
-            new Pollers(registry, wake, time, who),
-        },
+        DisabledActions,
+        Pollers,
       ],
-      exports: [SETTINGS, CLUSTER_DRIVER, Clock, DataSource, Wake, Notifier, Leadership, Database, Pollers],
+      exports: [
+        SETTINGS,
+        CLUSTER_DRIVER,
+        Clock,
+        DataSource,
+        Wake,
+        Notifier,
+        Leadership,
+        Database,
+        DisabledActions,
+        Pollers,
+      ],
     };
   }
 

@@ -3,6 +3,7 @@ import type { CrashLoopRules } from '../core/crash-loops/index.js';
 import type { LaunchRules } from '../core/launch/index.js';
 import type { WorkRules } from '../core/pending-work/index.js';
 import type { PlacementRules } from '../core/placement/index.js';
+import { priorityRules } from '../modules/priority/priority-rules.js';
 import type { StoredSlave } from '../modules/slaves/machines.service.js';
 import type { Settings } from '../platform/settings/settings.js';
 
@@ -72,11 +73,7 @@ export const placementRules = (settings: Settings, slaves: readonly StoredSlave[
   preemptibleMaxRuntimeMillis: settings.preemptibleTaskMaxExpectedRuntimeMs,
   maxTasksPerMachine: settings.cluster.maxTasksPerOffer,
   maxActiveOnDemandTasks: settings.maxActiveOnDemandTasksPerRequest,
-  priority: {
-    defaultLevel: settings.defaultTaskPriorityLevel,
-    levelOfType: settings.defaultTaskPriorityLevelForRequestType,
-    weightFactor: settings.schedulerPriorityWeightFactor,
-  },
+  ...priorityRules(settings),
 });
 
 export const launchRules = (settings: Settings): LaunchRules => ({

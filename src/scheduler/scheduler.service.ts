@@ -45,6 +45,7 @@ export class Scheduler implements LeaderDuty {
     leadership.register(this);
     pollers.register({
       name: 'scheduler',
+      runsWhile: 'RUN_SCHEDULER_POLLER',
       everyMs: settings.checkSchedulerEverySeconds * 1_000,
       pass: (now) => this.runOnce(now),
       wakeOn: ['scheduler'],
@@ -83,7 +84,7 @@ export class Scheduler implements LeaderDuty {
       await this.driver.stop();
       throw cause;
     }
-    this.reconciliation.request();
+    await this.reconciliation.begin();
   }
 
   async lost(): Promise<void> {

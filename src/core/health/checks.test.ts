@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { healthContext, launchedAt, observed, result } from './health.fixtures.js';
+import { healthContext, healthSettings, launchedAt, observed, result } from './health.fixtures.js';
 import { explainFailure, nextCheck, newTaskVerdict, type HealthContext, type ObservedTask } from './index.js';
 
 const refused = result({ statusCode: undefined, errorMessage: 'connect ECONNREFUSED', startup: true });
@@ -52,6 +52,11 @@ describe('the next check', () => {
       at: 'stop',
     },
     { name: 'none while the request skips checks', context: { requestSkips: true }, at: 'stop' },
+    {
+      name: 'none while operators have switched health checks off',
+      context: { settings: { ...healthSettings, healthchecksDisabled: true } },
+      at: 'stop',
+    },
   ])('$name', ({ task, context, after = 0, at }) => {
     const next = nextCheck(observed(task), healthContext(context), launchedAt + after);
     expect(next).toEqual(at === 'stop' ? { kind: 'stop' } : { kind: 'check', at: launchedAt + at });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HealthcheckOptions } from '../model/deploy.js';
-import { healthContext, launchedAt, observed, result } from './health.fixtures.js';
+import { healthContext, healthSettings, launchedAt, observed, result } from './health.fixtures.js';
 import { judgeTask, judgeTasks, type HealthContext, type ObservedTask } from './index.js';
 
 const plain = (changes: Partial<HealthContext['deploy']> = {}): Partial<HealthContext> => ({
@@ -104,6 +104,11 @@ describe('with a health check its results decide', () => {
 describe('checks are left out', () => {
   test.each<Case>([
     { name: 'when the request skips them', context: { requestSkips: true }, verdict: 'HEALTHY' },
+    {
+      name: 'when operators switched health checks off',
+      context: { settings: { ...healthSettings, healthchecksDisabled: true } },
+      verdict: 'HEALTHY',
+    },
     {
       name: 'when the deploy in progress skips them',
       context: { ...plain({ healthcheck: { uri: '/' }, skipHealthchecksOnDeploy: true }), deployPending: true },

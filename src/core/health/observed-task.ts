@@ -42,6 +42,8 @@ export interface HealthSettings {
   healthcheckFailureStatusCodes: readonly number[];
   considerTaskHealthyAfterRunningForSeconds: number;
   deployHealthyBySeconds: number;
+  /** Operators switched health checks off: what runs counts as healthy after its time. */
+  healthchecksDisabled?: boolean;
 }
 
 export const passed = (result: TaskHealthcheckResult): boolean =>
@@ -55,4 +57,5 @@ export const checksDecide = (tasks: readonly ObservedTask[], context: HealthCont
   context.deploy.healthcheck !== undefined &&
   !(context.deployPending && context.deploy.skipHealthchecksOnDeploy === true) &&
   !context.requestSkips &&
+  !context.settings.healthchecksDisabled &&
   !tasks.some((task) => task.launchedWithSkip);

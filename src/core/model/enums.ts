@@ -188,6 +188,56 @@ export type WebhookType = (typeof webhookTypes)[number];
 export const emailDestinations = ['OWNERS', 'ACTION_TAKER', 'ADMINS'] as const;
 export type EmailDestination = (typeof emailDestinations)[number];
 
+export const actionTypes = [
+  'BOUNCE_REQUEST',
+  'SCALE_REQUEST',
+  'REMOVE_REQUEST',
+  'CREATE_REQUEST',
+  'UPDATE_REQUEST',
+  'VIEW_REQUEST',
+  'PAUSE_REQUEST',
+  'KILL_TASK',
+  'BOUNCE_TASK',
+  'RUN_SHELL_COMMAND',
+  'ADD_METADATA',
+  'DEPLOY',
+  'CANCEL_DEPLOY',
+  'ADD_WEBHOOK',
+  'REMOVE_WEBHOOK',
+  'VIEW_WEBHOOKS',
+  'TASK_RECONCILIATION',
+  'STARTUP_TASK_RECONCILIATION',
+  'RUN_HEALTH_CHECKS',
+  'ADD_DISASTER',
+  'REMOVE_DISASTER',
+  'DISABLE_ACTION',
+  'ENABLE_ACTION',
+  'VIEW_DISASTERS',
+  'FREEZE_SLAVE',
+  'ACTIVATE_SLAVE',
+  'DECOMMISSION_SLAVE',
+  'VIEW_SLAVES',
+  'FREEZE_RACK',
+  'ACTIVATE_RACK',
+  'DECOMMISSION_RACK',
+  'VIEW_RACKS',
+  'SEND_EMAIL',
+  'PROCESS_OFFERS',
+  'CACHE_OFFERS',
+  'EXPENSIVE_API_CALLS',
+  'RUN_CLEANUP_POLLER',
+  'RUN_DEPLOY_POLLER',
+  'RUN_SCHEDULER_POLLER',
+  'RUN_EXPIRING_ACTION_POLLER',
+  'RUN_UPSTREAM_POLLER',
+  'TASK_SHUFFLE',
+] as const;
+/** What operators can switch off. */
+export type ActionType = (typeof actionTypes)[number];
+
+export const disasterTypes = ['EXCESSIVE_TASK_LAG', 'LOST_SLAVES', 'LOST_TASKS', 'USER_INITIATED'] as const;
+export type DisasterType = (typeof disasterTypes)[number];
+
 export const expiringKinds = ['BOUNCE', 'PAUSE', 'SCALE', 'SKIP_HEALTHCHECKS', 'SLAVE', 'RACK'] as const;
 export type ExpiringKind = (typeof expiringKinds)[number];
 

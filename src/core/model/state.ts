@@ -48,6 +48,7 @@ export interface State {
   finishedRequests: number;
   unknownRacks: number;
   unknownSlaves: number;
+  minimumPriorityLevel?: number;
   lastHeartbeatAt?: number;
   decomissioningSlaves: number;
   decomissioningRacks: number;

@@ -9,6 +9,7 @@ import type { Request } from '../../core/model/request.js';
 import { instancesOf } from '../../core/request-validation/index.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { PriorityFreezes } from '../priority/priority-freezes.service.js';
 import { RequestChecks } from '../requests/request-checks.service.js';
 import type { StoredRequest } from '../requests/request-store.service.js';
 import { LiveTasks } from '../tasks/live-tasks.service.js';
@@ -20,6 +21,7 @@ export class DeployChecks {
   constructor(
     private readonly tasks: LiveTasks,
     private readonly requests: RequestChecks,
+    private readonly freezes: PriorityFreezes,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -45,8 +47,11 @@ export class DeployChecks {
     this.requests.scaleDown(request, { from: activeTasks, to: instancesOf(request), acknowledged });
   }
 
-  checkDeploy(deploy: Deploy, request: Request, now: number): void {
-    const errors = validateDeploy(deploy, { request, settings: this.settings, now });
+  async checkDeploy(tx: EntityManager, deploy: Deploy, request: Request, now: number): Promise<void> {
+    const freeze = await this.freezes.active(tx);
+    const { settings } = this;
+    const minimumPriorityLevel = freeze?.minimumPriorityLevel;
+    const errors = validateDeploy(deploy, { request, settings, minimumPriorityLevel, now });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);
     const unsupported = unsupportedInDeploy(this.driver, deploy);
     const [first] = unsupported;

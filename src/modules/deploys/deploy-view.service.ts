@@ -1,9 +1,9 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { DeployTask, DeployView } from '../../core/deploys/index.js';
 import { rows } from '../../platform/database/sql.js';
-import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import type { StoredRequest } from '../requests/request-store.service.js';
+import { HealthSwitch } from '../tasks/health/health-switch.service.js';
 import { ObservedTasks } from '../tasks/health/observed-tasks.service.js';
 import { LiveTasks } from '../tasks/live-tasks.service.js';
 import { DeployStore, type StoredPendingDeploy } from './deploy-store.service.js';
@@ -15,7 +15,7 @@ export class DeployViews {
     private readonly deploys: DeployStore,
     private readonly tasks: LiveTasks,
     private readonly observed: ObservedTasks,
-    @Inject(SETTINGS) private readonly settings: Settings,
+    private readonly health: HealthSwitch,
   ) {}
 
   async load(tx: EntityManager, pending: StoredPendingDeploy, stored: StoredRequest | undefined): Promise<DeployView> {
@@ -34,7 +34,7 @@ export class DeployViews {
       // Before the tasks: what is launched in between is then counted twice and not missed.
       queuedTasks: await this.queuedTasks(tx, pending),
       tasks: await this.liveTasks(tx, requestId),
-      settings: this.settings,
+      settings: await this.health.inForce(tx),
     };
   }
 

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@ne
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { PendingDeploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
+import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
@@ -18,6 +19,7 @@ export class DeploysController {
 
   /** Start a deploy. The old one serves until the new one is healthy. */
   @Post()
+  @NeedsAction('DEPLOY')
   @HttpCode(200)
   @ApiOkResponse({ type: RequestParentDto })
   start(
@@ -40,6 +42,7 @@ export class DeploysController {
 
   /** Cancel the deploy in progress. Best effort: it may still succeed or fail by itself. */
   @Delete('deploy/:deployId/request/:requestId')
+  @NeedsAction('CANCEL_DEPLOY')
   @ApiOkResponse({ type: RequestParentDto })
   cancel(
     @Param('deployId') deployId: string,

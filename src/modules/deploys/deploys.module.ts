@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { PriorityStoreModule } from '../priority/priority-store.module.js';
 import { RequestStoreModule } from '../requests/request-store.module.js';
 import { RequestsModule } from '../requests/requests.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
@@ -15,7 +16,14 @@ import { WaitingRuns } from './waiting-runs.service.js';
 
 /** Deploys: starts them, and moves each forward until it succeeds, fails or is cancelled. */
 @Module({
-  imports: [RequestStoreModule, RequestsModule, DeployStoreModule, TaskStoreModule, WebhookOutboxModule],
+  imports: [
+    RequestStoreModule,
+    RequestsModule,
+    DeployStoreModule,
+    PriorityStoreModule,
+    TaskStoreModule,
+    WebhookOutboxModule,
+  ],
   controllers: [DeploysController],
   providers: [DeploysService, DeployChecks, WaitingRuns, DeploysPoller, DeploySteps, DeployViews, DeployFinisher],
   exports: [DeploysService],

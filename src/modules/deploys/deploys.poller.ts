@@ -23,6 +23,7 @@ export class DeploysPoller implements OnModuleInit {
   onModuleInit(): void {
     this.pollers.register({
       name: 'deploys',
+      runsWhile: 'RUN_DEPLOY_POLLER',
       everyMs: this.settings.checkDeploysEverySeconds * 1000,
       pass: (now) => this.runOnce(now),
       wakeOn: ['deploys'],

@@ -60,7 +60,7 @@ export class DeploysService {
       await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
       this.refuseByState(stored, start);
       const named = { ...deploy, id: deploy.id || this.checks.newDeployId() };
-      this.checks.checkDeploy(named, request, now);
+      await this.checks.checkDeploy(tx, named, request, now);
       await this.refuseSecondDeploy(tx, deploy.requestId);
       const marker: DeployMarker = {
         requestId: deploy.requestId,

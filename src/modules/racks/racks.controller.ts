@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
 import {
   ExpiringMachineStateDto,
@@ -45,6 +46,7 @@ export class RacksController {
 
   /** Lets the slaves of a rack take tasks again. A decommission is cancelled. */
   @Post('rack/:rackId/activate')
+  @NeedsAction('ACTIVATE_RACK')
   @HttpCode(200)
   activate(
     @Param('rackId') rackId: string,
@@ -56,6 +58,7 @@ export class RacksController {
 
   /** Moves the tasks in a rack elsewhere, and lets its slaves take no new ones. */
   @Post('rack/:rackId/decommission')
+  @NeedsAction('DECOMMISSION_RACK')
   @HttpCode(200)
   decommission(
     @Param('rackId') rackId: string,
@@ -67,6 +70,7 @@ export class RacksController {
 
   /** Lets the slaves of a rack take no new tasks; those on them stay. */
   @Post('rack/:rackId/freeze')
+  @NeedsAction('FREEZE_RACK')
   @HttpCode(200)
   freeze(
     @Param('rackId') rackId: string,

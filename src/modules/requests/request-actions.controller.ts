@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { RequestParent } from '../../core/model/request.js';
+import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
 import { Bounces } from './actions/bounces.service.js';
 import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
@@ -29,6 +30,7 @@ export class RequestActionsController {
 
   /** Replaces all tasks of a SERVICE or WORKER by new ones. Answers the state as it was before. */
   @Post('bounce')
+  @NeedsAction('BOUNCE_REQUEST')
   @ApiOkResponse({ type: RequestParentDto })
   @HttpCode(200)
   bounce(
@@ -77,6 +79,7 @@ export class RequestActionsController {
 
   /** Changes the number of instances, for good or for a while. */
   @Put('scale')
+  @NeedsAction('SCALE_REQUEST')
   @ApiOkResponse({ type: RequestParentDto })
   scale(
     @Param('requestId') id: string,
@@ -89,6 +92,7 @@ export class RequestActionsController {
 
   /** Turns health checks off (tasks count as healthy) or on again, for good or for a while. */
   @Put('skip-healthchecks')
+  @NeedsAction('UPDATE_REQUEST')
   @ApiOkResponse({ type: RequestParentDto })
   skipHealthchecks(
     @Param('requestId') id: string,
@@ -100,6 +104,7 @@ export class RequestActionsController {
 
   /** Older path of skip-healthchecks. */
   @Put('skipHealthchecks')
+  @NeedsAction('UPDATE_REQUEST')
   @ApiOkResponse({ type: RequestParentDto })
   @ApiOperation({ deprecated: true })
   skipHealthchecksByOldPath(

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, RequestParent } from '../../core/model/request.js';
+import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
 import { Deletions } from './actions/deletions.service.js';
 import { DeleteRequestRequestDto, UpdateGroupsRequestDto } from './dto/actions.dto.js';
@@ -27,6 +28,7 @@ export class RequestsController {
 
   /** Deletes a request: its tasks are killed, and when the last one is gone, so is the request. Its history stays. */
   @Delete('request/:requestId')
+  @NeedsAction('REMOVE_REQUEST')
   @ApiOkResponse({ type: RequestDto })
   delete(
     @Param('requestId') requestId: string,
@@ -38,6 +40,7 @@ export class RequestsController {
 
   /** Replaces the groups that may see or change a request. */
   @Post('request/:requestId/groups')
+  @NeedsAction('UPDATE_REQUEST')
   @ApiOkResponse({ type: RequestParentDto })
   @HttpCode(200)
   updateGroups(

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../deploys/deploy-store.module.js';
 import { TaskRecordsModule } from '../history/task-records.module.js';
+import { PriorityStoreModule } from '../priority/priority-store.module.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
 import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
@@ -37,6 +38,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     DeployStoreModule,
     TaskStoreModule,
     TaskRecordsModule,
+    PriorityStoreModule,
     SlavesModule,
     WebhookOutboxModule,
   ],

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { Request, RequestParent, UpdateGroupsRequest } from '../../core/model/request.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { instancesOf } from '../../core/request-validation/index.js';
+import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
@@ -25,6 +26,7 @@ export class RequestsService {
     private readonly cleanups: RequestCleanups,
     private readonly history: RequestHistoryService,
     private readonly parents: RequestParents,
+    private readonly disabled: DisabledActions,
     private readonly clock: Clock,
   ) {}
 
@@ -59,6 +61,7 @@ export class RequestsService {
     if (!locked) return false;
     const { stored, facts, now } = locked;
     throwIf(refuseUpdate(facts));
+    await this.disabled.refuse('UPDATE_REQUEST', tx);
     if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
     const next = await this.checks.valid(tx, sent, stored);
     const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
@@ -73,6 +76,7 @@ export class RequestsService {
       const message = `Request '${sent.id}' is being cleaned (${waiting.cleanupType}); try again later`;
       throw new SchedulerError('REQUEST_BEING_CLEANED', message);
     }
+    await this.disabled.refuse('CREATE_REQUEST', tx);
     await this.checks.capacity(tx, sent);
     const request = await this.checks.valid(tx, sent, undefined);
     const now = this.clock.now();

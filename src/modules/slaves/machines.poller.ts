@@ -37,6 +37,7 @@ export class MachinesPoller {
     });
     pollers.register({
       name: 'expiring-machines',
+      runsWhile: 'RUN_EXPIRING_ACTION_POLLER',
       everyMs: settings.checkExpiringUserActionEveryMillis,
       wakeOn: ['expiring'],
       pass: (now) => this.expire(now),

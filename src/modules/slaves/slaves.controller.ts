@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
 import {
   ExpiringMachineStateDto,
@@ -57,6 +58,7 @@ export class SlavesController {
 
   /** Lets a slave take tasks again. A decommission is cancelled. */
   @Post('slave/:slaveId/activate')
+  @NeedsAction('ACTIVATE_SLAVE')
   @HttpCode(200)
   activate(
     @Param('slaveId') slaveId: string,
@@ -68,6 +70,7 @@ export class SlavesController {
 
   /** Moves the tasks of a slave elsewhere, and lets it take no new ones. */
   @Post('slave/:slaveId/decommission')
+  @NeedsAction('DECOMMISSION_SLAVE')
   @HttpCode(200)
   decommission(
     @Param('slaveId') slaveId: string,
@@ -79,6 +82,7 @@ export class SlavesController {
 
   /** Lets a slave take no new tasks; those on it stay. */
   @Post('slave/:slaveId/freeze')
+  @NeedsAction('FREEZE_SLAVE')
   @HttpCode(200)
   freeze(
     @Param('slaveId') slaveId: string,

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { PriorityStoreModule } from '../priority/priority-store.module.js';
 import { HostStates } from './host-states.service.js';
 import { ReconciliationFiguresModule } from './reconciliation-figures.module.js';
 import { StateStore } from './state-store.service.js';
@@ -6,7 +7,7 @@ import { StateController } from './state.controller.js';
 import { StateService } from './state.service.js';
 
 @Module({
-  imports: [ReconciliationFiguresModule],
+  imports: [ReconciliationFiguresModule, PriorityStoreModule],
   controllers: [StateController],
   providers: [StateService, StateStore, HostStates],
 })

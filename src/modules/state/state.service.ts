@@ -7,6 +7,7 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { PriorityFreezes } from '../priority/priority-freezes.service.js';
 import { HostStates } from './host-states.service.js';
 import { findLateTasks } from './late-tasks.js';
 import { judgeProvisioning } from './provisioning.js';
@@ -29,6 +30,7 @@ export class StateService {
     private readonly store: StateStore,
     private readonly hosts: HostStates,
     private readonly figures: ReconciliationFigures,
+    private readonly freezes: PriorityFreezes,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -117,6 +119,7 @@ export class StateService {
       underProvisionedRequestIds: under,
       overProvisionedRequests: over.length,
       underProvisionedRequests: under.length,
+      minimumPriorityLevel: (await this.freezes.active(tx))?.minimumPriorityLevel,
       lastHeartbeatAt: await this.store.lastSeenAt(tx),
     };
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { judgeTask, type HealthContext } from '../../core/health/index.js';
 import type { Deploy } from '../../core/model/deploy.js';
@@ -6,9 +6,9 @@ import type { TaskIdsByStatus } from '../../core/model/request.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { Clock } from '../../platform/clock.js';
 import { rows } from '../../platform/database/sql.js';
-import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { deployKeyText, DeployStore } from '../deploys/deploy-store.service.js';
 import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
+import { HealthSwitch } from './health/health-switch.service.js';
 import { ObservedTasks, unchecked, type WatchedTask } from './health/observed-tasks.service.js';
 import { LiveTasks, type LiveTask } from './live-tasks.service.js';
 
@@ -30,7 +30,7 @@ export class TaskIdsByStatusService {
     private readonly tasks: LiveTasks,
     private readonly observed: ObservedTasks,
     private readonly clock: Clock,
-    @Inject(SETTINGS) private readonly settings: Settings,
+    private readonly health: HealthSwitch,
   ) {}
 
   /** Every id asked for has an entry, an empty one when the request is unknown. */
@@ -47,9 +47,10 @@ export class TaskIdsByStatusService {
       ...tasks.filter((task) => !deployOf(task)?.healthcheck).map(unchecked),
     ].sort((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
     const requests = new Map((await this.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]));
+    const settings = await this.health.inForce(tx);
     for (const task of watched) {
       const lists = result.get(task.taskId.requestId)!;
-      lists[this.status(task, requests.get(task.taskId.requestId), deployOf(task))].push(task.taskId);
+      lists[this.status(task, requests.get(task.taskId.requestId), deployOf(task), settings)].push(task.taskId);
     }
     return result;
   }
@@ -58,6 +59,7 @@ export class TaskIdsByStatusService {
     task: WatchedTask,
     stored: StoredRequest | undefined,
     deploy: Deploy | undefined,
+    settings: HealthContext['settings'],
   ): 'cleaning' | 'killed' | 'healthy' | 'notYetHealthy' {
     if (task.cleanupType) return 'cleaning';
     if (task.killed) return 'killed';
@@ -66,7 +68,7 @@ export class TaskIdsByStatusService {
       deploy,
       deployPending: stored?.pendingDeployId === task.taskId.deployId,
       requestSkips: stored?.request.skipHealthchecks === true,
-      settings: this.settings,
+      settings,
     };
     return judgeTask(task, context, this.clock.now()) === 'HEALTHY' ? 'healthy' : 'notYetHealthy';
   }

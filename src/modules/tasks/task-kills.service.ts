@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { TaskCleanupType } from '../../core/model/enums.js';
 import type { KillTaskRequest, TaskCleanup } from '../../core/model/task.js';
+import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -26,6 +27,7 @@ export class TaskKills {
     private readonly lists: TaskLists,
     private readonly cleanups: TaskCleanups,
     private readonly queue: PendingQueue,
+    private readonly disabled: DisabledActions,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
@@ -42,6 +44,7 @@ export class TaskKills {
     // Locked, so that it does not end before its cleanup stands.
     const [task] = await this.tasks.find(tx, { taskIds: [id], lock: true });
     if (!task) throw SchedulerError.taskNotFound(id);
+    await this.disabled.refuse(options.waitForReplacementTask ? 'BOUNCE_TASK' : 'KILL_TASK', tx);
     const cleanup: TaskCleanup = {
       user: caller.email,
       cleanupType: cleanupTypeOf(options),

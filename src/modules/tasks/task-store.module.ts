@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../deploys/deploy-store.module.js';
 import { RequestStoreModule } from '../requests/request-store.module.js';
 import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
+import { HealthSwitch } from './health/health-switch.service.js';
 import { HealthcheckResults } from './health/healthcheck-results.service.js';
 import { ObservedTasks } from './health/observed-tasks.service.js';
 import { LiveTasks } from './live-tasks.service.js';
@@ -13,6 +14,7 @@ import { WithdrawnCleanups } from './withdrawn-cleanups.service.js';
 const stores = [
   LiveTasks,
   ObservedTasks,
+  HealthSwitch,
   HealthcheckResults,
   PendingQueue,
   TaskCleanups,

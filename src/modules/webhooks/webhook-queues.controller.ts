@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { RequestHistoryDto } from '../history/dto/request-history.dto.js';
 import { TaskHistoryUpdateDto } from '../tasks/dto/task-update.dto.js';
 import { DeployUpdateDto } from './dto/deploy-update.dto.js';
@@ -9,6 +10,7 @@ import { Webhooks } from './webhooks.service.js';
 /** What waits to be delivered. Reading it changes nothing. */
 @ApiTags('Webhooks')
 @Controller('api/webhooks')
+@NeedsAction('VIEW_WEBHOOKS')
 export class WebhookQueuesController {
   constructor(private readonly webhooks: Webhooks) {}
 

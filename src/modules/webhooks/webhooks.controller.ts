@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { pageBounds } from '../history/paging.js';
 import {
   DeadLetterDto,
@@ -18,12 +19,14 @@ export class WebhooksController {
 
   /** Lists the registered webhooks. */
   @Get()
+  @NeedsAction('VIEW_WEBHOOKS')
   list(): Promise<WebhookDto[]> {
     return this.webhooks.list();
   }
 
   /** Registers a webhook. One that exists (same type and uri) is left as it is. */
   @Post()
+  @NeedsAction('ADD_WEBHOOK')
   @HttpCode(200)
   @ApiOkResponse({ schema: { type: 'string', enum: ['CREATED', 'EXISTED'] } })
   register(@Body() webhook: NewWebhookDto): Promise<string> {
@@ -32,6 +35,7 @@ export class WebhooksController {
 
   /** Removes a webhook with all that waits for it. */
   @Delete()
+  @NeedsAction('REMOVE_WEBHOOK')
   @ApiOkResponse({ schema: { type: 'string', enum: ['DELETED', 'DIDNT_EXIST'] } })
   remove(@Query() { webhookId }: WebhookQuery): Promise<string> {
     return this.webhooks.remove(webhookId);
@@ -39,6 +43,7 @@ export class WebhooksController {
 
   /** Removes a webhook with all that waits for it. */
   @Delete(':webhookId')
+  @NeedsAction('REMOVE_WEBHOOK')
   @ApiOperation({ deprecated: true })
   @ApiOkResponse({ schema: { type: 'string', enum: ['DELETED', 'DIDNT_EXIST'] } })
   removeByPath(@Param('webhookId') webhookId: string): Promise<string> {
@@ -47,12 +52,14 @@ export class WebhooksController {
 
   /** Lists the webhooks with the number of updates that wait for each. */
   @Get('summary')
+  @NeedsAction('VIEW_WEBHOOKS')
   summary(): Promise<WebhookSummaryDto[]> {
     return this.webhooks.summary();
   }
 
   /** Lists updates that were given up, newest first. */
   @Get('dead-letters')
+  @NeedsAction('VIEW_WEBHOOKS')
   deadLetters(@Query() query: DeadLetterQuery): Promise<DeadLetterDto[]> {
     const { count, offset } = pageBounds(query);
     return this.webhooks.deadLetters(query.webhookId, count, offset);

@@ -10,6 +10,8 @@ import { WaitingReasons1763800050000 } from '../../../migrations/1763800050000-w
 import { OverdueAlerts1763800100000 } from '../../../migrations/1763800100000-overdue-alerts.js';
 import { CrashLoops1763800200000 } from '../../../migrations/1763800200000-crash-loops.js';
 import { ExactAverages1763800200001 } from '../../../migrations/1763800200001-exact-averages.js';
+import { PriorityFreeze1763800400000 } from '../../../migrations/1763800400000-priority-freeze.js';
+import { Disasters1763800400001 } from '../../../migrations/1763800400001-disasters.js';
 import { InactiveHosts1763800600000 } from '../../../migrations/1763800600000-inactive-hosts.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -26,5 +28,7 @@ export const migrations = [
   OverdueAlerts1763800100000,
   CrashLoops1763800200000,
   ExactAverages1763800200001,
+  PriorityFreeze1763800400000,
+  Disasters1763800400001,
   InactiveHosts1763800600000,
 ];

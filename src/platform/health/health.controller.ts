@@ -37,6 +37,7 @@ export class HealthController {
       leader,
       databaseError,
       failingPollers: this.pollers.states().filter(({ failuresInRow }) => failuresInRow > 0),
+      disabledPollers: this.pollers.disabled(),
       uncaughtErrors: uncaughtErrors.count,
     };
   }

@@ -14,6 +14,14 @@ export class FailingPollerDto {
   lastError?: string;
 }
 
+/** A poller that stands still because operators switched its action off. */
+export class DisabledPollerDto {
+  /** The name it is registered under. */
+  name: string;
+  /** The action that is disabled. */
+  action: string;
+}
+
 /** Whether this instance can serve, and what is wrong if something is. */
 export class ReadinessDto {
   /** The database answers: this instance serves every operation. */
@@ -28,6 +36,8 @@ export class ReadinessDto {
   databaseError?: string;
   /** Pollers of this instance that fail. Empty when all is well. */
   failingPollers: FailingPollerDto[];
+  /** Pollers of this instance that stand still on purpose. */
+  disabledPollers: DisabledPollerDto[];
   /** Errors that nothing caught since the start. They are in the log. */
   uncaughtErrors: number;
 }

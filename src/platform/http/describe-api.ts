@@ -11,6 +11,7 @@ after a '!'.`;
 
 /** What the names in paths stand for: the same everywhere. */
 const pathParameters: Readonly<Record<string, string>> = {
+  action: 'The action.',
   requestId: 'Id of the request.',
   deployId: 'Id of the deploy.',
   runId: 'Id of the run, given when it was asked for or made up then.',
@@ -19,6 +20,7 @@ const pathParameters: Readonly<Record<string, string>> = {
   scheduledTaskId: 'Id of the pending task.',
   slaveId: 'Id of the slave.',
   rackId: 'Id of the rack.',
+  type: 'The kind of disaster.',
   webhookId: 'Id of the webhook.',
 };
 

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 
@@ -64,6 +64,10 @@ export const QueryWord = (words: readonly string[]) =>
     IsIn([...words]),
     ApiPropertyOptional({ type: 'string', enum: [...words] }),
   );
+
+/** The same as a part of the path, which is always given. */
+export const PathWord = (words: readonly string[]) =>
+  applyDecorators(transform(readWord), IsIn([...words]), ApiProperty({ type: 'string', enum: [...words] }));
 
 /** One of the words, and the parameter may be repeated. */
 export const QueryWords = (words: readonly string[]) =>

@@ -1,5 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { SchedulerRegistry } from '@nestjs/schedule';
+import type { ActionType } from '../../core/model/enums.js';
+import { DisabledActions } from '../actions/disabled-actions.js';
 import { Clock } from '../clock.js';
 import { Leadership } from '../leadership/leadership.js';
 import { Wake, type WakeTopic } from '../wake/wake.js';
@@ -16,6 +18,8 @@ export interface PollerOptions {
   pass: (now: number) => Promise<number | undefined | void>;
   /** Topics that make a pass run at once. */
   wakeOn?: WakeTopic[];
+  /** While operators have switched this action off, no pass runs. When it comes back, one runs at once. */
+  runsWhile?: ActionType;
 }
 
 /** Registers the pollers of all rooms. They run on the leader only, each under its name in the SchedulerRegistry. */
@@ -23,30 +27,55 @@ export interface PollerOptions {
 export class Pollers {
   private readonly log = new Logger(Pollers.name);
   private readonly pollers = new Map<string, Poller>();
+  /** By name: the disabled action for which its last pass was left out. */
+  private readonly standing = new Map<string, ActionType>();
 
   constructor(
     private readonly registry: SchedulerRegistry,
     private readonly wake: Wake,
     private readonly clock: Clock,
     private readonly leadership: Leadership,
+    private readonly actions: DisabledActions,
   ) {}
 
   register(options: PollerOptions): Poller {
-    const poller = new Poller(options, {
-      now: () => this.clock.now(),
-      mayRun: () => this.leadership.ready(),
-      failed: (cause) => this.log.error(`Poller '${options.name}' failed; it runs again: ${String(cause)}`, cause),
-    });
+    const { runsWhile } = options;
+    const pass = runsWhile ? this.unlessDisabled(runsWhile, options) : options.pass;
+    const poller = new Poller(
+      { ...options, pass },
+      {
+        now: () => this.clock.now(),
+        mayRun: () => this.leadership.ready(),
+        failed: (cause) => this.log.error(`Poller '${options.name}' failed; it runs again: ${String(cause)}`, cause),
+      },
+    );
     this.pollers.set(options.name, poller);
     this.registry.addCronJob(options.name, poller.job);
-    for (const topic of options.wakeOn ?? []) this.wake.on(topic, () => poller.wake());
+    const topics = [...(options.wakeOn ?? []), ...(runsWhile ? (['actions'] as const) : [])];
+    for (const topic of topics) this.wake.on(topic, () => poller.wake());
     poller.job.start();
     return poller;
+  }
+
+  private unlessDisabled(action: ActionType, { name, pass }: PollerOptions): PollerOptions['pass'] {
+    return async (now) => {
+      if (await this.actions.isDisabled(action)) {
+        this.standing.set(name, action);
+        return undefined;
+      }
+      this.standing.delete(name);
+      return pass(now);
+    };
   }
 
   /** Stops all timers and waits for the passes in flight. */
   async stop(): Promise<void> {
     await Promise.all([...this.pollers.values()].map((poller) => poller.stop()));
+  }
+
+  /** Pollers that stand still because their action is disabled, for /readyz. */
+  disabled(): { name: string; action: ActionType }[] {
+    return [...this.standing].map(([name, action]) => ({ name, action }));
   }
 
   /** State of each poller, for /readyz: failures in a row and the last error. */

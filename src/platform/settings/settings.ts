@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { disableableActions } from '../../core/disasters/index.js';
 import { slavePlacements } from '../../core/model/enums.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 
@@ -48,6 +49,48 @@ const ClusterSettings = z.strictObject({
     .prefault({}),
 });
 
+const portion = () => z.number().min(0).max(1);
+const DisasterDetectionSettings = z.strictObject({
+  enabled: z.boolean().default(true).describe('Whether disasters are looked for'),
+  runEveryMillis: millis().default(10_000).describe('Time between two looks'),
+  statsHistorySize: z.number().int().positive().default(10).describe('Data points kept; disasters are seen in these'),
+  checkLateTasks: z.boolean().default(true).describe('Whether tasks that start late can be a disaster'),
+  warningOverdueTaskPortion: portion().default(0.05).describe('Share of late tasks that counts together with the lag'),
+  criticalOverdueTaskPortion: portion().default(0.1).describe('Share of late tasks that is a disaster by itself'),
+  warningAvgTaskLagMillis: millis()
+    .default(120_000)
+    .describe('Average lag of overdue tasks that counts together with their share'),
+  criticalAvgTaskLagMillis: millis()
+    .default(240_000)
+    .describe('The same that is a disaster as soon as the share is above its warning'),
+  triggerAfterMillisOverTaskLagThreshold: millis()
+    .default(45_000)
+    .describe('How long a share or a lag must have lasted'),
+  checkLostSlaves: z.boolean().default(true).describe('Whether lost slaves can be a disaster'),
+  criticalLostSlavePortion: portion().default(0.2).describe('Share of slaves lost that is a disaster'),
+  includeLostSlavesInLastMillis: millis().default(30_000).describe('Span of time in which they count together'),
+  checkLostTasks: z.boolean().default(true).describe('Whether lost tasks can be a disaster'),
+  criticalLostTaskPortion: portion().default(0.2).describe('Share of tasks lost that is a disaster'),
+  includeLostTasksInLastMillis: millis().default(30_000).describe('Span of time in which they count together'),
+  lostTaskReasons: z
+    .array(z.string())
+    .default([
+      'REASON_INVALID_OFFERS',
+      'REASON_AGENT_UNKNOWN',
+      'REASON_AGENT_REMOVED',
+      'REASON_AGENT_RESTARTED',
+      'REASON_MASTER_DISCONNECTED',
+    ])
+    .describe('Reasons of lost tasks that count'),
+  disableActionsOnDisaster: z
+    .array(z.enum(disableableActions))
+    .default([])
+    .describe('Actions that are switched off while there is a disaster'),
+  defaultDisabledActionExpiration: millis()
+    .default(900_000)
+    .describe('Milliseconds after which they come back when the disaster is one that ends by itself'),
+});
+
 const WebhookSettings = z.strictObject({
   maxQueuedUpdatesPerWebhook: count()
     .default(50)
@@ -67,6 +110,7 @@ const WebhookSettings = z.strictObject({
 export const SettingsFile = z.strictObject({
   cluster: ClusterSettings.prefault({}),
   crashLoop: CrashLoopSettings.prefault({}),
+  disasterDetection: DisasterDetectionSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
   legacyFieldNames: z
     .enum(['off', 'accept', 'accept+emit'])
@@ -226,6 +270,9 @@ export const SettingsFile = z.strictObject({
     .record(z.string(), z.number())
     .default({ WORKER: 0.5, SERVICE: 0.7 })
     .describe('The same by request type'),
+  checkPriorityKillsEveryMillis: millis()
+    .default(30_000)
+    .describe('Timer of the poller that kills what a priority freeze tells it to'),
   schedulerPriorityWeightFactor: z.number().default(1).describe('Exponent of the priority against the waiting time'),
   deltaAfterWhichTasksAreLateMillis: millis()
     .default(30_000)

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 /** What somebody may be waiting for. A topic says "look again", never what changed. */
 export const wakeTopics = [
+  /** An action was switched off or on. */
+  'actions',
   'scheduler',
   'dispatch',
   'deploys',

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type AgentTaskList, type ClusterDriver } from '../../cluster/cluster-driver.js';
 import { isTerminal } from '../../core/model/enums.js';
 import { ReconciliationFigures } from '../../modules/state/reconciliation-figures.service.js';
+import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
@@ -42,6 +43,7 @@ export class Reconciliation {
     private readonly status: StatusUpdates,
     private readonly figures: ReconciliationFigures,
     private readonly leadership: Leadership,
+    private readonly actions: DisabledActions,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -54,6 +56,12 @@ export class Reconciliation {
     wake.on('reconcile', () => this.request());
   }
 
+  /** This instance leads from now on: it compares at once, unless that is switched off, and then regularly. */
+  async begin(): Promise<void> {
+    this.lastStartedAt = this.clock.now();
+    if (!(await this.actions.isDisabled('STARTUP_TASK_RECONCILIATION'))) this.request();
+  }
+
   /** One comparison soon, beside the regular ones. */
   request(): void {
     this.wanted = true;
@@ -62,14 +70,18 @@ export class Reconciliation {
 
   async runWhenDue(now: number): Promise<void> {
     await this.lookForStalledLaunches(now);
-    const isDue = now - this.lastStartedAt >= this.settings.startNewReconcileEverySeconds * 1_000;
-    if (!this.wanted && !isDue) return;
+    if (!this.wanted && !(await this.isRegularDue(now))) return;
     this.wanted = false;
     this.lastStartedAt = now;
     this.cycle ??= new ReconciliationCycle(now);
     // Updates were still on their way: what they say has to be known before anything is missing.
     if (await this.runOnce()) await this.endCycle();
     else this.wanted = true;
+  }
+
+  private async isRegularDue(now: number): Promise<boolean> {
+    if (now - this.lastStartedAt < this.settings.startNewReconcileEverySeconds * 1_000) return false;
+    return !(await this.actions.isDisabled('TASK_RECONCILIATION'));
   }
 
   /** false: some list could not be compared yet. */

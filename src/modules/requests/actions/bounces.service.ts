@@ -5,6 +5,7 @@ import type { BounceRequest, RequestParent } from '../../../core/model/request.j
 import { refuseBounce, refuseSecondBounce } from '../../../core/requests/action-rules.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { PriorityFreezes } from '../../priority/priority-freezes.service.js';
 import { ExpiringActions } from '../expiring/expiring-actions.service.js';
 import { deployInUse, refuseShellCommand, RequestActions, throwIf } from '../request-actions.service.js';
 import { RequestChecks } from '../request-checks.service.js';
@@ -33,6 +34,7 @@ export class Bounces {
     private readonly expiring: ExpiringActions,
     private readonly history: RequestHistoryService,
     private readonly parents: RequestParents,
+    private readonly freezes: PriorityFreezes,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -41,6 +43,7 @@ export class Bounces {
     return this.actions.perform(id, ['cleanup', 'expiring'], async (tx, { stored, facts, now }) => {
       throwIf(refuseBounce(facts));
       await this.checks.bounceCapacity(tx, stored.request, request.incremental ?? false);
+      await this.freezes.refuse(tx, stored.request);
       refuseShellCommand(request.runShellCommandBeforeKill);
       throwIf(refuseSecondBounce(facts));
       await this.begin(tx, { ...stored, state: 'ACTIVE' }, { request, now, user: caller.id, message: request.message });

@@ -5,8 +5,10 @@ import type { Request, RequestParent, ScaleRequest } from '../../../core/model/r
 import { refuseBounceAfterScale, refuseUpdate } from '../../../core/requests/action-rules.js';
 import { scaleMessage } from '../../../core/requests/changes.js';
 import { instancesOf } from '../../../core/request-validation/index.js';
+import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
+import { PriorityFreezes } from '../../priority/priority-freezes.service.js';
 import { ExpiringActions } from '../expiring/expiring-actions.service.js';
 import { deployInUse, RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
 import { RequestChanges, type ChangeNote } from '../request-changes.service.js';
@@ -25,11 +27,15 @@ export class Scaling {
     private readonly bounces: Bounces,
     private readonly expiring: ExpiringActions,
     private readonly parents: RequestParents,
+    private readonly freezes: PriorityFreezes,
+    private readonly disabled: DisabledActions,
   ) {}
 
   scale(id: string, scale: ScaleRequest, acknowledged: boolean, caller: Caller): Promise<RequestParent> {
     return this.actions.perform(id, ['scheduler', 'cleanup', 'expiring'], async (tx, locked) => {
       const { stored, now } = locked;
+      const bounce = scale.bounce ?? stored.request.bounceAfterScale ?? false;
+      if (bounce) await this.disabled.refuse('BOUNCE_REQUEST', tx);
       const next: Request = { ...stored.request, instances: scale.instances };
       const from = instancesOf(stored.request);
       const to = instancesOf(next);
@@ -37,11 +43,11 @@ export class Scaling {
       await this.checks.capacity(tx, next);
       this.checks.scaleDown(next, { from, to, acknowledged });
       if (from === to) throw unchanged(id, to);
-      const bounce = scale.bounce ?? stored.request.bounceAfterScale ?? false;
       const incremental = scale.incremental ?? true;
       if (bounce) {
         throwIf(refuseBounceAfterScale(locked.facts));
         await this.checks.bounceCapacity(tx, next, incremental);
+        await this.freezes.refuse(tx, next);
       }
       const { skipHealthchecks, actionId = randomUUID() } = scale;
       const message = scaleMessage(from, to, scale.message);

@@ -23,6 +23,7 @@ export class ExpiringPoller implements OnModuleInit {
   onModuleInit(): void {
     this.pollers.register({
       name: 'expiring actions of requests',
+      runsWhile: 'RUN_EXPIRING_ACTION_POLLER',
       everyMs: this.settings.checkExpiringUserActionEveryMillis,
       pass: (now) => this.runOnce(now),
       wakeOn: ['expiring'],

@@ -144,6 +144,9 @@ export class StateDto {
   /** Slaves that are FROZEN, or were not seen since the start. */
   @ApiProperty(int32)
   unknownSlaves: number;
+  /** Tasks of requests with a lower priority are not started: there is a priority freeze. */
+  @ApiProperty({ type: 'number', format: 'double' })
+  minimumPriorityLevel?: number;
   /** When any machine answered last, in epoch milliseconds. */
   @ApiProperty(int64)
   lastHeartbeatAt?: number;

@@ -24,6 +24,7 @@ export class CleanupPoller implements OnModuleInit {
   onModuleInit(): void {
     this.pollers.register({
       name: 'cleanup',
+      runsWhile: 'RUN_CLEANUP_POLLER',
       everyMs: this.settings.cleanupEverySeconds * 1000,
       pass: (now) => this.runOnce(now),
       wakeOn: ['cleanup'],

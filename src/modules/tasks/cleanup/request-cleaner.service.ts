@@ -13,6 +13,7 @@ import { SETTINGS, type Settings } from '../../../platform/settings/settings.js'
 import { DeployStore } from '../../deploys/deploy-store.service.js';
 import { RequestCleanups } from '../../requests/request-cleanups.service.js';
 import { RequestStore, type StoredRequest } from '../../requests/request-store.service.js';
+import { HealthSwitch } from '../health/health-switch.service.js';
 import { ObservedTasks } from '../health/observed-tasks.service.js';
 import { LiveTasks } from '../live-tasks.service.js';
 import { PendingQueue } from '../pending-queue.service.js';
@@ -35,6 +36,7 @@ export class RequestCleaner {
     private readonly bounces: Bounces,
     private readonly kills: Kills,
     private readonly removal: RequestRemoval,
+    private readonly health: HealthSwitch,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -153,7 +155,7 @@ export class RequestCleaner {
       pendingDeployId: stored?.pendingDeployId,
       deploys: new Map([...found.values()].map(({ deploy }): [string, Deploy] => [deploy.id, deploy])),
       tasks: watched.map((task) => ({ ...task, cleanup: orders.get(task.taskId.id) })),
-      settings: this.settings,
+      settings: await this.health.inForce(tx),
     };
   }
 }

@@ -1,12 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { HealthContext } from '../../../core/health/index.js';
-import type { Deploy } from '../../../core/model/deploy.js';
 import { rows } from '../../../platform/database/sql.js';
-import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { deployKeyText, DeployStore } from '../../deploys/deploy-store.service.js';
 import { RequestStore } from '../../requests/request-store.service.js';
 import { LiveTasks, type LiveTask } from '../live-tasks.service.js';
+import { HealthSwitch } from './health-switch.service.js';
 import { ObservedTasks, type WatchedTask } from './observed-tasks.service.js';
 
 /** An active task with everything that its health depends on. */
@@ -24,7 +23,7 @@ export class CheckedTasks {
     private readonly deploys: DeployStore,
     private readonly tasks: LiveTasks,
     private readonly observed: ObservedTasks,
-    @Inject(SETTINGS) private readonly settings: Settings,
+    private readonly health: HealthSwitch,
   ) {}
 
   /** Running tasks of SERVICE and WORKER requests whose deploy has a health check over HTTP that has not passed yet. */
@@ -67,21 +66,19 @@ export class CheckedTasks {
     const deploys = await this.deploys.findMany(tx, [...keys.values()]);
     const requestIds = [...new Set(live.map(({ taskId }) => taskId.requestId))];
     const requests = new Map((await this.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]));
+    const settings = await this.health.inForce(tx);
     return live.flatMap((task, index) => {
       const { requestId, deployId } = task.taskId;
       const stored = requests.get(requestId);
       const deploy = deploys.get(deployKeyText(task.taskId))?.deploy;
       if (!stored || !deploy) return [];
-      const context = this.context(
+      const context: HealthContext = {
         deploy,
-        stored.pendingDeployId === deployId,
-        stored.request.skipHealthchecks === true,
-      );
+        deployPending: stored.pendingDeployId === deployId,
+        requestSkips: stored.request.skipHealthchecks === true,
+        settings,
+      };
       return { live: task, watched: watched[index]!, context };
     });
-  }
-
-  private context(deploy: Deploy, deployPending: boolean, requestSkips: boolean): HealthContext {
-    return { deploy, deployPending, requestSkips, settings: this.settings };
   }
 }

@@ -66,7 +66,7 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
       name: 'healthchecks',
       everyMs: lookAtLeastEveryMs,
       pass: () => this.look(),
-      wakeOn: ['deploys'],
+      wakeOn: ['deploys', 'actions'],
     });
     this.leadership.register({
       name: 'healthchecks',

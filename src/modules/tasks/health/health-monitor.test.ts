@@ -113,6 +113,24 @@ test('a running task is asked until it passes, and then no more', async () => {
   expect(program.asked).toBe(asked);
 });
 
+test('while operators have switched health checks off nobody is asked; when they come back it goes on', async () => {
+  const program = await start(() => ({ status: 503 }));
+  await deploy({});
+  await run([program.port]);
+  announce();
+  await waitFor('a check', () => program.asked > 0);
+  await tx.query(
+    `INSERT INTO disabled_action (action, message, automatically_clearable) VALUES ('RUN_HEALTH_CHECKS', 'm', false)`,
+  );
+  await rooms.app.get(HealthMonitor).runOnce(Date.now());
+  const asked = program.asked;
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(program.asked).toBe(asked);
+  await tx.query('TRUNCATE disabled_action');
+  rooms.app.get(Wake).signal('actions');
+  await waitFor('another check', () => program.asked > asked);
+});
+
 test('a task that does not listen yet is asked again soon, and only the last refusal is kept once it passes', async () => {
   const program = await start();
   const { port } = program;

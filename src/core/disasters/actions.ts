@@ -1,0 +1,49 @@
+import { actionTypes, type ActionType, type DisasterType } from '../model/enums.js';
+import type { DisabledAction } from '../model/disaster.js';
+
+/** Nothing asks whether these are switched off, so nobody may believe they were. */
+const alwaysAllowed: ReadonlySet<ActionType> = new Set<ActionType>([
+  'VIEW_REQUEST',
+  'PAUSE_REQUEST',
+  'ADD_DISASTER',
+  'REMOVE_DISASTER',
+  'DISABLE_ACTION',
+  'ENABLE_ACTION',
+  'VIEW_DISASTERS',
+  'VIEW_SLAVES',
+  'VIEW_RACKS',
+]);
+export const canBeDisabled = (action: ActionType): boolean => !alwaysAllowed.has(action);
+export const disableableActions: readonly ActionType[] = actionTypes.filter(canBeDisabled);
+
+/** Callers that try the action are told this. */
+export const disabledMessage = (action: ActionType, reason: string | undefined): string =>
+  reason ? `Action ${action} is disabled: ${reason}` : `Action ${action} is disabled for now`;
+
+export const hasExpired = ({ expiresAt }: Pick<DisabledAction, 'expiresAt'>, now: number): boolean =>
+  expiresAt !== undefined && expiresAt <= now;
+
+export interface DisableRules {
+  actions: readonly ActionType[];
+  /** How long actions stay off when the disasters are such that they end by themselves. */
+  expirationMillis: number;
+}
+
+/** A disaster that needs nobody to say that it is over: tasks that start late are late no more. */
+const clearsItself = (type: DisasterType): boolean => type === 'EXCESSIVE_TASK_LAG';
+
+/** What is switched off because of these disasters. When one of them does not end by itself, an operator has to decide. */
+export function actionsToDisable(
+  disasters: readonly DisasterType[],
+  { actions, expirationMillis }: DisableRules,
+  now: number,
+): DisabledAction[] {
+  if (disasters.length === 0) return [];
+  const clearable = disasters.every(clearsItself);
+  return actions.map((type) => ({
+    type,
+    message: disabledMessage(type, `because of ${disasters.join(', ')}`),
+    automaticallyClearable: clearable,
+    expiresAt: clearable ? now + expirationMillis : undefined,
+  }));
+}

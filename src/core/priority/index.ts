@@ -1,0 +1,1 @@
+export { freezeProblem, freezeRefusal, isFrozen, type PriorityRules } from './freeze.js';

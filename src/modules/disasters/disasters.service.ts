@@ -1,0 +1,94 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { actionsToDisable, canBeDisabled, disabledMessage } from '../../core/disasters/index.js';
+import type { DisabledAction, DisastersData } from '../../core/model/disaster.js';
+import { disasterTypes, type ActionType, type DisasterType } from '../../core/model/enums.js';
+import { DisabledActions } from '../../platform/actions/disabled-actions.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import type { Caller } from '../../platform/http/caller.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { disableRules } from './detection-rules.js';
+import { DisasterStore } from './disaster-store.service.js';
+
+/** What operators do about disasters and disabled actions. */
+@Injectable()
+export class DisastersService {
+  constructor(
+    private readonly db: Database,
+    private readonly store: DisasterStore,
+    private readonly disabled: DisabledActions,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  active(): Promise<DisasterType[]> {
+    return this.store.active(this.db.manager);
+  }
+
+  /** Declares a disaster, whether or not the figures show one. */
+  activate(type: DisasterType): Promise<void> {
+    return this.change(async (tx) => {
+      const now = this.clock.now();
+      const types = [...new Set([...(await this.store.active(tx)), type])];
+      await this.store.replaceActive(tx, types, now);
+      await this.store.disableBecauseOfDisaster(tx, actionsToDisable(types, disableRules(this.settings), now));
+    });
+  }
+
+  /** What waits for no disaster to be left comes back with the last one. */
+  deactivate(type: DisasterType): Promise<void> {
+    return this.change(async (tx) => {
+      const left = (await this.store.active(tx)).filter((other) => other !== type);
+      await this.store.replaceActive(tx, left, this.clock.now());
+      if (left.length === 0) await this.store.enableClearable(tx);
+    });
+  }
+
+  disabledActions(): Promise<DisabledAction[]> {
+    return this.disabled.list();
+  }
+
+  disable(type: ActionType, reason: string | undefined, { id: user }: Caller): Promise<void> {
+    if (!canBeDisabled(type)) {
+      const message = `action ${type} cannot be disabled`;
+      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'action', rule: 'canBeDisabled', message }]);
+    }
+    const message = disabledMessage(type, reason);
+    return this.change((tx) => this.store.disable(tx, { type, message, user, automaticallyClearable: false }));
+  }
+
+  enable(action: ActionType): Promise<void> {
+    return this.change(async (tx) => {
+      await this.store.enable(tx, action);
+    });
+  }
+
+  /** Whether the detection may switch actions off. */
+  async setAutomated(enabled: boolean): Promise<void> {
+    await this.db.transaction((tx) => this.store.setAutomated(tx, enabled));
+  }
+
+  stats(): Promise<DisastersData> {
+    return this.db.snapshot(async (tx) => {
+      const active = await this.store.active(tx);
+      return {
+        stats: await this.store.dataPoints(tx),
+        disasters: disasterTypes.map((type) => ({ type, active: active.includes(type) })),
+        automatedActionsDisabled: !(await this.store.isAutomated(tx)),
+      };
+    });
+  }
+
+  /** Of what is switched off: one change after the other. */
+  private async change(work: (tx: EntityManager) => Promise<void>): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await this.store.lock(tx);
+      await work(tx);
+    });
+    this.wake.signal('actions');
+  }
+}

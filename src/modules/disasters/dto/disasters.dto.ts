@@ -1,0 +1,99 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import { actionTypes, disasterTypes, type ActionType, type DisasterType } from '../../../core/model/enums.js';
+import { OneOf } from '../../../platform/http/fields.js';
+import { PathWord } from '../../../platform/http/query.js';
+
+const actionType = { enum: actionTypes, enumName: 'ActionType' } as const;
+const disasterType = { enum: disasterTypes, enumName: 'DisasterType' } as const;
+const int32 = { type: 'integer', format: 'int32' } as const;
+const int64 = { type: 'integer', format: 'int64' } as const;
+
+/** Which disaster. */
+export class DisasterParams {
+  /** The kind of disaster. */
+  @PathWord(disasterTypes)
+  type: DisasterType;
+}
+
+/** Which action. */
+export class ActionParams {
+  /** The action that is switched off or on. */
+  @PathWord(actionTypes)
+  action: ActionType;
+}
+
+/** Why an action is switched off. */
+export class DisabledActionRequestDto {
+  /** Ignored: the path says which action. */
+  @IsOptional()
+  @OneOf(actionTypes, 'ActionType')
+  type?: ActionType;
+  /** The reason, told to everybody who tries the action. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+}
+
+/** An action that is switched off. */
+export class DisabledActionDto {
+  /** The action. */
+  @ApiProperty(actionType)
+  type: ActionType;
+  /** What those are told who try it. */
+  message: string;
+  /** Id of the user who switched it off; absent when a disaster did. */
+  user?: string;
+  /** Whether it comes back by itself when no disaster is left. */
+  automaticallyClearable: boolean;
+  /** When it comes back at the latest, in epoch milliseconds; absent: somebody has to enable it. */
+  @ApiProperty(int64)
+  expiresAt?: number;
+}
+
+/** A kind of disaster. */
+export class DisasterDto {
+  /** The kind. */
+  @ApiProperty(disasterType)
+  type: DisasterType;
+  /** Whether there is one now. */
+  active: boolean;
+}
+
+/** The cluster in figures at one moment. */
+export class DisasterDataPointDto {
+  /** When, in epoch milliseconds. */
+  @ApiProperty(int64)
+  timestamp: number;
+  /** Tasks launched and not ended. */
+  @ApiProperty(int32)
+  numActiveTasks: number;
+  /** Tasks that wait for their time or for a machine. */
+  @ApiProperty(int32)
+  numPendingTasks: number;
+  /** Of these, those that are overdue for longer than tolerated. */
+  @ApiProperty(int32)
+  numLateTasks: number;
+  /** How long overdue tasks have been waiting on average, in milliseconds. */
+  @ApiProperty(int64)
+  avgTaskLagMillis: number;
+  /** Tasks lost since the moment before, for reasons that count. */
+  @ApiProperty(int32)
+  numLostTasks: number;
+  /** Slaves that are neither DEAD nor MISSING_ON_STARTUP. */
+  @ApiProperty(int32)
+  numActiveSlaves: number;
+  /** Slaves lost since the moment before. */
+  @ApiProperty(int32)
+  numLostSlaves: number;
+}
+
+/** What is known of disasters. */
+export class DisastersDataDto {
+  /** Figures of the last moments, newest first. */
+  stats: DisasterDataPointDto[];
+  /** Every kind of disaster. */
+  disasters: DisasterDto[];
+  /** Whether the detection must not switch actions off. */
+  automatedActionsDisabled: boolean;
+}

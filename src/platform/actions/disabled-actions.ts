@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { hasExpired } from '../../core/disasters/index.js';
+import type { DisabledAction } from '../../core/model/disaster.js';
+import type { ActionType } from '../../core/model/enums.js';
+import { Clock } from '../clock.js';
+import { rows, toMillis } from '../database/sql.js';
+import { SchedulerError } from '../errors.js';
+import { Wake } from '../wake/wake.js';
+
+/** How old an answer may be where the message that something was switched got lost. */
+const keptMillis = 1_000;
+
+interface Reading {
+  at: number;
+  actions: Promise<ReadonlyMap<ActionType, DisabledAction>>;
+}
+
+interface DisabledActionRow {
+  action: ActionType;
+  message: string;
+  user_name: string | null;
+  automatically_clearable: boolean;
+  expires_at: Date | null;
+}
+
+/**
+ * What operators, or the detection of disasters, switched off. Asked often, so an answer is kept for a second, or until
+ * somebody signals 'actions': whoever writes the table does so after the commit.
+ *
+ * Within a transaction pass it as `tx`: waiting for another connection while holding one, and locks, could wait for ever.
+ */
+@Injectable()
+export class DisabledActions {
+  private reading: Reading | undefined;
+
+  constructor(
+    private readonly source: DataSource,
+    private readonly clock: Clock,
+    wake: Wake,
+  ) {
+    wake.on('actions', () => {
+      this.reading = undefined;
+    });
+  }
+
+  /** Why the action is switched off; undefined: it is not. */
+  async find(action: ActionType, tx?: EntityManager): Promise<DisabledAction | undefined> {
+    const found = (await (tx ? load(tx) : this.read())).get(action);
+    return found && !hasExpired(found, this.clock.now()) ? found : undefined;
+  }
+
+  async isDisabled(action: ActionType, tx?: EntityManager): Promise<boolean> {
+    return (await this.find(action, tx)) !== undefined;
+  }
+
+  /** Fails with 409 and the reason while the action is switched off. */
+  async refuse(action: ActionType, tx?: EntityManager): Promise<void> {
+    const disabled = await this.find(action, tx);
+    if (disabled) throw new SchedulerError('ACTION_DISABLED', disabled.message);
+  }
+
+  /** All that are switched off, in the order of their names. */
+  async list(): Promise<DisabledAction[]> {
+    const now = this.clock.now();
+    return [...(await load(this.source.manager)).values()].filter((disabled) => !hasExpired(disabled, now));
+  }
+
+  private read(): Promise<ReadonlyMap<ActionType, DisabledAction>> {
+    if (this.reading && performance.now() - this.reading.at < keptMillis) return this.reading.actions;
+    const reading: Reading = { at: performance.now(), actions: load(this.source.manager) };
+    this.reading = reading;
+    reading.actions.catch(() => {
+      // Nothing is known: the next one asks again.
+      if (this.reading === reading) this.reading = undefined;
+    });
+    return reading.actions;
+  }
+}
+
+async function load(tx: EntityManager): Promise<ReadonlyMap<ActionType, DisabledAction>> {
+  const found = await rows<DisabledActionRow>(tx, 'SELECT * FROM disabled_action ORDER BY action');
+  return new Map(found.map((row) => [row.action, fromRow(row)]));
+}
+
+const fromRow = (row: DisabledActionRow): DisabledAction => ({
+  type: row.action,
+  message: row.message,
+  user: row.user_name ?? undefined,
+  automaticallyClearable: row.automatically_clearable,
+  expiresAt: toMillis(row.expires_at),
+});
