@@ -76,3 +76,39 @@ export interface RequestUtilization {
   minPercentCpuTimeThrottled: number;
   minCpuThrottledTimestamp: number;
 }
+
+/** How far what requests ask for and what they use lie apart, over all requests. cpu in cores. */
+export interface ClusterUtilization {
+  numRequestsWithUnderUtilizedCpu: number;
+  numRequestsWithOverUtilizedCpu: number;
+  numRequestsWithUnderUtilizedMemBytes: number;
+  numRequestsWithUnderUtilizedDiskBytes: number;
+  totalUnderUtilizedCpu: number;
+  totalOverUtilizedCpu: number;
+  totalUnderUtilizedMemBytes: number;
+  totalUnderUtilizedDiskBytes: number;
+  avgUnderUtilizedCpu: number;
+  avgOverUtilizedCpu: number;
+  avgUnderUtilizedMemBytes: number;
+  avgUnderUtilizedDiskBytes: number;
+  maxUnderUtilizedCpu: number;
+  maxOverUtilizedCpu: number;
+  maxUnderUtilizedMemBytes: number;
+  maxUnderUtilizedDiskBytes: number;
+  maxUnderUtilizedCpuRequestId?: string;
+  maxOverUtilizedCpuRequestId?: string;
+  maxUnderUtilizedMemBytesRequestId?: string;
+  maxUnderUtilizedDiskBytesRequestId?: string;
+  minUnderUtilizedCpu: number;
+  minOverUtilizedCpu: number;
+  minUnderUtilizedMemBytes: number;
+  minUnderUtilizedDiskBytes: number;
+  totalMemBytesUsed: number;
+  totalMemBytesAvailable: number;
+  totalDiskBytesUsed: number;
+  totalDiskBytesAvailable: number;
+  totalCpuUsed: number;
+  totalCpuAvailable: number;
+  /** Epoch milliseconds. */
+  timestamp: number;
+}

@@ -1,4 +1,4 @@
-import type { RequestUtilization, SlaveUsage } from '../model/usage.js';
+import type { RequestUtilization, SlaveUsage, TaskUsage } from '../model/usage.js';
 import { bytesPerMb } from './amounts.js';
 import type { ScoringRules } from './score.js';
 
@@ -72,5 +72,17 @@ export const utilization = (changes: Partial<RequestUtilization> = {}): RequestU
   maxCpuThrottledTimestamp: 0,
   minPercentCpuTimeThrottled: 0,
   minCpuThrottledTimestamp: 0,
+  ...changes,
+});
+
+/** A sample of a task that uses nothing. */
+export const taskUsage = (timestamp: number, changes: Partial<TaskUsage> = {}): TaskUsage => ({
+  memoryTotalBytes: 0,
+  timestamp,
+  cpuSeconds: 0,
+  diskTotalBytes: 0,
+  cpusNrPeriods: 0,
+  cpusNrThrottled: 0,
+  cpusThrottledTimeSecs: 0,
   ...changes,
 });
