@@ -7,6 +7,7 @@ import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
 import { RequestHistoryEntity } from './modules/requests/request-history.entity.js';
 import { RequestEntity } from './modules/requests/request.entity.js';
+import { ShuffleBlacklistEntity } from './modules/shuffle/shuffle-blacklist.entity.js';
 import { AgentCursorEntity } from './modules/slaves/agent-cursor.entity.js';
 import { MachineHistoryEntity } from './modules/slaves/machine-history.entity.js';
 import { SlaveEntity } from './modules/slaves/slave.entity.js';
@@ -20,6 +21,9 @@ import { TaskLaunchEntity } from './modules/tasks/task-launch.entity.js';
 import { TaskUpdateEntity } from './modules/tasks/task-update.entity.js';
 import { TaskUsageEntity } from './modules/tasks/task-usage.entity.js';
 import { TaskEntity } from './modules/tasks/task.entity.js';
+import { ClusterUtilizationEntity } from './modules/usage/cluster-utilization.entity.js';
+import { RequestUtilizationEntity } from './modules/usage/request-utilization.entity.js';
+import { SlaveUsageEntity } from './modules/usage/slave-usage.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
@@ -29,6 +33,7 @@ import { LeaderLeaseEntity } from './platform/leadership/leader-lease.entity.js'
 /** Every table that TypeORM knows. A test finds no difference between these and the migrated schema. */
 export const entities = [
   AgentCursorEntity,
+  ClusterUtilizationEntity,
   DeployHistoryEntity,
   DeployStatisticsEntity,
   ExpiringActionEntity,
@@ -43,7 +48,10 @@ export const entities = [
   RequestCleanupEntity,
   RequestEntity,
   RequestHistoryEntity,
+  RequestUtilizationEntity,
+  ShuffleBlacklistEntity,
   SlaveEntity,
+  SlaveUsageEntity,
   TaskCleanupEntity,
   TaskEntity,
   TaskHealthcheckEntity,

@@ -1,4 +1,4 @@
-import { shares, type PreferenceRules, type ScoringRules } from '../../core/usage/index.js';
+import { shares, type PreferenceRules, type ScoringRules, type ShuffleRules } from '../../core/usage/index.js';
 import type { Settings } from '../../platform/settings/settings.js';
 
 /* What the settings mean to the decisions about usage. */
@@ -26,4 +26,12 @@ export const preferenceRules = (settings: Settings): PreferenceRules => ({
   highCpuCutOff: settings.highCpuSlaveCutOff,
   highMemoryCutOff: settings.highMemorySlaveCutOff,
   scaleFactor: settings.preferredSlaveScaleFactor,
+});
+
+export const shuffleRules = (settings: Settings): ShuffleRules => ({
+  loadMetric: settings.cluster.scoreUsingSystemLoad,
+  memoryTarget: settings.shuffleTasksWhenSlaveMemoryUtilizationPercentageExceeds,
+  minutesBeforeEligible: settings.minutesBeforeNewTaskEligibleForShuffle,
+  maxTasksTotal: settings.maxTasksToShuffleTotal,
+  maxTasksPerSlave: settings.maxTasksToShufflePerHost,
 });

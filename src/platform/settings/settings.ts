@@ -189,6 +189,26 @@ export const SettingsFile = z.strictObject({
   checkUsageEveryMillis: millis().default(60_000).describe('Time between two samples of resource usage'),
   cleanUsageEveryMillis: millis().default(300_000).describe('Time between two removals of old samples'),
   numUsageToKeep: count().default(15).describe('Newest samples kept per task'),
+  maxConcurrentUsageCollections: z.number().int().positive().default(15).describe('Slaves sampled at once'),
+  shuffleTasksForOverloadedSlaves: z
+    .boolean()
+    .default(false)
+    .describe('Whether tasks are moved off slaves that are overloaded'),
+  shuffleTasksWhenSlaveMemoryUtilizationPercentageExceeds: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.82)
+    .describe('Share of its memory in use, 0 to 1, above which a slave is overloaded'),
+  minutesBeforeNewTaskEligibleForShuffle: count()
+    .default(15)
+    .describe('Whole minutes that a task must have run before it is moved'),
+  maxTasksToShuffleTotal: count().default(6).describe('Tasks on the move at once in the cluster'),
+  maxTasksToShufflePerHost: count().default(2).describe('Tasks on the move at once off one slave'),
+  doNotShuffleRequests: z
+    .array(z.string())
+    .default([])
+    .describe('Requests whose tasks are never moved, besides those of the shuffle blacklist'),
   checkJobsEveryMillis: millis().default(600_000).describe('Time between two checks of run times'),
   taskExecutionTimeLimitMillis: millis()
     .optional()
