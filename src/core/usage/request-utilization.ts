@@ -4,6 +4,11 @@ import { bytesPerMb } from './amounts.js';
 /** The highest and lowest values stay in view for so long. */
 const dayMillis = 24 * 3_600 * 1_000;
 
+type Sample = Pick<
+  TaskUsage,
+  'timestamp' | 'cpuSeconds' | 'memoryTotalBytes' | 'diskTotalBytes' | 'cpusThrottledTimeSecs'
+>;
+
 /** A task with its kept samples, oldest first. */
 export interface MeasuredTask {
   /** Epoch milliseconds. */
@@ -11,7 +16,7 @@ export interface MeasuredTask {
   cpus: number;
   memoryMb: number;
   diskMb: number;
-  samples: readonly TaskUsage[];
+  samples: readonly Sample[];
 }
 
 /** What a task used between two samples. */

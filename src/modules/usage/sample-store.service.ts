@@ -3,7 +3,6 @@ import type { EntityManager } from 'typeorm';
 import type { TaskUsage } from '../../core/model/usage.js';
 import type { MeasuredTask, SampledTask } from '../../core/usage/index.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
-import { sampleFromRow, type SampleRow } from './usage-store.service.js';
 
 /** An active task of a slave, before it is known what it uses now. */
 export interface TaskOnSlave extends SampledTask {
@@ -28,14 +27,14 @@ interface TaskOnSlaveRow {
   cpu_seconds: number;
 }
 
-interface MeasuredRow extends SampleRow {
+interface MeasuredRow {
   request_id: string;
   current_deploy_id: string;
-  task_id: string;
   started_at: Date;
   cpus: number;
   memory_mb: number;
   disk_mb: number;
+  samples: MeasuredTask['samples'];
 }
 
 /** Samples of tasks. Only the leader writes. */
@@ -105,30 +104,29 @@ export class SampleStore {
    * would lend their figures to the deploy that replaced theirs.
    */
   async measured(tx: EntityManager, requestIds: readonly string[], samplesPerTask: number): Promise<MeasuredRequest[]> {
+    // The samples of a task come as one value: of many thousands of rows, to read them would hold everything else up.
     const found = await rows<MeasuredRow>(
       tx,
       `SELECT t.request_id, coalesce(r.active_deploy_id, r.pending_deploy_id) AS current_deploy_id, t.started_at,
-         t.cpus, t.memory_mb, t.disk_mb, kept.*
+         t.cpus, t.memory_mb, t.disk_mb, kept.samples
        FROM task t JOIN request r ON r.id = t.request_id
-       JOIN LATERAL (SELECT * FROM task_usage u
-         WHERE u.task_id = t.task_id ORDER BY sampled_at DESC LIMIT $2) kept ON true
+       JOIN LATERAL (
+         SELECT json_agg(json_build_object('timestamp', round(date_part('epoch', sampled_at) * 1000),
+           'cpuSeconds', cpu_seconds, 'memoryTotalBytes', memory_total_bytes, 'diskTotalBytes', disk_total_bytes,
+           'cpusThrottledTimeSecs', cpus_throttled_time_secs) ORDER BY sampled_at) AS samples
+         FROM (SELECT * FROM task_usage u WHERE u.task_id = t.task_id ORDER BY sampled_at DESC LIMIT $2) newest
+       ) kept ON kept.samples IS NOT NULL
        WHERE t.request_id = ANY ($1) AND t.ended_at IS NULL
          AND t.deploy_id IN (r.active_deploy_id, r.pending_deploy_id)
-       ORDER BY t.request_id, t.task_id, kept.sampled_at`,
+       ORDER BY t.request_id, t.task_id`,
       [requestIds, samplesPerTask],
     );
     const requests = new Map<string, MeasuredRequest>();
-    const tasks = new Map<string, MeasuredTask & { samples: TaskUsage[] }>();
     for (const row of found) {
-      const request = requests.get(row.request_id) ?? emptyRequest(row);
-      requests.set(row.request_id, request);
-      let task = tasks.get(row.task_id);
-      if (!task) {
-        task = emptyTask(row);
-        tasks.set(row.task_id, task);
-        request.tasks.push(task);
-      }
-      task.samples.push(sampleFromRow(row));
+      const { request_id: requestId, current_deploy_id: deployId } = row;
+      const request = requests.get(requestId) ?? { requestId, deployId, tasks: [] };
+      request.tasks.push(toMeasured(row));
+      requests.set(requestId, request);
     }
     return [...requests.values()];
   }
@@ -164,16 +162,10 @@ export class SampleStore {
   }
 }
 
-const emptyRequest = (row: MeasuredRow): MeasuredRequest => ({
-  requestId: row.request_id,
-  deployId: row.current_deploy_id,
-  tasks: [],
-});
-
-const emptyTask = (row: MeasuredRow): MeasuredTask & { samples: TaskUsage[] } => ({
+const toMeasured = (row: MeasuredRow): MeasuredTask => ({
   startedAt: row.started_at.getTime(),
   cpus: row.cpus,
   memoryMb: row.memory_mb,
   diskMb: row.disk_mb,
-  samples: [],
+  samples: row.samples,
 });

@@ -80,7 +80,7 @@ export class UsageStore {
   }
 }
 
-export interface SampleRow {
+interface SampleRow {
   sampled_at: Date;
   memory_total_bytes: number;
   disk_total_bytes: number;
@@ -90,7 +90,7 @@ export interface SampleRow {
   cpus_throttled_time_secs: number;
 }
 
-export const sampleFromRow = (row: SampleRow): TaskUsage => ({
+const sampleFromRow = (row: SampleRow): TaskUsage => ({
   memoryTotalBytes: row.memory_total_bytes,
   timestamp: row.sampled_at.getTime(),
   cpuSeconds: row.cpu_seconds,

@@ -8,7 +8,7 @@ import { SampleStore } from './sample-store.service.js';
 import { UsageStore } from './usage-store.service.js';
 
 /** Few enough that what their samples need is computed in a moment. */
-const requestsAtOnce = 50;
+const requestsAtOnce = 25;
 
 /** Computes from the kept samples what requests, and all of them together, make of what they ask for. */
 @Injectable()
