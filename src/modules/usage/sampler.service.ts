@@ -4,6 +4,7 @@ import { isInactive } from '../../core/machines/machine-state.js';
 import { slaveUsage, type SampledTask } from '../../core/usage/index.js';
 import type { SlaveUsage, TaskUsage } from '../../core/model/usage.js';
 import { Database } from '../../platform/database/database.js';
+import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Machines, type StoredSlave } from '../slaves/machines.service.js';
 import { Limiter } from '../tasks/health/limiter.js';
@@ -52,6 +53,7 @@ export class Sampler {
       if (figures) return await this.writing.run(() => this.save(slave, figures));
       this.log.warn(`Slave '${slave.id}' has no figures`);
     } catch (cause) {
+      if (cause instanceof NotLeaderError) throw cause;
       this.log.warn(`Cannot sample slave '${slave.id}': ${String(cause)}`);
     }
     return undefined;

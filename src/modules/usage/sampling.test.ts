@@ -3,6 +3,7 @@ import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { SimulatedUse } from '../../cluster/simulated/script.js';
 import { bytesPerMb } from '../../core/usage/amounts.js';
 import type { RequestType } from '../../core/model/enums.js';
+import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { DisabledActions } from './disabled-actions.js';
 import { UsagePoller } from './usage.poller.js';
 import { UsageRechecks } from './usage-rechecks.service.js';
@@ -117,7 +118,7 @@ describe('sampling', () => {
     const before = [...(await usages())];
     await world.overtake();
     await wait(minute);
-    await expect(poller.runOnce(world.now)).rejects.toThrow();
+    await expect(poller.runOnce(world.now)).rejects.toThrow(NotLeaderError);
     expect([...(await usages())]).toEqual(before);
   });
 
