@@ -8,12 +8,14 @@ import { PriorityModule } from './modules/priority/priority.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
+import { ShuffleModule } from './modules/shuffle/shuffle.module.js';
 import { SlavesModule } from './modules/slaves/slaves.module.js';
 import { StateModule } from './modules/state/state.module.js';
 import { CleanupModule } from './modules/tasks/cleanup/cleanup.module.js';
 import { TaskHealthModule } from './modules/tasks/health/task-health.module.js';
 import { TasksModule } from './modules/tasks/tasks.module.js';
 import { TrackModule } from './modules/track/track.module.js';
+import { UsageModule } from './modules/usage/usage.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { PlatformModule, type PlatformOptions } from './platform/platform.module.js';
@@ -35,6 +37,8 @@ const rooms = [
   SandboxModule,
   StateModule,
   TrackModule,
+  ShuffleModule,
+  UsageModule,
   SchedulerModule,
 ];
 

@@ -13,6 +13,7 @@ import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
 import { RequestHistoryEntity } from './modules/requests/request-history.entity.js';
 import { RequestEntity } from './modules/requests/request.entity.js';
+import { ShuffleBlacklistEntity } from './modules/shuffle/shuffle-blacklist.entity.js';
 import { AgentCursorEntity } from './modules/slaves/agent-cursor.entity.js';
 import { MachineHistoryEntity } from './modules/slaves/machine-history.entity.js';
 import { SlaveEntity } from './modules/slaves/slave.entity.js';
@@ -26,6 +27,9 @@ import { TaskLaunchEntity } from './modules/tasks/task-launch.entity.js';
 import { TaskUpdateEntity } from './modules/tasks/task-update.entity.js';
 import { TaskUsageEntity } from './modules/tasks/task-usage.entity.js';
 import { TaskEntity } from './modules/tasks/task.entity.js';
+import { ClusterUtilizationEntity } from './modules/usage/cluster-utilization.entity.js';
+import { RequestUtilizationEntity } from './modules/usage/request-utilization.entity.js';
+import { SlaveUsageEntity } from './modules/usage/slave-usage.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
@@ -41,6 +45,7 @@ export const entities = [
   AgentCursorEntity,
   CrashLoopEntity,
   AutomatedActionsEntity,
+  ClusterUtilizationEntity,
   DeployHistoryEntity,
   DeployStatisticsEntity,
   DisabledActionEntity,
@@ -60,7 +65,10 @@ export const entities = [
   RequestCleanupEntity,
   RequestEntity,
   RequestHistoryEntity,
+  RequestUtilizationEntity,
+  ShuffleBlacklistEntity,
   SlaveEntity,
+  SlaveUsageEntity,
   TaskCleanupEntity,
   TaskEntity,
   TaskHealthcheckEntity,

@@ -5,6 +5,7 @@ import {
   agentTaskList,
   launchAnswer,
   machineSnapshot,
+  machineUsage,
   sandboxEntry,
   statusUpdate,
   taskStatistics,
@@ -62,6 +63,8 @@ export const TrustedApi = contract('TrustedApi', {
   /** 409 with the header `highest-epoch`: the epoch is over. */
   leader: prefix({ epoch: header('epoch', Count) }, LeaderApi, { path: '' }),
   machines: get({}, z.object({ machines: z.array(machineSnapshot), machinesVersion: z.number() })),
+  /** 404: no such slave here. */
+  usage: get({ slaveId: z.string() }, machineUsage),
   // In the query: an id may be one that a URL's path cannot hold, such as "..".
   task: prefix({ taskId: query(z.string()) }, TaskApi),
   /** killTasks: every task gets its SIGTERM, then SIGKILL after graceMillis, before the agent ends. */

@@ -4,6 +4,7 @@ import type {
   AgentTaskList,
   LaunchAnswer,
   MachineSnapshot,
+  MachineUsage,
   SandboxEntry,
   StatusUpdate,
   TaskStatistics,
@@ -72,6 +73,20 @@ export const taskStatistics: z.ZodType<TaskStatistics> = z.object({
   diskLimitBytes: z.number(),
   diskUsedBytes: z.number(),
   timestamp: z.number(),
+});
+
+export const machineUsage: z.ZodType<MachineUsage> = z.object({
+  slaveId: z.string(),
+  timestamp: z.number(),
+  memTotalBytes: z.number(),
+  memFreeBytes: z.number(),
+  cpus: z.number(),
+  load1Min: z.number(),
+  load5Min: z.number(),
+  load15Min: z.number(),
+  diskUsedBytes: z.number(),
+  diskTotalBytes: z.number(),
+  tasks: z.array(taskStatistics),
 });
 
 export const sandboxEntry: z.ZodType<SandboxEntry> = z.object({

@@ -2,6 +2,7 @@ import { HttpErrorException, type Args, type Service } from 'rest-contract';
 import type { LeaderApi, TaskApi, TrustedApi } from './agent-api.js';
 import type { AgentParts } from './agent-parts.js';
 import { LeaderOperations } from './leader-operations.js';
+import { machineUsage } from './machine-usage.js';
 import { sandboxRoot } from './sandbox-layout.js';
 import { TaskOperations } from './task-operations.js';
 
@@ -17,6 +18,12 @@ export class AgentOperations implements Service<typeof TrustedApi> {
   async machines() {
     const { machines } = this.parts;
     return { machines: machines.snapshots(Date.now()), machinesVersion: machines.version };
+  }
+
+  async usage({ slaveId }: Args<typeof TrustedApi, 'usage'>) {
+    const { context, machines, tasks } = this.parts;
+    if (!machines.has(slaveId)) throw new HttpErrorException(404, 'Not found');
+    return machineUsage(slaveId, tasks.live(), context.folder, Date.now);
   }
 
   task({ taskId }: Args<typeof TrustedApi, 'task'>): Service<typeof TaskApi> {

@@ -133,6 +133,26 @@ export interface TaskStatistics {
   timestamp: number;
 }
 
+/** What a machine has and uses, whoever uses it, and what the tasks of one slave use. */
+export interface MachineUsage {
+  slaveId: string;
+  /** Epoch milliseconds. */
+  timestamp: number;
+  memTotalBytes: number;
+  /** Memory that programs could still have without anything being swapped out. */
+  memFreeBytes: number;
+  cpus: number;
+  /** Averages of 1, 5 and 15 minutes. */
+  load1Min: number;
+  load5Min: number;
+  load15Min: number;
+  /** Of the file system that holds the sandboxes. */
+  diskUsedBytes: number;
+  diskTotalBytes: number;
+  /** Running tasks only, in any order. */
+  tasks: TaskStatistics[];
+}
+
 export interface SandboxEntry {
   name: string;
   /** Whole seconds since the epoch. */
@@ -199,6 +219,8 @@ export interface ClusterDriver {
   sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined>;
   /** undefined: the machine has no figures for the task. Throws MachineUnreachableError. */
   statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined>;
+  /** Figures of the machine and of all its tasks. undefined: no such machine. Throws MachineUnreachableError. */
+  machineUsage(slaveId: string): Promise<MachineUsage | undefined>;
   /** What it could not honour in a deploy: the API refuses that by name, so that nothing is ignored in silence. */
   unsupportedInDeploy?(deploy: Deploy): Unsupported[];
   /** The same for what a single run adds to its deploy. */

@@ -236,5 +236,23 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(figures?.memTotalBytes).toBeGreaterThan(0);
       expect(await driver.statistics('nobody', spec.slaveId)).toBeUndefined();
     });
+
+    test('tells what a machine has and uses, with the figures of its running tasks', async () => {
+      const ended = await launch({ exit: 0 });
+      const running = [await launch('RUNS'), await launch('RUNS')];
+      await untilState(ended, 'TASK_FINISHED');
+      for (const spec of running) await untilState(spec, 'TASK_RUNNING');
+      const usage = (await driver.machineUsage(ended.slaveId))!;
+      expect(usage.slaveId).toBe(ended.slaveId);
+      expect(usage.tasks.map(({ taskId }) => taskId).toSorted()).toEqual(running.map((spec) => spec.taskId).toSorted());
+      for (const figures of usage.tasks) expect(figures.memTotalBytes).toBeGreaterThan(0);
+      expect(usage.cpus).toBeGreaterThan(0);
+      expect(usage.memTotalBytes).toBeGreaterThan(usage.memFreeBytes);
+      expect(usage.memFreeBytes).toBeGreaterThan(0);
+      expect(usage.diskTotalBytes).toBeGreaterThan(usage.diskUsedBytes);
+      for (const load of [usage.load1Min, usage.load5Min, usage.load15Min]) expect(load).toBeGreaterThanOrEqual(0);
+      expect(usage.timestamp).toBeGreaterThan(1_600_000_000_000);
+      expect(await driver.machineUsage('nobody')).toBeUndefined();
+    });
   });
 }

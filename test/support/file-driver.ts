@@ -6,6 +6,7 @@ import {
   type KillAnswer,
   type LaunchAnswer,
   type MachineSnapshot,
+  type MachineUsage,
   type TaskSandbox,
   type TaskStatistics,
 } from '../../src/cluster/cluster-driver.js';
@@ -61,6 +62,11 @@ export class FileDriver implements ClusterDriver {
   async statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined> {
     if (this.unreachable.has(slaveId)) throw new MachineUnreachableError(slaveId);
     return this.figures.get(taskId);
+  }
+
+  async machineUsage(slaveId: string): Promise<MachineUsage | undefined> {
+    if (this.unreachable.has(slaveId)) throw new MachineUnreachableError(slaveId);
+    return undefined;
   }
 
   async start(): Promise<void> {}

@@ -11,6 +11,7 @@ import {
   type LaunchAnswer,
   type LaunchSpec,
   type MachineSnapshot,
+  type MachineUsage,
   type TaskSandbox,
   type TaskStatistics,
 } from '../cluster-driver.js';
@@ -20,6 +21,8 @@ import { followAgent, type Seen } from './update-loop.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
 
 const launchMillis = 30_000;
+/** The sandboxes of all tasks are measured for it. */
+const usageMillis = 30_000;
 /** How long `start` waits for a first answer; after that the agent is waited for in the background. */
 const firstContactMillis = 3_000;
 
@@ -119,6 +122,13 @@ export class LocalDriver implements ClusterDriver {
     return orUnreachable(
       slaveId,
       this.agent.find((agent) => agent.task({ taskId }).statistics()),
+    );
+  }
+
+  machineUsage(slaveId: string): Promise<MachineUsage | undefined> {
+    return orUnreachable(
+      slaveId,
+      this.agent.find((agent) => agent.usage({ slaveId }, { timeoutMs: usageMillis })),
     );
   }
 }

@@ -13,10 +13,20 @@ export interface TaskScript {
   reason?: string;
   /** From a kill with grace to its end; never longer than the grace. Default 10. */
   stopAfter?: number;
+  /** What it uses from launch to end. Default: half of the cpus and memory that it may, and no disk. */
+  uses?: SimulatedUse;
   /** Answers PORT_IN_USE in place of starting. */
   portInUse?: number;
   /** Answers REFUSED in place of starting. */
   refuse?: string;
+}
+
+export interface SimulatedUse {
+  cpus?: number;
+  memoryMb?: number;
+  diskMb?: number;
+  /** Share of its time, 0 to 1, in which it is held back. */
+  throttled?: number;
 }
 
 /** Decides for each launch that is about to start something. */

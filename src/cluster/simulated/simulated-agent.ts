@@ -15,11 +15,14 @@ import type { LaunchScript, TaskScript } from './script.js';
 const startMillis = 5;
 const stopMillis = 10;
 
-interface SimulatedTask {
+export interface RunningTask {
   spec: LaunchSpec;
   script: TaskScript;
-  state: TaskState;
   startedAt: number;
+}
+
+interface SimulatedTask extends RunningTask {
+  state: TaskState;
   /** Virtual time at which a kill ends it; Infinity: none is under way. */
   killedAt: number;
 }
@@ -115,10 +118,13 @@ export class SimulatedAgent {
     [...this.tasks.values()].filter(({ state }) => !isTerminal(state)).map(({ spec }) => spec);
 
   /** undefined: no such task runs here. */
-  findRunning(taskId: string): { spec: LaunchSpec; startedAt: number } | undefined {
+  findRunning(taskId: string): RunningTask | undefined {
     const task = this.tasks.get(taskId);
     return task && !isTerminal(task.state) ? task : undefined;
   }
+
+  runningOn = (slaveId: string): RunningTask[] =>
+    [...this.tasks.values()].filter(({ state, spec }) => !isTerminal(state) && spec.slaveId === slaveId);
 
   /** Ends a task from outside. False: it is not here, or has ended. */
   finish(taskId: string, state: TaskState, message?: string, reason?: string): boolean {

@@ -1,5 +1,5 @@
 import type { TaskState } from '../../core/model/enums.js';
-import type { LaunchSpec, MachineSnapshot } from '../cluster-driver.js';
+import type { LaunchSpec, MachineSnapshot, MachineUsage } from '../cluster-driver.js';
 import { EventQueue } from './event-queue.js';
 import { Random } from './random.js';
 import type { Faults, LaunchScript } from './script.js';
@@ -28,6 +28,8 @@ export class SimulatedCluster {
   readonly agents = new Map<string, SimulatedAgent>();
   /** How often each task was started; more than once must never be. */
   readonly starts = new Map<string, number>();
+  /** By slave id: figures in place of those that follow from its tasks. */
+  readonly usages = new Map<string, Partial<MachineUsage>>();
   /** By slave id. */
   private readonly agentIds = new Map<string, string>();
   private clock: number;

@@ -9,11 +9,13 @@ import {
   type LaunchAnswer,
   type LaunchSpec,
   type MachineSnapshot,
+  type MachineUsage,
   type StatusUpdate,
   type TaskStatistics,
 } from '../cluster-driver.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedCluster } from './simulated-cluster.js';
+import { simulatedStatistics, simulatedUsage } from './simulated-usage.js';
 
 type AppliedUpdate = Parameters<ClusterDriver['start']>[2];
 
@@ -73,10 +75,17 @@ export class SimulatedDriver implements ClusterDriver {
     this.mustReach(slaveId);
   }
 
-  /** A simulated task uses half of what it may. */
   async statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined> {
     const task = this.mustReach(slaveId).findRunning(taskId);
-    return task && halfUsed(task.spec, task.startedAt, this.cluster.now());
+    return task && simulatedStatistics(task, this.cluster.now());
+  }
+
+  async machineUsage(slaveId: string): Promise<MachineUsage | undefined> {
+    if (!this.cluster.findAgent(slaveId)) return undefined;
+    const agent = this.mustReach(slaveId);
+    const machine = agent.machines.get(slaveId)!;
+    const tasks = agent.runningOn(slaveId);
+    return { ...simulatedUsage(machine, tasks, this.cluster.now()), ...this.cluster.usages.get(slaveId) };
   }
 
   hasNews(agent: SimulatedAgent): void {
@@ -196,28 +205,5 @@ export class SimulatedDriver implements ClusterDriver {
 
 const retryMillis = 100;
 const launchDelayMillis = 10_000;
-const megabyte = 1024 * 1024;
 
 const unknown = ({ taskId }: LaunchSpec, reason: string): LaunchAnswer => ({ taskId, outcome: 'UNKNOWN', reason });
-
-function halfUsed(spec: LaunchSpec, startedAt: number, now: number): TaskStatistics {
-  const memory = (spec.memoryMb * megabyte) / 2;
-  return {
-    taskId: spec.taskId,
-    cpusLimit: spec.cpus,
-    cpusNrPeriods: 0,
-    cpusNrThrottled: 0,
-    cpusSystemTimeSecs: 0,
-    cpusThrottledTimeSecs: 0,
-    cpusUserTimeSecs: (spec.cpus * (now - startedAt)) / 1000 / 2,
-    memAnonBytes: memory,
-    memFileBytes: 0,
-    memLimitBytes: spec.memoryMb * megabyte,
-    memMappedFileBytes: 0,
-    memRssBytes: memory,
-    memTotalBytes: memory,
-    diskLimitBytes: spec.diskMb * megabyte,
-    diskUsedBytes: 0,
-    timestamp: now / 1000,
-  };
-}

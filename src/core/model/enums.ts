@@ -182,6 +182,10 @@ export type HealthcheckProtocol = (typeof healthcheckProtocols)[number];
 export const healthcheckMethods = ['GET', 'POST'] as const;
 export type HealthcheckMethod = (typeof healthcheckMethods)[number];
 
+/** Load of a machine, averaged over 1, 5 or 15 minutes. */
+export const loadMetrics = ['LOAD_1', 'LOAD_5', 'LOAD_15'] as const;
+export type LoadMetric = (typeof loadMetrics)[number];
+
 export const webhookTypes = ['TASK', 'REQUEST', 'DEPLOY', 'CRASHLOOP'] as const;
 export type WebhookType = (typeof webhookTypes)[number];
 

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { DeployState } from '../../core/model/enums.js';
-import type { Deploy, DeployMarker, DeployProgress, DeployResult, PendingDeploy } from '../../core/model/deploy.js';
+import type {
+  Deploy,
+  DeployMarker,
+  DeployProgress,
+  DeployResult,
+  PendingDeploy,
+  Resources,
+} from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
@@ -87,6 +94,20 @@ export class DeployStore {
       [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
     );
     return new Map(found.map(markerFromRow).map((marker) => [deployKeyText(marker), marker]));
+  }
+
+  /** Resources that deploys ask for, by deployKeyText; those that do not say are left out. */
+  async resources(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, Resources>> {
+    const found = await rows<{ request_id: string; deploy_id: string; resources: Resources }>(
+      tx,
+      `SELECT request_id, deploy_id, data #> '{deploy,resources}' AS resources
+       FROM deploy_history JOIN unnest($1::text[], $2::text[]) AS wanted (request_id, deploy_id) USING (request_id, deploy_id)
+       WHERE data #> '{deploy,resources}' IS NOT NULL`,
+      [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
+    );
+    return new Map(
+      found.map((row) => [deployKeyText({ requestId: row.request_id, deployId: row.deploy_id }), row.resources]),
+    );
   }
 
   /** false when this request already had a deploy of this id, now or ever. */

@@ -12,6 +12,7 @@ import { CrashLoops1763800200000 } from '../../../migrations/1763800200000-crash
 import { ExactAverages1763800200001 } from '../../../migrations/1763800200001-exact-averages.js';
 import { PriorityFreeze1763800400000 } from '../../../migrations/1763800400000-priority-freeze.js';
 import { Disasters1763800400001 } from '../../../migrations/1763800400001-disasters.js';
+import { Usage1763800500000 } from '../../../migrations/1763800500000-usage.js';
 import { InactiveHosts1763800600000 } from '../../../migrations/1763800600000-inactive-hosts.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -30,5 +31,6 @@ export const migrations = [
   ExactAverages1763800200001,
   PriorityFreeze1763800400000,
   Disasters1763800400001,
+  Usage1763800500000,
   InactiveHosts1763800600000,
 ];

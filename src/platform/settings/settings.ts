@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { disableableActions } from '../../core/disasters/index.js';
-import { slavePlacements } from '../../core/model/enums.js';
+import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 
 const seconds = () => z.number().min(0);
@@ -30,6 +30,44 @@ const ClusterSettings = z.strictObject({
       'How long a machine that vanished may take to come back; its lost tasks stay live for one and a half times as long',
     ),
   maxTasksPerOffer: count().default(0).describe('Most tasks placed on one machine in one round; 0: any number'),
+  cpuWeight: z.number().min(0).default(0.4).describe('Weight of cpu in the score of a machine; only ratios count'),
+  memWeight: z.number().min(0).default(0.4).describe('Weight of memory in the score of a machine'),
+  diskWeight: z.number().min(0).default(0.2).describe('Weight of disk in the score of a machine'),
+  allocatedResourceWeight: z
+    .number()
+    .min(0)
+    .default(0.5)
+    .describe('Weight of what a machine has promised to tasks; only its ratio to inUseResourceWeight counts'),
+  inUseResourceWeight: z.number().min(0).default(0.5).describe('Weight of what is really in use on a machine'),
+  goodEnoughScoreThreshold: z
+    .number()
+    .min(0)
+    .default(0.4)
+    .describe('A machine that scores more is taken without a look at the others'),
+  scoreUsingSystemLoad: z
+    .enum(loadMetrics)
+    .default('LOAD_5')
+    .describe('Load by which machines are scored and shuffled: average of 1, 5 or 15 minutes'),
+  omitForMissingUsageData: z
+    .boolean()
+    .default(false)
+    .describe('Whether a machine without usage gets no tasks; otherwise it scores 0.5'),
+  omitOverloadedHosts: z
+    .boolean()
+    .default(false)
+    .describe('Whether a machine whose load would pass a threshold gets no tasks'),
+  load1OverloadedThreshold: z.number().min(0).default(1.5).describe('Highest 1-minute load per core for that'),
+  load5OverloadedThreshold: z.number().min(0).default(1).describe('Highest 5-minute load per core for that'),
+  recheckMetricsLoad1Threshold: z
+    .number()
+    .min(0)
+    .default(0.8)
+    .describe('reCheckMetricsForLargeNewTaskCount: highest 1-minute load per core'),
+  recheckMetricsLoad5Threshold: z
+    .number()
+    .min(0)
+    .default(0.75)
+    .describe('reCheckMetricsForLargeNewTaskCount: highest 5-minute load per core'),
   local: z
     .strictObject({
       slaves: z
@@ -149,6 +187,17 @@ export const SettingsFile = z.strictObject({
   preemptibleTaskMaxExpectedRuntimeMs: millis()
     .default(900_000)
     .describe('Longest average of runs that count as short'),
+  preferredSlaveScaleFactor: z
+    .number()
+    .min(0)
+    .default(1.5)
+    .describe('Factor on the score of a machine that suits a task better than others'),
+  highCpuSlaveCutOff: z.number().min(0).default(1.5).describe('Cores per GB above which something leans to cpu'),
+  highMemorySlaveCutOff: z.number().min(0).default(0.5).describe('Cores per GB below which something leans to memory'),
+  reCheckMetricsForLargeNewTaskCount: z
+    .boolean()
+    .default(false)
+    .describe('Whether a machine is asked for its load when many tasks have started there since its last sample'),
   placementLeniency: z.number().min(0).default(0.09).describe('OPTIMISTIC placement: tolerance per pending task'),
   expectedRacksCount: count().optional().describe('Number of racks to spread over; default: the active ones'),
   rebalanceRacksOnScaleDown: z.boolean().default(false).describe('Whether scaling down evens out the racks'),
@@ -178,6 +227,26 @@ export const SettingsFile = z.strictObject({
   checkUsageEveryMillis: millis().default(60_000).describe('Time between two samples of resource usage'),
   cleanUsageEveryMillis: millis().default(300_000).describe('Time between two removals of old samples'),
   numUsageToKeep: count().default(15).describe('Newest samples kept per task'),
+  maxConcurrentUsageCollections: z.number().int().positive().default(15).describe('Slaves sampled at once'),
+  shuffleTasksForOverloadedSlaves: z
+    .boolean()
+    .default(false)
+    .describe('Whether tasks are moved off slaves that are overloaded'),
+  shuffleTasksWhenSlaveMemoryUtilizationPercentageExceeds: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.82)
+    .describe('Share of its memory in use, 0 to 1, above which a slave is overloaded'),
+  minutesBeforeNewTaskEligibleForShuffle: count()
+    .default(15)
+    .describe('Whole minutes that a task must have run before it is moved'),
+  maxTasksToShuffleTotal: count().default(6).describe('Tasks on the move at once in the cluster'),
+  maxTasksToShufflePerHost: count().default(2).describe('Tasks on the move at once off one slave'),
+  doNotShuffleRequests: z
+    .array(z.string())
+    .default([])
+    .describe('Requests whose tasks are never moved, besides those of the shuffle blacklist'),
   checkJobsEveryMillis: millis().default(600_000).describe('Time between two checks of run times'),
   taskExecutionTimeLimitMillis: millis()
     .optional()

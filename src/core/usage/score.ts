@@ -1,0 +1,105 @@
+import type { LoadMetric } from '../model/enums.js';
+import type { SlaveUsage } from '../model/usage.js';
+import { bytesPerMb, type Amounts } from './amounts.js';
+
+/** What the settings say about the worth of machines. Weights are shares: they sum up to 1. */
+export interface ScoringRules {
+  weights: { cpus: number; memory: number; disk: number };
+  /** How much counts what is promised to tasks, against what is really in use. */
+  allocatedWeight: number;
+  inUseWeight: number;
+  loadMetric: LoadMetric;
+  /** A machine above this is taken without looking at the others. */
+  goodEnoughScore: number;
+  omitForMissingUsage: boolean;
+  omitOverloaded: boolean;
+  load1OverloadedThreshold: number;
+  load5OverloadedThreshold: number;
+  recheckForManyNewTasks: boolean;
+  recheckLoad1Threshold: number;
+  recheckLoad5Threshold: number;
+}
+
+/** A machine as its score sees it; a machine of a round is one, so that scoring thousands of them makes no garbage. */
+export interface MachineLoad {
+  readonly usage: SlaveUsage | undefined;
+  /** What this round has placed there (`largestUsage` of each task). */
+  readonly added: Readonly<Amounts>;
+  /** What the active tasks there probably use (`probableUsage` of each task). */
+  readonly probable: Readonly<Amounts>;
+}
+
+const scoreWithoutUsage = 0.5;
+
+/** How good a place the machine is: 1 when nothing is promised or used, 0 when everything is. 0 is no match. */
+export function scoreMachine({ usage, added, probable }: MachineLoad, rules: ScoringRules): number {
+  if (usage === undefined || !hasTotals(usage)) return rules.omitForMissingUsage ? 0 : scoreWithoutUsage;
+  const { weights, allocatedWeight, inUseWeight } = rules;
+  const addedMemoryMb = added.memoryBytes / bytesPerMb;
+  const addedDiskMb = added.diskBytes / bytesPerMb;
+  const usedMemory = Math.max(usage.systemMemTotalBytes - usage.systemMemFreeBytes, probable.memoryBytes);
+  const usedDiskMb = Math.max(usage.slaveDiskUsed, probable.diskBytes / bytesPerMb);
+  const usedCpus = Math.max(loadOf(usage, rules.loadMetric), probable.cpus);
+  return (
+    weights.cpus *
+      (allocatedWeight * unused(usage.cpusReserved + added.cpus, usage.cpusTotal) +
+        inUseWeight * unused(usedCpus + added.cpus, usage.systemCpusTotal)) +
+    weights.memory *
+      (allocatedWeight * unused(usage.memoryMbReserved + addedMemoryMb, usage.memoryMbTotal) +
+        inUseWeight * unused(usedMemory + added.memoryBytes, usage.systemMemTotalBytes)) +
+    weights.disk *
+      (allocatedWeight * unused(usage.diskMbReserved + addedDiskMb, usage.diskMbTotal) +
+        inUseWeight * unused(usedDiskMb + addedDiskMb, usage.slaveDiskTotal))
+  );
+}
+
+/** Of cores: tasks that want or need processor time, averaged over 1, 5 or 15 minutes. */
+export function loadOf(usage: SlaveUsage, metric: LoadMetric): number {
+  if (metric === 'LOAD_1') return usage.systemLoad1Min;
+  return metric === 'LOAD_5' ? usage.systemLoad5Min : usage.systemLoad15Min;
+}
+
+/** Whether the machine would be too busy with a task that will probably use `newCpus` cores. Unknown is not too busy. */
+export function isOverloaded(
+  usage: SlaveUsage | undefined,
+  addedCpus: number,
+  newCpus: number,
+  rules: ScoringRules,
+): boolean {
+  if (!rules.omitOverloaded || usage === undefined || usage.systemCpusTotal <= 0) return false;
+  const more = addedCpus + newCpus;
+  return (
+    (usage.systemLoad5Min + more) / usage.systemCpusTotal > rules.load5OverloadedThreshold ||
+    (usage.systemLoad1Min + more) / usage.systemCpusTotal > rules.load1OverloadedThreshold
+  );
+}
+
+/** So many tasks have started since the sample that it tells little: the load has to be asked for again. */
+export const needsRecheck = (usage: SlaveUsage, startedSince: number, rules: ScoringRules): boolean =>
+  rules.recheckForManyNewTasks && startedSince > 0 && startedSince >= Math.floor(usage.numTasks / 2);
+
+/** What was asked again: with such a load the machine counts as having no usage. */
+export function failsRecheck(
+  live: { cpus: number; load1: number; load5: number },
+  { recheckLoad1Threshold, recheckLoad5Threshold }: ScoringRules,
+): boolean {
+  return live.load5 > recheckLoad5Threshold * live.cpus || live.load1 > recheckLoad1Threshold * live.cpus;
+}
+
+/** Shares of a whole. All zero: every one the same. */
+export function shares(...weights: number[]): number[] {
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => (sum > 0 ? weight / sum : 1 / weights.length));
+}
+
+const hasTotals = (usage: SlaveUsage): boolean =>
+  usage.cpusTotal !== undefined &&
+  usage.memoryMbTotal !== undefined &&
+  usage.diskMbTotal !== undefined &&
+  usage.systemCpusTotal > 0 &&
+  usage.systemMemTotalBytes > 0;
+
+/** Share that is left, 0 to 1: use may pass what there is. Of nothing, nothing is left. */
+function unused(used: number, total: number | undefined): number {
+  return total !== undefined && total > 0 ? Math.min(1, Math.max(0, 1 - used / total)) : 0;
+}

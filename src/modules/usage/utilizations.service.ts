@@ -1,0 +1,66 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { amountsOf, clusterUtilization, requestUtilization, type UtilizedRequest } from '../../core/usage/index.js';
+import { Database } from '../../platform/database/database.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { DeployStore, deployKeyText } from '../deploys/deploy-store.service.js';
+import { SampleStore } from './sample-store.service.js';
+import { UsageStore } from './usage-store.service.js';
+
+/** Few enough that what their samples need is computed in a moment. */
+const requestsAtOnce = 25;
+
+/** Computes from the kept samples what requests, and all of them together, make of what they ask for. */
+@Injectable()
+export class Utilizations {
+  constructor(
+    private readonly db: Database,
+    private readonly store: UsageStore,
+    private readonly samples: SampleStore,
+    private readonly deploys: DeployStore,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  async refresh(now: number): Promise<void> {
+    await this.db.leaderTransaction((tx) => this.store.removeOutdated(tx));
+    await this.refreshRequests(now);
+    await this.refreshCluster(now);
+  }
+
+  private async refreshRequests(now: number): Promise<void> {
+    let ids: string[] = [];
+    do {
+      ids = await this.samples.requestsAfter(this.db.manager, ids.at(-1) ?? '', requestsAtOnce);
+      await this.refreshSome(ids, now);
+    } while (ids.length === requestsAtOnce);
+  }
+
+  private async refreshSome(requestIds: readonly string[], now: number): Promise<void> {
+    const former = await this.store.utilizations(this.db.manager, requestIds);
+    const measured = await this.samples.measured(this.db.manager, requestIds, this.settings.numUsageToKeep);
+    const computed = measured.flatMap(({ requestId, deployId, tasks }) => {
+      return requestUtilization({ requestId, deployId }, tasks, former.get(requestId), now) ?? [];
+    });
+    if (computed.length > 0) await this.db.leaderTransaction((tx) => this.store.saveUtilizations(tx, computed));
+  }
+
+  private async refreshCluster(now: number): Promise<void> {
+    const tx = this.db.manager;
+    const slaves = await this.store.latestSlaveUsage(tx);
+    const utilization = clusterUtilization(await this.utilizedRequests(tx), slaves.values(), now);
+    await this.db.leaderTransaction((leader) => this.store.saveClusterUtilization(leader, utilization));
+  }
+
+  /** Requests whose deploy says what it asks for; what it leaves open is what its tasks get. */
+  private async utilizedRequests(tx: EntityManager): Promise<UtilizedRequest[]> {
+    const utilizations = [...(await this.store.utilizations(tx)).values()];
+    const resources = await this.deploys.resources(tx, utilizations);
+    const { defaultCpus, defaultMemory, defaultDisk } = this.settings.cluster;
+    return utilizations.flatMap((utilization) => {
+      const asked = resources.get(deployKeyText(utilization));
+      if (!asked) return [];
+      const { cpus = defaultCpus, memoryMb = defaultMemory, diskMb = defaultDisk } = asked;
+      return [{ utilization, asked: amountsOf({ cpus, memoryMb, diskMb }) }];
+    });
+  }
+}
