@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { entities } from './entities.js';
 import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
+import { LeadershipModule } from './modules/leadership/leadership.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
@@ -27,6 +28,7 @@ const rooms = [
   HistoryModule,
   WebhooksModule,
   SandboxModule,
+  LeadershipModule,
   StateModule,
   TrackModule,
   SchedulerModule,

@@ -2,6 +2,7 @@ import { DeployHistoryEntity } from './modules/deploys/deploy-history.entity.js'
 import { DeployStatisticsEntity } from './modules/deploys/deploy-statistics.entity.js';
 import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
+import { InstanceEntity } from './modules/leadership/instance.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
@@ -32,6 +33,7 @@ export const entities = [
   DeployHistoryEntity,
   DeployStatisticsEntity,
   ExpiringActionEntity,
+  InstanceEntity,
   KilledTaskEntity,
   LeaderEpochEntity,
   LeaderLeaseEntity,

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../modules/deploys/deploy-store.module.js';
 import { TaskHistoryWriterModule } from '../modules/history/task-history-writer.module.js';
+import { StatusDelaysModule } from '../modules/leadership/status-delays.module.js';
 import { RequestStoreModule } from '../modules/requests/request-store.module.js';
 import { SlavesModule } from '../modules/slaves/slaves.module.js';
 import { ReconciliationFiguresModule } from '../modules/state/reconciliation-figures.module.js';
@@ -37,6 +38,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     TaskHistoryWriterModule,
     WebhookOutboxModule,
     ReconciliationFiguresModule,
+    StatusDelaysModule,
   ],
   providers: [
     Scheduler,

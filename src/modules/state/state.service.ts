@@ -7,7 +7,7 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { HostStates } from './host-states.service.js';
+import { Instances } from '../leadership/instances.service.js';
 import { findLateTasks } from './late-tasks.js';
 import { judgeProvisioning } from './provisioning.js';
 import { ReconciliationFigures } from './reconciliation-figures.service.js';
@@ -27,7 +27,7 @@ export class StateService {
   constructor(
     private readonly db: Database,
     private readonly store: StateStore,
-    private readonly hosts: HostStates,
+    private readonly instances: Instances,
     private readonly figures: ReconciliationFigures,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -67,6 +67,7 @@ export class StateService {
     const waiting = await this.store.waitingTasks(tx);
     const late = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, now);
     const deploys = await this.store.runningDeploys(tx);
+    const { hostStates, statusDelayMillis } = await this.instances.list(tx, now);
     const provisioned = await this.store.provisionedRequests(tx);
     const judged = (wanted: 'OVER' | 'UNDER') =>
       provisioned.filter((request) => judgeProvisioning(request) === wanted).map(({ id }) => id);
@@ -101,7 +102,7 @@ export class StateService {
       decommissioningRacks: racks.decommissioning,
       decomissioningRacks: racks.decommissioning,
       unknownRacks: racks.unknown,
-      hostStates: await this.hosts.list(now),
+      hostStates,
       numDeploys: deploys.length,
       oldestDeploy: oldest(deploys.map(({ marker }) => marker.timestamp)),
       oldestDeployStep: oldest(deploys.map(({ stepSince }) => stepSince)),
@@ -117,6 +118,7 @@ export class StateService {
       underProvisionedRequestIds: under,
       overProvisionedRequests: over.length,
       underProvisionedRequests: under.length,
+      avgStatusUpdateDelayMs: statusDelayMillis,
       lastHeartbeatAt: await this.store.lastSeenAt(tx),
     };
   }

@@ -14,11 +14,13 @@ export interface PollerOptions {
    * at which it wants to run again, for what is due at a time of its own; the newest answer counts.
    */
   pass: (now: number) => Promise<number | undefined | void>;
+  /** Runs on instances that do not lead as well. */
+  onEveryInstance?: boolean;
   /** Topics that make a pass run at once. */
   wakeOn?: WakeTopic[];
 }
 
-/** Registers the pollers of all rooms. They run on the leader only, each under its name in the SchedulerRegistry. */
+/** Registers the pollers of all rooms. They run on the leader only unless they say otherwise, each under its name in the SchedulerRegistry. */
 @Injectable()
 export class Pollers {
   private readonly log = new Logger(Pollers.name);
@@ -34,7 +36,7 @@ export class Pollers {
   register(options: PollerOptions): Poller {
     const poller = new Poller(options, {
       now: () => this.clock.now(),
-      mayRun: () => this.leadership.ready(),
+      mayRun: () => options.onEveryInstance === true || this.leadership.ready(),
       failed: (cause) => this.log.error(`Poller '${options.name}' failed; it runs again: ${String(cause)}`, cause),
     });
     this.pollers.set(options.name, poller);

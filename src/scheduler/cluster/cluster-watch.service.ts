@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { ClusterEvents, MachineSnapshot, StatusUpdate } from '../../cluster/cluster-driver.js';
+import { StatusDelays } from '../../modules/leadership/status-delays.service.js';
 import { Machines } from '../../modules/slaves/machines.service.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -16,6 +17,7 @@ export class ClusterWatch implements ClusterEvents {
     private readonly db: Database,
     private readonly machines: Machines,
     private readonly status: StatusUpdates,
+    private readonly delays: StatusDelays,
     private readonly wake: Wake,
     private readonly clock: Clock,
   ) {}
@@ -39,8 +41,10 @@ export class ClusterWatch implements ClusterEvents {
     });
   }
 
-  statusUpdates(updates: readonly StatusUpdate[]): Promise<void> {
-    return this.status.reported(updates);
+  async statusUpdates(updates: readonly StatusUpdate[]): Promise<void> {
+    await this.status.reported(updates);
+    const now = this.clock.now();
+    for (const { timestamp } of updates) this.delays.record(now - timestamp);
   }
 
   /** The machine is confirmed not to run any task that was launched in another incarnation than this one. */
