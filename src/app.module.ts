@@ -11,6 +11,7 @@ import { StateModule } from './modules/state/state.module.js';
 import { CleanupModule } from './modules/tasks/cleanup/cleanup.module.js';
 import { TaskHealthModule } from './modules/tasks/health/task-health.module.js';
 import { TasksModule } from './modules/tasks/tasks.module.js';
+import { TestOperationsModule } from './modules/test-operations/test-operations.module.js';
 import { TrackModule } from './modules/track/track.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { HealthModule } from './platform/health/health.module.js';
@@ -32,6 +33,7 @@ const rooms = [
   StateModule,
   TrackModule,
   SchedulerModule,
+  TestOperationsModule.on(SchedulerModule),
 ];
 
 /** All rooms of the house, on one platform. */

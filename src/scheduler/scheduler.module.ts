@@ -7,6 +7,7 @@ import { SlavesModule } from '../modules/slaves/slaves.module.js';
 import { ReconciliationFiguresModule } from '../modules/state/reconciliation-figures.module.js';
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
 import { WebhookOutboxModule } from '../modules/webhooks/webhook-outbox.module.js';
+import { SchedulerControls } from '../modules/test-operations/scheduler-controls.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { DeployCountsStore } from './deploy-counts.service.js';
 import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
@@ -21,6 +22,7 @@ import { RecentTasks } from './placement/recent-tasks.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { JobPoller } from './pollers/job.poller.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
+import { LocalSchedulerControls } from './scheduler-controls.service.js';
 import { Scheduler } from './scheduler.service.js';
 import { Startup } from './startup.service.js';
 import { Completions } from './status/completions.service.js';
@@ -61,7 +63,8 @@ import { StatusUpdates } from './status/status-updates.service.js';
     Reconciliation,
     CooldownPoller,
     JobPoller,
+    { provide: SchedulerControls, useClass: LocalSchedulerControls },
   ],
-  exports: [PlacementService],
+  exports: [PlacementService, SchedulerControls],
 })
 export class SchedulerModule {}

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
+import { notLeader } from './not-leader.js';
 
 /** Another instance is to lead, because an operator wants it. */
 @Injectable()
@@ -17,11 +17,3 @@ export class Failovers {
     this.leadership.failOver(`MANUAL: ${caller.email ?? caller.id} wants another instance to lead`);
   }
 }
-
-/** Names the address to ask instead. */
-export const notLeader = (leader: string | undefined): SchedulerError =>
-  new SchedulerError(
-    'NOT_LEADER',
-    leader === undefined ? 'No instance leads at present' : `This instance does not lead; ${leader} does`,
-    { extra: leader === undefined ? {} : { leader } },
-  );

@@ -108,7 +108,7 @@ test('the address that others are told is the one that was set', async () => {
 describe('an instance tells', () => {
   let rooms: RoomApp;
   const tx = () => rooms.database.manager;
-  const cluster = new SimulatedCluster({ slaves: 2 });
+  const cluster = new SimulatedCluster({ machines: 2 });
   beforeAll(async () => {
     rooms = await startRooms({
       modules: [LeadershipModule],
