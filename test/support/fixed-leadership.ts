@@ -1,4 +1,9 @@
-import { Leadership, NotLeaderError, type LeaderDuty, type Standing } from '../../src/platform/leadership/leadership.js';
+import {
+  Leadership,
+  NotLeaderError,
+  type LeaderDuty,
+  type Standing,
+} from '../../src/platform/leadership/leadership.js';
 
 /** Leads in one epoch from the beginning, for tests that are not about leadership. */
 export class FixedLeadership extends Leadership {

@@ -72,6 +72,25 @@ describe('a transaction of the leader', () => {
 });
 
 describe('a transaction', () => {
+  test('of the API that idles is ended by the server too: a frozen instance keeps no request from the next leader', async () => {
+    await test_.source.query('INSERT INTO written VALUES (5, 0)');
+    let locked = (): void => undefined;
+    const isLocked = new Promise<void>((resolve) => (locked = resolve));
+    const idle = db
+      .transaction(async (tx) => {
+        await tx.query('UPDATE written SET n = 1 WHERE id = 5');
+        locked();
+        await new Promise((resolve) => setTimeout(resolve, 6_000));
+        await tx.query('SELECT 1');
+      })
+      .catch((error: unknown) => error);
+    await isLocked;
+    const waitedFrom = performance.now();
+    await db.leaderTransaction((tx) => tx.query('UPDATE written SET n = 2 WHERE id = 5'));
+    expect(performance.now() - waitedFrom).toBeLessThan(4_000);
+    expect(isDatabaseAway(await idle)).toBe(true);
+  });
+
   test.each(['before its next statement', 'during a statement', 'before its commit'])(
     'whose connection breaks %s fails as "the database is away"',
     async (moment) => {

@@ -11,9 +11,12 @@ export const leaderParameters: ServerParameters = {
   tcp_keepalives_count: 3,
 };
 
-/** The API only has to survive a forgotten transaction. */
+/**
+ * An instance that freezes, leader or not, may do so in the middle of a transaction of its API. What that holds (the row
+ * of a request, for instance) is what the next leader needs, so it must be free by the time the lease is.
+ */
 export const apiParameters: ServerParameters = {
-  idle_in_transaction_session_timeout: 60_000,
+  idle_in_transaction_session_timeout: 3_000,
   statement_timeout: 60_000,
 };
 
