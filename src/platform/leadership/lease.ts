@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { connect, discard } from '../database/connection.js';
-import { leaderParameters, withParameters } from '../database/parameters.js';
+import { leaseParameters, withParameters } from '../database/parameters.js';
 
 /** Measured by the clock of the database only. */
 const leaseSeconds = 3;
@@ -60,7 +60,7 @@ export class Lease {
   }
 
   private async query<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {
-    this.client ??= await connect(withParameters(this.url, leaderParameters), 'lease', answerTimeoutMillis);
+    this.client ??= await connect(withParameters(this.url, leaseParameters), 'lease', answerTimeoutMillis);
     try {
       return (await this.client.query<Row>(sql, values)).rows;
     } catch (cause) {
