@@ -69,6 +69,27 @@ export class TestOperationsController {
     return this.tests.forceStatus(taskId, taskState);
   }
 
+  /** Removes what of the history is too old or too much. */
+  @Post('purge-history')
+  @HttpCode(204)
+  purgeHistory(): Promise<void> {
+    return this.tests.purgeHistory();
+  }
+
+  /** Removes changes of requests that are too old. */
+  @Post('purge-history/request')
+  @HttpCode(204)
+  purgeRequestHistory(): Promise<void> {
+    return this.tests.purgeHistory('requests');
+  }
+
+  /** Removes deploys that are too old. */
+  @Post('purge-history/deploy')
+  @HttpCode(204)
+  purgeDeployHistory(): Promise<void> {
+    return this.tests.purgeHistory('deploys');
+  }
+
   /** Fails. */
   @Post('exception')
   @HttpCode(204)

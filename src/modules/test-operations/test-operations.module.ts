@@ -1,4 +1,5 @@
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
+import { HistoryPurgerModule } from '../history/history-purger.module.js';
 import { TestOperationsController } from './test-operations.controller.js';
 import { TestOperations } from './test-operations.service.js';
 
@@ -9,7 +10,7 @@ export class TestOperationsModule {
   static on(scheduler: Type): DynamicModule {
     return {
       module: TestOperationsModule,
-      imports: [scheduler],
+      imports: [scheduler, HistoryPurgerModule],
       controllers: [TestOperationsController],
       providers: [TestOperations],
     };

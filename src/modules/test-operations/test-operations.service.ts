@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { taskStates, type TaskState } from '../../core/model/enums.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Leadership, NotLeaderError } from '../../platform/leadership/leadership.js';
+import { HistoryPurger } from '../history/history-purger.service.js';
 import { notLeader } from '../leadership/not-leader.js';
 import { SchedulerControls } from './scheduler-controls.js';
 
@@ -13,6 +14,7 @@ export class TestOperations {
   constructor(
     private readonly leadership: Leadership,
     private readonly scheduler: SchedulerControls,
+    private readonly history: HistoryPurger,
   ) {}
 
   abort(): void {
@@ -52,6 +54,12 @@ export class TestOperations {
     const found = await this.asLeader(() => this.scheduler.forceStatus(taskId, state as TaskState));
     if (!found) throw SchedulerError.taskNotFound(taskId);
     this.log.warn(`A test operation put task '${taskId}' into ${state}`);
+  }
+
+  /** All history, or that of requests or of deploys alone, whether or not it goes by itself. */
+  purgeHistory(of?: 'requests' | 'deploys'): Promise<void> {
+    if (of === 'requests') return this.history.purgeRequests();
+    return of === 'deploys' ? this.history.purgeDeploys() : this.history.purge();
   }
 
   fail(message = 'test exception'): never {
