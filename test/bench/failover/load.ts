@@ -4,7 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type Api } from '../../e2e/support/api.js';
 
 const workers = 10;
+const jobs = 5;
 const runsEveryMillis = 100;
+/** Accepted runs that have not started. Beyond, none is added: what is measured is the failover, not how fast this machine is. */
+const maxWaiting = 20;
 const answerMillis = 2_000;
 const resources = { cpus: 0.05, memoryMb: 16 };
 
@@ -23,6 +26,7 @@ interface Run {
 export class Load {
   readonly runs: Run[] = [];
   private readonly folder: string;
+  private readonly waiting = new Set<string>();
   private asking: Promise<void> | undefined;
   private stopped = false;
 
@@ -36,12 +40,14 @@ export class Load {
 
   async prepare(api: Api): Promise<void> {
     const stamp = `echo "$(date +%s%N) $TASK_ID" >> ${this.folder}`;
-    await api.saveRequest({ id: 'job', requestType: 'ON_DEMAND' });
-    await api.deploy({ requestId: 'job', id: 'v1', command: `${stamp}/$RUN; sleep 0.3`, resources });
+    for (let job = 0; job < jobs; job++) {
+      await api.saveRequest({ id: `job-${job}`, requestType: 'ON_DEMAND' });
+      await api.deploy({ requestId: `job-${job}`, id: 'v1', command: `${stamp}/$RUN; sleep 0.3`, resources });
+      await api.deployEnded(`job-${job}`, 'v1');
+    }
     await api.saveRequest({ id: 'worker', requestType: 'WORKER', instances: workers });
     const command = `${stamp}/worker-$TASK_ID; exec sleep 100000`;
     await api.deploy({ requestId: 'worker', id: 'v1', command, resources, considerHealthyAfterRunningForSeconds: 0 });
-    await api.deployEnded('job', 'v1');
     await api.deployEnded('worker', 'v1');
     await api.running('worker', workers);
   }
@@ -57,24 +63,28 @@ export class Load {
 
   private async ask(): Promise<void> {
     const underWay = new Set<Promise<void>>();
-    for (let n = 0; !this.stopped; n++) {
+    for (let n = 0; !this.stopped; await delay(runsEveryMillis)) {
+      for (const id of this.waiting) if (existsSync(join(this.folder, id))) this.waiting.delete(id);
+      if (this.waiting.size >= maxWaiting) continue;
       const apis = this.apis();
-      const call = this.askOnce(`run-${n}`, apis[n % apis.length]!);
+      const call = this.askOnce(`run-${n}`, `job-${n % jobs}`, apis[n % apis.length]!);
+      n += 1;
       underWay.add(call);
       void call.finally(() => underWay.delete(call));
-      await delay(runsEveryMillis);
     }
     await Promise.all(underWay);
   }
 
-  private async askOnce(id: string, api: Api): Promise<void> {
+  private async askOnce(id: string, job: string, api: Api): Promise<void> {
     const run: Run = { id, askedAt: Date.now(), answer: 'UNKNOWN' };
     this.runs.push(run);
     try {
       const late = delay(answerMillis, 'late' as const, { ref: false });
-      const asked = api.post('requests/request/job/run', { runId: id, envOverrides: { RUN: id } });
+      const asked = api.post(`requests/request/${job}/run`, { runId: id, envOverrides: { RUN: id } });
       asked.catch(() => undefined);
-      if ((await Promise.race([asked, late])) !== 'late') run.answer = 'ACCEPTED';
+      if ((await Promise.race([asked, late])) === 'late') return;
+      run.answer = 'ACCEPTED';
+      this.waiting.add(id);
     } catch (cause) {
       // 503 says that it is not known; a refusal would be a mistake of this program.
       if (cause instanceof ApiError && cause.status !== 503)

@@ -74,9 +74,9 @@ async function play(scenario: Scenario, stage: Stage, load: Load, silent: Set<st
   const struckAt = Date.now();
   await scenario.strike({ leader, other });
   const leading = waitFor('the other to lead', async () => (await readiness(other))?.leads && Date.now(), {
-    timeoutMillis: 30_000,
+    timeoutMillis: 60_000,
   });
-  const started = waitFor('a start', () => load.firstStartOfRunsAskedSince(struckAt), { timeoutMillis: 30_000 });
+  const started = waitFor('a start', () => load.firstStartOfRunsAskedSince(struckAt), { timeoutMillis: 60_000 });
   const [leadsAt, startedAt] = await Promise.all([leading, started]);
   const refusals = await actAsLeaderOf(epoch, {
     databaseUrl: stage.databaseUrl,
