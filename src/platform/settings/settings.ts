@@ -247,7 +247,9 @@ export const SettingsFile = z.strictObject({
   deltaAfterWhichTasksAreLateMillis: millis()
     .default(30_000)
     .describe('Delay after which a pending task counts as late'),
-  saveStateEverySeconds: seconds().default(30).describe('Age of the state that /api/state may answer with'),
+  saveStateEverySeconds: seconds()
+    .default(30)
+    .describe('Age of the state that /api/state may answer with; time between two notes of an instance about itself'),
   sandboxDefaultsToTaskId: z
     .boolean()
     .default(false)
