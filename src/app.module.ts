@@ -5,6 +5,7 @@ import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { InactiveModule } from './modules/inactive/inactive.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
+import { LeadershipModule } from './modules/leadership/leadership.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
@@ -14,6 +15,7 @@ import { StateModule } from './modules/state/state.module.js';
 import { CleanupModule } from './modules/tasks/cleanup/cleanup.module.js';
 import { TaskHealthModule } from './modules/tasks/health/task-health.module.js';
 import { TasksModule } from './modules/tasks/tasks.module.js';
+import { TestOperationsModule } from './modules/test-operations/test-operations.module.js';
 import { TrackModule } from './modules/track/track.module.js';
 import { UsageModule } from './modules/usage/usage.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
@@ -35,11 +37,13 @@ const rooms = [
   HistoryModule,
   WebhooksModule,
   SandboxModule,
+  LeadershipModule,
   StateModule,
   TrackModule,
   ShuffleModule,
   UsageModule,
   SchedulerModule,
+  TestOperationsModule.on(SchedulerModule),
 ];
 
 /** All rooms of the house, on one platform. */

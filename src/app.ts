@@ -4,6 +4,7 @@ import type { LoggerService } from '@nestjs/common';
 import { AppModule } from './app.module.js';
 import { configureHttp, httpOptions } from './platform/http/configure-http.js';
 import { Leadership } from './platform/leadership/leadership.js';
+import { ThisInstance } from './platform/leadership/this-instance.js';
 import type { PlatformOptions } from './platform/platform.module.js';
 import { Notifier } from './platform/wake/notifier.js';
 
@@ -29,19 +30,13 @@ export async function startApp({ logger, ...options }: AppOptions): Promise<Runn
     configureHttp(app, options.settings);
     const { host, port } = options.settings;
     await app.listen(port, host);
-    const url = addressOf(app, host);
+    const instance = app.get(ThisInstance);
     app.get(Notifier).start();
     // Only now: whoever asks for the leader's address must be able to use it.
-    app.get(Leadership).start(url);
-    return { app, url };
+    app.get(Leadership).start(instance.address()!);
+    return { app, url: instance.localAddress()! };
   } catch (cause) {
     await app.close();
     throw cause;
   }
-}
-
-function addressOf(app: NestExpressApplication, host: string): string {
-  const { port } = app.getHttpServer().address() as { port: number };
-  const everywhere = host === '0.0.0.0' || host === '::';
-  return `http://${everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
 }

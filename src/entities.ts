@@ -7,6 +7,7 @@ import { DisasterDataPointEntity } from './modules/disasters/disaster-data-point
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
 import { InactiveHostEntity } from './modules/inactive/inactive-host.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
+import { InstanceEntity } from './modules/leadership/instance.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
@@ -52,6 +53,7 @@ export const entities = [
   DisasterDataPointEntity,
   ExpiringActionEntity,
   InactiveHostEntity,
+  InstanceEntity,
   KilledTaskEntity,
   LeaderChangeEntity,
   LeaderEpochEntity,

@@ -3,6 +3,8 @@ import { startTestApp, type TestApp, type TestAppOptions } from './support/test-
 import { startTcpProxy, throughProxy } from './support/tcp-proxy.js';
 import { createDatabase } from './support/test-database.js';
 import { waitFor } from './support/wait-for.js';
+import { Leadership } from '../src/platform/leadership/leadership.js';
+import { Pollers } from '../src/platform/poller/pollers.js';
 import type { ClusterDriver } from '../src/cluster/cluster-driver.js';
 
 const apps: TestApp<ClusterDriver>[] = [];
@@ -50,6 +52,44 @@ describe('the application', () => {
     const { status, body } = await startFollower(first).then((second) => get(second, '/readyz'));
     expect(status).toBe(200);
     expect(body).toMatchObject({ ready: true, leads: false, leader: first.url });
+  });
+
+  test('stops in order: no new pass, duties end while HTTP still answers, then the lease goes to another at once', async () => {
+    const first = await start();
+    const second = await startFollower(first);
+    const leadership = first.app.get(Leadership);
+    const seen: string[] = [];
+    let passes = 0;
+    const poller = first.app.get(Pollers).register({
+      name: 'of a test',
+      everyMs: 0,
+      pass: () => Promise.resolve(void passes++),
+    });
+    leadership.register({
+      name: 'of a test',
+      gained: () => Promise.resolve(),
+      lost: async () => {
+        poller.wake();
+        seen.push(`pass: ${passes}`, `healthz: ${(await get(first, '/healthz')).status}`);
+        seen.push(`other leads: ${second.app.get(Leadership).ready()}`);
+      },
+    });
+    // The new duty belongs to the next time of leading.
+    leadership.stepDown('a test wants it');
+    second.app.get(Leadership).suspend('a test wants it');
+    await waitFor('the first to lead', () => leadership.ready());
+    second.app.get(Leadership).resume();
+    passes = 0;
+    const stoppedAt = performance.now();
+    apps.splice(apps.indexOf(first), 1);
+    await first.app.close();
+    await waitFor('the other to lead', () => second.app.get(Leadership).ready());
+    expect(seen).toEqual(['pass: 0', 'healthz: 200', 'other leads: false']);
+    // A lease that was not given back would run for three seconds.
+    expect(performance.now() - stoppedAt).toBeLessThan(3_000);
+    // The database goes with the first.
+    await apps.shift()!.close();
+    apps.push(first);
   });
 
   test('answers 503 in the error shape while the database is away, and serves and leads again when it is back', async () => {

@@ -8,6 +8,7 @@ import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js
 import { Database } from '../platform/database/database.js';
 import { surviveUncaughtErrors } from '../platform/health/uncaught-errors.js';
 import { Leadership } from '../platform/leadership/leadership.js';
+import { logConsoleLines } from '../platform/logging/console-lines.js';
 import { PinoLogger } from '../platform/logging/pino-logger.js';
 import { Pollers } from '../platform/poller/pollers.js';
 import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
@@ -36,6 +37,7 @@ export interface RunOptions {
 export async function runScheduler(settings: Settings, options: RunOptions): Promise<number> {
   const logger = new PinoLogger({ level: settings.logLevel, format: settings.logFormat });
   Logger.overrideLogger(logger);
+  logConsoleLines(logger);
   surviveClosedTerminal();
   surviveUncaughtErrors(logger);
   const stop = new StopSequence(['tasks', 'agent', 'scheduler', 'database']);

@@ -47,6 +47,43 @@ describe('a stop in order', () => {
   });
 });
 
+describe('a stop that is asked for a second time', () => {
+  test('takes no further step of the stop in order, however the present one ends', async () => {
+    const stop = sequence();
+    let databaseIsGone = (): void => undefined;
+    stop.add({
+      name: 'tasks',
+      inOrder: () => new Promise((_, reject) => (databaseIsGone = () => reject(new Error('no database')))),
+    });
+    let tasksAreKilled = (): void => undefined;
+    stop.add({
+      ...step('agent'),
+      atOnce: () => new Promise<void>((resolve) => (tasksAreKilled = resolve)),
+    });
+    stop.add({ ...step('database'), atOnce: async () => databaseIsGone() });
+    stop.signalled();
+    // The step in progress has begun by then.
+    await new Promise((resolve) => setImmediate(resolve));
+    stop.signalled();
+    await new Promise((resolve) => setImmediate(resolve));
+    tasksAreKilled();
+    expect(await stop.stopped).toBe(1);
+    expect(done).toEqual([]);
+  });
+
+  test('is a stop at once of everything that has not stopped yet', async () => {
+    const stop = sequence();
+    stop.add({ name: 'tasks', inOrder: () => new Promise(() => undefined) });
+    for (const name of ['agent', 'database']) stop.add(step(name));
+    stop.signalled();
+    stop.signalled();
+    stop.signalled();
+    expect(await stop.stopped).toBe(1);
+    expect(done).toEqual(['agent at once', 'database at once']);
+    expect(lines.filter((line) => line === 'Stopping now')).toHaveLength(1);
+  });
+});
+
 describe('while the program is still starting', () => {
   test('a stop waits for the thing that is just starting, then stops it and starts nothing more', async () => {
     const stop = sequence();

@@ -22,6 +22,7 @@ export class StopSequence {
   private readonly steps = new Map<string, StopStep>();
   private running: Promise<void> | undefined;
   private starting: Promise<unknown> = Promise.resolve();
+  private hurried = false;
   private leave!: (code: number) => void;
   /** Exit code, once everything has stopped. */
   readonly stopped = new Promise<number>((resolve) => (this.leave = resolve));
@@ -33,8 +34,11 @@ export class StopSequence {
 
   /** From now on signals are obeyed, even while the program is still starting. */
   listen(): void {
-    const signalled = (): void => void (this.running === undefined ? this.run() : this.stopAtOnce());
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, signalled);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => this.signalled());
+  }
+
+  signalled(): void {
+    void (this.running === undefined ? this.run() : this.stopAtOnce());
   }
 
   add(step: StopStep): void {
@@ -68,6 +72,8 @@ export class StopSequence {
     say('Stopping in order (once more: now)');
     await this.starting;
     for (const name of this.order) {
+      // A step of the stop in order would get in the way of the stop at once: it tells the agent to leave its tasks alone.
+      if (this.hurried) return;
       const step = this.steps.get(name);
       if (!step) continue;
       const begin = performance.now();
@@ -79,10 +85,12 @@ export class StopSequence {
       }
       this.steps.delete(name);
     }
-    this.leave(code);
+    if (!this.hurried) this.leave(code);
   }
 
   private async stopAtOnce(): Promise<void> {
+    if (this.hurried) return;
+    this.hurried = true;
     this.say('Stopping now');
     setTimeout(() => this.leave(1), atOnceMillis);
     await Promise.all([...this.steps.values()].map((step) => this.endAtOnce(step)));

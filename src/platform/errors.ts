@@ -9,6 +9,7 @@ export const errorStatus = {
   NOT_PENDING: 400,
   NOT_SUPPORTED: 400,
   SANDBOX_NOT_READY: 400,
+  TEST_CALLS_DISABLED: 403,
   UNKNOWN_SHELL_COMMAND: 403,
   REQUEST_NOT_FOUND: 404,
   DEPLOY_NOT_FOUND: 404,
@@ -41,6 +42,7 @@ export const errorStatus = {
   RANGE_NOT_SATISFIABLE: 416,
   TOO_MANY_RUNS: 429,
   INTERNAL_ERROR: 500,
+  TEST_EXCEPTION: 500,
   UNAVAILABLE: 503,
 } as const;
 export type ErrorCode = keyof typeof errorStatus;

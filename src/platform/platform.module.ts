@@ -1,7 +1,5 @@
 import { Module, type BeforeApplicationShutdown, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { DataSource } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
 import { DisabledActions } from './actions/disabled-actions.js';
@@ -10,6 +8,7 @@ import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
 import { Leadership } from './leadership/leadership.js';
 import { PgLeadership } from './leadership/pg-leadership.js';
+import { ThisInstance } from './leadership/this-instance.js';
 import { Pollers } from './poller/pollers.js';
 import { SETTINGS, type Settings } from './settings/settings.js';
 import { Notifier } from './wake/notifier.js';
@@ -43,12 +42,14 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
         { provide: Clock, useValue: clock ?? new Clock() },
         { provide: DataSource, useFactory: () => source('api') },
         { provide: LEADER_SOURCE, useFactory: () => source('leader') },
+        ThisInstance,
         { provide: Wake, useValue: new Wake() },
         { provide: Notifier, inject: [Wake], useFactory: (wake: Wake) => new Notifier(url, wake) },
         {
           provide: Leadership,
-          inject: [Wake, DataSource],
-          useFactory: (wake: Wake, api: DataSource) => leadership ?? pgLeadership(url, wake, api),
+          inject: [Wake, DataSource, ThisInstance],
+          useFactory: (wake: Wake, api: DataSource, { id }: ThisInstance) =>
+            leadership ?? pgLeadership(url, id, wake, api),
         },
         {
           provide: Database,
@@ -63,6 +64,7 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
         CLUSTER_DRIVER,
         Clock,
         DataSource,
+        ThisInstance,
         Wake,
         Notifier,
         Leadership,
@@ -94,12 +96,12 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
   }
 }
 
-function pgLeadership(url: string, wake: Wake, api: DataSource): PgLeadership {
+function pgLeadership(url: string, holder: string, wake: Wake, api: DataSource): PgLeadership {
   const readAddress = async () => {
     const rows: { address: string }[] = await api.query(
       'SELECT address FROM leader_lease WHERE expires_at >= clock_timestamp()',
     );
     return rows[0]?.address;
   };
-  return new PgLeadership({ url, holder: `${hostname()}:${process.pid}:${randomUUID()}`, readAddress }, wake);
+  return new PgLeadership({ url, holder, readAddress }, wake);
 }

@@ -1,11 +1,13 @@
 import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../modules/deploys/deploy-store.module.js';
 import { TaskHistoryWriterModule } from '../modules/history/task-history-writer.module.js';
+import { StatusDelaysModule } from '../modules/leadership/status-delays.module.js';
 import { RequestStoreModule } from '../modules/requests/request-store.module.js';
 import { SlavesModule } from '../modules/slaves/slaves.module.js';
 import { ReconciliationFiguresModule } from '../modules/state/reconciliation-figures.module.js';
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
 import { WebhookOutboxModule } from '../modules/webhooks/webhook-outbox.module.js';
+import { SchedulerControls } from '../modules/test-operations/scheduler-controls.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { SlaveReconciliation } from './cluster/slave-reconciliation.service.js';
 import { DeployCountsStore } from './deploy-counts.service.js';
@@ -29,6 +31,7 @@ import { CrashLoopPoller } from './pollers/crash-loop.poller.js';
 import { CrashLoopReviews } from './pollers/crash-loop-reviews.service.js';
 import { JobPoller } from './pollers/job.poller.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
+import { LocalSchedulerControls } from './scheduler-controls.service.js';
 import { Scheduler } from './scheduler.service.js';
 import { Startup } from './startup.service.js';
 import { Completions } from './status/completions.service.js';
@@ -46,6 +49,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     TaskHistoryWriterModule,
     WebhookOutboxModule,
     ReconciliationFiguresModule,
+    StatusDelaysModule,
   ],
   controllers: [TaskExplainController, RequestExplainController],
   providers: [
@@ -77,7 +81,8 @@ import { StatusUpdates } from './status/status-updates.service.js';
     CrashLoopPoller,
     CrashLoopReviews,
     JobPoller,
+    { provide: SchedulerControls, useClass: LocalSchedulerControls },
   ],
-  exports: [PlacementService],
+  exports: [PlacementService, SchedulerControls],
 })
 export class SchedulerModule {}

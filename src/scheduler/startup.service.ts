@@ -10,7 +10,11 @@ export class Startup {
     private readonly clock: Clock,
   ) {}
 
-  /** A STARTUP entry per runnable request that goes on by itself; a job whose next run is planned needs none. */
+  /**
+   * A STARTUP entry per runnable request that goes on by itself; a job whose next run is planned needs none, if it was
+   * planned after the request changed last. What waits in the queue already stays as it is. The locks on the requests are
+   * taken when the queue is drained: an entry is only a wish to look.
+   */
   async queueRequests(): Promise<void> {
     const now = this.clock.now();
     await this.db.leaderTransaction((tx) =>
@@ -22,7 +26,8 @@ export class Startup {
          WHERE r.state IN ('ACTIVE', 'SYSTEM_COOLDOWN', 'DEPLOYING_TO_UNPAUSE') AND r.active_deploy_id IS NOT NULL
            AND r.request_type NOT IN ('ON_DEMAND', 'RUN_ONCE')
            AND NOT (r.request_type = 'SCHEDULED' AND EXISTS (SELECT 1 FROM pending_task p
-             WHERE p.request_id = r.id AND p.deploy_id = r.active_deploy_id AND p.created_at >= r.changed_at))
+             WHERE p.request_id = r.id AND p.deploy_id = r.active_deploy_id AND p.created_at >= r.changed_at
+               AND NOT p.delete_requested))
          ORDER BY r.id
          ON CONFLICT (request_id, deploy_id, entry_key) DO NOTHING`,
         [new Date(now), now],

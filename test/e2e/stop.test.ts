@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Api } from './support/api.js';
 import { isAlive, pidsOfTask } from './support/processes.js';
@@ -76,6 +78,30 @@ describe('a stop', () => {
     muster.signal('SIGINT');
     await waitFor('the stop in order', () => muster.output.includes('Stopping in order'));
     muster.signal('SIGINT');
+    await muster.exited(15_000);
+    await waitFor('the task to be gone', () => tasks.flatMap(pidsOfTask).length === 0);
+    await waitFor('the agent to be gone', () => !isAlive(agent));
+  }, 120_000);
+
+  test('asked for a second time ends the tasks too when the agent is slow and the database already gone', async () => {
+    const installation = install();
+    const muster = await installation.start();
+    const tasks = await runWorker(muster.api, 1, "trap '' TERM; while :; do sleep 0.1; done");
+    const agent = installation.agentPid();
+    muster.signal('SIGINT');
+    await waitFor('the stop in order', () => muster.output.includes('Stopping in order'));
+    process.kill(agent, 'SIGSTOP');
+    try {
+      muster.signal('SIGINT');
+      await waitFor(
+        'the database to be gone',
+        () => !existsSync(join(installation.dataDir, 'postgres-18/postmaster.pid')),
+      );
+      // Whatever the loss of the database set off has reached the agent by now.
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    } finally {
+      process.kill(agent, 'SIGCONT');
+    }
     await muster.exited(15_000);
     await waitFor('the task to be gone', () => tasks.flatMap(pidsOfTask).length === 0);
     await waitFor('the agent to be gone', () => !isAlive(agent));

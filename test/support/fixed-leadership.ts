@@ -1,4 +1,9 @@
-import { Leadership, type LeaderDuty } from '../../src/platform/leadership/leadership.js';
+import {
+  Leadership,
+  NotLeaderError,
+  type LeaderDuty,
+  type Standing,
+} from '../../src/platform/leadership/leadership.js';
 
 /** Leads in one epoch from the beginning, for tests that are not about leadership. */
 export class FixedLeadership extends Leadership {
@@ -24,6 +29,26 @@ export class FixedLeadership extends Leadership {
   stepDown(): void {
     this.epoch = undefined;
   }
+
+  failOver(): void {
+    this.stepDown();
+  }
+
+  async takeOver(): Promise<void> {
+    if (this.epoch === undefined) throw new NotLeaderError('its epoch is fixed');
+  }
+
+  suspend(): void {
+    this.stepDown();
+  }
+
+  resume(): void {}
+
+  standing(): Standing {
+    return { suspended: false };
+  }
+
+  onChange(): void {}
 
   leaderAddress(): Promise<string | undefined> {
     return Promise.resolve(this.epoch === undefined ? undefined : 'http://127.0.0.1:7099');

@@ -1,4 +1,4 @@
-import { Module, type Type } from '@nestjs/common';
+import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ClusterDriver } from '../../src/cluster/cluster-driver.js';
@@ -34,7 +34,7 @@ export interface Answer<Body> {
 }
 
 export interface RoomAppOptions {
-  modules: Type[];
+  modules: (Type | DynamicModule)[];
   driver?: ClusterDriver;
   settings?: Partial<Settings>;
   clock?: Clock;

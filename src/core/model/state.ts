@@ -1,14 +1,18 @@
+import type { ConnectionState } from '../leadership/index.js';
 import type { DeployMarker } from './deploy.js';
 import type { PendingTaskId } from './task.js';
 
 export interface HostState {
   master: boolean;
   uptime: number;
-  driverStatus: string;
+  driverStatus: ConnectionState;
   millisSinceLastOffer?: number;
   hostAddress: string;
   hostname: string;
   clusterConnected: boolean;
+  offerCacheSize: number;
+  availableCachedCpus: number;
+  availableCachedMemory: number;
 }
 
 export interface State {
@@ -49,6 +53,7 @@ export interface State {
   unknownRacks: number;
   unknownSlaves: number;
   minimumPriorityLevel?: number;
+  avgStatusUpdateDelayMs: number;
   lastHeartbeatAt?: number;
   decomissioningSlaves: number;
   decomissioningRacks: number;

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DeployHistories } from './deploy-histories.service.js';
+import { HistoryPurgePoller } from './history-purge.poller.js';
+import { HistoryPurgerModule } from './history-purger.module.js';
 import { HistoryPoller } from './history.poller.js';
 import { RequestHistories } from './request-histories.service.js';
 import { RequestHistoryController } from './request-history.controller.js';
@@ -10,8 +12,8 @@ import { TaskRecordsModule } from './task-records.module.js';
 
 /** What was: tasks, deploys and changes of requests. */
 @Module({
-  imports: [TaskHistoryWriterModule, TaskRecordsModule],
+  imports: [TaskHistoryWriterModule, TaskRecordsModule, HistoryPurgerModule],
   controllers: [TaskHistoryController, RequestHistoryController],
-  providers: [TaskHistories, DeployHistories, RequestHistories, HistoryPoller],
+  providers: [TaskHistories, DeployHistories, RequestHistories, HistoryPoller, HistoryPurgePoller],
 })
 export class HistoryModule {}

@@ -1,14 +1,14 @@
 import { Module } from '@nestjs/common';
 import { PriorityStoreModule } from '../priority/priority-store.module.js';
-import { HostStates } from './host-states.service.js';
+import { LeadershipModule } from '../leadership/leadership.module.js';
 import { ReconciliationFiguresModule } from './reconciliation-figures.module.js';
 import { StateStore } from './state-store.service.js';
 import { StateController } from './state.controller.js';
 import { StateService } from './state.service.js';
 
 @Module({
-  imports: [ReconciliationFiguresModule, PriorityStoreModule],
+  imports: [ReconciliationFiguresModule, PriorityStoreModule, LeadershipModule],
   controllers: [StateController],
-  providers: [StateService, StateStore, HostStates],
+  providers: [StateService, StateStore],
 })
 export class StateModule {}

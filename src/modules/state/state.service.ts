@@ -8,7 +8,7 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PriorityFreezes } from '../priority/priority-freezes.service.js';
-import { HostStates } from './host-states.service.js';
+import { Instances } from '../leadership/instances.service.js';
 import { findLateTasks } from './late-tasks.js';
 import { judgeProvisioning } from './provisioning.js';
 import { ReconciliationFigures } from './reconciliation-figures.service.js';
@@ -28,7 +28,7 @@ export class StateService {
   constructor(
     private readonly db: Database,
     private readonly store: StateStore,
-    private readonly hosts: HostStates,
+    private readonly instances: Instances,
     private readonly figures: ReconciliationFigures,
     private readonly freezes: PriorityFreezes,
     private readonly clock: Clock,
@@ -69,6 +69,7 @@ export class StateService {
     const waiting = await this.store.waitingTasks(tx);
     const late = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, now);
     const deploys = await this.store.runningDeploys(tx);
+    const { hostStates, statusDelayMillis } = await this.instances.list(tx, now);
     const provisioned = await this.store.provisionedRequests(tx);
     const judged = (wanted: 'OVER' | 'UNDER') =>
       provisioned.filter((request) => judgeProvisioning(request) === wanted).map(({ id }) => id);
@@ -103,7 +104,7 @@ export class StateService {
       decommissioningRacks: racks.decommissioning,
       decomissioningRacks: racks.decommissioning,
       unknownRacks: racks.unknown,
-      hostStates: await this.hosts.list(now),
+      hostStates,
       numDeploys: deploys.length,
       oldestDeploy: oldest(deploys.map(({ marker }) => marker.timestamp)),
       oldestDeployStep: oldest(deploys.map(({ stepSince }) => stepSince)),
@@ -120,6 +121,7 @@ export class StateService {
       overProvisionedRequests: over.length,
       underProvisionedRequests: under.length,
       minimumPriorityLevel: (await this.freezes.active(tx))?.minimumPriorityLevel,
+      avgStatusUpdateDelayMs: statusDelayMillis,
       lastHeartbeatAt: await this.store.lastSeenAt(tx),
     };
   }

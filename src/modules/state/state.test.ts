@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   insertDeploy,
@@ -46,7 +47,19 @@ const state = async (query = '?skipCache=true') => (await rooms.get<State>(`/api
 test('of an empty service is all zeros', async () => {
   const { hostStates, generatedAt, ...figures } = await state('');
   expect(generatedAt).toBe(now);
-  expect(hostStates).toMatchObject([{ master: true, clusterConnected: false, hostAddress: '127.0.0.1' }]);
+  expect(hostStates).toEqual([
+    {
+      master: true,
+      uptime: expect.any(Number),
+      driverStatus: 'PAUSED_FOR_RECONNECT',
+      hostAddress: new URL(rooms.url).host,
+      hostname: hostname(),
+      clusterConnected: false,
+      offerCacheSize: 0,
+      availableCachedCpus: 0,
+      availableCachedMemory: 0,
+    },
+  ]);
   expect(Object.values(figures).filter((value) => !Array.isArray(value) && value !== 0)).toEqual([]);
   expect(figures).toMatchObject({ activeDeploys: [], listLateTasks: [], overProvisionedRequestIds: [] });
 });

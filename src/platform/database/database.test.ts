@@ -72,6 +72,34 @@ describe('a transaction of the leader', () => {
 });
 
 describe('a transaction', () => {
+  test('of the API that idles is ended by the server too, and those that wait for it give up before they are the next', async () => {
+    await test_.source.query('INSERT INTO written VALUES (5, 0)');
+    // Calls of an instance that freezes at this moment: whichever gets the row would never go on.
+    const frozen = Array.from({ length: 4 }, () =>
+      db
+        .transaction(async (tx) => {
+          await tx.query('UPDATE written SET n = n + 1 WHERE id = 5');
+          await new Promise((resolve) => setTimeout(resolve, 7_000));
+          await tx.query('SELECT 1');
+        })
+        .catch((cause: unknown) => cause),
+    );
+    await waitFor('all of them to ask for the row', async () => {
+      const [row] = await test_.source.query(
+        `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return row.n === 3;
+    });
+    const frozenAt = performance.now();
+    await waitFor('the next leader to get it', async () => {
+      await db.leaderTransaction((tx) => tx.query('UPDATE written SET n = 100 WHERE id = 5'));
+      return true;
+    });
+    expect(performance.now() - frozenAt).toBeLessThan(4_500);
+    expect((await Promise.all(frozen)).map(isDatabaseAway)).toEqual([true, true, true, true]);
+    expect(await test_.source.query('SELECT n FROM written WHERE id = 5')).toEqual([{ n: 100 }]);
+  });
+
   test.each(['before its next statement', 'during a statement', 'before its commit'])(
     'whose connection breaks %s fails as "the database is away"',
     async (moment) => {

@@ -14,6 +14,7 @@ import { PriorityFreeze1763800400000 } from '../../../migrations/1763800400000-p
 import { Disasters1763800400001 } from '../../../migrations/1763800400001-disasters.js';
 import { Usage1763800500000 } from '../../../migrations/1763800500000-usage.js';
 import { InactiveHosts1763800600000 } from '../../../migrations/1763800600000-inactive-hosts.js';
+import { Instances1763800700000 } from '../../../migrations/1763800700000-instances.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   Disasters1763800400001,
   Usage1763800500000,
   InactiveHosts1763800600000,
+  Instances1763800700000,
 ];

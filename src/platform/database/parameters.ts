@@ -7,8 +7,11 @@ const inMemory = { random_page_cost: 1.1 };
 /** Parameters that the server applies to a connection. Milliseconds; seconds for keepalives. */
 export type ServerParameters = Record<string, number>;
 
-/** A leader that freezes, or whose machine vanishes, keeps no lock longer than these. */
-export const leaderParameters: ServerParameters = {
+/**
+ * For a connection that waits for locks as long as it takes: a takeover waits for the transactions of the former leader.
+ * One that freezes, or whose machine vanishes, keeps no lock longer than these.
+ */
+export const leaseParameters: ServerParameters = {
   ...inMemory,
   idle_in_transaction_session_timeout: 2_000,
   statement_timeout: 10_000,
@@ -18,10 +21,20 @@ export const leaderParameters: ServerParameters = {
   tcp_keepalives_count: 3,
 };
 
-/** The API only has to survive a forgotten transaction. */
+/**
+ * Of an instance that freezes, every connection that waits for a row gets it one day, and keeps it until it has been idle
+ * for too long: ten calls on one request would keep it for ten times as long. So none waits long.
+ */
+const lockTimeoutMillis = 2_000;
+
+/** The takeover waits for such a transaction, and the transaction perhaps for the row of a request. */
+export const leaderParameters: ServerParameters = { ...leaseParameters, lock_timeout: lockTimeoutMillis };
+
+/** The next leader needs what the API of a frozen instance has locked, so it must be free about when the lease is. */
 export const apiParameters: ServerParameters = {
   ...inMemory,
-  idle_in_transaction_session_timeout: 60_000,
+  idle_in_transaction_session_timeout: 3_000,
+  lock_timeout: lockTimeoutMillis,
   statement_timeout: 60_000,
 };
 

@@ -1,8 +1,8 @@
 /**
  * PostgreSQL states and Node errors that say "not now" rather than "never": the connection is gone, the server is
- * starting or stopping, a time-out struck, or other transactions stood in the way three times.
+ * starting or stopping, a time-out struck, or other transactions stood in the way three times or for too long.
  */
-const states = /^(08...|57P0[1-5]|57014|53300|25P03|40001|40P01)$/;
+const states = /^(08...|57P0[1-5]|57014|53300|25P03|40001|40P01|55P03)$/;
 const socketErrors = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -12,6 +12,13 @@ export interface LeaderDuty {
   lost(): Promise<void>;
 }
 
+export interface Standing {
+  /** Told not to compete. */
+  suspended: boolean;
+  /** Milliseconds since the end of its last term; absent while it leads, and when it never did. */
+  millisSinceLed?: number;
+}
+
 /** Who leads, as everybody else sees it. One implementation holds the lease in PostgreSQL; tests may fix an epoch. */
 export abstract class Leadership {
   /** The epoch this instance leads in, undefined when it does not lead or could not renew its lease in time. */
@@ -21,6 +28,20 @@ export abstract class Leadership {
   abstract register(duty: LeaderDuty): void;
   /** Gives leadership up at once, for instance because a fenced transaction found a newer epoch. */
   abstract stepDown(reason: string): void;
+  /**
+   * Gives leadership up in favour of another instance: this one competes again when another leads, or after 15 seconds
+   * when none does. Nothing happens to an instance that does not lead.
+   */
+  abstract failOver(reason: string): void;
+  /** Makes this instance lead, whoever does now. Resolves when it does; fails when it could not within 15 seconds. */
+  abstract takeOver(): Promise<void>;
+  /** Gives leadership up and competes no more, until `resume`. */
+  abstract suspend(reason: string): void;
+  abstract resume(): void;
+  /** What this instance is told to do, and when it last stopped to lead. */
+  abstract standing(): Standing;
+  /** Called whenever this instance begins to compete or to lead, leads no more, or is told to do something else. */
+  abstract onChange(listener: () => void): void;
   /** Address of whoever holds the lease now, for error messages and the state page. */
   abstract leaderAddress(): Promise<string | undefined>;
   /** Begins to compete. `address` is what leaderAddress answers in every instance once this one leads. */

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { connect, discard } from '../database/connection.js';
-import { leaderParameters, withParameters } from '../database/parameters.js';
+import { leaseParameters, withParameters } from '../database/parameters.js';
 
 /** Measured by the clock of the database only. */
 const leaseSeconds = 3;
@@ -21,15 +21,17 @@ export class Lease {
    * The new epoch, or undefined while somebody else's lease runs or is just being taken. One statement, so that a
    * process which freezes in the middle leaves no lock behind: raising the epoch waits for every transaction of the
    * former leader, and the lease counts from when that wait is over.
+   *
+   * `byForce` takes a lease that runs, too. Its holder finds out with its next renewal or transaction, whichever is first.
    */
-  async take(address: string): Promise<Epoch | undefined> {
+  async take(address: string, byForce = false): Promise<Epoch | undefined> {
     const taken = await this.query<{ epoch: Epoch }>(
-      `WITH free AS (SELECT only_row FROM leader_lease WHERE expires_at < clock_timestamp() FOR UPDATE SKIP LOCKED),
+      `WITH free AS (SELECT only_row FROM leader_lease WHERE expires_at < clock_timestamp() OR $4 FOR UPDATE SKIP LOCKED),
          raised AS (UPDATE leader_epoch SET epoch = epoch + 1 FROM free RETURNING leader_epoch.epoch)
        UPDATE leader_lease SET holder = $1, address = $2, epoch = raised.epoch,
          expires_at = clock_timestamp() + make_interval(secs => $3)
        FROM raised RETURNING raised.epoch`,
-      [this.holder, address, leaseSeconds],
+      [this.holder, address, leaseSeconds, byForce],
     );
     return taken[0]?.epoch;
   }
@@ -58,7 +60,7 @@ export class Lease {
   }
 
   private async query<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {
-    this.client ??= await connect(withParameters(this.url, leaderParameters), 'lease', answerTimeoutMillis);
+    this.client ??= await connect(withParameters(this.url, leaseParameters), 'lease', answerTimeoutMillis);
     try {
       return (await this.client.query<Row>(sql, values)).rows;
     } catch (cause) {

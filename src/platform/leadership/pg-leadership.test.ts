@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { startTcpProxy, throughProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
+import { connect } from '../database/connection.js';
 import { Wake } from '../wake/wake.js';
 import type { LeaderDuty } from './leadership.js';
 import { PgLeadership } from './pg-leadership.js';
@@ -22,6 +23,7 @@ interface Options {
   url?: string;
   wake?: Wake;
   monotonic?: () => number;
+  readAddress?: () => Promise<string | undefined>;
 }
 
 function contender({ holder = 'one', wake = new Wake(), ...rest }: Options = {}): PgLeadership {
@@ -127,6 +129,117 @@ test('of two, one leads; when it steps down in favour of nobody, somebody leads 
   one.stepDown('a test wants it');
   const leader = await waitFor('a leader', () => [one, two].find((each) => each.ready()));
   expect(leader.current()).toBe(2);
+});
+
+describe('a leader that is told to fail over', () => {
+  const addressIn = (databaseUrl: string) => async () => {
+    const client = await connect(databaseUrl, 'test', 5_000);
+    try {
+      const { rows } = await client.query<{ address: string }>(
+        'SELECT address FROM leader_lease WHERE expires_at >= clock_timestamp()',
+      );
+      return rows[0]?.address;
+    } finally {
+      await client.end();
+    }
+  };
+
+  test('ends its duties, gives the lease to another instance, and competes again in the same process', async () => {
+    const readAddress = addressIn(url);
+    const [one, two] = [contender({ readAddress }), contender({ holder: 'two', readAddress })];
+    const events: string[] = [];
+    one.register({
+      name: 'duty',
+      gained: async (epoch) => void events.push(`gained ${epoch}`),
+      lost: async () => void events.push('lost'),
+    });
+    one.start('http://one');
+    await ready(one);
+    two.start('http://two');
+    const [askedAt, epoch] = [performance.now(), one.current()];
+    one.failOver('a test wants it');
+    expect(one.current()).toBeUndefined();
+    await ready(two);
+    // Its timer and not a notification brought it here, but not the end of the lease either.
+    expect(performance.now() - askedAt).toBeLessThan(2_000);
+    two.failOver('a test wants it back');
+    await ready(one);
+    expect(one.current()).toBeGreaterThan(epoch!);
+    expect(events).toEqual(['gained 1', 'lost', `gained ${one.current()}`]);
+  });
+
+  test('leads again by itself when nobody else wants to, within 15 s and not at once', async () => {
+    let ahead = 0;
+    const only = contender({ monotonic: () => performance.now() + ahead });
+    only.start('http://only');
+    await ready(only);
+    only.failOver('a test wants it');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(only.ready()).toBe(false);
+    ahead = 15_000;
+    await ready(only);
+    expect(only.current()).toBe(2);
+  });
+
+  test('that does not lead does nothing', async () => {
+    const leader = contender();
+    leader.start('http://one');
+    await ready(leader);
+    const other = contender({ holder: 'two' });
+    other.start('http://two');
+    other.failOver('a test wants it');
+    expect(leader.current()).toBe(1);
+    leader.stepDown('now the other may');
+    expect((await waitFor('a leader', () => [leader, other].find((each) => each.ready()))).current()).toBe(2);
+  });
+});
+
+describe('an instance that', () => {
+  test('is told to lead does, in a new epoch, and the former leader finds out', async () => {
+    const [former, chosen] = [contender(), contender({ holder: 'two' })];
+    former.start('http://one');
+    await ready(former);
+    chosen.start('http://two');
+    await chosen.takeOver();
+    expect(chosen.current()).toBe(2);
+    await over(former);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect([former.current(), chosen.current()]).toEqual([undefined, 2]);
+  });
+
+  test('leads already stays in its epoch when told to lead', async () => {
+    const leader = contender();
+    leader.start('http://one');
+    await ready(leader);
+    await leader.takeOver();
+    expect(leader.current()).toBe(1);
+  });
+
+  test('is told to stop leads no more and does not compete, until it is told to start', async () => {
+    const leadership = contender();
+    leadership.start('http://one');
+    await ready(leadership);
+    leadership.suspend('a test wants it');
+    expect(leadership.current()).toBeUndefined();
+    expect(leadership.standing()).toMatchObject({ suspended: true, millisSinceLed: expect.any(Number) });
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(leadership.current()).toBeUndefined();
+    leadership.resume();
+    await ready(leadership);
+    expect(leadership.standing()).toEqual({ suspended: false, millisSinceLed: undefined });
+  });
+
+  test('begins to compete or to lead, or leads no more, says so at once', async () => {
+    const leadership = contender();
+    const seen: boolean[] = [];
+    leadership.onChange(() => seen.push(leadership.ready()));
+    leadership.start('http://one');
+    await ready(leadership);
+    expect(seen).toEqual([false, true]);
+    leadership.stepDown('a test wants it');
+    await waitFor('the change', () => seen.length >= 3);
+    expect(seen[2]).toBe(false);
+  });
 });
 
 test('the very moment the lease could not be renewed for 2 s, before any timer, this instance leads no more', async () => {

@@ -2,8 +2,9 @@ import { Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Wake, wakeTopics } from '../wake/wake.js';
-import { Leadership, type LeaderDuty } from './leadership.js';
+import { Leadership, NotLeaderError, type LeaderDuty, type Standing } from './leadership.js';
 import { Lease } from './lease.js';
+import { Orders } from './orders.js';
 import { Term } from './term.js';
 
 const renewEveryMillis = 1_000;
@@ -14,6 +15,9 @@ const watchEveryMillis = 100;
 const longestPauseMillis = 30_000;
 /** How long the end of a term waits for one duty. A duty that hangs must not keep this instance from competing. */
 const dutyEndMillis = 15_000;
+/** How long a leader that was told to fail over stands aside for another one. */
+const standAsideMillis = 15_000;
+const takeOverMillis = 15_000;
 
 export interface PgLeadershipOptions {
   url: string;
@@ -34,11 +38,15 @@ export class PgLeadership extends Leadership {
   private readonly lease: Lease;
   private readonly monotonic: () => number;
   private readonly stopping = new AbortController();
+  private readonly orders = new Orders();
+  private readonly listeners: (() => void)[] = [];
   private term: Term | undefined;
   private competing: Promise<void> | undefined;
   private cutPause = new AbortController();
   private failuresInRow = 0;
   private databaseAway = false;
+  /** Monotonic time at which the last term ended. */
+  private ledUntil: number | undefined;
 
   constructor(
     private readonly options: PgLeadershipOptions,
@@ -66,12 +74,62 @@ export class PgLeadership extends Leadership {
     this.term?.finish(reason);
   }
 
+  failOver(reason: string): void {
+    if (!this.term) return;
+    this.orders.standAside = true;
+    this.stepDown(reason);
+  }
+
+  async takeOver(): Promise<void> {
+    this.orders.takeOver();
+    this.changed();
+    this.cutPause.abort();
+    const deadline = this.monotonic() + takeOverMillis;
+    try {
+      while (!this.ready()) {
+        if (this.stopping.signal.aborted || this.monotonic() > deadline) {
+          throw new NotLeaderError('it could not take over');
+        }
+        await delay(watchEveryMillis);
+      }
+    } finally {
+      this.orders.byForce = false;
+    }
+  }
+
+  suspend(reason: string): void {
+    this.orders.suspended = true;
+    this.stepDown(reason);
+    this.changed();
+  }
+
+  resume(): void {
+    this.orders.suspended = false;
+    this.changed();
+    this.cutPause.abort();
+  }
+
+  standing(): Standing {
+    // Between the end of a term and the moment in which it is noticed, it has just ended.
+    const ledUntil = this.ledUntil ?? (this.term && this.monotonic());
+    const leads = this.current() !== undefined;
+    return {
+      suspended: this.orders.suspended,
+      millisSinceLed: leads || ledUntil === undefined ? undefined : this.monotonic() - ledUntil,
+    };
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
   leaderAddress(): Promise<string | undefined> {
     return this.options.readAddress();
   }
 
   start(address: string): void {
     this.competing ??= this.compete(address);
+    this.changed();
   }
 
   async stop(): Promise<void> {
@@ -84,7 +142,7 @@ export class PgLeadership extends Leadership {
 
   private async compete(address: string): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const term = await this.take(address);
+      const term = this.orders.suspended ? undefined : await this.take(address);
       if (term) await this.lead(term);
       else await this.pause(competeEveryMillis);
     }
@@ -92,10 +150,11 @@ export class PgLeadership extends Leadership {
 
   private async take(address: string): Promise<Term | undefined> {
     try {
-      const epoch = await this.lease.take(address);
+      const epoch = await this.lease.take(address, this.orders.byForce);
       if (this.databaseAway) this.log.log('The database answers again');
       this.databaseAway = false;
       if (epoch === undefined) return undefined;
+      this.orders.byForce = false;
       // The takeover may have waited long for the former leader, so how old the lease is by now is not known.
       const sentAt = this.monotonic();
       return (await this.lease.renew(epoch)) ? new Term(epoch, sentAt, this.monotonic) : undefined;
@@ -108,19 +167,24 @@ export class PgLeadership extends Leadership {
 
   private async lead(term: Term): Promise<void> {
     this.term = term;
+    this.ledUntil = undefined;
     // The order to stop may have come while the takeover was under way.
     if (this.stopping.signal.aborted) term.finish('this instance stops');
+    if (this.orders.suspended) term.finish('it was told to stop');
     this.log.log(`Leads in epoch ${term.epoch}`);
     const renewing = this.keepLease(term);
     const begun: LeaderDuty[] = [];
     const begin = this.begin(term, begun);
     await term.ended;
+    this.ledUntil = this.monotonic();
+    this.changed();
     const level = this.stopping.signal.aborted ? 'log' : 'warn';
     this.log[level](`Leads no more (epoch ${term.epoch}): ${term.endedBecause()}`);
     for (const duty of begun.toReversed()) await this.endDuty(duty);
     await Promise.race([Promise.all([begin, renewing]), delay(dutyEndMillis, undefined, { ref: false })]);
     this.term = undefined;
     await this.giveBack(term.epoch);
+    if (this.orders.standAside) await this.waitForSuccessor();
     if (this.failuresInRow > 0) await this.pause(Math.min(longestPauseMillis, 1_000 * 2 ** (this.failuresInRow - 1)));
   }
 
@@ -140,6 +204,7 @@ export class PgLeadership extends Leadership {
     term.ready = true;
     this.failuresInRow = 0;
     for (const topic of wakeTopics) this.wake.signalHere(topic);
+    this.changed();
   }
 
   private async endDuty(duty: LeaderDuty): Promise<void> {
@@ -181,6 +246,21 @@ export class PgLeadership extends Leadership {
     } catch (cause) {
       this.log.debug(`The lease of epoch ${epoch} runs out by itself: ${String(cause)}`);
     }
+  }
+
+  /** Until another instance leads, or it is clear that none wants to. */
+  private async waitForSuccessor(): Promise<void> {
+    const deadline = this.monotonic() + standAsideMillis;
+    while (this.orders.standAside && this.monotonic() < deadline && !this.stopping.signal.aborted) {
+      const leader = await this.options.readAddress().catch(() => undefined);
+      if (leader !== undefined) break;
+      await delay(watchEveryMillis);
+    }
+    this.orders.standAside = false;
+  }
+
+  private changed(): void {
+    for (const listener of this.listeners) listener();
   }
 
   /** Ends early when somebody gave the lease back. */

@@ -16,13 +16,15 @@ export interface PollerOptions {
    * at which it wants to run again, for what is due at a time of its own; the newest answer counts.
    */
   pass: (now: number) => Promise<number | undefined | void>;
+  /** Runs on instances that do not lead as well. */
+  onEveryInstance?: boolean;
   /** Topics that make a pass run at once. */
   wakeOn?: WakeTopic[];
   /** While operators have switched this action off, no pass runs. When it comes back, one runs at once. */
   runsWhile?: ActionType;
 }
 
-/** Registers the pollers of all rooms. They run on the leader only, each under its name in the SchedulerRegistry. */
+/** Registers the pollers of all rooms. They run on the leader only unless they say otherwise, each under its name in the SchedulerRegistry. */
 @Injectable()
 export class Pollers {
   private readonly log = new Logger(Pollers.name);
@@ -45,7 +47,7 @@ export class Pollers {
       { ...options, pass },
       {
         now: () => this.clock.now(),
-        mayRun: () => this.leadership.ready(),
+        mayRun: () => options.onEveryInstance === true || this.leadership.ready(),
         failed: (cause) => this.log.error(`Poller '${options.name}' failed; it runs again: ${String(cause)}`, cause),
       },
     );

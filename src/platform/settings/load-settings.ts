@@ -37,6 +37,10 @@ const flag = z.enum(['true', 'false', '1', '0']).transform((text) => text === 't
 const Environment = z.object({
   MUSTER_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(7099),
   MUSTER_HOST: z.string().default('127.0.0.1'),
+  MUSTER_ADVERTISED_URL: z
+    .url({ protocol: /^https?$/, error: 'must be a URL such as http://scheduler-1:7099' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: 'must be a URL such as postgres://user:password@host:5432/database' })
     .optional(),
@@ -80,6 +84,7 @@ export function loadSettings({ environment, flags = {}, furtherChecks }: Setting
     ...settings.data,
     port: data.MUSTER_PORT,
     host: data.MUSTER_HOST,
+    advertisedUrl: data.MUSTER_ADVERTISED_URL,
     databaseUrl: data.DATABASE_URL,
     dataDir: resolve(data.MUSTER_DATA_DIR),
     allowTestResourceCalls: data.MUSTER_ALLOW_TEST_RESOURCE_CALLS,

@@ -144,11 +144,47 @@ const WebhookSettings = z.strictObject({
   signingSecret: z.string().optional().describe('When set, deliveries are signed (Standard Webhooks)'),
 });
 
+const limit = () => z.number().int();
+const TaskPurgeLimits = z.strictObject({
+  deleteTaskHistoryAfterDays: limit(),
+  deleteTaskHistoryAfterTasksPerRequest: limit(),
+  deleteTaskHistoryBytesAfterDays: limit(),
+  deleteTaskHistoryBytesAfterTasksPerRequest: limit(),
+});
+
+/** What of the history goes, and when. Values below 1 set no limit. */
+const HistoryPurgingSettings = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether old history goes by itself; deleteTaskHistoryAfterDays or ...AfterTasksPerRequest must be set too',
+    ),
+  checkTaskHistoryEveryHours: z.number().min(0).default(24).describe('Time between two purges'),
+  deleteTaskHistoryAfterDays: limit().default(0).describe('Age at which an ended task is forgotten'),
+  deleteTaskHistoryAfterTasksPerRequest: limit().default(0).describe('Newest ended tasks kept per request'),
+  deleteTaskHistoryBytesAfterDays: limit()
+    .default(365)
+    .describe('Age at which the details of an ended task go; it is still listed'),
+  deleteTaskHistoryBytesAfterTasksPerRequest: limit()
+    .default(10_000)
+    .describe('Newest ended tasks per request that keep their details'),
+  purgeLimitPerQuery: z.number().int().min(1).default(25_000).describe('Most rows that one statement touches'),
+  purgeStaleRequestIdsAfterDays: limit().default(7).describe('Age at which figures of deleted requests go'),
+  purgeRequestHistoryAfterDays: limit().default(365).describe('Age at which a change of a request is forgotten'),
+  purgeDeployHistoryAfterDays: limit().default(365).describe('Age at which a deploy that is not in use is forgotten'),
+  requestOverrides: z
+    .record(z.string(), TaskPurgeLimits.partial())
+    .default({})
+    .describe('The four keys about tasks by request id, where they differ'),
+});
+
 /** The settings file: every key with its default; units are in the names. */
 export const SettingsFile = z.strictObject({
   cluster: ClusterSettings.prefault({}),
   crashLoop: CrashLoopSettings.prefault({}),
   disasterDetection: DisasterDetectionSettings.prefault({}),
+  historyPurging: HistoryPurgingSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
   legacyFieldNames: z
     .enum(['off', 'accept', 'accept+emit'])
@@ -346,7 +382,9 @@ export const SettingsFile = z.strictObject({
   deltaAfterWhichTasksAreLateMillis: millis()
     .default(30_000)
     .describe('Delay after which a pending task counts as late'),
-  saveStateEverySeconds: seconds().default(30).describe('Age of the state that /api/state may answer with'),
+  saveStateEverySeconds: seconds()
+    .default(30)
+    .describe('Age of the state that /api/state may answer with; time between two notes of an instance about itself'),
   sandboxDefaultsToTaskId: z
     .boolean()
     .default(false)
@@ -360,6 +398,8 @@ export type SettingsFile = z.infer<typeof SettingsFile>;
 export interface Settings extends SettingsFile {
   port: number;
   host: string;
+  /** How other instances and people are told to reach this one; undefined: by the host name and the port. */
+  advertisedUrl?: string;
   /** undefined: start the embedded server. */
   databaseUrl: string | undefined;
   dataDir: string;

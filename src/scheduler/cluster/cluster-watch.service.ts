@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { ClusterEvents, MachineSnapshot, StatusUpdate } from '../../cluster/cluster-driver.js';
 import type { StrandedTask } from '../../modules/slaves/fleet-comparison.service.js';
+import { StatusDelays } from '../../modules/leadership/status-delays.service.js';
 import { Machines } from '../../modules/slaves/machines.service.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -17,6 +18,7 @@ export class ClusterWatch implements ClusterEvents {
     private readonly db: Database,
     private readonly machines: Machines,
     private readonly status: StatusUpdates,
+    private readonly delays: StatusDelays,
     private readonly wake: Wake,
     private readonly clock: Clock,
   ) {}
@@ -42,8 +44,10 @@ export class ClusterWatch implements ClusterEvents {
     return this.lost(tasks, 'REASON_AGENT_REMOVED', (slaveId) => `Slave '${slaveId}' is gone`);
   }
 
-  statusUpdates(updates: readonly StatusUpdate[]): Promise<void> {
-    return this.status.reported(updates);
+  async statusUpdates(updates: readonly StatusUpdate[]): Promise<void> {
+    await this.status.reported(updates);
+    const now = this.clock.now();
+    for (const { timestamp } of updates) this.delays.record(now - timestamp);
   }
 
   /** Active tasks of a machine that were launched in another incarnation than this one. */

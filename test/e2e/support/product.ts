@@ -87,10 +87,15 @@ export class Installation {
     return (JSON.parse(readFileSync(join(this.dataDir, 'agent', 'endpoint.json'), 'utf8')) as { pid: number }).pid;
   }
 
+  /** Stops in order whatever was started here. */
+  async stopAll(): Promise<void> {
+    await Promise.all(this.instances.map((instance) => instance.stop()));
+  }
+
   /** Ends everything that was started here, in whatever state it is, and removes the files. */
   async dispose(): Promise<void> {
     for (const instance of this.instances) if (instance.running) instance.signal('SIGCONT');
-    await Promise.all(this.instances.map((instance) => instance.stop()));
+    await this.stopAll();
     await waitFor('the processes of the installation to end', () => {
       const left = pidsMentioning(this.dataDir);
       killNow(left);

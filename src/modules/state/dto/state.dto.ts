@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { connectionStates, type ConnectionState } from '../../../core/leadership/index.js';
 import { QueryBoolean } from '../../../platform/http/query.js';
 import { DeployMarkerDto } from '../../deploys/dto/pending-deploy.dto.js';
 import { PendingTaskIdDto } from '../../tasks/dto/task-id.dto.js';
@@ -27,17 +28,28 @@ export class HostStateDto {
   /** How long it has been running, in milliseconds. */
   @ApiProperty(int64)
   uptime: number;
-  /** SUBSCRIBED while it talks to the cluster, else NOT_STARTED. */
-  driverStatus: string;
-  /** Time since a machine answered last. */
+  /**
+   * NOT_STARTED: never led. SUBSCRIBED: leads and hears of its machines. PAUSED_FOR_RECONNECT: leads, but no machine
+   * answers. PAUSED_SUBSCRIBED: stopped to lead within the last five seconds. STOPPED: longer ago, or told to stop.
+   */
+  @ApiProperty({ enum: connectionStates })
+  driverStatus: ConnectionState;
+  /** Time since a machine answered last, in milliseconds. */
   @ApiProperty(int64)
   millisSinceLastOffer?: number;
-  /** Address on which it listens. */
+  /** Host and port by which it is told to be reached. */
   hostAddress: string;
   /** Name of its host. */
   hostname: string;
-  /** It talks to at least one machine. */
+  /** It leads and hears of at least one machine. */
   clusterConnected: boolean;
+  /** Machines it knows; 0 unless it leads. */
+  @ApiProperty(int32)
+  offerCacheSize: number;
+  /** Cores of these machines that no task has asked for. */
+  availableCachedCpus: number;
+  /** Memory of these machines that no task has asked for, in MB. */
+  availableCachedMemory: number;
 }
 
 /** The service in figures. */
@@ -147,6 +159,9 @@ export class StateDto {
   /** Tasks of requests with a lower priority are not started: there is a priority freeze. */
   @ApiProperty({ type: 'number', format: 'double' })
   minimumPriorityLevel?: number;
+  /** How long the newest status updates took from the event on the machine until they were stored, in milliseconds; 0 when there were none. */
+  @ApiProperty(int64)
+  avgStatusUpdateDelayMs: number;
   /** When any machine answered last, in epoch milliseconds. */
   @ApiProperty(int64)
   lastHeartbeatAt?: number;

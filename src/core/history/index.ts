@@ -1,0 +1,1 @@
+export { purgeBefore, type KeptTasks, type PurgeLimits } from './purge-before.js';

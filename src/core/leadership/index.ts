@@ -1,0 +1,1 @@
+export { connectionState, connectionStates, type ConnectionFacts, type ConnectionState } from './connection-state.js';

@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { insertDeploy, insertRequest, insertTask, start } from '../../../test/support/builders.js';
+import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import { testSettings } from '../../../test/support/test-app.js';
+import { Clock } from '../../platform/clock.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { HistoryPurger } from './history-purger.service.js';
+import { HistoryModule } from './history.module.js';
+
+const day = 86_400_000;
+class StoppedClock extends Clock {
+  override now = () => start;
+}
+let rooms: RoomApp;
+const tx = () => rooms.database.manager;
+const purger = () => rooms.app.get(HistoryPurger, { strict: false });
+const purging = () => rooms.app.get<Settings>(SETTINGS, { strict: false }).historyPurging;
+beforeAll(async () => {
+  rooms = await startRooms({ modules: [HistoryModule], clock: new StoppedClock() });
+});
+afterAll(() => rooms.close());
+beforeEach(() =>
+  tx().query(
+    'TRUNCATE request, request_history, deploy_history, deploy_statistics, task_history, task, task_launch, task_update',
+  ),
+);
+afterEach(() => void Object.assign(purging(), testSettings().historyPurging));
+
+const ended = (id: string, ageDays: number, requestId = 'web') =>
+  tx().query(
+    `INSERT INTO task_history (task_id, request_id, deploy_id, host, instance_no, started_at, updated_at, last_task_status, data)
+     VALUES ($1, $2, 'd1', 'h', 1, $3, $3, 'TASK_FINISHED', '{}')`,
+    [id, requestId, new Date(start - ageDays * day)],
+  );
+const left = async (where = 'true'): Promise<string[]> =>
+  (await tx().query(`SELECT task_id FROM task_history WHERE ${where} ORDER BY task_id`)).map(
+    (row: { task_id: string }) => row.task_id,
+  );
+const fiveTasks = async (requestId = 'web') => {
+  for (const age of [1, 2, 3, 4, 5]) await ended(`${requestId}-${age}`, age, requestId);
+};
+
+describe('ended tasks', () => {
+  test.each([
+    { name: 'too old are forgotten', keys: { deleteTaskHistoryAfterDays: 3 }, stay: ['web-1', 'web-2', 'web-3'] },
+    {
+      name: 'too many are forgotten, oldest first',
+      keys: { deleteTaskHistoryAfterTasksPerRequest: 2 },
+      stay: ['web-1', 'web-2'],
+    },
+    { name: 'stay without a limit', keys: {}, stay: ['web-1', 'web-2', 'web-3', 'web-4', 'web-5'] },
+    {
+      name: 'go as many at once as one statement may touch',
+      keys: { deleteTaskHistoryAfterDays: 1, purgeLimitPerQuery: 3 },
+      stay: ['web-1', 'web-2'],
+    },
+    {
+      name: 'of a request with limits of its own obey these',
+      keys: { deleteTaskHistoryAfterDays: 1, requestOverrides: { web: { deleteTaskHistoryAfterDays: 4 } } },
+      stay: ['web-1', 'web-2', 'web-3', 'web-4'],
+    },
+  ])('$name', async ({ keys, stay }) => {
+    Object.assign(purging(), keys);
+    await fiveTasks();
+    await purger().purge();
+    expect(await left()).toEqual(stay);
+  });
+
+  test('lose their details by the other two limits, and are listed still', async () => {
+    Object.assign(purging(), { deleteTaskHistoryBytesAfterTasksPerRequest: 3 });
+    await fiveTasks();
+    await fiveTasks('other');
+    await purger().purge();
+    expect(await left()).toHaveLength(10);
+    expect(await left('purged AND data IS NULL')).toEqual(['other-4', 'other-5', 'web-4', 'web-5']);
+    await purger().purge();
+    expect(await left('purged')).toHaveLength(4);
+  });
+});
+
+test('changes of requests go by age alone', async () => {
+  for (const age of [364, 366]) {
+    await tx().query(
+      `INSERT INTO request_history (request_id, created_at, event_type, request) VALUES ('web', $1, 'UPDATED', '{}')`,
+      [new Date(start - age * day)],
+    );
+  }
+  await purger().purgeRequests();
+  expect(await tx().query('SELECT created_at FROM request_history')).toEqual([
+    { created_at: new Date(start - 364 * day) },
+  ]);
+});
+
+test('deploys go by age, unless they serve, are under way or have a task', async () => {
+  const createdAt = start - 366 * day;
+  await insertRequest(tx(), { activeDeployId: 'active', pendingDeployId: 'pending' });
+  for (const id of ['active', 'pending', 'running', 'old']) await insertDeploy(tx(), { deploy: { id }, createdAt });
+  await insertDeploy(tx(), { deploy: { id: 'young' }, createdAt: start - 364 * day });
+  await insertTask(tx(), { deployId: 'running' });
+  await purger().purgeDeploys();
+  const found: { deploy_id: string }[] = await tx().query('SELECT deploy_id FROM deploy_history ORDER BY 1');
+  expect(found.map((row) => row.deploy_id)).toEqual(['active', 'pending', 'running', 'young']);
+});
+
+test('figures of deleted requests go after a week', async () => {
+  await insertRequest(tx());
+  for (const [id, age] of [
+    ['web', 30],
+    ['gone', 8],
+    ['just-gone', 6],
+  ] as const) {
+    await tx().query(`INSERT INTO deploy_statistics (request_id, deploy_id, last_finish_at) VALUES ($1, 'd1', $2)`, [
+      id,
+      new Date(start - age * day),
+    ]);
+  }
+  await purger().purge();
+  const found: { request_id: string }[] = await tx().query('SELECT request_id FROM deploy_statistics ORDER BY 1');
+  expect(found.map((row) => row.request_id)).toEqual(['just-gone', 'web']);
+});

@@ -1,0 +1,19 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Caller } from '../../platform/http/caller.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
+import { notLeader } from './not-leader.js';
+
+/** Another instance is to lead, because an operator wants it. */
+@Injectable()
+export class Failovers {
+  private readonly log = new Logger(Failovers.name);
+
+  constructor(private readonly leadership: Leadership) {}
+
+  /** Of the instance that was asked: it stops to lead at once and competes again inside the same process. */
+  async failOver(caller: Caller): Promise<void> {
+    if (this.leadership.current() === undefined) throw notLeader(await this.leadership.leaderAddress());
+    this.log.warn(`${caller.email ?? caller.id} wants another instance to lead`);
+    this.leadership.failOver(`MANUAL: ${caller.email ?? caller.id} wants another instance to lead`);
+  }
+}

@@ -1,0 +1,8 @@
+import { QueryText } from '../../../platform/http/query.js';
+
+/** What to fail with. */
+export class TestExceptionQuery {
+  /** Message of the error, for the log; default: test exception. */
+  @QueryText()
+  message?: string;
+}

@@ -1,0 +1,100 @@
+import { Controller, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import { ApiForbiddenResponse, ApiInternalServerErrorResponse, ApiTags } from '@nestjs/swagger';
+import { ErrorDto } from '../../platform/http/error.dto.js';
+import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { TestExceptionQuery } from './dto/test-exception.dto.js';
+import { TestCallsGuard } from './test-calls.guard.js';
+import { TestOperations } from './test-operations.service.js';
+
+@ApiTags('Test operations')
+@ApiForbiddenResponse({ type: ErrorDto })
+@UseGuards(TestCallsGuard)
+@Controller('api/test')
+export class TestOperationsController {
+  constructor(private readonly tests: TestOperations) {}
+
+  /** Makes this instance give its leadership up and begin anew, as after an error that it cannot survive. */
+  @Post('abort')
+  @HttpCode(204)
+  abort(): void {
+    this.tests.abort();
+  }
+
+  /** Makes this instance believe that it lost the leadership. */
+  @Post('notleader')
+  @HttpCode(204)
+  loseLeadership(): void {
+    this.tests.loseLeadership();
+  }
+
+  /** Makes this instance lead, whoever does now. Answers when it does. */
+  @Post('leader')
+  @HttpCode(204)
+  gainLeadership(): Promise<void> {
+    return this.tests.gainLeadership();
+  }
+
+  /** Makes this instance give its leadership up and compete no more. */
+  @Post('stop')
+  @HttpCode(204)
+  stop(): void {
+    this.tests.stop();
+  }
+
+  /** Makes this instance compete for the leadership again. */
+  @Post('start')
+  @HttpCode(204)
+  start(): void {
+    this.tests.start();
+  }
+
+  /** Ends the connection to the machines and begins it anew. 409 on an instance that does not lead. */
+  @Post('reconnect-cluster')
+  @HttpCode(204)
+  reconnect(): Promise<void> {
+    return this.tests.reconnect();
+  }
+
+  /** Begins to compare our tasks with those of the machines. 409 on an instance that does not lead. */
+  @Post('reconcile')
+  @HttpCode(204)
+  reconcile(): Promise<void> {
+    return this.tests.reconcile();
+  }
+
+  /** Puts an active task into a state, whatever really happens to it. 409 on an instance that does not lead. */
+  @Post('scheduler/statusUpdate/:taskId/:taskState')
+  @HttpCode(204)
+  forceStatus(@Param('taskId', TaskIdPipe) taskId: string, @Param('taskState') taskState: string): Promise<void> {
+    return this.tests.forceStatus(taskId, taskState);
+  }
+
+  /** Removes what of the history is too old or too much. */
+  @Post('purge-history')
+  @HttpCode(204)
+  purgeHistory(): Promise<void> {
+    return this.tests.purgeHistory();
+  }
+
+  /** Removes changes of requests that are too old. */
+  @Post('purge-history/request')
+  @HttpCode(204)
+  purgeRequestHistory(): Promise<void> {
+    return this.tests.purgeHistory('requests');
+  }
+
+  /** Removes deploys that are too old. */
+  @Post('purge-history/deploy')
+  @HttpCode(204)
+  purgeDeployHistory(): Promise<void> {
+    return this.tests.purgeHistory('deploys');
+  }
+
+  /** Fails. */
+  @Post('exception')
+  @HttpCode(204)
+  @ApiInternalServerErrorResponse({ type: ErrorDto })
+  fail(@Query() { message }: TestExceptionQuery): void {
+    this.tests.fail(message);
+  }
+}

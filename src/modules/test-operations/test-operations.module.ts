@@ -1,0 +1,18 @@
+import { Module, type DynamicModule, type Type } from '@nestjs/common';
+import { HistoryPurgerModule } from '../history/history-purger.module.js';
+import { TestOperationsController } from './test-operations.controller.js';
+import { TestOperations } from './test-operations.service.js';
+
+/** What breaks the service on purpose. */
+@Module({})
+export class TestOperationsModule {
+  /** `scheduler`: the module that exports SchedulerControls. A room does not know the scheduler. */
+  static on(scheduler: Type): DynamicModule {
+    return {
+      module: TestOperationsModule,
+      imports: [scheduler, HistoryPurgerModule],
+      controllers: [TestOperationsController],
+      providers: [TestOperations],
+    };
+  }
+}

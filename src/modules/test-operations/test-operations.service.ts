@@ -1,0 +1,79 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { taskStates, type TaskState } from '../../core/model/enums.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { Leadership, NotLeaderError } from '../../platform/leadership/leadership.js';
+import { HistoryPurger } from '../history/history-purger.service.js';
+import { notLeader } from '../leadership/not-leader.js';
+import { SchedulerControls } from './scheduler-controls.js';
+
+/** Breaks this instance on purpose, as far as its operator allows it. */
+@Injectable()
+export class TestOperations {
+  private readonly log = new Logger(TestOperations.name);
+
+  constructor(
+    private readonly leadership: Leadership,
+    private readonly scheduler: SchedulerControls,
+    private readonly history: HistoryPurger,
+  ) {}
+
+  abort(): void {
+    this.leadership.failOver('TEST_ABORT: a test operation');
+  }
+
+  loseLeadership(): void {
+    this.leadership.failOver('LOST_LEADERSHIP: a test operation');
+  }
+
+  gainLeadership(): Promise<void> {
+    return this.leadership.takeOver();
+  }
+
+  stop(): void {
+    this.leadership.suspend('told to stop by a test operation');
+  }
+
+  start(): void {
+    this.leadership.resume();
+  }
+
+  reconnect(): Promise<void> {
+    return this.asLeader(() => this.scheduler.reconnect());
+  }
+
+  reconcile(): Promise<void> {
+    return this.asLeader(async () => this.scheduler.startReconciliation());
+  }
+
+  async forceStatus(taskId: string, state: string): Promise<void> {
+    const known: readonly string[] = taskStates;
+    if (!known.includes(state)) {
+      const message = `taskState must be one of ${taskStates.join(', ')}`;
+      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'taskState', rule: 'enum', message }]);
+    }
+    const found = await this.asLeader(() => this.scheduler.forceStatus(taskId, state as TaskState));
+    if (!found) throw SchedulerError.taskNotFound(taskId);
+    this.log.warn(`A test operation put task '${taskId}' into ${state}`);
+  }
+
+  /** All history, or that of requests or of deploys alone, whether or not it goes by itself. */
+  purgeHistory(of?: 'requests' | 'deploys'): Promise<void> {
+    if (of === 'requests') return this.history.purgeRequests();
+    return of === 'deploys' ? this.history.purgeDeploys() : this.history.purge();
+  }
+
+  fail(message = 'test exception'): never {
+    throw new SchedulerError('TEST_EXCEPTION', 'An exception was asked for; the log has its message', {
+      cause: new Error(message),
+    });
+  }
+
+  private async asLeader<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (cause) {
+      if (cause instanceof NotLeaderError) throw notLeader(await this.leadership.leaderAddress());
+      throw cause;
+    }
+  }
+}

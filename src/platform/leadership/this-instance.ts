@@ -1,0 +1,37 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
+import { SETTINGS, type Settings } from '../settings/settings.js';
+
+const everywhere = new Set(['0.0.0.0', '::']);
+
+/** How this process is told apart from the other instances, and where it answers. */
+@Injectable()
+export class ThisInstance {
+  /** Of this process, for ever. */
+  readonly id = `${hostname()}:${process.pid}:${randomUUID()}`;
+
+  constructor(
+    private readonly http: HttpAdapterHost,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** The one address by which others are told to reach this instance; undefined before it listens. */
+  address(): string | undefined {
+    const { advertisedUrl, host } = this.settings;
+    return advertisedUrl ?? this.url(everywhere.has(host) ? hostname() : host);
+  }
+
+  /** Where somebody on this machine finds it; undefined before it listens. */
+  localAddress(): string | undefined {
+    const { host } = this.settings;
+    return this.url(everywhere.has(host) ? 'localhost' : host);
+  }
+
+  private url(host: string): string | undefined {
+    const listening = this.http.httpAdapter?.getHttpServer()?.address() as AddressInfo | null | undefined;
+    return listening ? `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}` : undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
+import type { TaskState } from '../core/model/enums.js';
+import { LiveTasks } from '../modules/tasks/live-tasks.service.js';
+import { SchedulerControls } from '../modules/test-operations/scheduler-controls.js';
+import { Clock } from '../platform/clock.js';
+import { Database } from '../platform/database/database.js';
+import { Leadership, NotLeaderError } from '../platform/leadership/leadership.js';
+import { ClusterWatch } from './cluster/cluster-watch.service.js';
+import { Reconciliation } from './reconciliation/reconciliation.service.js';
+import { StatusStore } from './status/status-store.service.js';
+import { StatusUpdates } from './status/status-updates.service.js';
+
+/** What a test may do to this scheduler. */
+@Injectable()
+export class LocalSchedulerControls extends SchedulerControls {
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: LiveTasks,
+    private readonly status: StatusUpdates,
+    private readonly store: StatusStore,
+    private readonly reconciliation: Reconciliation,
+    private readonly watch: ClusterWatch,
+    private readonly leadership: Leadership,
+    private readonly clock: Clock,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+  ) {
+    super();
+  }
+
+  async forceStatus(taskId: string, state: TaskState): Promise<boolean> {
+    this.epoch();
+    const [task] = await this.tasks.find(this.db.manager, { taskIds: [taskId] });
+    if (!task) return false;
+    const report = { taskId, slaveId: task.slaveId, timestamp: this.clock.now(), state };
+    await this.status.concluded([{ ...report, message: 'Forced by a test operation' }]);
+    return true;
+  }
+
+  startReconciliation(): void {
+    this.epoch();
+    this.reconciliation.request();
+  }
+
+  async reconnect(): Promise<void> {
+    const epoch = this.epoch();
+    await this.driver.stop();
+    try {
+      await this.driver.start(epoch, this.watch, (agentId) => this.store.cursor(this.db.manager, agentId));
+    } catch (cause) {
+      this.leadership.stepDown(`the connection to the cluster could not be made again: ${String(cause)}`);
+      throw cause;
+    }
+    // The leadership was lost meanwhile, and with it the order to stop the driver came too early.
+    if (this.leadership.current() !== epoch) await this.driver.stop();
+    this.reconciliation.request();
+  }
+
+  private epoch(): Epoch {
+    const epoch = this.leadership.current();
+    if (epoch === undefined) throw new NotLeaderError('it holds no lease');
+    return epoch;
+  }
+}

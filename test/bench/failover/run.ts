@@ -1,0 +1,155 @@
+import { cpus, totalmem } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { pidsOfTask } from '../../e2e/support/processes.js';
+import { waitFor } from '../../support/wait-for.js';
+import { installAudit, writesOf } from './audit.js';
+import { actAsLeaderOf } from './former-leader.js';
+import { Load } from './load.js';
+import { scenarios, type Scenario } from './scenarios.js';
+import { readiness, Stage } from './stage.js';
+
+const warmUpMillis = 3_000;
+const settleMillis = 60_000;
+
+interface Outcome {
+  fault: string;
+  limitMillis: number;
+  /** From the fault until a run that was asked for after it started. */
+  othersFirstStartMillis: number;
+  /** From the fault until the other one said that it leads. */
+  othersLeadMillis: number;
+  runsAccepted: number;
+  lost: number;
+  doubled: number;
+  workersReplaced: number;
+  /** Rows that only leaders write, by the former leader: before and after its epoch was over. */
+  writesBefore: number;
+  writesAfter: number;
+  refusedWrite: string;
+  refusedLaunch: string;
+}
+
+/** Answers the exit code: 0 when every fault was survived as it must be. */
+export async function runFailovers(argv: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: argv,
+    options: { 'stop-seconds': { type: 'string', default: '60' }, 'cut-seconds': { type: 'string', default: '10' } },
+  });
+  const plan = scenarios({
+    stopMillis: Number(values['stop-seconds']) * 1_000,
+    cutMillis: Number(values['cut-seconds']) * 1_000,
+  });
+  const stage = await Stage.build();
+  // Whoever has lost patience shall not have to clean up.
+  process.on('SIGTERM', () => void stage.close().finally(() => process.exit(1)));
+  const silent = new Set<string>();
+  const load = new Load(stage.installation.dataDir, () =>
+    stage.players.filter(({ name }) => !silent.has(name)).map(({ instance }) => instance.api),
+  );
+  const outcomes: Outcome[] = [];
+  try {
+    await installAudit(stage.client);
+    await load.prepare(stage.players[0]!.instance.api);
+    load.start();
+    await delay(warmUpMillis);
+    for (const scenario of plan) outcomes.push(await play(scenario, stage, load, silent));
+    await load.stop();
+    return report(outcomes);
+  } catch (cause) {
+    report(outcomes);
+    for (const { name, instance } of stage.players) console.error(`--- ${name}\n${instance.output.slice(-5_000)}`);
+    throw cause;
+  } finally {
+    await load.stop();
+    await stage.close();
+  }
+}
+
+async function play(scenario: Scenario, stage: Stage, load: Load, silent: Set<string>): Promise<Outcome> {
+  const { leader, other } = await stage.roles();
+  const epoch = await stage.epoch();
+  const workers = load.workersStarted();
+  if (scenario.silences) silent.add(leader.name);
+  const struckAt = Date.now();
+  await scenario.strike({ leader, other });
+  const leading = waitFor('the other to lead', async () => (await readiness(other))?.leads && Date.now(), {
+    timeoutMillis: 60_000,
+  });
+  const started = waitFor('a start', () => load.firstStartOfRunsAskedSince(struckAt), { timeoutMillis: 60_000 });
+  const [leadsAt, startedAt] = await Promise.all([leading, started]);
+  const refusals = await actAsLeaderOf(epoch, {
+    databaseUrl: stage.databaseUrl,
+    dataDir: stage.installation.dataDir,
+  });
+  await delay(Math.max(0, struckAt + scenario.lastsMillis - Date.now()));
+  const ports = new Set(leader.line.portsSeen);
+  await scenario.recover(leader, stage);
+  silent.delete(leader.name);
+  await waitFor('both to answer', async () => {
+    const answers = await Promise.all(stage.players.map(readiness));
+    return answers.every((answer) => answer !== undefined);
+  });
+  // The former leader has had the time to do harm.
+  await delay(warmUpMillis);
+  const until = Date.now();
+  const asked = () => load.accepted(struckAt).filter(({ askedAt }) => askedAt < until);
+  const lost = () => load.lost(struckAt).filter(({ askedAt }) => askedAt < until);
+  await waitFor('all runs to have started', () => lost().length === 0, { timeoutMillis: settleMillis }).catch(
+    () => undefined,
+  );
+  const running = load.workersStarted().filter((id) => pidsOfTask(id).length > 0);
+  const writes = await writesOf(stage.client, ports, epoch + 1);
+  return {
+    fault: scenario.fault,
+    limitMillis: scenario.limitMillis,
+    othersFirstStartMillis: startedAt - struckAt,
+    othersLeadMillis: leadsAt - struckAt,
+    runsAccepted: asked().length,
+    lost: lost().length + workers.filter((id) => !running.includes(id)).length,
+    doubled: load.doubled().length + Math.max(0, running.length - load.workers),
+    workersReplaced: running.filter((id) => !workers.includes(id)).length,
+    writesBefore: writes.all - writes.since,
+    writesAfter: writes.since,
+    refusedWrite: refusals.write,
+    refusedLaunch: refusals.launch,
+  };
+}
+
+const isGood = (outcome: Outcome): boolean =>
+  outcome.othersFirstStartMillis <= outcome.limitMillis &&
+  outcome.runsAccepted > 0 &&
+  outcome.lost + outcome.doubled + outcome.workersReplaced + outcome.writesAfter === 0 &&
+  outcome.refusedWrite.startsWith('refused') &&
+  outcome.refusedLaunch.startsWith('409');
+
+function report(outcomes: readonly Outcome[]): number {
+  const seconds = (millis: number): string => `${(millis / 1_000).toFixed(1)} s`;
+  console.table(
+    Object.fromEntries(
+      outcomes.map((outcome) => [
+        outcome.fault,
+        {
+          'other leads': seconds(outcome.othersLeadMillis),
+          'other schedules': seconds(outcome.othersFirstStartMillis),
+          limit: seconds(outcome.limitMillis),
+          'runs accepted': outcome.runsAccepted,
+          lost: outcome.lost,
+          doubled: outcome.doubled,
+          'late writes': `${outcome.writesAfter} of ${outcome.writesBefore}`,
+          'old write': outcome.refusedWrite,
+          'old launch': outcome.refusedLaunch,
+          good: isGood(outcome),
+        },
+      ]),
+    ),
+  );
+  const machine = {
+    cpus: cpus().length,
+    model: cpus()[0]?.model,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    node: process.version,
+  };
+  console.log(JSON.stringify({ bench: 'failover', unit: 'ms', good: outcomes.every(isGood), outcomes, machine }));
+  return outcomes.every(isGood) ? 0 : 1;
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { spawnNode } from '../support/spawn.js';
+import { waitFor } from '../support/wait-for.js';
+
+const bench = fileURLToPath(new URL('../bench/failover.mjs', import.meta.url));
+
+interface Outcome {
+  fault: string;
+  othersFirstStartMillis: number;
+  runsAccepted: number;
+  lost: number;
+  doubled: number;
+  workersReplaced: number;
+  writesAfter: number;
+  refusedWrite: string;
+  refusedLaunch: string;
+}
+
+/** The other tests compute meanwhile; `npm run bench:failover` measures the time. */
+const longestMillis = 15_000;
+
+/** The same program, with shorter faults. */
+test('under load a leader that is killed, frozen or cut off is replaced: what it tries is refused, no task is doubled or lost', async () => {
+  const run = spawnNode([bench, '--stop-seconds', '8', '--cut-seconds', '5']);
+  try {
+    const { outcomes } = JSON.parse(`{${await run.line('{', 240_000)}`) as { outcomes: Outcome[] };
+    expect(outcomes.map(({ fault }) => fault)).toEqual([
+      'kill -9 of the leader',
+      'SIGSTOP of the leader for 8 s',
+      'its database connections broken and refused',
+      'its database connections silent',
+      'taken over by force while it works',
+    ]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ lost: 0, doubled: 0, workersReplaced: 0, writesAfter: 0 });
+      expect(outcome.runsAccepted).toBeGreaterThan(0);
+      expect(outcome.refusedWrite).toMatch(/^refused: .*epoch \d+ is over$/);
+      expect(outcome.refusedLaunch).toMatch(/^409: /);
+      expect(outcome.othersFirstStartMillis).toBeLessThan(longestMillis);
+    }
+  } finally {
+    await waitFor('the end of the program', () => run.child.exitCode !== null, { timeoutMillis: 30_000 }).catch(() =>
+      // It ends what it started first.
+      run.kill('SIGTERM'),
+    );
+  }
+}, 300_000);
