@@ -14,6 +14,7 @@ import { TaskReconciliationEntity } from './modules/state/task-reconciliation.en
 import { KilledTaskEntity } from './modules/tasks/killed-task.entity.js';
 import { PendingRequestEntity } from './modules/tasks/pending-request.entity.js';
 import { PendingTaskEntity } from './modules/tasks/pending-task.entity.js';
+import { ReconciliationWishEntity } from './modules/tasks/reconciliation-wish.entity.js';
 import { TaskCleanupEntity } from './modules/tasks/task-cleanup.entity.js';
 import { TaskHealthcheckEntity } from './modules/tasks/task-healthcheck.entity.js';
 import { TaskLaunchEntity } from './modules/tasks/task-launch.entity.js';
@@ -25,6 +26,7 @@ import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
 import { LeaderEpochEntity } from './platform/leadership/leader-epoch.entity.js';
 import { LeaderLeaseEntity } from './platform/leadership/leader-lease.entity.js';
+import { HeldStatusUpdateEntity } from './scheduler/status/held-status-update.entity.js';
 
 /** Every table that TypeORM knows. A test finds no difference between these and the migrated schema. */
 export const entities = [
@@ -32,6 +34,7 @@ export const entities = [
   DeployHistoryEntity,
   DeployStatisticsEntity,
   ExpiringActionEntity,
+  HeldStatusUpdateEntity,
   KilledTaskEntity,
   LeaderEpochEntity,
   LeaderLeaseEntity,
@@ -40,6 +43,7 @@ export const entities = [
   PendingRequestEntity,
   PendingTaskEntity,
   RackEntity,
+  ReconciliationWishEntity,
   RequestCleanupEntity,
   RequestEntity,
   RequestHistoryEntity,

@@ -23,6 +23,10 @@ import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { Scheduler } from './scheduler.service.js';
 import { Startup } from './startup.service.js';
 import { Completions } from './status/completions.service.js';
+import { DatalessTasks } from './status/dataless-tasks.service.js';
+import { HeldUpdatesPoller } from './status/held-updates.poller.js';
+import { HeldUpdates } from './status/held-updates.service.js';
+import { ReturnedTasks } from './status/returned-tasks.service.js';
 import { StatusApplier } from './status/status-applier.service.js';
 import { StatusStore } from './status/status-store.service.js';
 import { StatusUpdates } from './status/status-updates.service.js';
@@ -55,6 +59,10 @@ import { StatusUpdates } from './status/status-updates.service.js';
     StatusApplier,
     StatusStore,
     Completions,
+    DatalessTasks,
+    HeldUpdates,
+    HeldUpdatesPoller,
+    ReturnedTasks,
     DeployCountsStore,
     Reconciliation,
     CooldownPoller,
