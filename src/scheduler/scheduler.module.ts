@@ -19,7 +19,10 @@ import { PlacementWriter } from './placement/placement-writer.service.js';
 import { RecentTasks } from './placement/recent-tasks.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { JobPoller } from './pollers/job.poller.js';
+import { AskedTasks } from './reconciliation/asked-tasks.service.js';
+import { ListComparison } from './reconciliation/list-comparison.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
+import { SchedulerOperations } from './scheduler-operations.service.js';
 import { Scheduler } from './scheduler.service.js';
 import { Startup } from './startup.service.js';
 import { Completions } from './status/completions.service.js';
@@ -64,10 +67,13 @@ import { StatusUpdates } from './status/status-updates.service.js';
     HeldUpdatesPoller,
     ReturnedTasks,
     DeployCountsStore,
+    AskedTasks,
+    ListComparison,
     Reconciliation,
+    SchedulerOperations,
     CooldownPoller,
     JobPoller,
   ],
-  exports: [PlacementService],
+  exports: [PlacementService, SchedulerOperations],
 })
 export class SchedulerModule {}

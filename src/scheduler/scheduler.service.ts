@@ -82,7 +82,7 @@ export class Scheduler implements LeaderDuty {
       await this.driver.stop();
       throw cause;
     }
-    this.reconciliation.request();
+    this.reconciliation.begin();
   }
 
   async lost(): Promise<void> {

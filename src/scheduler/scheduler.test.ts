@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
 import type { PendingTask } from '../core/model/task.js';
-import { Wake } from '../platform/wake/wake.js';
 import { PlacementService } from './placement/placement.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { JobPoller } from './pollers/job.poller.js';
+import { Reconciliation } from './reconciliation/reconciliation.service.js';
 
 let world: SchedulerWorld;
 const start = async (options?: WorldOptions) => (world = await SchedulerWorld.start(options));
@@ -449,7 +449,7 @@ describe('machines', () => {
 
 describe('reconciliation', () => {
   const compare = async () => {
-    world.get(Wake).signal('reconcile');
+    world.get(Reconciliation).request();
     await world.run(2);
   };
 

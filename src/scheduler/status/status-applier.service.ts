@@ -59,10 +59,7 @@ export class StatusApplier {
    * Only an end changes anything about its request. All other statuses change the task's row alone, whose own lock is
    * enough; so the many updates of a large roll-out neither wait for the calls of users nor hold them up.
    */
-  private async lockRequestsOfEnds(
-    tx: EntityManager,
-    reports: readonly Report[],
-  ): Promise<Map<string, StoredRequest>> {
+  private async lockRequestsOfEnds(tx: EntityManager, reports: readonly Report[]): Promise<Map<string, StoredRequest>> {
     const ids = new Set(
       reports.filter(({ state }) => isTerminal(state)).map(({ taskId }) => parseTaskId(taskId)?.requestId ?? ''),
     );

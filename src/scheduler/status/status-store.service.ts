@@ -52,9 +52,11 @@ export class StatusStore {
       'SELECT agent_id, incarnation, applied_update FROM agent_cursor WHERE agent_id = ANY ($1)',
       [agentIds],
     );
-    const cursors = found.map(
-      (row): AgentCursor => ({ agentId: row.agent_id, incarnation: row.incarnation, number: row.applied_update }),
-    );
+    const cursors = found.map((row): AgentCursor => ({
+      agentId: row.agent_id,
+      incarnation: row.incarnation,
+      number: row.applied_update,
+    }));
     return new Map(cursors.map((cursor) => [cursor.agentId, cursor]));
   }
 
