@@ -22,7 +22,6 @@ import { JobPoller } from './pollers/job.poller.js';
 import { AskedTasks } from './reconciliation/asked-tasks.service.js';
 import { ListComparison } from './reconciliation/list-comparison.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
-import { SchedulerOperations } from './scheduler-operations.service.js';
 import { Scheduler } from './scheduler.service.js';
 import { Startup } from './startup.service.js';
 import { Completions } from './status/completions.service.js';
@@ -70,10 +69,9 @@ import { StatusUpdates } from './status/status-updates.service.js';
     AskedTasks,
     ListComparison,
     Reconciliation,
-    SchedulerOperations,
     CooldownPoller,
     JobPoller,
   ],
-  exports: [PlacementService, SchedulerOperations],
+  exports: [PlacementService],
 })
 export class SchedulerModule {}

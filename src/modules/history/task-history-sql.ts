@@ -31,17 +31,13 @@ const healthchecksSql = (id: string, taskId: string): string => `(
       'responseBody', h.response_body, 'errorMessage', h.error_message)) ORDER BY h.checked_at, NOT h.startup), '[]')
   FROM task_healthcheck h WHERE h.task_id = ${id})`;
 
-/** The TaskHistory record of a live task: t is its row of task; task and taskId: SQL of the two records. */
-const taskHistorySql = (task: string, taskId: string): string => {
-  const members = `'taskUpdates', ${updatesSql('t.task_id', taskId)}, 'healthcheckResults', ${healthchecksSql('t.task_id', taskId)},
-    'task', ${task}, 'loadBalancerUpdates', '[]'::jsonb, 'shellCommandHistory', '[]'::jsonb, 'taskMetadata', '[]'::jsonb`;
-  // Two ways to build it rather than one and a member added, which would copy the whole document.
-  return `CASE WHEN t.directory IS NULL THEN jsonb_build_object(${members})
-    ELSE jsonb_build_object(${members}, 'directory', t.directory) END`;
-};
-
 /** The TaskHistory record of a live task: t is its row of task, l its row of task_launch. */
-export const liveTaskHistorySql = taskHistorySql(`l.document->'task'`, `l.document->'task'->'taskId'`);
+export const liveTaskHistorySql = `jsonb_build_object(
+    'taskUpdates', ${updatesSql('t.task_id', `l.document->'task'->'taskId'`)},
+    'healthcheckResults', ${healthchecksSql('t.task_id', `l.document->'task'->'taskId'`)},
+    'task', l.document->'task', 'loadBalancerUpdates', '[]'::jsonb, 'shellCommandHistory', '[]'::jsonb,
+    'taskMetadata', '[]'::jsonb)
+  || CASE WHEN t.directory IS NULL THEN '{}' ELSE jsonb_build_object('directory', t.directory) END`;
 
 /** Time of a live task's newest update: t is its row of task. */
 export const newestUpdateSql = `coalesce((SELECT max(u.at) FROM task_update u WHERE u.task_id = t.task_id), t.started_at)`;
@@ -50,19 +46,13 @@ export const newestUpdateSql = `coalesce((SELECT max(u.at) FROM task_update u WH
 export const newestStateSql = `coalesce((SELECT u.state FROM task_update u WHERE u.task_id = t.task_id
   ORDER BY ${updateOrder('u', 'DESC')} LIMIT 1), t.state)`;
 
-/**
- * $1: ids of tasks whose rows are locked. Each document is opened once: it is stored compressed, and to look into it
- * for every update of the task would cost more than all the rest.
- */
-export const moveTasksSql = `WITH opened AS MATERIALIZED (
-    SELECT t.*, l.document->'task' AS task, l.document->'task'->'taskId' AS task_id_record
-    FROM task t JOIN task_launch l USING (task_id) WHERE t.task_id = ANY ($1)
-  ), written AS (
+/** $1: ids of tasks whose rows are locked. */
+export const moveTasksSql = `WITH written AS (
     INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at, running_at,
       updated_at, last_task_status, data)
     SELECT t.task_id, t.request_id, t.deploy_id, t.run_id, t.slave_id, replace(t.host, '-', '_'), t.rack_id, t.instance_no, t.started_at,
-      t.running_at, ${newestUpdateSql}, t.state, ${taskHistorySql('t.task', 't.task_id_record')}
-    FROM opened t
+      t.running_at, ${newestUpdateSql}, t.state, ${liveTaskHistorySql}
+    FROM task t JOIN task_launch l USING (task_id) WHERE t.task_id = ANY ($1)
     ON CONFLICT (task_id) DO NOTHING
   ), launch AS (DELETE FROM task_launch WHERE task_id = ANY ($1)
   ), updates AS (DELETE FROM task_update WHERE task_id = ANY ($1)

@@ -3,7 +3,6 @@ import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { SimulatedDriver } from '../../cluster/simulated/simulated-driver.js';
 import type { TaskReconciliationStatistics } from '../../core/model/state.js';
 import { ReconciliationFigures } from '../../modules/state/reconciliation-figures.service.js';
-import { SchedulerOperations } from '../scheduler-operations.service.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
 import { Reconciliation } from './reconciliation.service.js';
 
@@ -21,7 +20,7 @@ const look = async (afterMillis = 0) => {
   await world.cluster.advance(afterMillis);
   await world.get(Reconciliation).runWhenDue(world.now);
 };
-const begin = () => world.get(SchedulerOperations).startReconciliation();
+const begin = () => world.get(Reconciliation).start();
 const figures = () => world.get(ReconciliationFigures).last(world.db.manager);
 const taskOn = async (slaveId: string) => (await world.active()).find((task) => task.slaveId === slaveId)!.taskId.id;
 /** The agents that were asked, call by call; 'all': no names given. */
@@ -50,10 +49,10 @@ describe('a cycle', () => {
   });
 
   test('answers NO_DRIVER where this instance does not lead', async () => {
-    const operations = world.get(SchedulerOperations);
+    const reconciliation = world.get(Reconciliation);
     const former = await world.overtake();
     former.leadership.stepDown();
-    expect(await operations.startReconciliation()).toBe('NO_DRIVER');
+    expect(await reconciliation.start()).toBe('NO_DRIVER');
   });
 
   test('is not begun while thousands of status updates wait', async () => {
@@ -92,7 +91,8 @@ describe('a cycle', () => {
     world.cluster.setReachable('slave-2', false);
     await begin();
     await look();
-    await world.get(SchedulerOperations).forceStatus(await taskOn('slave-2'), 'TASK_LOST');
+    const lost = { taskId: await taskOn('slave-2'), slaveId: 'slave-2', state: 'TASK_LOST' as const };
+    await world.get(StatusUpdates).concluded([{ ...lost, timestamp: world.now }]);
     await look(30_000);
     expect(await figures()).toMatchObject({ taskReconciliationResponseCount: 2 });
   });
@@ -220,11 +220,4 @@ describe('single tasks', () => {
     await look(183_000);
     expect(await world.ends('svc')).toEqual([]);
   });
-});
-
-test('a status by hand ends a task as if it had been reported; one of an unknown task is refused', async () => {
-  const operations = world.get(SchedulerOperations);
-  expect(await operations.forceStatus(await taskOn('slave-1'), 'TASK_FAILED')).toBe(true);
-  expect(await world.ends('svc')).toEqual(['TASK_FAILED']);
-  expect(await operations.forceStatus('svc-d1-1-1-nowhere-DEFAULT', 'TASK_LOST')).toBe(false);
 });

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import type { TaskState } from '../../core/model/enums.js';
 import { ClusterWatch } from '../cluster/cluster-watch.service.js';
 import { Reconciliation } from '../reconciliation/reconciliation.service.js';
-import { SchedulerOperations } from '../scheduler-operations.service.js';
+import { StatusUpdates } from './status-updates.service.js';
 
 let world: SchedulerWorld;
 let taskId: string;
@@ -16,6 +17,8 @@ afterEach(() => world.close());
 
 /** The machine is given up while its tasks run on. */
 const giveUp = () => world.get(ClusterWatch).machineDown('slave-1', 'silent for long');
+const conclude = (state: TaskState) =>
+  world.get(StatusUpdates).concluded([{ taskId, slaveId: 'slave-1', state, timestamp: world.now }]);
 /** And is there again, in the same incarnation. */
 const comeBack = async () => {
   world.cluster.setReachable('slave-1', true);
@@ -114,7 +117,7 @@ describe('a task that cannot go on is killed, with a minute to end by itself', (
     await killed();
   });
   test('when it is in the history already', async () => {
-    await world.get(SchedulerOperations).forceStatus(taskId, 'TASK_FAILED');
+    await conclude('TASK_FAILED');
     expect(await history()).toEqual([{ task_id: taskId, last_task_status: 'TASK_FAILED' }]);
     world.get(Reconciliation).request();
     await killed();
@@ -122,7 +125,7 @@ describe('a task that cannot go on is killed, with a minute to end by itself', (
 });
 
 test('a task that was unreachable goes on by its own next update', async () => {
-  await world.get(SchedulerOperations).forceStatus(taskId, 'TASK_UNREACHABLE');
+  await conclude('TASK_UNREACHABLE');
   expect([await isLive(), await history()]).toEqual([false, []]);
   const report = { agentId: 'agent-1', incarnation: 'incarnation-1', number: 99, slaveId: 'slave-1', taskId };
   await world.get(ClusterWatch).statusUpdates([{ ...report, state: 'TASK_RUNNING', timestamp: world.now }]);

@@ -23,6 +23,7 @@ export interface LaunchData {
 }
 
 interface TaskRow {
+  task_id: string;
   request_id: string;
   deploy_id: string;
   instance_no: number;
@@ -80,14 +81,13 @@ export class StatusStore {
   async lockTasks(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, ReportedTask>> {
     const found = await rows<TaskRow>(
       tx,
-      `SELECT t.request_id, t.deploy_id, t.instance_no, t.host, t.rack_id, t.started_at, t.memory_mb, t.disk_mb,
+      `SELECT t.task_id, t.request_id, t.deploy_id, t.instance_no, t.host, t.rack_id, t.started_at, t.memory_mb, t.disk_mb,
          t.incarnation, t.state, t.state_at, t.ended_at IS NOT NULL AS ended,
          EXISTS (SELECT 1 FROM task_launch l WHERE l.task_id = t.task_id) AS has_data
        FROM task t WHERE t.task_id = ANY ($1) ORDER BY t.task_id FOR NO KEY UPDATE OF t`,
       [taskIds],
     );
-    const tasks = found.map(reportedTask);
-    return new Map(tasks.map((task) => [task.taskId.id, task]));
+    return new Map(found.map((row) => [row.task_id, reportedTask(row)]));
   }
 
   /** The first update per task and state wins. Answers those that are new. */
