@@ -22,6 +22,7 @@ import { TaskReconciliationEntity } from './modules/state/task-reconciliation.en
 import { KilledTaskEntity } from './modules/tasks/killed-task.entity.js';
 import { PendingRequestEntity } from './modules/tasks/pending-request.entity.js';
 import { PendingTaskEntity } from './modules/tasks/pending-task.entity.js';
+import { ReconciliationWishEntity } from './modules/tasks/reconciliation-wish.entity.js';
 import { TaskCleanupEntity } from './modules/tasks/task-cleanup.entity.js';
 import { TaskHealthcheckEntity } from './modules/tasks/task-healthcheck.entity.js';
 import { TaskLaunchEntity } from './modules/tasks/task-launch.entity.js';
@@ -39,6 +40,7 @@ import { LeaderEpochEntity } from './platform/leadership/leader-epoch.entity.js'
 import { LeaderLeaseEntity } from './platform/leadership/leader-lease.entity.js';
 import { WaitingReasonEntity } from './scheduler/explain/waiting-reason.entity.js';
 import { LeaderChangeEntity } from './scheduler/memory/leader-change.entity.js';
+import { HeldStatusUpdateEntity } from './scheduler/status/held-status-update.entity.js';
 
 /** Every table that TypeORM knows. A test finds no difference between these and the migrated schema. */
 export const entities = [
@@ -54,6 +56,7 @@ export const entities = [
   ExpiringActionEntity,
   InactiveHostEntity,
   InstanceEntity,
+  HeldStatusUpdateEntity,
   KilledTaskEntity,
   LeaderChangeEntity,
   LeaderEpochEntity,
@@ -64,6 +67,7 @@ export const entities = [
   PendingTaskEntity,
   PriorityFreezeEntity,
   RackEntity,
+  ReconciliationWishEntity,
   RequestCleanupEntity,
   RequestEntity,
   RequestHistoryEntity,

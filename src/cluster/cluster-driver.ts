@@ -213,8 +213,8 @@ export interface ClusterDriver {
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
   /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace. */
   kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer>;
-  /** What each reachable agent holds now. Agents that do not answer are missing from the list. */
-  reconcile(epoch: Epoch): Promise<AgentTaskList[]>;
+  /** What each reachable agent holds now, or each of those named. Agents that do not answer are missing from the list. */
+  reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]>;
   /** undefined: the machine does not know the task (any more). Throws MachineUnreachableError. */
   sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined>;
   /** undefined: the machine has no figures for the task. Throws MachineUnreachableError. */

@@ -30,11 +30,17 @@ import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { CrashLoopPoller } from './pollers/crash-loop.poller.js';
 import { CrashLoopReviews } from './pollers/crash-loop-reviews.service.js';
 import { JobPoller } from './pollers/job.poller.js';
+import { AskedTasks } from './reconciliation/asked-tasks.service.js';
+import { ListComparison } from './reconciliation/list-comparison.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { LocalSchedulerControls } from './scheduler-controls.service.js';
 import { Scheduler } from './scheduler.service.js';
 import { Startup } from './startup.service.js';
 import { Completions } from './status/completions.service.js';
+import { DatalessTasks } from './status/dataless-tasks.service.js';
+import { HeldUpdatesPoller } from './status/held-updates.poller.js';
+import { HeldUpdates } from './status/held-updates.service.js';
+import { ReturnedTasks } from './status/returned-tasks.service.js';
 import { StatusApplier } from './status/status-applier.service.js';
 import { StatusStore } from './status/status-store.service.js';
 import { StatusUpdates } from './status/status-updates.service.js';
@@ -75,7 +81,13 @@ import { StatusUpdates } from './status/status-updates.service.js';
     StatusApplier,
     StatusStore,
     Completions,
+    DatalessTasks,
+    HeldUpdates,
+    HeldUpdatesPoller,
+    ReturnedTasks,
     DeployCountsStore,
+    AskedTasks,
+    ListComparison,
     Reconciliation,
     CooldownPoller,
     CrashLoopPoller,

@@ -14,6 +14,7 @@ import { LeaderMemory } from './memory/leader-memory.service.js';
 import { PlacementService } from './placement/placement.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { Startup } from './startup.service.js';
+import { HeldUpdates } from './status/held-updates.service.js';
 import { StatusStore } from './status/status-store.service.js';
 
 /** How often unanswered launches and kills are looked at; new ones are sent at once. */
@@ -38,6 +39,7 @@ export class Scheduler implements LeaderDuty {
     private readonly reconciliation: Reconciliation,
     private readonly startup: Startup,
     private readonly store: StatusStore,
+    private readonly held: HeldUpdates,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) settings: Settings,
@@ -77,6 +79,7 @@ export class Scheduler implements LeaderDuty {
     this.memory.drop();
     this.reasons.drop();
     await this.startup.queueRequests();
+    await this.held.load(this.db.manager);
     try {
       await this.driver.start(epoch, this.watch, (agentId) => this.store.cursor(this.db.manager, agentId));
       await this.launches.load();

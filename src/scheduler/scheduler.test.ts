@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
-import { Wake } from '../platform/wake/wake.js';
 import { JobPoller } from './pollers/job.poller.js';
+import { Reconciliation } from './reconciliation/reconciliation.service.js';
 
 let world: SchedulerWorld;
 const start = async (options?: WorldOptions) => (world = await SchedulerWorld.start(options));
@@ -416,7 +416,7 @@ describe('machines', () => {
 
 describe('reconciliation', () => {
   const compare = async () => {
-    world.get(Wake).signal('reconcile');
+    world.get(Reconciliation).request();
     await world.run(2);
   };
 

@@ -67,8 +67,9 @@ export class SimulatedDriver implements ClusterDriver {
     return agent.kill(taskId, graceMillis, epoch);
   }
 
-  async reconcile(epoch: Epoch): Promise<AgentTaskList[]> {
-    return this.reachable().map((agent) => agent.list(epoch));
+  async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {
+    const asked = this.reachable().filter(({ agentId }) => !agentIds || agentIds.has(agentId));
+    return asked.map((agent) => agent.list(epoch));
   }
 
   async sandbox(_taskId: string, slaveId: string): Promise<undefined> {

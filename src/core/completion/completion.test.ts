@@ -1,6 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isTerminal, taskStates, type PendingType, type RequestType, type TaskState } from '../model/enums.js';
+import { type PendingType, type RequestType, type TaskState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import { makePendingTaskId, makeTaskId } from '../task-id.js';
 import {
@@ -8,10 +7,8 @@ import {
   countEnd,
   failureType,
   noCounts,
-  statusChange,
   type DeployCounts,
   type EndedTask,
-  type KnownTask,
   type RequestOfTask,
 } from './index.js';
 
@@ -287,77 +284,4 @@ describe('statistics', () => {
     expect(counts.failureEvents).toHaveLength(50);
     expect(counts.failureEvents.at(-1)?.timestamp).toBe(now + 10);
   });
-});
-
-describe('a reported status', () => {
-  const known = (state: TaskState, own: Partial<KnownTask> = {}): KnownTask => ({
-    state,
-    incarnation: 'i1',
-    ended: isTerminal(state),
-    recorded: new Set([state]),
-    ...own,
-  });
-  test.each([
-    {
-      name: 'running',
-      task: known('TASK_LAUNCHED'),
-      state: 'TASK_RUNNING' as const,
-      is: { kind: 'record', advances: true, ends: false },
-    },
-    {
-      name: 'an end',
-      task: known('TASK_RUNNING'),
-      state: 'TASK_FAILED' as const,
-      is: { kind: 'record', advances: true, ends: true },
-    },
-    { name: 'a repeated one', task: known('TASK_RUNNING'), state: 'TASK_RUNNING' as const, is: { kind: 'ignore' } },
-    {
-      name: 'a late one',
-      task: known('TASK_RUNNING'),
-      state: 'TASK_STARTING' as const,
-      is: { kind: 'record', advances: false, ends: false },
-    },
-    { name: 'a second end', task: known('TASK_LOST'), state: 'TASK_FINISHED' as const, is: { kind: 'ignore' } },
-    {
-      name: 'a sign of life after the end',
-      task: known('TASK_LOST'),
-      state: 'TASK_RUNNING' as const,
-      is: { kind: 'kill' },
-    },
-    { name: 'a task nobody knows', task: undefined, state: 'TASK_RUNNING' as const, is: { kind: 'kill' } },
-    { name: 'the end of a task nobody knows', task: undefined, state: 'TASK_FAILED' as const, is: { kind: 'ignore' } },
-    {
-      name: 'one of a former life of the machine',
-      task: known('TASK_RUNNING', { incarnation: 'i2' }),
-      state: 'TASK_FAILED' as const,
-      is: { kind: 'ignore' },
-    },
-    {
-      name: 'one that only the scheduler writes',
-      task: known('TASK_RUNNING'),
-      state: 'TASK_CLEANING' as const,
-      is: { kind: 'ignore' },
-    },
-  ])('$name', ({ task, state, is }) => expect(statusChange(task, { state, incarnation: 'i1' })).toEqual(is));
-
-  test('whatever arrives in whatever order, a task ends once and never lives again', () =>
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom(...taskStates), { maxLength: 30 }), (reports) => {
-        let task = known('TASK_LAUNCHED');
-        let ends = 0;
-        for (const state of reports) {
-          const change = statusChange(task, { state, incarnation: 'i1' });
-          if (change.kind !== 'record') continue;
-          ends += change.ends ? 1 : 0;
-          expect(task.ended).toBe(false);
-          task = {
-            ...task,
-            state: change.advances ? state : task.state,
-            ended: change.ends,
-            recorded: new Set([...task.recorded, state]),
-          };
-        }
-        expect(ends).toBe(reports.some(isTerminal) ? 1 : 0);
-      }),
-    ));
 });

@@ -5,8 +5,6 @@ export interface KnownTask {
   state: TaskState;
   incarnation: string;
   ended: boolean;
-  /** States of which an update is recorded already. */
-  recorded: ReadonlySet<TaskState>;
 }
 
 export interface ReportedStatus {
@@ -21,7 +19,9 @@ export type StatusChange =
   | { kind: 'ignore' }
   /** Nobody here wants it to run (any more). */
   | { kind: 'kill' }
-  /** advances: the task is in that state now; a late TASK_STARTING is only recorded. */
+  /** It was given up without anybody having seen its end, and it is alive: see decideRecovery. */
+  | { kind: 'recover' }
+  /** advances: the task is in that state now; a late TASK_STARTING is only recorded, if it is not yet. */
   | { kind: 'record'; advances: boolean; ends: boolean };
 
 const progress: Partial<Record<TaskState, number>> = {
@@ -37,12 +37,22 @@ const rank = (state: TaskState): number => progress[state] ?? 5;
 /** States that only the scheduler itself writes. */
 const internal: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_LAUNCHED', 'TASK_CLEANING']);
 
+/** Ends that the machine saw happen. Whoever ended so never lives again; all others were concluded from an absence. */
+const witnessed: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_FINISHED', 'TASK_FAILED', 'TASK_KILLED']);
+
+const signsOfLife: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_STAGING', 'TASK_STARTING', 'TASK_RUNNING']);
+
+/** `task` undefined: its row is not live (any more). Times are not compared: the states themselves have an order. */
 export function statusChange(task: KnownTask | undefined, reported: ReportedStatus): StatusChange {
   const ends = isTerminal(reported.state);
   if (internal.has(reported.state)) return { kind: 'ignore' };
-  const isStranger = task === undefined || task.ended;
-  if (isStranger) return ends ? { kind: 'ignore' } : { kind: 'kill' };
-  if (reported.incarnation !== undefined && reported.incarnation !== task.incarnation) return { kind: 'ignore' };
-  if (task.recorded.has(reported.state)) return { kind: 'ignore' };
+  if (task === undefined) return ends ? { kind: 'ignore' } : { kind: 'kill' };
+  const isOfNow = reported.incarnation === undefined || reported.incarnation === task.incarnation;
+  if (task.ended) {
+    if (ends) return { kind: 'ignore' };
+    const mayLive = isOfNow && !witnessed.has(task.state) && signsOfLife.has(reported.state);
+    return mayLive ? { kind: 'recover' } : { kind: 'kill' };
+  }
+  if (!isOfNow || reported.state === task.state) return { kind: 'ignore' };
   return { kind: 'record', advances: rank(reported.state) > rank(task.state), ends };
 }

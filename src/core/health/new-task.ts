@@ -17,7 +17,8 @@ export type NewTaskVerdict =
 
 /**
  * Watches a task that no deploy in progress watches: a replacement, or one started by a bounce or a scale. It may take
- * its time at first, then it has to run, and then to be healthy.
+ * its time at first, then it has to run, and then to be healthy. Nothing is remembered from one look to the next, so a
+ * new leader, or one that was busy, comes to the same verdict.
  */
 export function newTaskVerdict(
   task: ObservedTask,
@@ -25,12 +26,14 @@ export function newTaskVerdict(
   settings: NewTaskSettings,
   now: number,
 ): NewTaskVerdict {
-  if (isTerminal(task.state)) return { kind: 'settled' };
-  if (task.runningAt === undefined) return neverRan(task, settings, now);
-  if (!checksDecide([task], context)) return { kind: 'settled' };
+  const isChecked = checksDecide([task], context);
+  if (isTerminal(task.state) || (task.runningAt !== undefined && !isChecked)) return { kind: 'settled' };
   // A status that fails at once does not wait for the first look.
-  const condemned = checkFailure(task, context, now) === 'FAILURE_STATUS_CODE';
-  if (!condemned && now < task.taskId.startedAt + firstDelayMillis(context, settings)) return { kind: 'wait' };
+  const condemned = isChecked && checkFailure(task, context, now) === 'FAILURE_STATUS_CODE';
+  if (!condemned && now < task.taskId.startedAt + firstDelayMillis(isChecked, context, settings)) {
+    return { kind: 'wait' };
+  }
+  if (task.runningAt === undefined) return neverRan(task, settings, now);
   switch (judgeTask(task, context, now)) {
     case 'HEALTHY':
       return { kind: 'settled' };
@@ -58,10 +61,9 @@ function stillWaiting(runningAt: number, settings: NewTaskSettings, now: number)
   };
 }
 
-function firstDelayMillis(
-  { deploy, settings }: HealthContext,
-  { newTaskCheckerBaseDelaySeconds }: NewTaskSettings,
-): number {
+/** The delay that health checks begin with, where they decide and one is set; else what a deploy has, and a little more. */
+function firstDelayMillis(isChecked: boolean, { deploy, settings }: HealthContext, own: NewTaskSettings): number {
   const { startupDelayMillis } = healthcheckTimings(deploy.healthcheck ?? {}, settings);
-  return startupDelayMillis ?? newTaskCheckerBaseDelaySeconds * 1000 + deployHealthTimeoutMillis(deploy, settings);
+  if (isChecked && startupDelayMillis !== undefined) return startupDelayMillis;
+  return own.newTaskCheckerBaseDelaySeconds * 1000 + deployHealthTimeoutMillis(deploy, settings);
 }

@@ -20,9 +20,9 @@ export const toMillisSql = (column: string): string => `(extract(epoch FROM ${co
 /** The updates of task $id as a JSON array of TaskHistoryUpdate. taskId: SQL of the TaskId record. */
 export const updatesSql = (id: string, taskId: string): string => `(
   SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('taskId', ${taskId}, 'timestamp', ${toMillisSql('u.at')},
-      'taskState', u.state, 'statusMessage', u.message, 'statusReason', u.reason, 'previous', (
-        SELECT coalesce(jsonb_agg(p || jsonb_build_object('taskId', ${taskId}, 'taskState', u.state, 'previous', '[]'::jsonb)), '[]')
-        FROM jsonb_array_elements(u.previous) p))) ORDER BY ${updateOrder('u')}), '[]')
+      'taskState', u.state, 'statusMessage', u.message, 'statusReason', u.reason, 'previous', CASE WHEN u.previous = '[]' THEN u.previous ELSE (
+        SELECT jsonb_agg(p || jsonb_build_object('taskId', ${taskId}, 'taskState', u.state, 'previous', '[]'::jsonb))
+        FROM jsonb_array_elements(u.previous) p) END)) ORDER BY ${updateOrder('u')}), '[]')
   FROM task_update u WHERE u.task_id = ${id})`;
 
 const healthchecksSql = (id: string, taskId: string): string => `(

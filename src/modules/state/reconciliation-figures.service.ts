@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { TaskReconciliationStatistics } from '../../core/model/state.js';
-import { reconciliationStatistics, type ReconciliationRun } from '../../core/reconciliation/statistics.js';
+import { reconciliationStatistics, type ReconciliationRun } from '../../core/reconciliation/index.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** How the last comparison of our tasks with those of the machines went. Written by the leader. */

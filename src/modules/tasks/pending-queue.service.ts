@@ -16,28 +16,39 @@ export class PendingQueue {
    * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced.
    */
   async enqueue(tx: EntityManager, entry: PendingRequest): Promise<EnqueueResult> {
+    return (await this.enqueueAll(tx, [entry])) > 0 ? 'CREATED' : 'EXISTED';
+  }
+
+  /** The same for many at once, in the order given: of those with one key the first counts. Answers how many are new. */
+  async enqueueAll(tx: EntityManager, entries: readonly PendingRequest[]): Promise<number> {
+    const first = firstOfEachKey(entries);
+    if (first.length === 0) return 0;
+    const column = <T>(pick: (entry: PendingRequest) => T): T[] => first.map(pick);
     const stored = await rows(
       tx,
       `INSERT INTO pending_request AS waiting
          (request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       SELECT request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::jsonb[])
+         WITH ORDINALITY AS e (request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document, position)
+       ORDER BY position
        ON CONFLICT (request_id, deploy_id, entry_key) DO UPDATE SET
          pending_type = excluded.pending_type, created_at = excluded.created_at, run_id = excluded.run_id,
          action_id = excluded.action_id, document = excluded.document
        WHERE waiting.pending_type = 'STARTUP' AND excluded.pending_type <> 'STARTUP'
        RETURNING id`,
       [
-        entry.requestId,
-        entry.deployId,
-        entryKey(entry),
-        entry.pendingType,
-        new Date(entry.timestamp),
-        entry.runId ?? null,
-        entry.actionId ?? null,
-        JSON.stringify(entry),
+        column((entry) => entry.requestId),
+        column((entry) => entry.deployId),
+        column(entryKey),
+        column((entry) => entry.pendingType),
+        column((entry) => new Date(entry.timestamp)),
+        column((entry) => entry.runId ?? null),
+        column((entry) => entry.actionId ?? null),
+        column((entry) => JSON.stringify(entry)),
       ],
     );
-    return stored.length > 0 ? 'CREATED' : 'EXISTED';
+    return stored.length;
   }
 
   /** What waits, oldest first: of one request, or all. */
@@ -49,6 +60,17 @@ export class PendingQueue {
     );
     return found.map(({ document }) => document);
   }
+}
+
+/** One statement cannot decide about a row twice, so what `enqueue` one by one would come to is worked out before. */
+function firstOfEachKey(entries: readonly PendingRequest[]): PendingRequest[] {
+  const first = new Map<string, PendingRequest>();
+  for (const entry of entries) {
+    const key = JSON.stringify([entry.requestId, entry.deployId, entryKey(entry)]);
+    const waiting = first.get(key);
+    if (!waiting || (waiting.pendingType === 'STARTUP' && entry.pendingType !== 'STARTUP')) first.set(key, entry);
+  }
+  return [...first.values()];
 }
 
 /** A retried run has its id too: of two runs that fail at once, both are tried again. */

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type TaskStatistics } from '../../cluster/cluster-driver.js';
 import type { TaskIdsByStatus } from '../../core/model/request.js';
 import type { Task, TaskCleanup } from '../../core/model/task.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -23,6 +24,7 @@ export class TaskReads {
     private readonly requests: RequestStore,
     private readonly byStatus: TaskIdsByStatusService,
     private readonly wake: Wake,
+    private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
 
@@ -56,9 +58,15 @@ export class TaskReads {
     });
   }
 
-  /** Has the leader compare what it knows of the tasks with what their machines say. */
+  /** Has the leader compare what it knows of the task with what its machine says. */
   async reconcile(id: string): Promise<void> {
     await this.active(id);
+    await this.db.transaction((tx) =>
+      tx.query('INSERT INTO reconciliation_wish (task_id, asked_at) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+        id,
+        new Date(this.clock.now()),
+      ]),
+    );
     this.wake.signal('reconcile');
   }
 

@@ -241,10 +241,12 @@ describe('one task', () => {
     });
   });
 
-  test('its reconciliation wakes the leader', async () => {
+  test('its reconciliation is wished for, once however often it is asked for, and wakes the leader', async () => {
     const { id } = await insert(running);
     expect(await rooms.call('POST', `/api/tasks/reconcile/${id}`)).toMatchObject({ status: 200, body: '' });
     expect(woken).toEqual(['reconcile']);
+    await rooms.call('POST', `/api/tasks/reconcile/${id}`);
+    expect(await tx().query('SELECT task_id FROM reconciliation_wish')).toEqual([{ task_id: id }]);
     expect(await rooms.call('POST', '/api/tasks/reconcile/web-d1-1-1-nowhere-rack')).toMatchObject({ status: 404 });
   });
 });

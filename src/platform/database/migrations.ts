@@ -10,6 +10,7 @@ import { WaitingReasons1763800050000 } from '../../../migrations/1763800050000-w
 import { OverdueAlerts1763800100000 } from '../../../migrations/1763800100000-overdue-alerts.js';
 import { CrashLoops1763800200000 } from '../../../migrations/1763800200000-crash-loops.js';
 import { ExactAverages1763800200001 } from '../../../migrations/1763800200001-exact-averages.js';
+import { StatusUpdates1763800300000 } from '../../../migrations/1763800300000-status-updates.js';
 import { PriorityFreeze1763800400000 } from '../../../migrations/1763800400000-priority-freeze.js';
 import { Disasters1763800400001 } from '../../../migrations/1763800400001-disasters.js';
 import { Usage1763800500000 } from '../../../migrations/1763800500000-usage.js';
@@ -30,6 +31,7 @@ export const migrations = [
   OverdueAlerts1763800100000,
   CrashLoops1763800200000,
   ExactAverages1763800200001,
+  StatusUpdates1763800300000,
   PriorityFreeze1763800400000,
   Disasters1763800400001,
   Usage1763800500000,

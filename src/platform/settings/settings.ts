@@ -253,6 +253,9 @@ export const SettingsFile = z.strictObject({
   startNewReconcileEverySeconds: seconds()
     .default(600)
     .describe('Time between two comparisons of our tasks with those of the machines'),
+  checkReconcileWhenRunningEveryMillis: millis()
+    .default(30_000)
+    .describe('Time after which machines that did not answer such a comparison are asked again'),
   reconcileLaunchAfterMillis: millis()
     .default(180_000)
     .describe('Age at which a launch without any status is asked after'),

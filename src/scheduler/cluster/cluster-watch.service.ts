@@ -29,6 +29,7 @@ export class ClusterWatch implements ClusterEvents {
     const former = await this.tasksOf(machine.slaveId, machine.incarnation);
     const message = `Slave '${machine.slaveId}' began anew; whatever ran there before is gone`;
     await this.lost(former, 'REASON_AGENT_RESTARTED', () => message);
+    await this.askAfterTasks(machine);
     this.wake.signal('scheduler', 'machines');
   }
 
@@ -42,6 +43,24 @@ export class ClusterWatch implements ClusterEvents {
   /** Tasks on machines that vanished while nobody watched. */
   strandedTasks(tasks: readonly StrandedTask[]): Promise<void> {
     return this.lost(tasks, 'REASON_AGENT_REMOVED', (slaveId) => `Slave '${slaveId}' is gone`);
+  }
+
+  /** A machine that was given up may still have its tasks: those that can come back are asked after. */
+  private async askAfterTasks({ slaveId, incarnation }: MachineSnapshot): Promise<void> {
+    const asked = await rows<{ task_id: string }>(
+      this.db.manager,
+      'SELECT task_id FROM task WHERE slave_id = $1 AND incarnation = $2 AND ended_at IS NOT NULL',
+      [slaveId, incarnation],
+    );
+    if (asked.length === 0) return;
+    await this.db.leaderTransaction((tx) =>
+      tx.query(
+        `INSERT INTO reconciliation_wish (task_id, asked_at) SELECT task_id, $2 FROM unnest($1::text[]) AS w (task_id)
+         ON CONFLICT DO NOTHING`,
+        [asked.map((row) => row.task_id), new Date(this.clock.now())],
+      ),
+    );
+    this.wake.signal('reconcile');
   }
 
   async statusUpdates(updates: readonly StatusUpdate[]): Promise<void> {

@@ -87,6 +87,12 @@ export class LeaderMemory {
     this.held?.set.takenBack(slaveId);
   }
 
+  /** After the commit: something else about the request's tasks; it is read again. */
+  touched(requestId: string): void {
+    this.toldMeanwhile.add(requestId);
+    this.dirtyRequests.add(requestId);
+  }
+
   /** After the commit. */
   ended(taskIds: Iterable<Pick<TaskId, 'id' | 'requestId'>>): void {
     for (const { id, requestId } of taskIds) {

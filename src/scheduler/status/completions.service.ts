@@ -1,24 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { completeTask, noCounts, type DeployCounts, type EndedTask } from '../../core/completion/index.js';
-import type { PendingTask } from '../../core/model/task.js';
-import { deployKeyText } from '../../modules/deploys/deploy-store.service.js';
+import type { PendingRequest } from '../../core/model/task.js';
+import { deployKeyText, type DeployKey } from '../../modules/deploys/deploy-store.service.js';
 import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
 import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
-import type { LiveTask } from '../../modules/tasks/live-tasks.service.js';
 import { PendingQueue } from '../../modules/tasks/pending-queue.service.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployCountsStore } from '../deploy-counts.service.js';
 import { cooldownRules } from '../rules.js';
-import type { Report } from './report.js';
-import { StatusStore } from './status-store.service.js';
-
-/** A task whose end is being recorded. */
-export interface TaskEnd {
-  task: LiveTask;
-  report: Report;
-  cleaningText: string | undefined;
-}
+import type { TaskEnd } from './status-batch.js';
+import { StatusStore, type LaunchData } from './status-store.service.js';
 
 /** What follows when tasks have ended: counts, the next entry in the queue, cooldown. */
 @Injectable()
@@ -39,27 +31,30 @@ export class Completions {
     requests: Map<string, StoredRequest>,
     now: number,
   ): Promise<void> {
-    const launchedFor = await this.store.launchedFor(
+    const launched = await this.store.launchData(
       tx,
-      ends.map(({ task }) => task.taskId.id),
+      ends.map(({ taskId }) => taskId.id),
     );
     const counts = await this.counts.find(
       tx,
-      ends.map(({ task }) => task.taskId),
+      ends.map(({ taskId }) => taskId),
     );
-    const changed = new Map<string, { key: LiveTask['taskId']; counts: DeployCounts }>();
+    const changed = new Map<string, { key: DeployKey; counts: DeployCounts }>();
+    const entries: PendingRequest[] = [];
     for (const end of ends) {
-      const key = deployKeyText(end.task.taskId);
-      const stored = requests.get(end.task.taskId.requestId);
+      const { taskId } = end;
+      const key = deployKeyText(taskId);
+      const stored = requests.get(taskId.requestId);
       const former = changed.get(key)?.counts ?? counts.get(key) ?? noCounts;
-      const ended = endedTask(end, launchedFor.get(end.task.taskId.id)!);
+      const ended = endedTask(end, launched.get(taskId.id)!);
       const result = completeTask(ended, stored, former, cooldownRules(this.settings), now);
-      changed.set(key, { key: end.task.taskId, counts: result.counts });
-      if (result.enqueue) await this.queue.enqueue(tx, result.enqueue);
+      changed.set(key, { key: taskId, counts: result.counts });
+      if (result.enqueue) entries.push(result.enqueue);
       if (stored && result.cooldown) {
         requests.set(stored.request.id, await this.changeCooldown(tx, stored, result.cooldown, now));
       }
     }
+    await this.queue.enqueueAll(tx, entries);
     await this.counts.save(tx, [...changed.values()]);
   }
 
@@ -76,8 +71,8 @@ export class Completions {
   }
 }
 
-const endedTask = ({ task, report, cleaningText }: TaskEnd, pendingTask: PendingTask): EndedTask => ({
-  taskId: task.taskId,
+const endedTask = ({ taskId, report }: TaskEnd, { pendingTask, cleaningText }: LaunchData): EndedTask => ({
+  taskId,
   state: report.state,
   endedAt: report.timestamp,
   message: report.message,

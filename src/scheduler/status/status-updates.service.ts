@@ -1,16 +1,24 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver, type StatusUpdate } from '../../cluster/cluster-driver.js';
+import { groupBy } from '../../core/group-by.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { parseTaskId } from '../../core/task-id.js';
+import { isPassing } from '../../platform/database/is-passing.js';
+import { isDatabaseAway } from '../../platform/http/database-errors.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
+import { DatalessTasks } from './dataless-tasks.service.js';
+import { HeldUpdates } from './held-updates.service.js';
 import type { Report } from './report.js';
+import { ReturnedTasks } from './returned-tasks.service.js';
 import { StatusApplier, type Applied } from './status-applier.service.js';
 import { StatusStore } from './status-store.service.js';
+import { UpdateLanes } from './update-lanes.js';
 
-const updatesPerTransaction = 500;
+export const updatesPerTransaction = 500;
 /** A task that runs although nobody wants it gets this long to end by itself. */
 const strangerGraceMillis = 60_000;
 
@@ -18,11 +26,15 @@ const strangerGraceMillis = 60_000;
 @Injectable()
 export class StatusUpdates {
   private readonly log = new Logger(StatusUpdates.name);
+  private readonly lanes = new UpdateLanes(updatesPerTransaction, (updates) => this.store(updates));
 
   constructor(
     private readonly db: Database,
     private readonly applier: StatusApplier,
-    private readonly store: StatusStore,
+    private readonly rows: StatusStore,
+    private readonly held: HeldUpdates,
+    private readonly returned: ReturnedTasks,
+    private readonly dataless: DatalessTasks,
     private readonly leadership: Leadership,
     private readonly memory: LeaderMemory,
     private readonly wake: Wake,
@@ -30,68 +42,104 @@ export class StatusUpdates {
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
 
+  /** How many reported updates wait for their transaction. */
+  get backlog(): number {
+    return this.lanes.backlog;
+  }
+
   /** Updates of one agent, in the order of their numbers. Resolves when they are stored. */
   async reported(updates: readonly StatusUpdate[]): Promise<void> {
-    for (let first = 0; first < updates.length; first += updatesPerTransaction) {
-      const batch = updates.slice(first, first + updatesPerTransaction);
-      try {
-        await this.storeBatch(batch);
-      } catch (cause) {
-        if (isPassing(cause)) throw cause;
-        await this.oneByOne(batch);
-      }
-    }
+    for (const batch of slices(updates.map(storable))) await this.lanes.add(batch);
   }
 
   /** Concluded by the scheduler itself; changes nothing where a task has ended already. */
   async concluded(reports: readonly Report[]): Promise<void> {
-    if (reports.length === 0) return;
-    const applied = await this.db.leaderTransaction((tx) => this.applier.apply(tx, reports, this.clock.now()));
-    this.follow(applied);
-  }
-
-  /** Of the agent that sent `updates`: what was applied before is left out, and how far it is now is stored with it. */
-  private async storeBatch(updates: readonly StatusUpdate[]): Promise<void> {
-    const applied = await this.db.leaderTransaction(async (tx) => {
-      const fresh = await this.notYetApplied(tx, updates);
-      const result = await this.applier.apply(tx, fresh, this.clock.now());
-      const last = fresh.at(-1);
-      if (last && last.number > 0) await this.store.saveCursor(tx, last);
-      return result;
-    });
-    this.follow(applied);
-  }
-
-  private async notYetApplied(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<StatusUpdate[]> {
-    const [first] = updates;
-    const cursor = first && (await this.store.cursor(tx, first.agentId));
-    return updates
-      .filter(
-        ({ incarnation, number }) => number === 0 || cursor?.incarnation !== incarnation || number > cursor.number,
-      )
-      .toSorted((a, b) => a.number - b.number);
-  }
-
-  /** One update that cannot be stored must not hold up the others; what it said is found again by reconciliation. */
-  private async oneByOne(updates: readonly StatusUpdate[]): Promise<void> {
-    for (const update of updates) {
-      try {
-        await this.storeBatch([update]);
-      } catch (cause) {
-        if (isPassing(cause)) throw cause;
-        this.log.error(
-          `Cannot store ${update.state} of task '${update.taskId}'; leaving it out: ${String(cause)}`,
-          cause,
-        );
-      }
+    for (const batch of slices(reports)) {
+      await this.write((tx) => this.applier.apply(tx, batch, this.clock.now()));
     }
   }
 
-  private follow({ strangers, recorded, ended }: Applied): void {
+  /** What one transaction cannot take is halved until it is known which update it is; that one alone is held back. */
+  private async store(updates: readonly StatusUpdate[]): Promise<void> {
+    try {
+      await this.write((tx) => this.storeIn(tx, updates));
+    } catch (cause) {
+      if (isPassing(cause)) throw cause;
+      const [first] = updates;
+      if (first && updates.length === 1) return this.holdBack(first, cause);
+      const half = Math.ceil(updates.length / 2);
+      await this.store(updates.slice(0, half));
+      await this.store(updates.slice(half));
+    }
+  }
+
+  private async write(work: (tx: EntityManager) => Promise<Applied>): Promise<void> {
+    try {
+      await this.follow(await this.db.leaderTransaction(work));
+    } catch (cause) {
+      // Whether it was committed is not known: the rows say which tasks have ended.
+      if (isDatabaseAway(cause)) this.memory.drop();
+      throw cause;
+    }
+  }
+
+  /** What was applied before is left out; how far each agent is now is stored with what it reported. */
+  private async storeIn(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<Applied> {
+    const fresh = await this.notYetApplied(tx, updates);
+    const waiting = fresh.filter(({ taskId }) => this.held.has(taskId));
+    await this.held.append(tx, waiting);
+    // One without a slave is about no task that was ever launched.
+    const reports = fresh.filter(({ taskId, slaveId }) => slaveId !== '' && !this.held.has(taskId));
+    const applied = await this.applier.apply(tx, reports, this.clock.now());
+    await this.saveCursors(tx, fresh);
+    return applied;
+  }
+
+  private async holdBack(update: StatusUpdate, cause: unknown): Promise<void> {
+    await this.db.leaderTransaction(async (tx) => {
+      await this.held.hold(tx, update, cause);
+      await this.saveCursors(tx, [update]);
+    });
+  }
+
+  private async notYetApplied(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<StatusUpdate[]> {
+    const byAgent = groupBy(updates, ({ agentId }) => agentId);
+    const cursors = await this.rows.cursors(tx, [...byAgent.keys()]);
+    return [...byAgent].flatMap(([agentId, ofAgent]) => {
+      const cursor = cursors.get(agentId);
+      return ofAgent
+        .filter(
+          ({ incarnation, number }) => number === 0 || cursor?.incarnation !== incarnation || number > cursor.number,
+        )
+        .toSorted((a, b) => a.number - b.number);
+    });
+  }
+
+  /** Of updates in the order of their numbers the last one per agent counts; nobody numbered those with 0. */
+  private async saveCursors(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<void> {
+    const last = new Map(updates.filter(({ number }) => number > 0).map((update) => [update.agentId, update]));
+    await this.rows.saveCursors(tx, [...last.values()]);
+  }
+
+  /** After the commit: the one place that knows what has changed. */
+  async follow({ strangers, returned, dataless, recorded, ended }: Applied): Promise<void> {
     this.memory.ended(ended);
     this.killStrangers(strangers);
     if (recorded > 0) this.wake.signal('deploys', 'cleanup', 'webhooks');
     if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines');
+    for (const report of returned) await this.settle(report, () => this.returned.settle(report));
+    for (const report of dataless) await this.settle(report, () => this.dataless.settle(report));
+  }
+
+  /** What fails here is found again by the next comparison with the machines. */
+  private async settle(report: Report, settle: () => Promise<string>): Promise<void> {
+    try {
+      if ((await settle()) === 'KILL') this.killStrangers([report]);
+      this.memory.touched(parseTaskId(report.taskId)?.requestId ?? '');
+      this.wake.signal('scheduler', 'deploys', 'webhooks');
+    } catch (cause) {
+      this.log.error(`Task '${report.taskId}' is ${report.state} and cannot be settled: ${String(cause)}`, cause);
+    }
   }
 
   /** Asked once; reconciliation finds them again if this does not get through. */
@@ -107,9 +155,14 @@ export class StatusUpdates {
   }
 }
 
-/** Errors that say nothing about the update: no leader any more, or the database is away. */
-function isPassing(cause: unknown): boolean {
-  const code = (cause as { code?: string }).code;
-  // Data exceptions and broken constraints come again; everything else may not.
-  return !(typeof code === 'string' && /^2[23]/.test(code)) && !(cause instanceof TypeError);
+function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let first = 0; first < items.length; first += updatesPerTransaction) {
+    yield items.slice(first, first + updatesPerTransaction);
+  }
+}
+
+/** PostgreSQL stores no NUL in a text, and what a task wrote may hold one. */
+function storable(update: StatusUpdate): StatusUpdate {
+  if (!update.message?.includes('\0')) return update;
+  return { ...update, message: update.message.replaceAll('\0', '\u{fffd}') };
 }

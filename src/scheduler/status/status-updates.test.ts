@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import { waitFor } from '../../../test/support/wait-for.js';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
 import type { TaskState } from '../../core/model/enums.js';
 import { StatusUpdates } from './status-updates.service.js';
@@ -28,7 +29,8 @@ const update = (number: number, state: TaskState, own: Partial<StatusUpdate> = {
   ...own,
 });
 const report = (...updates: StatusUpdate[]) => world.get(StatusUpdates).reported(updates);
-const cursor = async () => (await world.query('SELECT applied_update FROM agent_cursor'))[0]?.['applied_update'];
+const cursor = async () =>
+  (await world.query(`SELECT applied_update FROM agent_cursor WHERE agent_id = 'agent-1'`))[0]?.['applied_update'];
 const recorded = async () =>
   (
     await world.query<{ state: string }>(`SELECT state FROM task_update WHERE task_id = $1 ORDER BY at`, [taskIds[0]])
@@ -58,15 +60,6 @@ test('one that comes late is recorded but takes nothing back', async () => {
   expect((await world.active())[0]).toMatchObject({ state: 'TASK_RUNNING' });
 });
 
-test('one that cannot be stored does not hold up the others', async () => {
-  await report(
-    update(1, 'TASK_RUNNING', { message: 'a text with \u0000 in it' }),
-    update(2, 'TASK_RUNNING', { taskId: taskIds[1]! }),
-  );
-  expect((await world.active()).map((task) => task.state).toSorted()).toEqual(['TASK_LAUNCHED', 'TASK_RUNNING']);
-  expect(await cursor()).toBe(2);
-});
-
 test('of another incarnation nothing is believed about tasks of this one', async () => {
   await report(update(1, 'TASK_FAILED', { incarnation: 'incarnation-0' }));
   expect(await recorded()).toEqual(['TASK_LAUNCHED']);
@@ -93,4 +86,78 @@ test('tasks of a deploy in progress stay live after their end: the deploy is jud
   expect(await world.query(`SELECT state FROM task WHERE task_id = $1 AND ended_at IS NOT NULL`, [taskIds[0]])).toEqual(
     [{ state: 'TASK_FAILED' }],
   );
+});
+
+test('the updates of many agents share a transaction, and each agent has its own place', async () => {
+  const before = await commits();
+  const agents = Array.from({ length: 300 }, (_, index) => `agent-${index + 10}`);
+  await Promise.all(
+    agents.map((agentId) => world.get(StatusUpdates).reported([update(7, 'TASK_RUNNING', { agentId, taskId: 'x' })])),
+  );
+  expect((await commits()) - before).toBeLessThanOrEqual(3);
+  const [stored] = await world.query(
+    `SELECT count(*)::integer AS agents FROM agent_cursor WHERE applied_update = 7 AND agent_id <> 'agent-1'`,
+  );
+  expect(stored).toEqual({ agents: 300 });
+});
+
+/** Transactions of leaders so far: each takes an id of its own when it writes. */
+const commits = async () =>
+  Number((await world.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id'))[0]!.id);
+
+test('what an agent reports next is stored after what it reported first, though others come in between', async () => {
+  const next = ['TASK_STARTING', 'TASK_RUNNING', 'TASK_KILLING', 'TASK_FINISHED'] as const;
+  const all = next.map((state, index) => report(update(index + 1, state)));
+  const others = Array.from({ length: 50 }, (_, index) =>
+    report(update(1, 'TASK_RUNNING', { agentId: `other-${index}`, taskId: 'x' })),
+  );
+  await Promise.all([...all, ...others]);
+  expect(await world.ends('job')).toEqual(['TASK_FINISHED']);
+  expect(await cursor()).toBe(4);
+});
+
+test('a text with a NUL in it is stored with a mark in its place', async () => {
+  await report(update(1, 'TASK_RUNNING', { message: 'a\0b' }));
+  expect(await world.query(`SELECT message FROM task_update WHERE state = 'TASK_RUNNING'`)).toEqual([
+    { message: 'a\u{fffd}b' },
+  ]);
+});
+
+test('one without a slave is left out, and counts as applied', async () => {
+  await report(update(1, 'TASK_RUNNING', { slaveId: '' }));
+  expect([await recorded(), await cursor()]).toEqual([['TASK_LAUNCHED'], 1]);
+});
+
+test('webhooks hear of a status once, however often it is reported', async () => {
+  await world.query(
+    `INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('w', 'http://127.0.0.1:9/', 'TASK', now())`,
+  );
+  await report(update(0, 'TASK_STARTING'), update(0, 'TASK_RUNNING'));
+  await world.query('DELETE FROM webhook_update');
+  await report(update(0, 'TASK_STARTING'), update(0, 'TASK_RUNNING'));
+  expect(await world.query('SELECT 1 FROM webhook_update')).toEqual([]);
+});
+
+test('a status waits for nobody who holds its request; an end does, because it changes the request', async () => {
+  await world.db.transaction(async (tx) => {
+    await tx.query('SELECT 1 FROM request FOR NO KEY UPDATE');
+    await report(update(1, 'TASK_RUNNING'));
+  });
+  let letGo = (): void => undefined;
+  const released = new Promise<void>((resolve) => (letGo = resolve));
+  const held = world.db.transaction(async (tx) => {
+    await tx.query('SELECT 1 FROM request FOR NO KEY UPDATE');
+    await released;
+  });
+  let ended = false;
+  const end = report(update(2, 'TASK_FINISHED')).then(() => (ended = true));
+  await waitFor('the end to wait', async () => {
+    const waiting = await world.query(
+      `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    );
+    return waiting.length > 0;
+  });
+  expect(ended).toBe(false);
+  letGo();
+  await Promise.all([held, end]);
 });

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { newTaskVerdict, type NewTaskVerdict } from '../../../core/health/index.js';
 import type { TaskId } from '../../../core/model/task.js';
 import { Database } from '../../../platform/database/database.js';
@@ -14,6 +14,7 @@ import { HealthcheckResults } from './healthcheck-results.service.js';
 /** Watches the tasks that no deploy in progress watches: those that never run, or never become healthy, have to go. */
 @Injectable()
 export class NewTaskCheckPoller implements OnModuleInit {
+  private readonly log = new Logger(NewTaskCheckPoller.name);
   private poller: Poller | undefined;
 
   constructor(
@@ -45,14 +46,22 @@ export class NewTaskCheckPoller implements OnModuleInit {
     const tx = this.db.manager;
     const launchedBefore = now - this.settings.killAfterTasksDoNotRunDefaultSeconds * 1000;
     const ids = [...(await this.tasks.notRunningSince(tx, launchedBefore)), ...(await this.tasks.unsettledIds(tx))];
+    const failures: unknown[] = [];
     let cleaned = false;
     for (const task of (await this.tasks.load(tx, ids)).filter(isOnItsOwn)) {
       const verdict = newTaskVerdict(task.watched, task.context, this.settings, now);
       if (verdict.kind !== 'cleanup') continue;
-      await this.order(task.live.taskId, verdict, now);
-      cleaned = true;
+      try {
+        await this.order(task.live.taskId, verdict, now);
+        cleaned = true;
+      } catch (cause) {
+        // The others are looked at all the same, and this one again in the next pass.
+        this.log.error(`Task '${task.live.taskId.id}' cannot be told to go: ${String(cause)}`, cause);
+        failures.push(cause);
+      }
     }
     if (cleaned) this.wake.signal('cleanup', 'webhooks');
+    if (failures.length > 0) throw failures[0];
   }
 
   private async order(

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { EntityManager } from 'typeorm';
 import type { TaskState } from '../../../core/model/enums.js';
 import { insertDeploy, insertRequest, insertTask, start } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
 import { Clock } from '../../../platform/clock.js';
+import { Pollers } from '../../../platform/poller/pollers.js';
 import { NewTaskCheckPoller } from './new-task-check.poller.js';
 import { TaskHealthModule } from './task-health.module.js';
 
@@ -79,6 +80,26 @@ test.each<Case>([
     result: refused,
   },
   {
+    name: 'or when the startup delay of its health check is over',
+    after: 31_000,
+    updates: running,
+    deploy: { healthcheck: { uri: '/', startupDelaySeconds: 31, startupTimeoutSeconds: 1 } },
+    result: refused,
+    cleanup: 'UNHEALTHY_NEW_TASK',
+  },
+  {
+    name: 'and not before that',
+    after: 30_999,
+    updates: running,
+    deploy: { healthcheck: { uri: '/', startupDelaySeconds: 31, startupTimeoutSeconds: 1 } },
+    result: refused,
+  },
+  {
+    name: 'a task that has ended is left alone',
+    after: 999_999,
+    updates: [['TASK_FAILED', start]],
+  },
+  {
     name: 'but at once when its status fails it at once',
     after: 1_000,
     updates: running,
@@ -126,4 +147,43 @@ test.each<Case>([
   await rooms.app.get(NewTaskCheckPoller).runOnce(start + after);
   const found = await tx.query('SELECT cleanup_type FROM task_cleanup');
   expect(found).toEqual(cleanup ? [{ cleanup_type: cleanup }] : []);
+});
+
+const cleanups = () => tx.query('SELECT task_id, cleanup_type FROM task_cleanup');
+
+test('tasks are looked at every five seconds', async () => {
+  const register = vi.spyOn(Pollers.prototype, 'register');
+  const other = await startRooms({ modules: [TaskHealthModule], databaseUrl: rooms.databaseUrl });
+  await other.close();
+  expect(register).toHaveBeenCalledWith(expect.objectContaining({ name: 'new-tasks', everyMs: 5_000 }));
+  register.mockRestore();
+});
+
+test('whoever leads next looks at the same tasks: nothing is remembered but the rows', async () => {
+  await insertRequest(tx, { activeDeployId: 'd1' });
+  await insertDeploy(tx, {});
+  const { id } = await insertTask(tx, {});
+  await rooms.app.get(NewTaskCheckPoller).runOnce(start + 600_000);
+  expect(await cleanups()).toEqual([]);
+  const next = await startRooms({
+    modules: [TaskHealthModule],
+    clock: new StoppedClock(),
+    databaseUrl: rooms.databaseUrl,
+  });
+  await next.app.get(NewTaskCheckPoller).runOnce(start + 600_001);
+  await next.close();
+  expect(await cleanups()).toEqual([{ task_id: id, cleanup_type: 'OVERDUE_NEW_TASK' }]);
+});
+
+test('a task that cannot be told to go holds up no other, and is tried again in the next pass', async () => {
+  await insertRequest(tx, { activeDeployId: 'd1' });
+  await insertDeploy(tx, {});
+  const [first, second] = [await insertTask(tx, {}), await insertTask(tx, { instanceNo: 2 })];
+  await tx.query(`ALTER TABLE task_cleanup ADD CONSTRAINT refused CHECK (task_id <> '${first.id}')`);
+  const pass = () => rooms.app.get(NewTaskCheckPoller).runOnce(start + 600_001);
+  await expect(pass()).rejects.toThrow('refused');
+  expect(await cleanups()).toEqual([{ task_id: second.id, cleanup_type: 'OVERDUE_NEW_TASK' }]);
+  await tx.query('ALTER TABLE task_cleanup DROP CONSTRAINT refused');
+  await pass();
+  expect(await cleanups()).toHaveLength(2);
 });

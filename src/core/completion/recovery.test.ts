@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import type { RequestState, RequestType } from '../model/enums.js';
+import { makeTaskId } from '../task-id.js';
+import { decideRecovery, type RecoveredTask } from './index.js';
+
+const now = 1_800_000_000_000;
+const lost = (own: Partial<RecoveredTask> = {}): RecoveredTask => ({
+  taskId: makeTaskId({ requestId: 'svc', deployId: 'd1', startedAt: now, instanceNo: 1, host: 'h', rackId: 'r' }),
+  hadToGo: false,
+  updates: 3,
+  ...own,
+});
+const request = (
+  own: { state?: RequestState; activeDeployId?: string; requestType?: RequestType } = {},
+): Parameters<typeof decideRecovery>[1] => {
+  const { state = 'ACTIVE', activeDeployId = 'd1', requestType = 'SERVICE' } = own;
+  return { request: { id: 'svc', requestType }, state, activeDeployId };
+};
+const counted = { requestId: 'svc', deployId: 'd1', timestamp: now, pendingType: 'TASK_RECOVERED' };
+
+describe('a task that was given up and is alive', () => {
+  test.each([
+    { name: 'goes on when its deploy is the active one', task: lost(), of: request(), killedBecause: undefined },
+    {
+      name: 'goes on while its request cools down',
+      task: lost(),
+      of: request({ state: 'SYSTEM_COOLDOWN' }),
+      killedBecause: undefined,
+    },
+    {
+      name: 'is killed when another deploy is active',
+      task: lost(),
+      of: request({ activeDeployId: 'd2' }),
+      killedBecause: 'DEPLOY_NOT_ACTIVE',
+    },
+    {
+      name: 'is killed when its request is not to run',
+      task: lost(),
+      of: request({ state: 'PAUSED' }),
+      killedBecause: 'REQUEST_NOT_RUNNABLE',
+    },
+    {
+      name: 'is killed when it had been told to go',
+      task: lost({ hadToGo: true }),
+      of: request(),
+      killedBecause: 'HAD_TO_GO',
+    },
+    {
+      name: 'is killed when nothing of it was known before its end',
+      task: lost({ updates: 1 }),
+      of: request(),
+      killedBecause: 'NO_STATUS_BEFORE_ITS_END',
+    },
+  ])('$name, and the tasks of its request are counted again in any case', ({ task, of, killedBecause }) =>
+    expect(decideRecovery(task, of, now)).toEqual({ killedBecause, enqueue: counted }),
+  );
+
+  test('is killed when its request is gone, and there is nothing to count', () =>
+    expect(decideRecovery(lost(), undefined, now)).toEqual({ killedBecause: 'REQUEST_GONE' }));
+
+  test.each(['RUN_ONCE', 'ON_DEMAND'] as const)('being killed, it makes no %s job run once more', (requestType) => {
+    expect(decideRecovery(lost({ hadToGo: true }), request({ requestType }), now).enqueue).toBeUndefined();
+    expect(decideRecovery(lost(), request({ requestType }), now).enqueue).toEqual(counted);
+  });
+});

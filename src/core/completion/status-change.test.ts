@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isTerminal, taskStates, type TaskState } from '../model/enums.js';
+import { statusChange, statusText, type KnownTask, type StatusChange } from './index.js';
+
+const known = (state: TaskState, own: Partial<KnownTask> = {}): KnownTask => ({
+  state,
+  incarnation: 'i1',
+  ended: isTerminal(state),
+  ...own,
+});
+const reported = (task: KnownTask | undefined, state: TaskState) => statusChange(task, { state, incarnation: 'i1' });
+
+const goesOn: StatusChange = { kind: 'record', advances: true, ends: false };
+const ends: StatusChange = { kind: 'record', advances: true, ends: true };
+const ignored: StatusChange = { kind: 'ignore' };
+
+describe('of each state that a machine may report for a launched task', () => {
+  const effects: Record<TaskState, StatusChange> = {
+    TASK_LAUNCHED: ignored,
+    TASK_CLEANING: ignored,
+    TASK_STAGING: goesOn,
+    TASK_STARTING: goesOn,
+    TASK_RUNNING: goesOn,
+    TASK_KILLING: goesOn,
+    TASK_FINISHED: ends,
+    TASK_FAILED: ends,
+    TASK_KILLED: ends,
+    TASK_LOST: ends,
+    TASK_LOST_WHILE_DOWN: ends,
+    TASK_ERROR: ends,
+    TASK_DROPPED: ends,
+    TASK_GONE: ends,
+    TASK_GONE_BY_OPERATOR: ends,
+    TASK_UNREACHABLE: ends,
+    TASK_UNKNOWN: ends,
+  };
+  test.each(taskStates.map((state) => ({ state, effect: effects[state] })))(
+    '$state: $effect.kind, ends: $effect.ends',
+    ({ state, effect }) => expect(reported(known('TASK_LAUNCHED'), state)).toEqual(effect),
+  );
+});
+
+describe('a status', () => {
+  test.each<{ name: string; task: KnownTask | undefined; state: TaskState; is: StatusChange }>([
+    {
+      name: 'that is repeated is ignored',
+      task: known('TASK_RUNNING'),
+      state: 'TASK_RUNNING',
+      is: ignored,
+    },
+    {
+      name: 'that comes late is recorded and takes nothing back',
+      task: known('TASK_RUNNING'),
+      state: 'TASK_STARTING',
+      is: { kind: 'record', advances: false, ends: false },
+    },
+    {
+      name: 'after the launch record is never a duplicate',
+      task: known('TASK_LAUNCHED'),
+      state: 'TASK_STAGING',
+      is: goesOn,
+    },
+    {
+      name: 'that ends a task a second time is ignored',
+      task: known('TASK_LOST'),
+      state: 'TASK_FINISHED',
+      is: ignored,
+    },
+    { name: 'of a task nobody knows has it killed', task: undefined, state: 'TASK_RUNNING', is: { kind: 'kill' } },
+    { name: 'that ends a task nobody knows is ignored', task: undefined, state: 'TASK_FAILED', is: ignored },
+    {
+      name: 'of a former life of the machine is ignored',
+      task: known('TASK_RUNNING', { incarnation: 'i2' }),
+      state: 'TASK_FAILED',
+      is: ignored,
+    },
+    {
+      name: 'of a former life of the machine wakes no dead task',
+      task: known('TASK_LOST', { incarnation: 'i2' }),
+      state: 'TASK_RUNNING',
+      is: { kind: 'kill' },
+    },
+    {
+      name: 'that a task is being killed, after it was given up, has it killed',
+      task: known('TASK_LOST'),
+      state: 'TASK_KILLING',
+      is: { kind: 'kill' },
+    },
+  ])('$name', ({ task, state, is }) => expect(reported(task, state)).toEqual(is));
+
+  test('that the scheduler concludes counts for whatever incarnation the task had', () =>
+    expect(statusChange(known('TASK_RUNNING', { incarnation: 'i2' }), { state: 'TASK_LOST' })).toEqual(ends));
+
+  test.each(['TASK_STAGING', 'TASK_STARTING', 'TASK_RUNNING'] as const)(
+    '%s of a task whose end nobody saw brings it back',
+    (state) => {
+      for (const end of taskStates.filter(isTerminal)) {
+        const witnessed = ['TASK_FINISHED', 'TASK_FAILED', 'TASK_KILLED'].includes(end);
+        expect(reported(known(end), state)).toEqual({ kind: witnessed ? 'kill' : 'recover' });
+      }
+    },
+  );
+});
+
+test('whatever arrives in whatever order, a task only moves forward and ends at most once', () =>
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...taskStates), { maxLength: 30 }), (reports) => {
+      let task = known('TASK_LAUNCHED');
+      let ended = 0;
+      for (const state of reports) {
+        const change = reported(task, state);
+        if (change.kind !== 'record') continue;
+        ended += change.ends ? 1 : 0;
+        expect(task.ended).toBe(false);
+        task = { ...task, state: change.advances ? state : task.state, ended: change.ends };
+      }
+      expect(ended).toBe(reports.some(isTerminal) ? 1 : 0);
+    }),
+  ));
+
+describe('the text of a status', () => {
+  const limits = { memoryMb: 64, diskMb: 10 };
+  test.each([
+    { name: 'is what was reported', of: { message: 'told', reason: 'REASON_CONTAINER_LIMITATION_MEMORY' }, is: 'told' },
+    { name: 'is absent when there is nothing to say', of: { message: '' }, is: undefined },
+    {
+      name: 'tells the exceeded memory, and the disk',
+      of: { message: '', reason: 'REASON_CONTAINER_LIMITATION_MEMORY' },
+      is: 'Memory limit exceeded: the task may use 64 MB of memory and 10 MB of disk',
+    },
+    {
+      name: 'tells the exceeded disk',
+      of: { reason: 'REASON_CONTAINER_LIMITATION_DISK' },
+      is: 'Disk limit exceeded: the task may use 10 MB of disk',
+    },
+  ])('$name', ({ of, is }) => expect(statusText(of, limits)).toBe(is));
+});

@@ -1,0 +1,154 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { CLUSTER_DRIVER, type AgentTaskList, type ClusterDriver, type Epoch } from '../../cluster/cluster-driver.js';
+import { compareTask, type BelievedTask } from '../../core/reconciliation/index.js';
+import { isTerminal, type TaskState } from '../../core/model/enums.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { HeldUpdates } from '../status/held-updates.service.js';
+import type { Report } from '../status/report.js';
+import { StatusStore } from '../status/status-store.service.js';
+import { StatusUpdates } from '../status/status-updates.service.js';
+
+/** After so many lists others get their turn: the lease is renewed by the same thread. */
+const listsInOneGo = 100;
+
+export interface Comparison {
+  /** Active tasks for which their machine has answered. */
+  answered: string[];
+  /** Active tasks of which updates were still on their way: what is missing in the list says nothing yet. */
+  tooEarly: string[];
+}
+
+/** Asks machines what they hold, and believes them where they differ from our rows. */
+@Injectable()
+export class ListComparison {
+  constructor(
+    private readonly db: Database,
+    private readonly store: StatusStore,
+    private readonly held: HeldUpdates,
+    private readonly status: StatusUpdates,
+    private readonly clock: Clock,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+  ) {}
+
+  /** All tasks of the agents named, or of all agents, strangers among them. */
+  async all(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<Comparison> {
+    // Read before the lists are made: a launch that is answered later may be missing in them.
+    const believed = await this.believed();
+    const lists = await this.driver.reconcile(epoch, agentIds);
+    const known = new Set(believed.map(({ taskId }) => taskId));
+    const result = await this.compare(lists, believed);
+    await this.killStrangers(lists, known);
+    return result;
+  }
+
+  /** Of the machines that have them nothing but these tasks. */
+  async only(epoch: Epoch, taskIds: readonly string[]): Promise<Comparison> {
+    const believed = await this.believed(taskIds);
+    const agents = this.agentsOfSlaves();
+    const asked = new Set(believed.map(({ slaveId }) => agents.get(slaveId) ?? slaveId));
+    if (asked.size === 0) return { answered: [], tooEarly: [] };
+    return this.compare(await this.driver.reconcile(epoch, asked), believed);
+  }
+
+  private async believed(taskIds?: readonly string[]): Promise<BelievedTask[]> {
+    const found = await rows<{
+      task_id: string;
+      slave_id: string;
+      incarnation: string;
+      state: TaskState;
+      ended: boolean;
+      acknowledged: boolean;
+    }>(
+      this.db.manager,
+      `SELECT task_id, slave_id, incarnation, state, ended_at IS NOT NULL AS ended, answered_at IS NOT NULL AS acknowledged
+       FROM task WHERE $1::text[] IS NULL OR task_id = ANY ($1)`,
+      [taskIds ?? null],
+    );
+    return found.map(({ task_id: taskId, slave_id: slaveId, ...row }) => ({ taskId, slaveId, ...row }));
+  }
+
+  private async compare(lists: readonly AgentTaskList[], believed: readonly BelievedTask[]): Promise<Comparison> {
+    const bySlave = new Map<string, BelievedTask[]>();
+    for (const task of believed) {
+      // What waits to be stored knows better than the absence of the task, which its machine may have forgotten.
+      if (this.held.has(task.taskId)) continue;
+      const former = bySlave.get(task.slaveId);
+      if (former) former.push(task);
+      else bySlave.set(task.slaveId, [task]);
+    }
+    const slavesOfAgents = this.slavesOfAgents();
+    const result: Comparison = { answered: [], tooEarly: [] };
+    for (let first = 0; first < lists.length; first += listsInOneGo) {
+      const some = lists.slice(first, first + listsInOneGo);
+      const cursors = await this.store.cursors(
+        this.db.manager,
+        some.map(({ agentId }) => agentId),
+      );
+      const reports: Report[] = [];
+      for (const list of some) {
+        const slaves = slavesOfAgents.get(list.agentId) ?? [list.agentId];
+        const tasks = slaves.flatMap((slaveId) => bySlave.get(slaveId) ?? []);
+        const cursor = cursors.get(list.agentId);
+        const applied = cursor?.incarnation === list.incarnation ? cursor.number : 0;
+        this.compareList(list, tasks, applied >= list.asOfUpdate, result, reports);
+      }
+      await this.status.concluded(reports);
+      await breathe();
+    }
+    return result;
+  }
+
+  private compareList(
+    list: AgentTaskList,
+    tasks: readonly BelievedTask[],
+    isCurrent: boolean,
+    result: Comparison,
+    reports: Report[],
+  ): void {
+    const states = new Map(list.tasks.map(({ taskId, state }) => [taskId, state]));
+    const timestamp = this.clock.now();
+    for (const task of tasks) {
+      if (task.incarnation !== list.incarnation) continue;
+      const found = compareTask(task, states.get(task.taskId), list.incarnation);
+      if (found && isCurrent) reports.push({ ...found, timestamp });
+      if (task.ended) continue;
+      (found && !isCurrent ? result.tooEarly : result.answered).push(task.taskId);
+    }
+  }
+
+  /** Rows exist before a launch is sent, so a task without one is wanted by nobody. */
+  private async killStrangers(lists: readonly AgentTaskList[], known: ReadonlySet<string>): Promise<void> {
+    const slavesOfAgents = this.slavesOfAgents();
+    const running = lists.flatMap(({ agentId, tasks }) =>
+      tasks
+        .filter(({ taskId, state }) => !isTerminal(state) && !known.has(taskId))
+        .map((task) => ({ ...task, slaveId: slavesOfAgents.get(agentId)?.[0] ?? agentId })),
+    );
+    if (running.length === 0) return;
+    const since = await rows<{ task_id: string }>(
+      this.db.manager,
+      'SELECT task_id FROM task WHERE task_id = ANY ($1)',
+      [running.map(({ taskId }) => taskId)],
+    );
+    const launchedSince = new Set(since.map((row) => row.task_id));
+    this.status.killStrangers(running.filter(({ taskId }) => !launchedSince.has(taskId)));
+  }
+
+  /** By slave id. */
+  agentsOfSlaves(): Map<string, string> {
+    return new Map(this.driver.machines().map(({ slaveId, agentId }) => [slaveId, agentId]));
+  }
+
+  private slavesOfAgents(): Map<string, string[]> {
+    const slaves = new Map<string, string[]>();
+    for (const { agentId, slaveId } of this.driver.machines()) {
+      const former = slaves.get(agentId);
+      if (former) former.push(slaveId);
+      else slaves.set(agentId, [slaveId]);
+    }
+    return slaves;
+  }
+}

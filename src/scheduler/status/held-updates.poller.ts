@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { isPassing } from '../../platform/database/is-passing.js';
+import { Pollers } from '../../platform/poller/pollers.js';
+import { HeldUpdates, type HeldTask } from './held-updates.service.js';
+import { StatusApplier } from './status-applier.service.js';
+import { StatusUpdates } from './status-updates.service.js';
+
+const lookEveryMillis = 5_000;
+
+/** Tries again to store the updates that are held, one task at a time. */
+@Injectable()
+export class HeldUpdatesPoller {
+  constructor(
+    pollers: Pollers,
+    private readonly db: Database,
+    private readonly held: HeldUpdates,
+    private readonly applier: StatusApplier,
+    private readonly status: StatusUpdates,
+    private readonly clock: Clock,
+  ) {
+    pollers.register({ name: 'held-updates', everyMs: lookEveryMillis, pass: (now) => this.runOnce(now) });
+  }
+
+  /** Fails while updates are held, so that whoever looks at the service's health sees it. */
+  async runOnce(now: number): Promise<void> {
+    for (const task of await this.held.due(this.db.manager, now)) await this.attempt(task);
+    const { count, taskId, lastError } = await this.held.summary(this.db.manager);
+    if (count > 0) throw new Error(`${count} status updates are held, the oldest of task '${taskId}': ${lastError}`);
+  }
+
+  private async attempt(task: HeldTask): Promise<void> {
+    try {
+      const applied = await this.db.leaderTransaction(async (tx) => {
+        await this.held.release(tx, task);
+        const reports = task.updates.map(({ update }) => update);
+        return this.applier.apply(tx, reports, this.clock.now());
+      });
+      await this.held.released(this.db.manager, task);
+      await this.status.follow(applied);
+    } catch (cause) {
+      if (isPassing(cause)) throw cause;
+      await this.db.leaderTransaction((tx) => this.held.failedAgain(tx, task, cause));
+    }
+  }
+}
