@@ -131,7 +131,7 @@ const effects: Record<ActionType, Effect> = {
   DECOMMISSION_RACK: refuses(['POST', '/api/racks/rack/r1/decommission']),
   VIEW_RACKS: alwaysAllowed,
   SEND_EMAIL: onlyTold('no mail is sent yet'),
-  PROCESS_OFFERS: onlyTold('the placement asks'),
+  PROCESS_OFFERS: onlyTold('nothing is placed meanwhile: scheduler.test.ts'),
   CACHE_OFFERS: onlyTold('there are no offers that could be kept'),
   EXPENSIVE_API_CALLS: onlyTold('it concerns callers who are no admins, and without authentication there are none'),
   RUN_CLEANUP_POLLER: stops('cleanup'),
@@ -139,7 +139,7 @@ const effects: Record<ActionType, Effect> = {
   RUN_SCHEDULER_POLLER: stops('scheduler'),
   RUN_EXPIRING_ACTION_POLLER: stops('expiring actions of requests', 'expiring-machines', 'expiring priority freeze'),
   RUN_UPSTREAM_POLLER: onlyTold('there is no load balancer'),
-  TASK_SHUFFLE: onlyTold('the shuffle asks'),
+  TASK_SHUFFLE: onlyTold('nothing is shuffled meanwhile: sampling.test.ts'),
 };
 const casesOf = <Kind extends Effect['kind']>(kind: Kind) =>
   actionTypes.flatMap((action) => {

@@ -4,6 +4,7 @@ import type { LaunchRules } from '../core/launch/index.js';
 import type { WorkRules } from '../core/pending-work/index.js';
 import type { PlacementRules } from '../core/placement/index.js';
 import { priorityRules } from '../modules/priority/priority-rules.js';
+import { preferenceRules, scoringRules } from '../modules/usage/usage-rules.js';
 import type { StoredSlave } from '../modules/slaves/machines.service.js';
 import type { Settings } from '../platform/settings/settings.js';
 
@@ -68,6 +69,8 @@ export const placementRules = (settings: Settings, slaves: readonly StoredSlave[
   allowBounceToSameHost: settings.allowBounceToSameHost,
   placementLeniency: settings.placementLeniency,
   rackCount: rackCount(settings, slaves),
+  scoring: scoringRules(settings),
+  preference: preferenceRules(settings),
   reservedAttributes: settings.reserveSlavesWithAttributes,
   preemptibleOnlyAttributes: settings.preemptibleTasksOnlyMachineAttributes,
   preemptibleMaxRuntimeMillis: settings.preemptibleTaskMaxExpectedRuntimeMs,

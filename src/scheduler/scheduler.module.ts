@@ -8,6 +8,8 @@ import { ReconciliationFiguresModule } from '../modules/state/reconciliation-fig
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
 import { WebhookOutboxModule } from '../modules/webhooks/webhook-outbox.module.js';
 import { SchedulerControls } from '../modules/test-operations/scheduler-controls.js';
+import { PriorityStoreModule } from '../modules/priority/priority-store.module.js';
+import { UsageStoreModule } from '../modules/usage/usage-store.module.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { SlaveReconciliation } from './cluster/slave-reconciliation.service.js';
 import { DeployCountsStore } from './deploy-counts.service.js';
@@ -22,8 +24,10 @@ import { ExplainService } from './explain/explain.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';
 import { LeaderChanges } from './memory/changes.service.js';
 import { LeaderMemory } from './memory/leader-memory.service.js';
+import { UsageFiguresLoader } from './memory/usage-figures.service.js';
 import { WorkingSetLoader } from './memory/working-set-loader.service.js';
 import { PlacementService } from './placement/placement.service.js';
+import { PlacementSwitches } from './placement/placement-switches.service.js';
 import { PlacementWriter } from './placement/placement-writer.service.js';
 import { RecentTasks } from './placement/recent-tasks.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
@@ -55,6 +59,8 @@ import { StatusUpdates } from './status/status-updates.service.js';
     TaskHistoryWriterModule,
     WebhookOutboxModule,
     ReconciliationFiguresModule,
+    PriorityStoreModule,
+    UsageStoreModule,
     StatusDelaysModule,
   ],
   controllers: [TaskExplainController, RequestExplainController],
@@ -64,11 +70,13 @@ import { StatusUpdates } from './status/status-updates.service.js';
     DrainService,
     QueueStore,
     PlacementService,
+    PlacementSwitches,
     ExplainService,
     ExplainLoader,
     WaitingReasons,
     LeaderChanges,
     LeaderMemory,
+    UsageFiguresLoader,
     WorkingSetLoader,
     PlacementWriter,
     RecentTasks,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
+import { Wake } from '../platform/wake/wake.js';
 import { JobPoller } from './pollers/job.poller.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 
@@ -63,6 +64,36 @@ describe('from the queue to a running task', () => {
     world.cluster.addMachine({ slaveId: 's2', cpus: 1 });
     await world.run(2);
     expect(await states()).toEqual(['TASK_RUNNING', 'TASK_RUNNING']);
+  });
+
+  test('nothing is placed while PROCESS_OFFERS is disabled, and tasks say so', async () => {
+    await start();
+    await world.query(
+      `INSERT INTO disabled_action (action, message, automatically_clearable) VALUES ('PROCESS_OFFERS', 'no', false)`,
+    );
+    world.get(Wake).signal('actions');
+    await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+    await world.pass();
+    expect(await world.active()).toEqual([]);
+    expect(await world.query('SELECT reason FROM waiting_reason')).toEqual([{ reason: 'PLACEMENT_DISABLED' }]);
+    await world.query('DELETE FROM disabled_action');
+    world.get(Wake).signal('actions');
+    await world.pass();
+    expect(await world.active()).toHaveLength(1);
+  });
+
+  test('tasks below the level of a priority freeze wait, the others are placed', async () => {
+    await start();
+    await world.query(`INSERT INTO priority_freeze (minimum_priority_level, kill_tasks, kill_wanted, action_id, started_at)
+      VALUES (0.6, false, false, 'a', now())`);
+    await world.deployed({ id: 'service', requestType: 'SERVICE' });
+    await world.deployed({ id: 'worker', requestType: 'WORKER' });
+    await world.pass();
+    expect((await world.active()).map(({ taskId }) => taskId.requestId)).toEqual(['service']);
+    expect(await world.query('SELECT reason FROM waiting_reason')).toEqual([{ reason: 'PRIORITY_FREEZE' }]);
+    await world.query('DELETE FROM priority_freeze');
+    await world.pass();
+    expect(await world.active()).toHaveLength(2);
   });
 
   test('a request that somebody holds waits for the next pass, and the others do not', async () => {

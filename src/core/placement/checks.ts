@@ -23,6 +23,8 @@ export const rejectionReasons = [
   'TOO_MANY_TASKS_THIS_ROUND',
   'RACK_SATURATED',
   'SLAVE_SATURATED',
+  'SLAVE_USAGE_UNKNOWN',
+  'SLAVE_OVERLOADED',
 ] as const;
 export type RejectionReason = (typeof rejectionReasons)[number];
 
@@ -73,12 +75,14 @@ const shapeChecks: readonly Check<Shape>[] = [
       : undefined,
 ];
 
-/** Checks that depend on where the other tasks of the request stand. */
+/** Checks that depend on where the other tasks of the request stand, and on what they use. */
 const spreadChecks: readonly Check<Demand>[] = [
   (task, machine, around) => (keepsMinimums(task, machine, around) ? undefined : 'SLAVE_ATTRIBUTE_MINIMUMS'),
   (task, machine, { rules }) =>
     task.request.rackSensitive && rackIsSaturated(task, machine.view.rackId, rules) ? 'RACK_SATURATED' : undefined,
   (task, machine, { rules }) => (slaveIsSaturated(task, machine.view.slaveId, rules) ? 'SLAVE_SATURATED' : undefined),
+  (_task, machine) => (machine.isUnsampled ? 'SLAVE_USAGE_UNKNOWN' : undefined),
+  ({ estimatedCpus }, machine) => (machine.isTooBusyFor(estimatedCpus) ? 'SLAVE_OVERLOADED' : undefined),
 ];
 
 /** The first reason of the shape against this machine. */
@@ -118,7 +122,7 @@ function keepsMinimums(task: Demand, { view }: FleetMachine, { attributesOf }: S
   for (const [name, minimums] of Object.entries(task.request.slaveAttributeMinimums)) {
     for (const [value, percent] of Object.entries(minimums)) {
       if (view.attributes[name] === value) continue;
-      const needed = Math.max(1, Math.floor((percent / 100) * task.instances));
+      const needed = Math.max(1, Math.floor((percent * task.instances) / 100));
       let without = 1;
       for (const [slaveId, tasks] of task.spread.slaves) {
         if (attributesOf(slaveId)[name] !== value) without += tasks.length;

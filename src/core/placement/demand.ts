@@ -2,6 +2,15 @@ import { isLongRunning, type SlavePlacement } from '../model/enums.js';
 import type { Deploy } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
+import type { RequestUtilization } from '../model/usage.js';
+import {
+  amountsOf,
+  largestUsage,
+  leaningOfRequest,
+  probableUsage,
+  type Amounts,
+  type Leaning,
+} from '../usage/index.js';
 import { unitsOf, type Units } from './fleet-machine.js';
 import { executorResources, taskResources, type DeployView, type PlacementRules } from './snapshot.js';
 import type { RequestSpread } from './spread.js';
@@ -27,8 +36,13 @@ export interface Demand {
   strategy: SlavePlacement;
   /** Set for a bounce: may stand beside the task it replaces. */
   bounce?: { actionId?: string; toSameHost: boolean };
-  /** Machines that hold an allowed pair are worth more, unless any machine will do. */
+  /** Machines that hold an allowed pair, or suit what its tasks use, are worth more, unless any machine will do. */
   prefers: boolean;
+  /** What its tasks use much of; absent: not known. */
+  leaning?: Leaning;
+  /** Cores that it will probably use, and the most that it may come to use. */
+  estimatedCpus: number;
+  expected: Amounts;
 }
 
 export function makeDemand(
@@ -37,9 +51,14 @@ export function makeDemand(
   deployView: DeployView,
   spread: RequestSpread,
   rules: PlacementRules,
+  utilization?: RequestUtilization,
 ): Demand {
   const strategy = request.slavePlacement ?? rules.defaultPlacement;
   const shape = makeShape(pending, request, deployView, rules);
+  const leaning = rules.preference && leaningOfRequest(utilization, rules.preference);
+  const { cpus, memory, disk } = shape.units;
+  const asked = amountsOf({ cpus: cpus / 1_000, memoryMb: memory / 1_000, diskMb: disk / 1_000 });
+  const particular = strategy !== 'GREEDY' || request.rackSensitive === true;
   return {
     request,
     deploy: deployView.deploy,
@@ -54,7 +73,10 @@ export function makeDemand(
             toSameHost: request.allowBounceToSameHost ?? rules.allowBounceToSameHost,
           }
         : undefined,
-    prefers: (strategy !== 'GREEDY' || request.rackSensitive === true) && Object.keys(shape.allowed).length > 0,
+    prefers: particular && (leaning !== undefined || Object.keys(shape.allowed).length > 0),
+    leaning,
+    estimatedCpus: probableUsage(utilization, asked).cpus,
+    expected: largestUsage(utilization, asked),
   };
 }
 

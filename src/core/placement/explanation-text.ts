@@ -19,6 +19,8 @@ const rejectionTexts: Record<RejectionReason, string> = {
   TOO_MANY_TASKS_THIS_ROUND: 'at their limit of this round',
   RACK_SATURATED: 'in a rack with its share of the tasks',
   SLAVE_SATURATED: 'at their limit of tasks of this request',
+  SLAVE_USAGE_UNKNOWN: 'without a sample of their use',
+  SLAVE_OVERLOADED: 'too busy',
 };
 
 const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABLE'>, string> = {

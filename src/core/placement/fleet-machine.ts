@@ -1,5 +1,8 @@
+import type { SlaveUsage } from '../model/usage.js';
+import { isOverloaded, noAmounts, scoreMachine, type Amounts, type MachineLoad } from '../usage/index.js';
 import { PortPool } from './port-pool.js';
-import type { MachineView, NeededResources, PlacementRules } from './snapshot.js';
+import type { FleetRules } from './fleet.js';
+import type { MachineView, NeededResources } from './snapshot.js';
 
 /** Thousandths, so that sums of fractions such as 0.1 cores come out even whatever their order. */
 const toUnits = (amount: number): number => Math.round(amount * 1_000);
@@ -26,14 +29,17 @@ export class FleetMachine {
   /** Pairs it is reserved for. */
   readonly reservedFor: readonly (readonly [string, string])[];
   readonly preemptibleOnly: boolean;
-  /** Share of its resources that is free, 0 to 1: the emptiest machine is the best place. */
+  /** How good a place it is, 0 to 1: by its use where that is known, else the share of its resources that is free. */
   score = 0;
+  /** What was placed since the view was taken. */
+  private readonly added: Amounts = { ...noAmounts };
+  private readonly load: MachineLoad | undefined;
   private lastRound = 0;
   private placedThen = 0;
 
   constructor(
     readonly view: MachineView,
-    rules: Pick<PlacementRules, 'reservedAttributes' | 'preemptibleOnlyAttributes'>,
+    private readonly rules: FleetRules,
   ) {
     this.total = unitsOf(view);
     const used = unitsOf(view.used);
@@ -48,7 +54,30 @@ export class FleetMachine {
     });
     const special = Object.entries(rules.preemptibleOnlyAttributes);
     this.preemptibleOnly = special.length > 0 && special.every(([name, value]) => view.attributes[name] === value);
+    this.load = rules.scoring && view.usage && this.loadNow(view, view.usage);
     this.updateScore();
+  }
+
+  /** The sample, with what is promised as it is now and not as it was. */
+  private loadNow(
+    { used, cpus, memoryMb, diskMb, probable = noAmounts }: MachineView,
+    sample: SlaveUsage,
+  ): MachineLoad {
+    const promised = { cpusReserved: used.cpus, memoryMbReserved: used.memoryMb, diskMbReserved: used.diskMb };
+    const totals = { cpusTotal: cpus, memoryMbTotal: memoryMb, diskMbTotal: diskMb };
+    return { usage: { ...sample, ...promised, ...totals }, added: this.added, probable };
+  }
+
+  /** Nothing is known of its use, and such machines are left out. */
+  get isUnsampled(): boolean {
+    return this.rules.scoring?.omitForMissingUsage === true && !this.load;
+  }
+
+  /** Would it be too busy with a task that uses so many cores? */
+  isTooBusyFor(cpus: number): boolean {
+    const { scoring } = this.rules;
+    if (!scoring || !this.load) return false;
+    return this.score <= 0 || isOverloaded(this.load.usage, this.added.cpus, cpus, scoring);
   }
 
   /** Made when first asked for: most machines never are. */
@@ -68,7 +97,10 @@ export class FleetMachine {
   }
 
   /** Call through the fleet, which keeps its order. */
-  subtract(needed: Units): void {
+  subtract(needed: Units, expected: Amounts): void {
+    this.added.cpus += expected.cpus;
+    this.added.memoryBytes += expected.memoryBytes;
+    this.added.diskBytes += expected.diskBytes;
     this.free.cpus -= needed.cpus;
     this.free.memory -= needed.memory;
     this.free.disk -= needed.disk;
@@ -76,6 +108,10 @@ export class FleetMachine {
   }
 
   private updateScore(): void {
+    this.score = this.load && this.rules.scoring ? scoreMachine(this.load, this.rules.scoring) : this.freeShare();
+  }
+
+  private freeShare(): number {
     let sum = 0;
     let weight = 0;
     for (const kind of ['cpus', 'memory', 'disk'] as const) {
@@ -83,7 +119,7 @@ export class FleetMachine {
       sum += (weights[kind] * this.free[kind]) / this.total[kind];
       weight += weights[kind];
     }
-    this.score = weight === 0 ? 0 : sum / weight;
+    return weight === 0 ? 0 : sum / weight;
   }
 }
 

@@ -1,8 +1,9 @@
+import type { Amounts } from '../usage/index.js';
 import { byScore, FleetMachine, type Units } from './fleet-machine.js';
 import type { MachineView, PlacementRules } from './snapshot.js';
 
-/** What a fleet must know of the rules: they say which machines are set apart. */
-export type FleetRules = Pick<PlacementRules, 'reservedAttributes' | 'preemptibleOnlyAttributes'>;
+/** What a fleet must know of the rules: which machines are set apart, and what they are worth. */
+export type FleetRules = Pick<PlacementRules, 'reservedAttributes' | 'preemptibleOnlyAttributes' | 'scoring'>;
 
 /**
  * The machines, kept in the order in which they are the better place, while tasks come and go. A fleet outlives a round
@@ -51,9 +52,10 @@ export class Fleet {
     this.byId.delete(slaveId);
   }
 
-  take(machine: FleetMachine, units: Units): void {
+  /** `expected`: what the task may come to use. */
+  take(machine: FleetMachine, units: Units, expected: Amounts): void {
     this.sorted.splice(this.positionOf(machine), 1);
-    machine.subtract(units);
+    machine.subtract(units, expected);
     this.sorted.splice(this.positionOf(machine), 0, machine);
   }
 

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Deploy } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
+import type { SlaveUsage } from '../model/usage.js';
+import { scoring, slaveUsage, utilization as requestUtilization } from '../usage/usage.fixtures.js';
 import {
   explainPending,
   type Explanation,
@@ -155,6 +157,42 @@ describe('which machine', () => {
   test('resources of an executor count on top', () => {
     const deploy = { customExecutorCmd: 'x', customExecutorResources: { cpus: 1 }, resources: { cpus: 3.5 } };
     expect(answers(place(scene({ machines: [machine('s1')], deploy })))).toEqual({ 1: 'NOT_ENOUGH_CPUS' });
+  });
+});
+
+describe('by use', () => {
+  const sample = (load: number): SlaveUsage =>
+    slaveUsage({ systemCpusTotal: 4, systemLoad1Min: load, systemLoad5Min: load });
+  const on = (machines: MachineView[], own: Parameters<typeof scoring>[0] = {}) =>
+    answers(place(scene({ machines }), { scoring: scoring(own) }));
+
+  test('the less busy machine is taken, though both are as empty', () =>
+    expect(on([machine('s1', { usage: sample(3) }), machine('s2', { usage: sample(0) })])).toEqual({ 1: 's2' }));
+  test('what was promised since the sample counts', () => {
+    const full = machine('s1', { usage: sample(0), used: { cpus: 3, memoryMb: 3_000, diskMb: 0 } });
+    expect(on([full, machine('s2', { usage: sample(1) })])).toEqual({ 1: 's2' });
+  });
+  test('an overloaded machine is left out where that is set', () => {
+    const machines = [machine('s1', { usage: sample(3.5) })];
+    expect(on(machines, { omitOverloaded: true })).toEqual({ 1: 'SLAVE_OVERLOADED' });
+    expect(on(machines)).toEqual({ 1: 's1' });
+  });
+  test('a machine without a sample is left out where that is set', () => {
+    expect(on([machine('s1')], { omitForMissingUsage: true })).toEqual({ 1: 'SLAVE_USAGE_UNKNOWN' });
+    expect(on([machine('s1')])).toEqual({ 1: 's1' });
+  });
+  test('tasks placed in the round make a machine busier for the next', () => {
+    const machines = [machine('s1', { usage: sample(0) }), machine('s2', { usage: sample(0.5) })];
+    const due = [pendingTask(1), pendingTask(2)];
+    expect(answers(place(scene({ machines, due }), { scoring: scoring() }))).toEqual({ 1: 's1', 2: 's2' });
+  });
+  test('a task that mostly computes prefers a machine with much cpu per memory left', () => {
+    const machines = [machine('s1', { cpus: 4, memoryMb: 16_000 }), machine('s2', { cpus: 4, memoryMb: 1_500 })];
+    const utilization = requestUtilization({ numTasks: 1, cpuUsed: 2, maxCpuUsed: 2, memBytesUsed: 250_000_000 });
+    const own = { machines, request: { slavePlacement: 'OPTIMISTIC' as const }, view: { utilization } };
+    const preference = { highCpuCutOff: 1.5, highMemoryCutOff: 0.5, scaleFactor: 1.5 };
+    expect(answers(place(scene(own), { preference }))).toEqual({ 1: 's2' });
+    expect(answers(place(scene({ ...own, request: {} }), { preference }))).toEqual({ 1: 's1' });
   });
 });
 

@@ -1,4 +1,5 @@
 import type { PendingTask } from '../model/task.js';
+import { isPreferred, type PreferenceRules } from '../usage/index.js';
 import { shapeRejection, spreadRejection, type RejectionReason, type Surroundings } from './checks.js';
 import { makeDemand, shapeKey, type Demand, type Shape } from './demand.js';
 import type { Fleet } from './fleet.js';
@@ -7,8 +8,8 @@ import { Refusals } from './refusals.js';
 import type { PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 import { RequestSpread } from './spread.js';
 
-/** A machine that holds an allowed attribute pair counts as this much emptier. */
-const preferredFactor = 1.5;
+/** Where the rules say nothing: a preferred machine counts as this much emptier. */
+const defaultPreference: PreferenceRules = { highCpuCutOff: 1.5, highMemoryCutOff: 0.5, scaleFactor: 1.5 };
 
 const noAttributes: Readonly<Record<string, string>> = {};
 
@@ -19,12 +20,14 @@ export class PlacementRound {
   private readonly shapes = new Map<string, Shape>();
   private readonly refusals = new Map<Shape, Refusals>();
   private readonly around: Surroundings;
+  private readonly preference: PreferenceRules;
 
   constructor(
     private readonly fleet: Fleet,
     private readonly snapshot: Pick<PlacementSnapshot, 'deploys'>,
     private readonly rules: PlacementRules,
   ) {
+    this.preference = rules.preference ?? defaultPreference;
     const attributesOf = (slaveId: string) => fleet.find(slaveId)?.view.attributes ?? noAttributes;
     this.around = { rules, round: fleet.beginRound(), attributesOf };
   }
@@ -44,7 +47,7 @@ export class PlacementRound {
     if (known) return known;
     const deploy = this.snapshot.deploys.get(`${pending.pendingTaskId.requestId}-${pending.pendingTaskId.deployId}`);
     if (!deploy) return undefined;
-    const own = makeDemand(pending, launched, deploy, this.spreadOf(view), this.rules);
+    const own = makeDemand(pending, launched, deploy, this.spreadOf(view), this.rules, view.utilization);
     const demand = { ...own, shape: this.sharedShape(own.shape) };
     this.demands.set(key, demand);
     return demand;
@@ -66,21 +69,16 @@ export class PlacementRound {
     if (refusals.size === machines.length) return refusals.counts();
     const rejections = new Map<RejectionReason, number>();
     let best: FleetMachine | undefined;
-    let bestWorth = Number.NEGATIVE_INFINITY;
     for (const machine of machines) {
-      // All that follow are worth no more than this, even where they are preferred.
-      if (best && machine.score * preferredFactor < bestWorth) break;
+      // All that follow are worth less, even where they are preferred.
+      if (best && machine.score * this.preference.scaleFactor <= best.score) break;
       const reason = this.rejection(task, machine, refusals);
       if (reason) {
         rejections.set(reason, (rejections.get(reason) ?? 0) + 1);
         continue;
       }
-      if (!task.prefers) return machine;
-      const worth = this.worth(task, machine);
-      if (worth > bestWorth || (worth === bestWorth && best && machine.view.slaveId < best.view.slaveId)) {
-        best = machine;
-        bestWorth = worth;
-      }
+      if (!task.prefers || this.isPreferred(task, machine)) return machine;
+      best ??= machine;
     }
     return best ?? rejections;
   }
@@ -93,17 +91,18 @@ export class PlacementRound {
     return reason ?? spreadRejection(task, machine, this.around);
   }
 
-  private worth({ shape }: Demand, { score, view }: FleetMachine): number {
-    const preferred = Object.entries(shape.allowed).some(([name, value]) => view.attributes[name] === value);
-    return preferred ? score * preferredFactor : score;
+  /** Machines come in the order of their scores: the first preferred one is the best of its kind. */
+  private isPreferred({ shape, leaning }: Demand, { view, free }: FleetMachine): boolean {
+    const machine = { attributes: view.attributes, freeCpus: free.cpus / 1_000, freeMemoryMb: free.memory / 1_000 };
+    return isPreferred({ allowed: shape.allowed, leaning }, machine, this.preference);
   }
 
   /** Takes what the task needs from the machine and answers its ports. */
-  occupy({ shape }: Demand, machine: FleetMachine, random: () => number): number[] {
+  occupy({ shape, expected }: Demand, machine: FleetMachine, random: () => number): number[] {
     const needsPorts = shape.numPorts > 0 || shape.literalPorts.length > 0;
     const ports = needsPorts ? machine.ports.take(shape.numPorts, shape.literalPorts, random) : [];
     machine.countPlacement(this.around.round);
-    this.fleet.take(machine, shape.units);
+    this.fleet.take(machine, shape.units, expected);
     return ports;
   }
 

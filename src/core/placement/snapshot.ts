@@ -2,6 +2,8 @@ import type { MachineState, PendingType, RequestState, SlavePlacement } from '..
 import type { Deploy, Resources } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
+import type { RequestUtilization, SlaveUsage } from '../model/usage.js';
+import type { Amounts, PreferenceRules, ScoringRules } from '../usage/index.js';
 import type { Fleet } from './fleet.js';
 
 /** Everything one round of placement reads. Plain data: the same snapshot always gives the same decisions. */
@@ -32,6 +34,8 @@ export interface RequestView {
   tasks: Iterable<PlacedTask>;
   /** All its pending tasks, also those whose time has not come. */
   pendingTasks: number;
+  /** What its tasks used so far; absent: not known. */
+  utilization?: RequestUtilization;
 }
 
 export interface DeployView {
@@ -66,6 +70,10 @@ export interface MachineView {
   used: { cpus: number; memoryMb: number; diskMb: number };
   /** Ports of tasks, and ports found taken by something else. */
   usedPorts: Iterable<number>;
+  /** Its newest sample; absent: none yet. */
+  usage?: SlaveUsage;
+  /** What its tasks probably use. */
+  probable?: Readonly<Amounts>;
 }
 
 export interface PlacementRules {
@@ -90,6 +98,9 @@ export interface PlacementRules {
   disabled?: boolean;
   /** A priority freeze is on: tasks of a lower level stay pending. */
   minimumPriorityLevel?: number;
+  /** What machines are worth by their use; absent: by what is free. */
+  scoring?: ScoringRules;
+  preference?: PreferenceRules;
   priority: { defaultLevel: number; levelOfType: Readonly<Record<string, number>>; weightFactor: number };
 }
 

@@ -9,8 +9,6 @@ export interface ScoringRules {
   allocatedWeight: number;
   inUseWeight: number;
   loadMetric: LoadMetric;
-  /** A machine above this is taken without looking at the others. */
-  goodEnoughScore: number;
   omitForMissingUsage: boolean;
   omitOverloaded: boolean;
   load1OverloadedThreshold: number;

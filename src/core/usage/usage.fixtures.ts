@@ -8,7 +8,6 @@ export const scoring = (changes: Partial<ScoringRules> = {}): ScoringRules => ({
   allocatedWeight: 0.5,
   inUseWeight: 0.5,
   loadMetric: 'LOAD_5',
-  goodEnoughScore: 0.4,
   omitForMissingUsage: false,
   omitOverloaded: false,
   load1OverloadedThreshold: 1.5,

@@ -1,33 +1,48 @@
+import type { RequestUtilization } from '../model/usage.js';
 import { unitsOf, type MachineView, type Units } from '../placement/index.js';
+import { amountsOf, probableUsage, type Amounts } from '../usage/index.js';
 import type { HeldTask } from './working-set.js';
+
+interface Use {
+  units: Units;
+  /** How many tasks have each port. */
+  ports: Map<number, number>;
+  /** What its tasks probably use, in whole numbers, so that sums do not depend on their order: cpus in thousandths. */
+  probable: Amounts;
+  tasks: number;
+}
 
 /** What tasks take from their machines, by slave id; also of machines that are not seen at present. */
 export class MachineUses {
-  private readonly bySlave = new Map<string, { units: Units; ports: Map<number, number>; tasks: number }>();
+  private readonly bySlave = new Map<string, Use>();
 
-  add(task: HeldTask): void {
-    this.change(task, 1);
+  /** `utilization` is that of its request. */
+  add(task: HeldTask, utilization: RequestUtilization | undefined): void {
+    this.change(task, utilization, 1);
   }
 
-  subtract(task: HeldTask): void {
-    this.change(task, -1);
+  /** With the same utilization with which it was added. */
+  subtract(task: HeldTask, utilization: RequestUtilization | undefined): void {
+    this.change(task, utilization, -1);
   }
 
   /** `others` are ports in use by something else. */
-  of(slaveId: string, others: Iterable<number>): Pick<MachineView, 'used' | 'usedPorts'> {
+  of(slaveId: string, others: Iterable<number>): Pick<MachineView, 'used' | 'usedPorts' | 'probable'> {
     const use = this.bySlave.get(slaveId);
     if (!use) return { used: { cpus: 0, memoryMb: 0, diskMb: 0 }, usedPorts: [...others] };
-    const { units, ports } = use;
+    const { units, ports, probable } = use;
     return {
       used: { cpus: units.cpus / 1_000, memoryMb: units.memory / 1_000, diskMb: units.disk / 1_000 },
       usedPorts: [...ports.keys(), ...others],
+      probable: { ...probable, cpus: probable.cpus / 1_000 },
     };
   }
 
-  private change(task: HeldTask, sign: 1 | -1): void {
+  private change(task: HeldTask, utilization: RequestUtilization | undefined, sign: 1 | -1): void {
     const use = this.bySlave.get(task.slaveId) ?? {
       units: { cpus: 0, memory: 0, disk: 0 },
       ports: new Map<number, number>(),
+      probable: { cpus: 0, memoryBytes: 0, diskBytes: 0 },
       tasks: 0,
     };
     const units = unitsOf(task);
@@ -35,6 +50,10 @@ export class MachineUses {
     use.units.cpus += sign * units.cpus;
     use.units.memory += sign * units.memory;
     use.units.disk += sign * units.disk;
+    const probable = probableUsage(utilization, amountsOf(task));
+    use.probable.cpus += sign * Math.round(probable.cpus * 1_000);
+    use.probable.memoryBytes += sign * Math.round(probable.memoryBytes);
+    use.probable.diskBytes += sign * Math.round(probable.diskBytes);
     for (const port of task.ports) {
       const count = (use.ports.get(port) ?? 0) + sign;
       if (count > 0) use.ports.set(port, count);

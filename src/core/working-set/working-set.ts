@@ -1,4 +1,5 @@
 import type { PendingTask } from '../model/task.js';
+import type { RequestUtilization, SlaveUsage } from '../model/usage.js';
 import {
   Fleet,
   type DeployView,
@@ -47,6 +48,8 @@ export class WorkingSet {
   private readonly deploys = new Map<string, DeployView>();
   private readonly machines = new Map<string, HeldMachine>();
   private readonly uses = new MachineUses();
+  private usages: ReadonlyMap<string, SlaveUsage> = new Map();
+  private readonly utilizations = new Map<string, RequestUtilization>();
   private readonly dueTasks = new DueTasks();
   private readonly fleet: Fleet;
   /** Slaves whose place in the fleet is out of date. */
@@ -65,7 +68,7 @@ export class WorkingSet {
   ): void {
     const former = this.requests.get(id);
     for (const deployId of former?.held?.deploys.keys() ?? []) this.deploys.delete(`${id}-${deployId}`);
-    this.replaceTasks(former?.tasks, tasks);
+    this.replaceTasks(id, former?.tasks, tasks);
     this.replacePending(former?.pending, pendingTasks);
     if (!request && tasks.length === 0 && pendingTasks.length === 0) {
       this.requests.delete(id);
@@ -77,7 +80,7 @@ export class WorkingSet {
       tasks: new Map(tasks.map((task) => [task.taskId.id, task])),
       pending: new Map(pendingTasks.map((task) => [task.pendingTaskId.id, task])),
     };
-    this.requests.set(id, { ...entry, view: request && viewOf(request, entry.tasks, entry.pending) });
+    this.requests.set(id, { ...entry, view: request && viewOf(request, entry, this.utilizations) });
   }
 
   /** undefined: the cluster does not show it any more. */
@@ -93,7 +96,32 @@ export class WorkingSet {
     if (!entry?.pending.delete(pendingTaskId)) return;
     this.dueTasks.remove(pendingTaskId);
     entry.tasks.set(task.taskId.id, task);
-    this.uses.add(task);
+    this.uses.add(task, this.utilizations.get(task.requestId));
+    // Its score went by what was expected of the task; from now on by what such tasks probably use.
+    if (this.usages.has(task.slaveId)) this.stale.add(task.slaveId);
+  }
+
+  /** The newest samples of slaves, by slave id. */
+  setUsages(usages: ReadonlyMap<string, SlaveUsage>): void {
+    for (const slaveId of [...this.usages.keys(), ...usages.keys()]) this.stale.add(slaveId);
+    this.usages = usages;
+  }
+
+  /** What the tasks of a request used so far; undefined: not known. */
+  setUtilization(requestId: string, utilization: RequestUtilization | undefined): void {
+    const former = this.utilizations.get(requestId);
+    if (utilization) this.utilizations.set(requestId, utilization);
+    else this.utilizations.delete(requestId);
+    for (const task of this.requests.get(requestId)?.tasks.values() ?? []) {
+      this.uses.subtract(task, former);
+      this.uses.add(task, utilization);
+      this.stale.add(task.slaveId);
+    }
+  }
+
+  /** Requests of which a utilization is known. */
+  get utilized(): Iterable<string> {
+    return this.utilizations.keys();
   }
 
   /** What a round put on the machine did not come to be. */
@@ -106,7 +134,7 @@ export class WorkingSet {
     const task = entry?.tasks.get(taskId);
     if (!entry || !task) return;
     entry.tasks.delete(taskId);
-    this.uses.subtract(task);
+    this.uses.subtract(task, this.utilizations.get(requestId));
     this.stale.add(task.slaveId);
   }
 
@@ -139,23 +167,29 @@ export class WorkingSet {
   private freshen(): void {
     for (const slaveId of this.stale) {
       const machine = this.machines.get(slaveId);
-      if (machine) this.fleet.put({ ...machine, ...this.uses.of(slaveId, machine.usedPorts) });
+      const usage = this.usages.get(slaveId);
+      if (machine) this.fleet.put({ ...machine, ...this.uses.of(slaveId, machine.usedPorts), usage });
       else this.fleet.remove(slaveId);
     }
     this.stale.clear();
   }
 
-  private replaceTasks(former: ReadonlyMap<string, HeldTask> | undefined, tasks: readonly HeldTask[]): void {
+  private replaceTasks(
+    requestId: string,
+    former: ReadonlyMap<string, HeldTask> | undefined,
+    tasks: readonly HeldTask[],
+  ): void {
+    const utilization = this.utilizations.get(requestId);
     const kept = new Set<string>();
     for (const task of tasks) {
       if (former?.has(task.taskId.id)) kept.add(task.taskId.id);
-      else this.change('add', task);
+      else this.change('add', task, utilization);
     }
-    for (const [id, task] of former ?? []) if (!kept.has(id)) this.change('subtract', task);
+    for (const [id, task] of former ?? []) if (!kept.has(id)) this.change('subtract', task, utilization);
   }
 
-  private change(how: 'add' | 'subtract', task: HeldTask): void {
-    this.uses[how](task);
+  private change(how: 'add' | 'subtract', task: HeldTask, utilization: RequestUtilization | undefined): void {
+    this.uses[how](task, utilization);
     this.stale.add(task.slaveId);
   }
 
@@ -180,6 +214,8 @@ export class WorkingSet {
         ...view,
         used: undefined,
         usedPorts: undefined,
+        // Only together with a sample it says something; until there is one it is not kept up.
+        probable: view.usage && view.probable,
         free,
         score,
         ports: ports.ranges,
@@ -190,8 +226,8 @@ export class WorkingSet {
 
 function viewOf(
   { request, state, activeDeployId, pendingDeploy }: HeldRequest,
-  tasks: ReadonlyMap<string, HeldTask>,
-  pending: ReadonlyMap<string, PendingTask>,
+  { tasks, pending }: Pick<Entry, 'tasks' | 'pending'>,
+  utilizations: ReadonlyMap<string, RequestUtilization>,
 ): RequestView {
   return {
     request,
@@ -203,6 +239,9 @@ function viewOf(
     },
     get pendingTasks() {
       return pending.size;
+    },
+    get utilization() {
+      return utilizations.get(request.id);
     },
   };
 }

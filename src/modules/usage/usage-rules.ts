@@ -11,7 +11,6 @@ export function scoringRules({ cluster, reCheckMetricsForLargeNewTaskCount }: Se
     allocatedWeight: allocated,
     inUseWeight: inUse,
     loadMetric: cluster.scoreUsingSystemLoad,
-    goodEnoughScore: cluster.goodEnoughScoreThreshold,
     omitForMissingUsage: cluster.omitForMissingUsageData,
     omitOverloaded: cluster.omitOverloadedHosts,
     load1OverloadedThreshold: cluster.load1OverloadedThreshold,

@@ -43,7 +43,7 @@ const ClusterSettings = z.strictObject({
     .number()
     .min(0)
     .default(0.4)
-    .describe('A machine that scores more is taken without a look at the others'),
+    .describe('Accepted and without effect: the best machine is found without looking at all of them'),
   scoreUsingSystemLoad: z
     .enum(loadMetrics)
     .default('LOAD_5')

@@ -4,7 +4,9 @@ import { Machines, type StoredSlave } from '../../modules/slaves/machines.servic
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { UsageFiguresLoader } from '../memory/usage-figures.service.js';
 import { WorkingSetLoader, type LoadedRequest } from '../memory/working-set-loader.service.js';
+import { PlacementSwitches } from '../placement/placement-switches.service.js';
 import { placementRules } from '../rules.js';
 
 export interface ExplainData {
@@ -28,26 +30,31 @@ export class ExplainLoader {
     private readonly db: Database,
     private readonly loader: WorkingSetLoader,
     private readonly machines: Machines,
+    private readonly switches: PlacementSwitches,
+    private readonly usage: UsageFiguresLoader,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async load(requestId: string): Promise<ExplainData> {
     const tx = this.db.manager;
-    const [[loaded], slaves, uses] = await Promise.all([
+    const [[loaded], slaves, uses, switched, { usages, utilizations }] = await Promise.all([
       this.loader.load([requestId]),
       this.machines.list(tx),
       this.machineUses(),
+      this.switches.now(),
+      this.usage.load(),
     ]);
     const { request, tasks, pendingTasks } = loaded!;
     const useOf = new Map(uses.map((use) => [use.slave_id, use]));
+    const counted = { tasks, pendingTasks: pendingTasks.length, utilization: utilizations.get(requestId) };
     const snapshot: PlacementSnapshot = {
       due: [],
-      requests: new Map(request && [[requestId, { ...request, tasks, pendingTasks: pendingTasks.length }]]),
+      requests: new Map(request && [[requestId, { ...request, ...counted }]]),
       deploys: new Map([...(request?.deploys ?? [])].map(([deployId, view]) => [`${requestId}-${deployId}`, view])),
-      machines: slaves.map((slave) => machineView(slave, useOf.get(slave.id))),
+      machines: slaves.map((slave) => ({ ...machineView(slave, useOf.get(slave.id)), usage: usages.get(slave.id) })),
       takenTaskIds: new Set(),
     };
-    return { loaded: loaded!, snapshot, rules: placementRules(this.settings, slaves) };
+    return { loaded: loaded!, snapshot, rules: { ...placementRules(this.settings, slaves), ...switched } };
   }
 
   /** What active tasks take from each machine. */

@@ -9,6 +9,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 import { placementRules } from '../rules.js';
 import { LeaderChanges } from './changes.service.js';
+import { UsageFiguresLoader } from './usage-figures.service.js';
 import { WorkingSetLoader } from './working-set-loader.service.js';
 
 /** Requests read together. */
@@ -18,6 +19,8 @@ const requestsPerRead = 1_000;
 interface Held {
   set: WorkingSet;
   slaves: Map<string, StoredSlave>;
+  /** When the figures of use were read. */
+  usageAt: number;
 }
 
 /**
@@ -39,6 +42,7 @@ export class LeaderMemory {
     private readonly changes: LeaderChanges,
     private readonly loader: WorkingSetLoader,
     private readonly machines: Machines,
+    private readonly usage: UsageFiguresLoader,
     private readonly recent: RecentTasks,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -107,6 +111,7 @@ export class LeaderMemory {
    */
   async verify(now: number): Promise<{ held: unknown; fresh: unknown } | undefined> {
     await this.refresh(now);
+    await this.readUsage(this.current, now);
     const held = plain(this.current.set.describe());
     const { requests, slaves, racks } = await this.changes.take();
     const loaded = await this.loadAll(now);
@@ -134,7 +139,9 @@ export class LeaderMemory {
     for (const machine of this.loader.machines(slaves)) set.putMachine(machine.slaveId, machine);
     for (const id of this.toldMeanwhile) this.dirtyRequests.add(id);
     this.log.debug(`Loaded ${requests.length} requests, ${slaves.length} slaves in ${performance.now() - began} ms`);
-    return { set, slaves: new Map(slaves.map((slave) => [slave.id, slave])) };
+    const held = { set, slaves: new Map(slaves.map((slave) => [slave.id, slave])), usageAt: 0 };
+    await this.readUsage(held, now);
+    return held;
   }
 
   private async readChanges(held: Held, now: number): Promise<void> {
@@ -142,6 +149,16 @@ export class LeaderMemory {
     for (const id of requests) this.dirtyRequests.add(id);
     for (const id of [...slaves, ...this.recent.takeChangedSlaves(now)]) this.dirtySlaves.add(id);
     await Promise.all([this.readRequests(held), racks ? this.readSlaves(held) : this.readDirtySlaves(held)]);
+    if (now - held.usageAt >= this.settings.checkUsageEveryMillis) await this.readUsage(held, now);
+  }
+
+  /** They change only when samples are taken. */
+  private async readUsage(held: Held, now: number): Promise<void> {
+    const { usages, utilizations } = await this.usage.load();
+    held.set.setUsages(usages);
+    for (const id of [...held.set.utilized]) if (!utilizations.has(id)) held.set.setUtilization(id, undefined);
+    for (const [id, utilization] of utilizations) held.set.setUtilization(id, utilization);
+    held.usageAt = now;
   }
 
   private async readRequests({ set }: Held): Promise<void> {

@@ -12,6 +12,7 @@ import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { launchRules } from '../rules.js';
 import { PlacementBatches } from './placement-batches.js';
 import { PlacementWriter } from './placement-writer.service.js';
+import { PlacementSwitches } from './placement-switches.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
 import { heldTask, planTask, type PlannedTask } from './task-planner.js';
 
@@ -28,6 +29,7 @@ export class PlacementService {
   constructor(
     private readonly db: Database,
     private readonly memory: LeaderMemory,
+    private readonly switches: PlacementSwitches,
     private readonly writer: PlacementWriter,
     private readonly recent: RecentTasks,
     private readonly reasons: WaitingReasons,
@@ -54,7 +56,7 @@ export class PlacementService {
   /** Answers whether everything that got a machine was written. */
   private async placeDue(now: number): Promise<boolean> {
     const snapshot = this.memory.snapshot(now);
-    const rules = { ...this.memory.rules(), launch: launchRules(this.settings) };
+    const rules = { ...this.memory.rules(), ...(await this.switches.now()), launch: launchRules(this.settings) };
     const obsolete: PendingTaskId[] = [];
     const waiting: Waiting[] = [];
     const batches = new PlacementBatches((planned) => this.launch(planned));
