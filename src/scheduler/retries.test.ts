@@ -29,7 +29,7 @@ async function launchedFor(): Promise<PendingTask[]> {
   const found = await world.query<{ pending: PendingTask }>(
     `SELECT pending FROM (
        SELECT (data->'task'->'taskRequest'->'pendingTask')::jsonb AS pending FROM task_history
-       UNION ALL SELECT (document->'task'->'taskRequest'->'pendingTask')::jsonb FROM task_launch) launches
+       UNION ALL SELECT (document->'pendingTask')::jsonb FROM task_launch) launches
      ORDER BY pending->'pendingTaskId'->'createdAt'`,
   );
   return found.map(({ pending }) => pending);

@@ -72,7 +72,7 @@ describe('a transaction of the leader', () => {
 });
 
 describe('a transaction', () => {
-  test('of the API that idles is ended by the server too, and those that wait for it give up before they are the next', async () => {
+  test('of the API that idles is ended by the server too, and of those that wait for it no more than one comes before the next leader', async () => {
     await test_.source.query('INSERT INTO written VALUES (5, 0)');
     // Calls of an instance that freezes at this moment: whichever gets the row would never go on.
     const frozen = Array.from({ length: 4 }, () =>
@@ -95,7 +95,8 @@ describe('a transaction', () => {
       await db.leaderTransaction((tx) => tx.query('UPDATE written SET n = 100 WHERE id = 5'));
       return true;
     });
-    expect(performance.now() - frozenAt).toBeLessThan(4_500);
+    // Twice the time after which an idle one is ended, and not once for each of the four.
+    expect(performance.now() - frozenAt).toBeLessThan(7_500);
     expect((await Promise.all(frozen)).map(isDatabaseAway)).toEqual([true, true, true, true]);
     expect(await test_.source.query('SELECT n FROM written WHERE id = 5')).toEqual([{ n: 100 }]);
   });

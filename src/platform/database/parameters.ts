@@ -23,7 +23,8 @@ export const leaseParameters: ServerParameters = {
 
 /**
  * Of an instance that freezes, every connection that waits for a row gets it one day, and keeps it until it has been idle
- * for too long: ten calls on one request would keep it for ten times as long. So none waits long.
+ * for too long: ten calls on one request would keep it for ten times as long. So none waits long. The one that is first in
+ * the line when another gives up begins to wait anew, and may get it; no other does.
  */
 const lockTimeoutMillis = 2_000;
 
