@@ -1,8 +1,8 @@
 import type { TaskState } from '../../core/model/enums.js';
-import type { LaunchSpec, MachineSnapshot } from '../cluster-driver.js';
+import type { Epoch, LaunchSpec, MachineSnapshot } from '../cluster-driver.js';
 import { EventQueue } from './event-queue.js';
 import { Random } from './random.js';
-import type { Faults, LaunchScript } from './script.js';
+import type { Faults, LaunchScript, MessageFault } from './script.js';
 import { SimulatedAgent, type World } from './simulated-agent.js';
 import { SimulatedDriver } from './simulated-driver.js';
 
@@ -17,6 +17,24 @@ export interface SimulatedClusterOptions {
   faults?: Faults;
 }
 
+/** A task that began on its machine. */
+export interface TaskStart {
+  /** Virtual time. */
+  at: number;
+  /** Of the leader whose message started it. */
+  epoch: Epoch;
+}
+
+/** What went wrong so far: faults of messages, of machines, and orders of leaders that no longer lead. */
+export type Incident =
+  | MessageFault
+  | 'refusedOrder'
+  | 'unreachable'
+  | 'slow'
+  | 'newFolder'
+  | 'vanished'
+  | 'taskEnded';
+
 /**
  * Thousands of machines in memory on a clock of their own, for tests and benchmarks. Nothing happens, and nothing is
  * delivered, but by `advance` (and by what a driver is asked to do at once).
@@ -28,6 +46,12 @@ export class SimulatedCluster {
   readonly agents = new Map<string, SimulatedAgent>();
   /** How often each task was started; more than once must never be. */
   readonly starts = new Map<string, number>();
+  /** The last start of each task. */
+  readonly startOf = new Map<string, TaskStart>();
+  /** How often each thing went wrong. */
+  readonly incidents = new Map<Incident, number>();
+  /** Machines that vanished, as they last described themselves. */
+  private readonly vanished = new Map<string, MachineSnapshot>();
   /** By slave id. */
   private readonly agentIds = new Map<string, string>();
   private clock: number;
@@ -95,13 +119,22 @@ export class SimulatedCluster {
   /** Calls to the machine fail and nothing comes from it; its tasks run on. With `reachable` true it is back. */
   setReachable(slaveId: string, reachable: boolean): void {
     const agent = this.agentOf(slaveId);
+    if (!reachable && agent.reachable) this.count('unreachable');
     agent.reachable = reachable;
     if (reachable) this.tellMachines(agent);
+  }
+
+  /** Messages to the machine, and its updates, take this long from now on. 0: none is late any more. */
+  setLatency(slaveId: string, millis: number): void {
+    if (millis > 0) this.count('slow');
+    this.agentOf(slaveId).latencyMillis = millis;
   }
 
   /** The machine vanishes for good, with all that ran there. */
   removeMachine(slaveId: string, reason = 'removed'): void {
     const agent = this.agentOf(slaveId);
+    this.count('vanished');
+    this.vanished.set(slaveId, agent.machines.get(slaveId)!);
     agent.machines.delete(slaveId);
     this.agentIds.delete(slaveId);
     for (const spec of agent.runningTasks().filter((task) => task.slaveId === slaveId)) agent.forget(spec.taskId);
@@ -109,9 +142,22 @@ export class SimulatedCluster {
     for (const driver of this.drivers) driver.machineIsGone(slaveId, reason);
   }
 
+  /** A machine that vanished is back, empty, with a new folder. */
+  restoreMachine(slaveId: string): void {
+    const machine = this.vanished.get(slaveId);
+    if (!machine) throw new Error(`The simulated machine '${slaveId}' has not vanished`);
+    this.vanished.delete(slaveId);
+    this.addMachine(machine);
+  }
+
+  get vanishedIds(): string[] {
+    return [...this.vanished.keys()];
+  }
+
   /** The agent of the machine begins anew with an empty folder: what ran there is gone. */
   reincarnate(slaveId: string): void {
     const agent = this.agentOf(slaveId);
+    this.count('newFolder');
     agent.reincarnate(this.nextIncarnation());
     this.tellMachines(agent);
   }
@@ -120,6 +166,7 @@ export class SimulatedCluster {
   finish(taskId: string, state: TaskState = 'TASK_FINISHED', message?: string, reason?: string): void {
     const ended = [...this.agents.values()].some((agent) => agent.finish(taskId, state, message, reason));
     if (!ended) throw new Error(`No simulated task '${taskId}' runs`);
+    this.count('taskEnded');
   }
 
   runningTasks(): LaunchSpec[] {
@@ -150,6 +197,10 @@ export class SimulatedCluster {
     return agent;
   }
 
+  count(incident: Incident): void {
+    this.incidents.set(incident, (this.incidents.get(incident) ?? 0) + 1);
+  }
+
   forget(driver: SimulatedDriver): void {
     this.drivers.delete(driver);
   }
@@ -178,7 +229,10 @@ export class SimulatedCluster {
       hasNews: (agent) => {
         for (const driver of this.drivers) driver.hasNews(agent);
       },
-      started: (taskId) => this.starts.set(taskId, (this.starts.get(taskId) ?? 0) + 1),
+      started: ({ taskId }, epoch) => {
+        this.starts.set(taskId, (this.starts.get(taskId) ?? 0) + 1);
+        this.startOf.set(taskId, { at: this.clock, epoch });
+      },
     };
   }
 

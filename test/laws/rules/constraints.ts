@@ -1,0 +1,85 @@
+import type { Request } from '../../../src/core/model/request.js';
+import type { SeenMachine, SeenRequest, SeenTask, Sight } from '../world/world.js';
+import { LawBroken } from './law-broken.js';
+
+/** Machines with this pair only take tasks that require or allow it. */
+export const reservedAttributes = { reserved: ['yes'] };
+
+type Constraint = (task: SeenTask, machine: SeenMachine, request: Request, sight: Sight) => boolean;
+
+/** Written down once more, without a look at how placement does it. */
+const constraints: Record<string, Constraint> = {
+  'the machine and its rack take tasks': (_task, machine) =>
+    machine.state === 'ACTIVE' && machine.rackState === 'ACTIVE',
+  'the machine is the one it was decided for': (task, machine) => task.incarnation === machine.incarnation,
+  'required attributes': (_task, { attributes }, request) =>
+    Object.entries(request.requiredSlaveAttributes ?? {}).every(([name, value]) => attributes[name] === value),
+  'reserved machines': (_task, { attributes }, { requiredSlaveAttributes, allowedSlaveAttributes }) =>
+    attributes['reserved'] !== 'yes' ||
+    requiredSlaveAttributes?.['reserved'] === 'yes' ||
+    allowedSlaveAttributes?.['reserved'] === 'yes',
+  'rack affinity': (_task, { rackId }, { rackAffinity }) => !rackAffinity?.length || rackAffinity.includes(rackId),
+  'even racks': (task, { rackId }, request, sight) => {
+    if (!request.rackSensitive) return true;
+    const here = active(sight, task).filter(
+      (other) =>
+        other.taskId.deployId === task.taskId.deployId && other.rackId === rackId && !other.cleaning && !other.killed,
+    );
+    return here.length <= Math.max(1, Math.ceil((request.instances ?? 1) / Math.max(1, activeRacks(sight))));
+  },
+  'attribute minimums': (task, machine, request, sight) =>
+    Object.entries(request.slaveAttributeMinimums ?? {}).every(([name, minimums]) =>
+      Object.entries(minimums).every(([value, percent]) => {
+        if (machine.attributes[name] === value) return true;
+        const instances = request.instances ?? 1;
+        const needed = Math.max(1, Math.floor((percent / 100) * instances));
+        const without = active(sight, task).filter(
+          ({ slaveId }) => sight.machines.get(slaveId)?.attributes[name] !== value,
+        );
+        return without.length <= instances - needed;
+      }),
+    ),
+  'tasks apart from each other': (task, { slaveId }, request, sight) => {
+    const beside = active(sight, task).filter((other) => other.slaveId === slaveId && other !== task);
+    switch (request.slavePlacement) {
+      case 'SEPARATE_BY_REQUEST':
+        return beside.length === 0;
+      case 'SEPARATE':
+      case 'SEPARATE_BY_DEPLOY':
+      case 'SPREAD_ALL_SLAVES': {
+        const sameDeploy = beside.filter(({ taskId }) => taskId.deployId === task.taskId.deployId);
+        const replacesBeside = task.pendingType === 'BOUNCE' && request.allowBounceToSameHost === true;
+        if (!replacesBeside) return sameDeploy.length === 0;
+        return !sameDeploy.some((other) => other.pendingType === 'BOUNCE' && other.actionId === task.actionId);
+      }
+      default:
+        return true;
+    }
+  },
+};
+
+const active = (sight: Sight, { taskId }: SeenTask): SeenTask[] =>
+  [...sight.tasks.values()].filter(
+    (other) => other.taskId.requestId === taskId.requestId && other.endedAt === undefined,
+  );
+
+const activeRacks = (sight: Sight): number =>
+  new Set([...sight.machines.values()].filter(({ rackState }) => rackState === 'ACTIVE').map(({ rackId }) => rackId))
+    .size;
+
+/** A constraint that held in the decision holds at the launch: of a task that was written just now. */
+export function checkConstraints(task: SeenTask, sight: Sight): void {
+  const seen: SeenRequest | undefined = sight.requests.get(task.taskId.requestId);
+  const machine = sight.machines.get(task.slaveId);
+  if (!seen || !machine) {
+    throw new LawBroken('A launch has a request and a machine', task.taskId.id);
+  }
+  for (const [name, holds] of Object.entries(constraints)) {
+    if (!holds(task, machine, seen.request, sight)) {
+      throw new LawBroken(
+        `A constraint holds at the launch (${name})`,
+        `${task.taskId.id} on ${JSON.stringify(machine)}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import type { RequestType } from '../../../src/core/model/enums.js';
+import { live, type LiveOptions } from './live.js';
+import { anyWorld, type WorldPlan } from './plan.js';
+import { anySteps, type Step } from './steps.js';
+import type { World } from './world.js';
+
+export interface Storm {
+  types: readonly RequestType[];
+  /** Most steps of a schedule. */
+  length: number;
+  /** How many schedules; LAWS_RUNS says otherwise. */
+  runs: number;
+  /** Runs one schedule and closes its world. */
+  start: (plan: WorldPlan) => Promise<World>;
+  options?: LiveOptions;
+}
+
+type Schedule = [WorldPlan, Step[]];
+
+const environment = (name: string): string | undefined => process.env[name];
+
+/**
+ * Random schedules, each in a world of its own. The first that breaks a law is made as small as possible and printed
+ * with what replays it.
+ */
+export async function holdLaws(
+  { types, length, runs, start, options }: Storm,
+  examples: Schedule[] = [],
+): Promise<void> {
+  const seed = Number(environment('LAWS_SEED') ?? Date.now() % 2 ** 31);
+  const path = environment('LAWS_PATH');
+  const property = fc.asyncProperty(anyWorld(types), anySteps(types, length), (plan, steps) =>
+    runSchedule([plan, steps], start, options),
+  );
+  const parameters = {
+    seed,
+    path,
+    examples,
+    numRuns: Number(environment('LAWS_RUNS') ?? runs),
+    endOnFailure: path !== undefined,
+  };
+  const details = await fc.check(property, parameters);
+  if (!details.failed) return;
+  const replay = `LAWS_SEED=${details.seed} LAWS_PATH='${details.counterexamplePath}' npm test -- <this file>`;
+  const what = details.errorInstance instanceof Error ? details.errorInstance.message : String(details.errorInstance);
+  throw new Error(`${what}\nReplay: ${replay}\nSchedule: ${JSON.stringify(details.counterexample)}`);
+}
+
+export async function runSchedule(
+  [plan, steps]: Schedule,
+  start: Storm['start'],
+  options?: LiveOptions,
+): Promise<void> {
+  const world = await start(plan);
+  try {
+    await live(world, plan, steps, options);
+  } finally {
+    await world.close();
+  }
+}

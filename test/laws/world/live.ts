@@ -1,0 +1,69 @@
+import { Lawbook } from '../rules/lawbook.js';
+import { LawBroken } from '../rules/law-broken.js';
+import { unfulfilled } from '../rules/wanted.js';
+import { Performer, type Promised } from './perform.js';
+import type { WorldPlan } from './plan.js';
+import type { Step } from './steps.js';
+import type { Sight, World } from './world.js';
+
+/** Passes within which all is as it should be once nothing goes wrong any more, with the time between them. */
+const calmRounds: readonly number[] = [
+  ...Array.from({ length: 30 }, () => 1_000),
+  ...Array.from({ length: 20 }, () => 7_000),
+  ...Array.from({ length: 10 }, () => 61_000),
+];
+
+export interface LiveOptions {
+  /** Called after every step, with what is committed then. */
+  afterEachStep?: (sight: Sight) => Promise<void>;
+}
+
+/** One schedule from its beginning to the calm after the storm; every law is looked at after every step. */
+export async function live(
+  world: World,
+  plan: WorldPlan,
+  steps: readonly Step[],
+  options: LiveOptions = {},
+): Promise<void> {
+  const performer = new Performer(world, plan);
+  const laws = new Lawbook(world.cluster);
+  const look = async (): Promise<Sight> => {
+    const sight = await world.look();
+    laws.check(sight);
+    await options.afterEachStep?.(sight);
+    return sight;
+  };
+  await performer.begin();
+  let sight = await look();
+  for (const step of steps) {
+    const before = step.do === 'formerGoesOn' ? fingerprint(sight) : undefined;
+    await performer.take(step, sight);
+    sight = await look();
+    if (before !== undefined && before !== fingerprint(sight)) {
+      throw new LawBroken('A deposed leader does nothing', `${before} became ${fingerprint(sight)}`);
+    }
+  }
+  await performer.calmDown();
+  sight = await look();
+  for (const millis of calmRounds) {
+    await world.pass('all');
+    await world.cluster.advance(millis);
+    await world.pass('all');
+    sight = await look();
+    if (unfulfilled(sight, world.cluster).length === 0) return keptPromises(sight, laws, performer.promised);
+  }
+  const problems = unfulfilled(sight, world.cluster).join('; ');
+  throw new LawBroken('Once faults stop, live tasks equal wanted tasks', problems);
+}
+
+const fingerprint = ({ tasks, pending, queue, orders }: Sight): string =>
+  JSON.stringify([[...tasks.keys()].toSorted(), pending, queue, orders]);
+
+/** Runs that somebody was promised took place, unless their request was paused or deleted. */
+function keptPromises(sight: Sight, laws: Lawbook, promised: readonly Promised[]): void {
+  for (const { requestId, runId } of promised) {
+    const isExcused = laws.interrupted.has(requestId) || !sight.requests.has(requestId);
+    if (isExcused || laws.runs.has(runId)) continue;
+    throw new LawBroken('A promised run takes place', `${runId} of ${requestId} did not`);
+  }
+}
