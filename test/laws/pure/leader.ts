@@ -29,6 +29,8 @@ class Deposed extends Error {}
 export class Leader implements ClusterEvents {
   private readonly recent: Recent = { taskIds: new Set(), takenPorts: new Map() };
   private decided: Decided | undefined;
+  /** Lists of the machines are compared with the rows then. */
+  private reconcileAt = 0;
   /** Launches that were not answered, by task id. */
   private readonly unanswered = new Map<string, LaunchSpec>();
 
@@ -65,8 +67,8 @@ export class Leader implements ClusterEvents {
         this.decide();
         this.write();
         await this.dispatch();
-        for (const other of ['deploys', 'cleanup', 'machines', 'cooldown', 'reconcile'] as const)
-          await this.pass(other);
+        for (const other of ['deploys', 'cleanup', 'machines', 'cooldown'] as const) await this.pass(other);
+        if (this.model.now() >= this.reconcileAt) await this.reconcile();
         return;
       case 'drain':
         return this.transaction(() => drainQueue(this.model));
@@ -155,6 +157,7 @@ export class Leader implements ClusterEvents {
         kill.sent = true;
         if (answer === 'GONE') task.answered = true;
       });
+      if (answer === 'GONE') this.reconcileAt = this.model.now();
     }
     for (const [taskId, spec] of this.unanswered) {
       const task = this.model.tables.tasks.get(taskId);
@@ -199,7 +202,8 @@ export class Leader implements ClusterEvents {
   }
 
   private async reconcile(): Promise<void> {
-    const { tables } = this.model;
+    const { tables, settings } = this.model;
+    this.reconcileAt = this.model.now() + settings.startNewReconcileEverySeconds * 1_000;
     const acknowledged = [...tables.tasks.values()].filter(
       ({ answered, endedAt }) => answered && endedAt === undefined,
     );
@@ -210,7 +214,10 @@ export class Leader implements ClusterEvents {
       const cursor = tables.cursors.get(agentId);
       const applied = cursor?.incarnation === incarnation ? cursor.number : 0;
       // Updates are still on their way: what they say has to be known before anything is missing.
-      if (applied < asOfUpdate) continue;
+      if (applied < asOfUpdate) {
+        this.reconcileAt = this.model.now();
+        continue;
+      }
       const timestamp = this.model.now();
       const reports = acknowledged
         .filter((task) => task.incarnation === incarnation)

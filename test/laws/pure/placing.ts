@@ -1,4 +1,5 @@
 import type { MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
+import { groupBy } from '../../../src/core/group-by.js';
 import { planLaunch } from '../../../src/core/launch/index.js';
 import type { PendingTask } from '../../../src/core/model/task.js';
 import {
@@ -58,6 +59,10 @@ function snapshot(
   recent: Recent,
 ): PlacementSnapshot {
   const { tables } = model;
+  const onMachines = groupBy(
+    [...tables.tasks.values()].filter(({ endedAt }) => endedAt === undefined),
+    ({ slaveId }) => slaveId,
+  );
   return {
     due,
     requests: new Map(
@@ -82,16 +87,18 @@ function snapshot(
       ]),
     ),
     deploys: new Map([...tables.deploys].map(([key, deploy]) => [key, { deploy }])),
-    machines: shown.map((machine) => machineView(model, machine, recent)),
+    machines: shown.map((machine) => machineView(model, machine, onMachines.get(machine.slaveId) ?? [], recent)),
     takenTaskIds: recent.taskIds,
   };
 }
 
-function machineView({ tables }: Model, machine: MachineSnapshot, recent: Recent): MachineView {
+function machineView(
+  { tables }: Model,
+  machine: MachineSnapshot,
+  tasks: readonly TaskRow[],
+  recent: Recent,
+): MachineView {
   const known = tables.machines.get(machine.slaveId);
-  const tasks = [...tables.tasks.values()].filter(
-    ({ slaveId, endedAt }) => slaveId === machine.slaveId && endedAt === undefined,
-  );
   const sum = (pick: (task: TaskRow) => number) => tasks.reduce((total, task) => total + pick(task), 0);
   return {
     ...machine,

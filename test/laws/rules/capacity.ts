@@ -1,23 +1,31 @@
-import type { LaunchSpec, MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
+import type { MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
 import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
 import type { Sight } from '../world/world.js';
 import { LawBroken } from './law-broken.js';
 
-type Use = Pick<LaunchSpec, 'taskId' | 'cpus' | 'memoryMb' | 'diskMb' | 'ports'>;
+interface Use {
+  taskId: string;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  ports: readonly number[];
+}
 
 /** No machine is over-committed in any resource or port: neither by what is written, nor by what really runs. */
 export function checkCapacity(sight: Sight, cluster: SimulatedCluster): void {
   const written = new Map<string, Use[]>();
-  for (const { taskId, endedAt, ...task } of sight.tasks.values()) {
-    if (endedAt === undefined) add(written, task.slaveId, { ...task, taskId: taskId.id, ports: [...task.ports] });
+  for (const task of sight.tasks.values()) {
+    if (task.endedAt !== undefined) continue;
+    const { cpus, memoryMb, diskMb, ports } = task;
+    add(written, task.slaveId, { taskId: task.taskId.id, cpus, memoryMb, diskMb, ports });
   }
-  for (const agent of cluster.agents.values()) {
-    const running = new Map<string, Use[]>();
-    for (const spec of agent.runningTasks()) add(running, spec.slaveId, spec);
-    for (const machine of agent.machines.values()) {
-      fits(machine, written.get(machine.slaveId) ?? [], 'is written');
-      fits(machine, running.get(machine.slaveId) ?? [], 'runs');
-    }
+  const running = new Map<string, Use[]>();
+  for (const spec of cluster.runningTasks()) add(running, spec.slaveId, spec);
+  for (const slaveId of new Set([...written.keys(), ...running.keys()])) {
+    const machine = cluster.findAgent(slaveId)?.machines.get(slaveId);
+    if (!machine) continue;
+    fits(machine, written.get(slaveId) ?? [], 'is written');
+    fits(machine, running.get(slaveId) ?? [], 'runs');
   }
 }
 

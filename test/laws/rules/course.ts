@@ -13,7 +13,7 @@ const ranks: Partial<Record<TaskState, number>> = {
 const rank = (state: TaskState): number => ranks[state] ?? 5;
 
 /** Task states only move forward, and what has ended never changes again. */
-export function checkForward(before: SeenTask, after: SeenTask): void {
+export function checkForward(before: Pick<SeenTask, 'state' | 'endedAt'>, after: SeenTask): void {
   const law = 'Task states only move forward';
   if (rank(after.state) < rank(before.state)) {
     throw new LawBroken(law, `${after.taskId.id} from ${before.state} to ${after.state}`);

@@ -8,7 +8,7 @@ import { isHit } from './slots.js';
 
 /** What must hold at every moment, whatever happens. Remembers what it saw, so that it can tell what changed. */
 export class Lawbook {
-  private tasks = new Map<string, SeenTask>();
+  private tasks = new Map<string, Pick<SeenTask, 'taskId' | 'state' | 'endedAt'>>();
   private readonly endedAt = new Map<string, number>();
   /** By request and slot: the task that ran in it. */
   private readonly slots = new Map<string, string>();
@@ -40,7 +40,7 @@ export class Lawbook {
     this.oneTaskPerInstance(sight);
     checkCapacity(sight, this.cluster);
     this.onlyWhatIsWritten(sight);
-    this.tasks = new Map([...sight.tasks].map(([id, task]) => [id, { ...task }]));
+    this.tasks = new Map([...sight.tasks].map(([id, { taskId, state, endedAt }]) => [id, { taskId, state, endedAt }]));
   }
 
   private launched(task: SeenTask, sight: Sight): void {

@@ -51,6 +51,12 @@ export class Performer {
   }
 
   async take(step: Step, sight: Sight): Promise<void> {
+    // Nobody takes over within a millisecond, in which a new leader could use an id again.
+    if (step.do === 'crash' || step.do === 'overtake') await this.world.cluster.advance(1);
+    await this.carryOut(step, sight);
+  }
+
+  private async carryOut(step: Step, sight: Sight): Promise<void> {
     const { world } = this;
     const { cluster, operators } = world;
     switch (step.do) {
@@ -149,14 +155,15 @@ export class Performer {
 
   private behave({ command, ports, requestId }: LaunchSpec): TaskScript {
     const behaviour = command.value as Behaviour;
-    if (this.calm) return this.longRunning.has(requestId) ? {} : { runFor: 300 };
+    const lasts: TaskScript = this.longRunning.has(requestId) ? {} : { runFor: 300 };
+    if (this.calm) return lasts;
     switch (behaviour) {
       case 'run for ever':
-        return {};
+        return lasts;
       case 'find a port taken':
         return ports.length > 0 && this.world.cluster.random.happens(0.5) ? { portInUse: ports[0] } : { runFor: 2_000 };
       case 'be refused':
-        return this.world.cluster.random.happens(0.5) ? { refuse: 'not this one' } : {};
+        return this.world.cluster.random.happens(0.5) ? { refuse: 'not this one' } : lasts;
       default: {
         const [word, millis] = behaviour.split(' after ') as ['end' | 'fail', string];
         return { runFor: Number.parseInt(millis, 10), exit: word === 'fail' ? 'TASK_FAILED' : 'TASK_FINISHED' };
