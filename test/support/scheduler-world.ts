@@ -30,8 +30,20 @@ class ManualLeadership extends FixedLeadership {
   }
 }
 
+/** A scheduler that was overtaken and does not know it. */
+export interface FormerLeader {
+  scheduler: Scheduler;
+  leadership: FixedLeadership;
+  driver: SimulatedDriver;
+  /** Resolves when no call to a machine is under way any more. */
+  settled(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 export interface WorldOptions extends SimulatedClusterOptions {
   settings?: Partial<Settings>;
+  /** Migrated and empty. Default: one of its own. */
+  database?: { url: string; remove(): Promise<void> };
   /** Further rooms; their pollers run when the test says so. */
   modules?: Type[];
 }
@@ -40,7 +52,7 @@ export interface WorldOptions extends SimulatedClusterOptions {
 export class SchedulerWorld {
   readonly cluster: SimulatedCluster;
   private epoch = 0;
-  private readonly overtaken: INestApplicationContext[] = [];
+  private readonly overtaken = new Set<INestApplicationContext>();
   private context!: INestApplicationContext;
   private leadership!: ManualLeadership;
   driver!: SimulatedDriver;
@@ -54,8 +66,13 @@ export class SchedulerWorld {
     this.cluster = new SimulatedCluster(options);
   }
 
-  static async start({ settings = {}, modules = [], ...cluster }: WorldOptions = {}): Promise<SchedulerWorld> {
-    const world = new SchedulerWorld(settings, await createDatabase(), modules, cluster);
+  static async start({
+    settings = {},
+    modules = [],
+    database,
+    ...cluster
+  }: WorldOptions = {}): Promise<SchedulerWorld> {
+    const world = new SchedulerWorld(settings, database ?? (await createDatabase()), modules, cluster);
     await world.takeOver();
     return world;
   }
@@ -104,9 +121,20 @@ export class SchedulerWorld {
   }
 
   /** Another leader takes over while this one, frozen perhaps, still believes to lead. Answers the former one. */
-  async overtake(): Promise<{ scheduler: Scheduler; leadership: FixedLeadership }> {
-    const former = { scheduler: this.scheduler, leadership: this.leadership };
-    this.overtaken.push(this.context);
+  async overtake(): Promise<FormerLeader> {
+    const { context, leadership, driver } = this;
+    const former = {
+      scheduler: this.scheduler,
+      leadership,
+      driver,
+      settled: () => settledIn(context),
+      close: async () => {
+        this.overtaken.delete(context);
+        await driver.stop();
+        await context.close();
+      },
+    };
+    this.overtaken.add(context);
     await this.takeOver();
     return former;
   }
@@ -126,7 +154,7 @@ export class SchedulerWorld {
   }
 
   settled(): Promise<unknown> {
-    return Promise.all([this.get(LaunchDispatcher).settled(), this.get(KillDispatcher).settled()]);
+    return settledIn(this.context);
   }
 
   /** Passes once a virtual second, for as long as asked. */
@@ -206,3 +234,6 @@ export class SchedulerWorld {
     return found.map((row) => row.state);
   }
 }
+
+const settledIn = (context: INestApplicationContext): Promise<unknown> =>
+  Promise.all([context.get(LaunchDispatcher).settled(), context.get(KillDispatcher).settled()]);

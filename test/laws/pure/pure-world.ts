@@ -71,9 +71,7 @@ export class PureWorld implements World {
     this.endsTold = tables.ended.length;
     return {
       now: this.cluster.now(),
-      epoch: tables.epoch,
       requests: tables.requests,
-      deploys: tables.deploys,
       machines: new Map(
         [...tables.machines].map(([slaveId, { machine, state }]) => [
           slaveId,

@@ -64,10 +64,7 @@ export interface SeenMachine {
 /** What is committed at one moment. */
 export interface Sight {
   now: number;
-  epoch: number;
   requests: ReadonlyMap<string, SeenRequest>;
-  /** By `requestId-deployId`. */
-  deploys: ReadonlyMap<string, Deploy>;
   machines: ReadonlyMap<string, SeenMachine>;
   /** Live rows, ended ones included. */
   tasks: ReadonlyMap<string, SeenTask>;
