@@ -54,7 +54,7 @@ export class MachineChanges {
     await this.db.transaction(async (tx) => {
       await lockFleet(tx);
       const { currentState } = await this.lock(tx, kind, id);
-      if (isDecommissioning(currentState.state)) await this.tasks.keep(tx, kind, id);
+      if (isDecommissioning(currentState.state)) await this.tasks.keep(tx, kind, id, this.clock.now());
       await this.forget(tx, kind, [id]);
     });
     this.wake.signal('machines', 'scheduler');
@@ -120,7 +120,7 @@ export class MachineChanges {
     }
     const now = this.clock.now();
     await this.store.setState(tx, kind, { objectId: id, state, timestamp: now, user, message: asked.message });
-    if (isDecommissioning(from) && state === 'ACTIVE') await this.tasks.keep(tx, kind, id);
+    if (isDecommissioning(from) && state === 'ACTIVE') await this.tasks.keep(tx, kind, id, now);
     await this.dropImpossibleRevert(tx, kind, id, state);
     if (asked.durationMillis === undefined) return;
     await this.expiring.insert(tx, {

@@ -104,7 +104,7 @@ export class MachinesPoller {
     if (from === undefined || isInactive(from) || judgeStateChange(from, revertToState) !== 'CHANGED') return false;
     const message = 'Updated due to expiring action';
     await this.store.setState(tx, kind, { objectId: machineId, state: revertToState, timestamp: now, message });
-    if (revertToState === 'ACTIVE') await this.tasks.keep(tx, kind, machineId);
+    if (revertToState === 'ACTIVE') await this.tasks.keep(tx, kind, machineId, now);
     if (lapsing.killTasksOnDecommissionTimeout && revertToState === 'DECOMMISSIONED') {
       await this.tasks.kill(tx, kind, machineId, lapsing.user, now);
     }

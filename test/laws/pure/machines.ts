@@ -31,14 +31,35 @@ export function changeMachine(model: Model, slaveId: string, to: MachineState): 
   return true;
 }
 
-/** Orders of a decommission that was cancelled are taken back, as far as the tasks are not being killed yet. */
+/**
+ * Orders of a decommission that was cancelled are taken back, unless the task is being killed or is replaced already.
+ * Placements decided before are decided again: they may be of replacements that nobody needs now.
+ */
 function keepTasks({ tables, now }: Model, slaveId: string): void {
   const kept = tasksOn(tables, slaveId).filter(
-    ({ taskId }) => tables.cleanups.get(taskId.id)?.cleanupType === 'DECOMISSIONING' && !tables.kills.has(taskId.id),
+    (task) =>
+      tables.cleanups.get(task.taskId.id)?.cleanupType === 'DECOMISSIONING' &&
+      !tables.kills.has(task.taskId.id) &&
+      !isReplaced(tables, task),
   );
   for (const { taskId } of kept) tables.cleanups.delete(taskId.id);
   recount(tables, kept, now());
+  for (const requestId of new Set(kept.map(({ taskId }) => taskId.requestId))) {
+    const stored = tables.requests.get(requestId);
+    if (stored) tables.save(stored);
+  }
 }
+
+const isReplaced = (tables: Model['tables'], { taskId }: TaskRow): boolean =>
+  tables
+    .tasksOf(taskId.requestId)
+    .some(
+      (other) =>
+        other.taskId.deployId === taskId.deployId &&
+        other.taskId.instanceNo === taskId.instanceNo &&
+        !tables.cleanups.has(other.taskId.id) &&
+        !tables.kills.has(other.taskId.id),
+    );
 
 /** Replacements are asked for, or are not needed any more. */
 function recount(tables: Model['tables'], tasks: readonly TaskRow[], now: number): void {

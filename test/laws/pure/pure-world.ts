@@ -1,6 +1,6 @@
 import { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
 import { SettingsFile, type Settings } from '../../../src/platform/settings/settings.js';
-import { clusterOptions } from '../world/perform.js';
+import { clusterOptions, takeOverMillis } from '../world/perform.js';
 import type { WorldPlan } from '../world/plan.js';
 import { worldSettings } from '../world/settings.js';
 import type { LeaderPass } from '../world/steps.js';
@@ -111,6 +111,7 @@ export class PureWorld implements World {
   }
 
   private async takeOver(): Promise<void> {
+    await this.cluster.advance(takeOverMillis);
     this.tables.epoch += 1;
     this.leader = new Leader(this.model, this.cluster.driver(), this.tables.epoch);
     await this.leader.begin();

@@ -12,7 +12,7 @@ import { CooldownPoller } from '../../../src/scheduler/pollers/cooldown.poller.j
 import { Reconciliation } from '../../../src/scheduler/reconciliation/reconciliation.service.js';
 import type { LentDatabase } from '../../support/lent-database.js';
 import { SchedulerWorld, type FormerLeader } from '../../support/scheduler-world.js';
-import { clusterOptions } from '../world/perform.js';
+import { clusterOptions, takeOverMillis } from '../world/perform.js';
 import type { WorldPlan } from '../world/plan.js';
 import { worldSettings } from '../world/settings.js';
 import type { LeaderPass } from '../world/steps.js';
@@ -89,6 +89,7 @@ export class RealWorld implements World {
       this.scheduler.driver.die();
       await this.pass('drain');
     }
+    await this.cluster.advance(takeOverMillis);
     await this.scheduler.crash();
   }
 
@@ -96,6 +97,7 @@ export class RealWorld implements World {
     this.scheduler.driver.freeze();
     await this.pass('drain');
     await this.pass('dispatch');
+    await this.cluster.advance(takeOverMillis);
     this.former.push(await this.scheduler.overtake());
   }
 

@@ -47,7 +47,7 @@ export class Lawbook {
     if (task.runId !== undefined) this.runs.add(task.runId);
     const { requestId, startedAt, id } = task.taskId;
     if (startedAt < task.nextRunAt) throw new LawBroken('No task starts before its time', id);
-    checkConstraints(task, sight);
+    checkConstraints(task, sight, this.cluster);
     const { request, state } = sight.requests.get(requestId)!;
     const isOfSlot = task.pendingType !== 'RETRY' && task.pendingType !== 'IMMEDIATE';
     if (request.requestType !== 'SCHEDULED' || !isOfSlot) return;

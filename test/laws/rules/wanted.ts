@@ -40,11 +40,14 @@ function ofRequest(seen: SeenRequest, tasks: readonly SeenTask[], sight: Sight):
   }
   complain(pending.length > 0, `has pending tasks: ${pending.map(({ instanceNo }) => instanceNo).join(', ')}`);
   const instances = isLongRunning(request.requestType) && !nothingWanted ? (request.instances ?? 1) : 0;
-  const wanted = Array.from({ length: instances }, (_, index) => `${activeDeployId} ${index + 1} TASK_RUNNING`);
-  const have = tasks.map((task) => `${task.taskId.deployId} ${task.taskId.instanceNo} ${task.state}`).toSorted();
-  complain(
-    have.join() !== wanted.join(),
-    `has ${have.join(', ') || 'nothing'} instead of ${wanted.join(', ') || 'nothing'}`,
+  // Their numbers may have gaps: who is left of more instances keeps the number.
+  const staying = tasks.filter(
+    ({ taskId, state: at, cleaning, killed }) =>
+      taskId.deployId === activeDeployId && at === 'TASK_RUNNING' && !cleaning && !killed,
   );
+  const numbers = new Set(staying.map(({ taskId }) => taskId.instanceNo));
+  const have = tasks.map((task) => `${task.taskId.deployId} ${task.taskId.instanceNo} ${task.state}`).join(', ');
+  const isRight = tasks.length === instances && staying.length === instances && numbers.size === instances;
+  complain(!isRight, `has [${have}] instead of ${instances} running tasks of ${activeDeployId}`);
   return problems;
 }

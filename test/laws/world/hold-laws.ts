@@ -16,7 +16,7 @@ export interface Storm {
   options?: LiveOptions;
 }
 
-type Schedule = [WorldPlan, Step[]];
+export type Schedule = [WorldPlan, Step[]];
 
 const environment = (name: string): string | undefined => process.env[name];
 

@@ -12,6 +12,9 @@ export const startAt = Date.UTC(2026, 0, 5, 12);
 
 export const clusterOptions = (plan: WorldPlan): SimulatedClusterOptions => ({ seed: plan.seed, startAt, machines: 0 });
 
+/** Nobody takes over in no time: within the same millisecond a new leader could make a task id again. */
+export const takeOverMillis = 2;
+
 /** Runs that somebody asked for and was promised. */
 export interface Promised {
   requestId: string;
@@ -48,15 +51,10 @@ export class Performer {
     });
     await cluster.advance(1);
     for (const plan of this.plan.requests) await this.create(plan);
+    await this.liveFor(this.plan.quietSeconds);
   }
 
   async take(step: Step, sight: Sight): Promise<void> {
-    // Nobody takes over within a millisecond, in which a new leader could use an id again.
-    if (step.do === 'crash' || step.do === 'overtake') await this.world.cluster.advance(1);
-    await this.carryOut(step, sight);
-  }
-
-  private async carryOut(step: Step, sight: Sight): Promise<void> {
     const { world } = this;
     const { cluster, operators } = world;
     switch (step.do) {
@@ -64,6 +62,8 @@ export class Performer {
         return world.pass(step.pass);
       case 'wait':
         return cluster.advance(step.millis);
+      case 'live':
+        return this.liveFor(step.seconds);
       case 'create':
         return void (await this.create(step.plan));
       case 'deploy':
@@ -168,6 +168,13 @@ export class Performer {
         const [word, millis] = behaviour.split(' after ') as ['end' | 'fail', string];
         return { runFor: Number.parseInt(millis, 10), exit: word === 'fail' ? 'TASK_FAILED' : 'TASK_FINISHED' };
       }
+    }
+  }
+
+  private async liveFor(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second++) {
+      await this.world.pass('all');
+      await this.world.cluster.advance(1_000);
     }
   }
 

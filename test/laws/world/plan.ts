@@ -39,6 +39,8 @@ export interface MachinePlan {
 /** The world before anything happens. */
 export interface WorldPlan {
   seed: number;
+  /** Seconds in which nothing goes wrong, before the first step. */
+  quietSeconds: number;
   machines: MachinePlan[];
   requests: RequestPlan[];
 }
@@ -138,14 +140,21 @@ export const anyRequest = (types: readonly RequestType[]): fc.Arbitrary<RequestP
   fc
     .constantFrom(...types)
     .chain((type) => fc.record({ request: anyRequestOf(type), deploy: anyDeploy(type) }))
-    .map(({ request, deploy }) => ({ request: withoutGaps(request), deploy: withoutGaps(deploy) }));
+    .map(({ request, deploy }) => ({ request: satisfiable(withoutGaps(request)), deploy: withoutGaps(deploy) }));
 
 export const anyWorld = (types: readonly RequestType[]): fc.Arbitrary<WorldPlan> =>
   fc.record({
     seed: fc.nat(),
+    quietSeconds: fc.constantFrom(0, 8, 8, 8),
     machines: fc.array(anyMachine, { minLength: 1, maxLength: 5 }),
     requests: fc.array(anyRequest(types), { minLength: 1, maxLength: 3 }),
   });
+
+/** Evenly over all racks, and on one of them only: more than one instance could never be placed. */
+function satisfiable(request: Omit<Request, 'id'>): Omit<Request, 'id'> {
+  const { rackAffinity: _, ...anywhere } = request;
+  return request.rackSensitive ? anywhere : request;
+}
 
 /** Members that are absent rather than undefined, as they come out of JSON. */
 const withoutGaps = <T extends object>(value: T): T =>

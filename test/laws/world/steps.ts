@@ -40,7 +40,13 @@ export type Misfortune =
   | { do: 'end'; task: Which; state: TaskState }
   | { do: 'faults'; faults: Faults };
 
-export type Step = Order | Misfortune | { do: 'pass'; pass: LeaderPass } | { do: 'wait'; millis: number };
+export type Step =
+  | Order
+  | Misfortune
+  | { do: 'pass'; pass: LeaderPass }
+  | { do: 'wait'; millis: number }
+  /** Passes once a second. */
+  | { do: 'live'; seconds: number };
 
 const which = fc.nat({ max: 11 });
 const chance = fc.constantFrom(0, 0, 0.3, 0.8);
@@ -149,6 +155,11 @@ const passes: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
+const spans: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('live' as const),
+  seconds: fc.integer({ min: 1, max: 6 }),
+});
+
 const waits: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('wait' as const),
   millis: fc.constantFrom(3, 100, 1_000, 1_000, 5_000, 30_000, 70_000),
@@ -158,10 +169,11 @@ const waits: fc.Arbitrary<Step> = fc.record({
 export const anySteps = (types: readonly RequestType[], length: number): fc.Arbitrary<Step[]> =>
   fc.array(
     fc.oneof(
-      { weight: 3, arbitrary: orders(types) },
-      { weight: 3, arbitrary: misfortunes },
-      { weight: 6, arbitrary: passes },
-      { weight: 4, arbitrary: waits },
+      { weight: 4, arbitrary: orders(types) },
+      { weight: 4, arbitrary: misfortunes },
+      { weight: 5, arbitrary: passes },
+      { weight: 3, arbitrary: waits },
+      { weight: 4, arbitrary: spans },
     ),
     { minLength: 3, maxLength: length, size: 'max' },
   );
