@@ -13,6 +13,7 @@ import { Clock } from '../../src/platform/clock.js';
 import { Database } from '../../src/platform/database/database.js';
 import { rows } from '../../src/platform/database/sql.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
+import { Pollers, type PollerOptions } from '../../src/platform/poller/pollers.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { KillDispatcher } from '../../src/scheduler/dispatch/kill-dispatcher.service.js';
 import { LaunchDispatcher } from '../../src/scheduler/dispatch/launch-dispatcher.service.js';
@@ -20,8 +21,7 @@ import { Reconciliation } from '../../src/scheduler/reconciliation/reconciliatio
 import { SchedulerModule } from '../../src/scheduler/scheduler.module.js';
 import { Scheduler } from '../../src/scheduler/scheduler.service.js';
 import { FixedLeadership } from './fixed-leadership.js';
-import { testSettings } from './test-app.js';
-import { createDatabase } from './test-database.js';
+import { testSettings } from './test-settings.js';
 
 /** Never ready, so that no timer runs a pass: the test does, with the virtual time. */
 class ManualLeadership extends FixedLeadership {
@@ -56,6 +56,8 @@ export class SchedulerWorld {
   private context!: INestApplicationContext;
   private leadership!: ManualLeadership;
   driver!: SimulatedDriver;
+  /** Of the leader: none of them runs by itself. */
+  pollers: PollerOptions[] = [];
 
   private constructor(
     private readonly settings: Partial<Settings>,
@@ -72,7 +74,7 @@ export class SchedulerWorld {
     database,
     ...cluster
   }: WorldOptions = {}): Promise<SchedulerWorld> {
-    const world = new SchedulerWorld(settings, database ?? (await createDatabase()), modules, cluster);
+    const world = new SchedulerWorld(settings, database ?? (await ownDatabase()), modules, cluster);
     await world.takeOver();
     return world;
   }
@@ -107,7 +109,9 @@ export class SchedulerWorld {
     @Module({ imports: [platform, SchedulerModule, ...this.modules] })
     class World {}
     const logger = process.env['TEST_LOG'] ? undefined : false;
-    this.context = await NestFactory.createApplicationContext(World, { logger, abortOnError: false });
+    this.pollers = await registeredIn(async () => {
+      this.context = await NestFactory.createApplicationContext(World, { logger, abortOnError: false });
+    });
     await this.db.manager.query('UPDATE leader_epoch SET epoch = $1', [this.epoch]);
     await this.scheduler.gained(this.epoch);
   }
@@ -233,6 +237,28 @@ export class SchedulerWorld {
     );
     return found.map((row) => row.state);
   }
+}
+
+/** Only in a run of tests is there a server to make it on. */
+async function ownDatabase(): Promise<{ url: string; remove(): Promise<void> }> {
+  const { createDatabase } = await import('./test-database.js');
+  return createDatabase();
+}
+
+/** What `create` registers with the pollers of its context. */
+async function registeredIn(create: () => Promise<void>): Promise<PollerOptions[]> {
+  const registered: PollerOptions[] = [];
+  const { register } = Pollers.prototype;
+  Pollers.prototype.register = function (this: Pollers, options) {
+    registered.push(options);
+    return register.call(this, options);
+  };
+  try {
+    await create();
+  } finally {
+    Pollers.prototype.register = register;
+  }
+  return registered;
 }
 
 const settledIn = (context: INestApplicationContext): Promise<unknown> =>

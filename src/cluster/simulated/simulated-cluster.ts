@@ -14,6 +14,8 @@ export interface SimulatedClusterOptions {
   machines?: number;
   /** How many machines one agent presents. */
   machinesPerAgent?: number;
+  /** Updates are handed over at most this often while time passes. Default 0: at their very moment. */
+  deliverEveryMillis?: number;
   faults?: Faults;
 }
 
@@ -26,14 +28,7 @@ export interface TaskStart {
 }
 
 /** What went wrong so far: faults of messages, of machines, and orders of leaders that no longer lead. */
-export type Incident =
-  | MessageFault
-  | 'refusedOrder'
-  | 'unreachable'
-  | 'slow'
-  | 'newFolder'
-  | 'vanished'
-  | 'taskEnded';
+export type Incident = MessageFault | 'refusedOrder' | 'unreachable' | 'slow' | 'newFolder' | 'vanished' | 'taskEnded';
 
 /**
  * Thousands of machines in memory on a clock of their own, for tests and benchmarks. Nothing happens, and nothing is
@@ -58,6 +53,8 @@ export class SimulatedCluster {
   private script: LaunchScript = () => ({});
   private readonly drivers = new Set<SimulatedDriver>();
   private readonly machinesPerAgent: number;
+  private readonly deliverEveryMillis: number;
+  private deliveredAt = 0;
   private agentsMade = 0;
   private incarnations = 0;
 
@@ -66,12 +63,14 @@ export class SimulatedCluster {
     startAt = 1_700_000_000_000,
     machines = 1,
     machinesPerAgent = 1,
+    deliverEveryMillis = 0,
     faults = {},
   }: SimulatedClusterOptions = {}) {
     this.random = new Random(seed);
     this.clock = startAt;
     this.faults = faults;
     this.machinesPerAgent = machinesPerAgent;
+    this.deliverEveryMillis = deliverEveryMillis;
     for (let number = 1; number <= machines; number++) this.addMachine({ slaveId: `slave-${number}` });
   }
 
@@ -150,6 +149,11 @@ export class SimulatedCluster {
     this.addMachine(machine);
   }
 
+  /** Machines that are there, reachable or not. */
+  get machineIds(): string[] {
+    return [...this.agentIds.keys()];
+  }
+
   get vanishedIds(): string[] {
     return [...this.vanished.keys()];
   }
@@ -177,7 +181,7 @@ export class SimulatedCluster {
   async advance(millis: number): Promise<void> {
     const until = this.clock + millis;
     for (;;) {
-      await this.deliver();
+      if (this.clock - this.deliveredAt >= this.deliverEveryMillis) await this.deliver();
       if (this.events.nextAt > until) break;
       this.clock = Math.max(this.clock, this.events.nextAt);
       while (this.events.nextAt <= this.clock) this.events.runNext();
@@ -206,6 +210,7 @@ export class SimulatedCluster {
   }
 
   private async deliver(): Promise<void> {
+    this.deliveredAt = this.clock;
     for (const driver of this.drivers) await driver.deliver();
   }
 

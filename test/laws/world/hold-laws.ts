@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { RequestType } from '../../../src/core/model/enums.js';
+import { lawSettings } from '../../support/law-settings.js';
 import { live, type LiveOptions } from './live.js';
 import { anyWorld, type WorldPlan } from './plan.js';
 import { anySteps, type Step } from './steps.js';
@@ -18,8 +19,6 @@ export interface Storm {
 
 export type Schedule = [WorldPlan, Step[]];
 
-const environment = (name: string): string | undefined => process.env[name];
-
 /**
  * Random schedules, each in a world of its own. The first that breaks a law is made as small as possible and printed
  * with what replays it.
@@ -28,8 +27,7 @@ export async function holdLaws(
   { types, length, runs, start, options }: Storm,
   examples: Schedule[] = [],
 ): Promise<void> {
-  const seed = Number(environment('LAWS_SEED') ?? Date.now() % 2 ** 31);
-  const path = environment('LAWS_PATH');
+  const { seed = Date.now() % 2 ** 31, path } = lawSettings;
   const property = fc.asyncProperty(anyWorld(types), anySteps(types, length), (plan, steps) =>
     runSchedule([plan, steps], start, options),
   );
@@ -37,7 +35,7 @@ export async function holdLaws(
     seed,
     path,
     examples,
-    numRuns: Number(environment('LAWS_RUNS') ?? runs),
+    numRuns: lawSettings.runs ?? runs,
     endOnFailure: path !== undefined,
   };
   const details = await fc.check(property, parameters);

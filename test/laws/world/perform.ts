@@ -106,7 +106,7 @@ export class Performer {
       case 'unreachable':
         return this.onMachine(step.machine, (id) => cluster.setReachable(id, false));
       case 'reachable':
-        for (const id of this.machineIds()) cluster.setReachable(id, true);
+        for (const id of this.world.cluster.machineIds) cluster.setReachable(id, true);
         return;
       case 'slow':
         return this.onMachine(step.machine, (id) => cluster.setLatency(id, step.millis));
@@ -137,7 +137,7 @@ export class Performer {
     cluster.faults = {};
     await this.world.formerGoesOn();
     for (const id of cluster.vanishedIds) cluster.restoreMachine(id);
-    for (const id of this.machineIds()) {
+    for (const id of this.world.cluster.machineIds) {
       cluster.setLatency(id, 0);
       cluster.setReachable(id, true);
     }
@@ -150,7 +150,7 @@ export class Performer {
       }
     }
     await cluster.advance(1);
-    for (const id of this.machineIds()) await operators.changeMachine(id, 'ACTIVE');
+    for (const id of this.world.cluster.machineIds) await operators.changeMachine(id, 'ACTIVE');
   }
 
   private behave({ command, ports, requestId }: LaunchSpec): TaskScript {
@@ -208,12 +208,8 @@ export class Performer {
   }
 
   private onMachine(which: Which, act: (id: string) => void): void {
-    const id = pick(this.machineIds(), which);
+    const id = pick(this.world.cluster.machineIds, which);
     if (id !== undefined) act(id);
-  }
-
-  private machineIds(): string[] {
-    return [...this.world.cluster.agents.values()].flatMap((agent) => [...agent.machines.keys()]);
   }
 }
 
