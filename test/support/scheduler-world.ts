@@ -112,6 +112,7 @@ export class SchedulerWorld {
     this.pollers = await registeredIn(async () => {
       this.context = await NestFactory.createApplicationContext(World, { logger, abortOnError: false });
     });
+    await this.get(Pollers).stop();
     await this.db.manager.query('UPDATE leader_epoch SET epoch = $1', [this.epoch]);
     await this.scheduler.gained(this.epoch);
   }

@@ -43,7 +43,7 @@ export async function live(
       throw new LawBroken('A deposed leader does nothing', `${before} became ${fingerprint(sight)}`);
     }
   }
-  await performer.calmDown();
+  await performer.calmDown(sight);
   sight = await look();
   for (const millis of calmRounds) {
     await world.pass('all');
