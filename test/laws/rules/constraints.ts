@@ -1,4 +1,5 @@
 import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import { isRunnable } from '../../../src/core/model/enums.js';
 import type { Request } from '../../../src/core/model/request.js';
 import type { SeenMachine, SeenRequest, SeenTask, Sight } from '../world/world.js';
 import { LawBroken } from './law-broken.js';
@@ -88,6 +89,14 @@ export function checkConstraints(task: SeenTask, sight: Sight, cluster: Simulate
     if (holds(task, withNewer(row, cluster), seen.request, { ...sight, machines })) continue;
     throw new LawBroken(`A constraint holds at the launch (${name})`, `${id} on ${JSON.stringify(row)}`);
   }
+}
+
+/** Its request gets new tasks, and its deploy is one that the request uses; single runs may be of a former one. */
+export function checkWanted({ taskId }: SeenTask, sight: Sight): void {
+  const { request, state, activeDeployId, pendingDeployId } = sight.requests.get(taskId.requestId)!;
+  const isInUse = taskId.deployId === activeDeployId || taskId.deployId === pendingDeployId;
+  if (isRunnable(state) && (isInUse || request.requestType === 'RUN_ONCE')) return;
+  throw new LawBroken('Only what is wanted is launched', `${taskId.id} of a request that is ${state}`);
 }
 
 const withNewer = (row: SeenMachine, cluster: SimulatedCluster): SeenMachine => ({

@@ -1,7 +1,7 @@
 import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
 import type { SeenTask, Sight } from '../world/world.js';
 import { checkCapacity } from './capacity.js';
-import { checkConstraints } from './constraints.js';
+import { checkConstraints, checkWanted } from './constraints.js';
 import { checkForward, checkHistory } from './course.js';
 import { LawBroken } from './law-broken.js';
 import { isHit } from './slots.js';
@@ -21,7 +21,8 @@ export class Lawbook {
 
   constructor(private readonly cluster: SimulatedCluster) {}
 
-  check(sight: Sight): void {
+  /** `single`: the leader has made one pass at most since the last look, so that the rows are as it saw them. */
+  check(sight: Sight, single: boolean): void {
     for (const end of sight.newEnds) {
       checkHistory(end, this.cluster);
       this.endedAt.set(end.taskId.id, end.updates.at(-1)!.at);
@@ -30,7 +31,7 @@ export class Lawbook {
     for (const [id, task] of sight.tasks) {
       const before = this.tasks.get(id);
       if (before) checkForward(before, task);
-      else if (task.endedAt === undefined) this.launched(task, sight);
+      else if (task.endedAt === undefined) this.launched(task, sight, single);
       if (this.endedAt.has(id)) throw new LawBroken('What has ended never comes back', id);
     }
     for (const { request, state } of sight.requests.values()) {
@@ -43,11 +44,12 @@ export class Lawbook {
     this.tasks = new Map([...sight.tasks].map(([id, { taskId, state, endedAt }]) => [id, { taskId, state, endedAt }]));
   }
 
-  private launched(task: SeenTask, sight: Sight): void {
+  private launched(task: SeenTask, sight: Sight, single: boolean): void {
     if (task.runId !== undefined) this.runs.add(task.runId);
     const { requestId, startedAt, id } = task.taskId;
     if (startedAt < task.nextRunAt) throw new LawBroken('No task starts before its time', id);
     checkConstraints(task, sight, this.cluster);
+    if (single) checkWanted(task, sight);
     const { request, state } = sight.requests.get(requestId)!;
     const isOfSlot = task.pendingType !== 'RETRY' && task.pendingType !== 'IMMEDIATE';
     if (request.requestType !== 'SCHEDULED' || !isOfSlot) return;
