@@ -6,7 +6,7 @@ test('whatever happens to cron jobs, on-demand runs and run-once jobs, the laws 
   holdLaws({
     types: ['SCHEDULED', 'ON_DEMAND', 'RUN_ONCE'],
     length: 30,
-    runs: 3_000,
+    runs: 2_000,
     start: (plan) => PureWorld.start(plan),
   }),
 );

@@ -17,6 +17,7 @@ const settings = { ...SettingsFile.parse({}), ...worldSettings } as Settings;
 export class PureWorld implements World {
   readonly cluster: SimulatedCluster;
   readonly operators: PureOperators;
+  readonly writesApart = true;
   private readonly tables = new Tables();
   private readonly model: Model;
   private leader!: Leader;

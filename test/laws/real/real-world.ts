@@ -25,6 +25,7 @@ const modules = [RequestsModule, DeploysModule, TasksModule, CleanupModule, Hist
 /** The whole scheduler with its rooms on a real database, and simulated machines. */
 export class RealWorld implements World {
   readonly operators: RealOperators;
+  readonly writesApart = false;
   private readonly eyes: Eyes;
   private readonly former: FormerLeader[] = [];
 

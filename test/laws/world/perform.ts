@@ -64,6 +64,10 @@ export class Performer {
         return cluster.advance(step.millis);
       case 'live':
         return this.liveFor(step.seconds);
+      case 'between':
+        for (const pass of ['drain', 'decide'] as const) await world.pass(pass);
+        await this.take(step.order, sight);
+        return world.pass('write');
       case 'create':
         return void (await this.create(step.plan));
       case 'deploy':

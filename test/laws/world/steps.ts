@@ -46,7 +46,9 @@ export type Step =
   | { do: 'pass'; pass: LeaderPass }
   | { do: 'wait'; millis: number }
   /** Passes once a second. */
-  | { do: 'live'; seconds: number };
+  | { do: 'live'; seconds: number }
+  /** Somebody's order, after the leader has decided and before it writes what it decided. */
+  | { do: 'between'; order: Order };
 
 const which = fc.nat({ max: 11 });
 const chance = fc.constantFrom(0, 0, 0.3, 0.8);
@@ -66,7 +68,7 @@ const anyFaults: fc.Arbitrary<Faults> = fc.record({
   reorderUpdates: chance,
 });
 
-const orders = (types: readonly RequestType[]): fc.Arbitrary<Step> =>
+const orders = (types: readonly RequestType[]): fc.Arbitrary<Order> =>
   fc.oneof(
     fc.record({ do: fc.constant('create' as const), plan: anyRequest(types) }),
     {
@@ -170,6 +172,7 @@ export const anySteps = (types: readonly RequestType[], length: number): fc.Arbi
   fc.array(
     fc.oneof(
       { weight: 4, arbitrary: orders(types) },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('between' as const), order: orders(types) }) },
       { weight: 4, arbitrary: misfortunes },
       { weight: 5, arbitrary: passes },
       { weight: 3, arbitrary: waits },

@@ -99,6 +99,8 @@ export interface Operators {
 export interface World {
   readonly cluster: SimulatedCluster;
   readonly operators: Operators;
+  /** What was decided is written by a pass of its own, and the world may have changed in between. */
+  readonly writesApart: boolean;
   /** The leader makes one pass now. */
   pass(pass: LeaderPass): Promise<void>;
   /** The leader dies, `unsent`: before anything it wrote in this moment's pass was sent; another one takes over. */
