@@ -47,6 +47,28 @@ export const found: { name: string; schedule: Schedule }[] = [
     ],
   },
   {
+    name: 'a decommission that is cancelled during a deploy leaves no instance of the new one running twice',
+    schedule: [
+      {
+        seed: 0,
+        quietSeconds: 8,
+        machines: [machine, machine, machine],
+        requests: [{ request: { requestType: 'SERVICE', instances: 1 }, deploy }],
+      },
+      [
+        { do: 'deploy', request: 0, plan: deploy },
+        { do: 'scale', request: 0, instances: 2 },
+        live(1),
+        { do: 'between', order: { do: 'machine', machine: 11, to: 'STARTING_DECOMMISSION' } },
+        live(2),
+        { do: 'between', order: { do: 'scale', request: 0, instances: 1 } },
+        { do: 'end', task: 0, state: 'TASK_FAILED' },
+        { do: 'bounce', request: 0, incremental: false },
+        { do: 'wait', millis: 3 },
+      ],
+    ],
+  },
+  {
     name: 'the order in which tasks are read does not say which of an incremental bounce goes first',
     schedule: [
       {

@@ -71,7 +71,12 @@ export class MachineTasks {
     );
     const message = `The decommission of ${kindText(kind)} '${id}' is cancelled`;
     const tasks = kept.map((row) => parseTaskId(row.task_id)!);
-    await this.askForReplacements(tx, tasks, { timestamp: now, message });
+    // Each deploy on its own: tasks of a deploy in progress may be among them.
+    const keys = new Map(tasks.map(({ requestId, deployId }) => [`${requestId}-${deployId}`, { requestId, deployId }]));
+    for (const key of keys.values()) {
+      const pendingType = 'DECOMISSIONED_SLAVE_OR_RACK';
+      await this.queue.enqueue(tx, { ...key, pendingType, timestamp: now, message });
+    }
   }
 
   private async askForReplacements(

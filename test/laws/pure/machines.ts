@@ -43,7 +43,11 @@ function keepTasks({ tables, now }: Model, slaveId: string): void {
       !isReplaced(tables, task),
   );
   for (const { taskId } of kept) tables.cleanups.delete(taskId.id);
-  recount(tables, kept, now());
+  // Each deploy on its own: tasks of a deploy in progress may be among them.
+  for (const { taskId } of kept) {
+    const { requestId, deployId } = taskId;
+    tables.enqueue({ requestId, deployId, timestamp: now(), pendingType: 'DECOMISSIONED_SLAVE_OR_RACK' });
+  }
   for (const requestId of new Set(kept.map(({ taskId }) => taskId.requestId))) {
     const stored = tables.requests.get(requestId);
     if (stored) tables.save(stored);
@@ -61,8 +65,8 @@ const isReplaced = (tables: Model['tables'], { taskId }: TaskRow): boolean =>
         !tables.kills.has(other.taskId.id),
     );
 
-/** Replacements are asked for, or are not needed any more. */
-function recount(tables: Model['tables'], tasks: readonly TaskRow[], now: number): void {
+/** Replacements are asked for. */
+function replace(tables: Model['tables'], tasks: readonly TaskRow[], now: number): void {
   for (const requestId of new Set(tasks.map(({ taskId }) => taskId.requestId))) {
     const stored = tables.requests.get(requestId);
     const deployId = stored?.activeDeployId ?? stored?.pendingDeployId;
@@ -81,7 +85,7 @@ export function decommission({ tables, now }: Model): void {
     if (row.state !== 'STARTING_DECOMMISSION') continue;
     tables.machines.set(slaveId, { ...row, state: tasks.length > 0 ? 'DECOMMISSIONING' : 'DECOMMISSIONED' });
     for (const { taskId } of tasks) tables.order({ taskId, cleanupType: 'DECOMISSIONING', timestamp: now() });
-    recount(tables, tasks, now());
+    replace(tables, tasks, now());
   }
 }
 
