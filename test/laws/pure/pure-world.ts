@@ -89,7 +89,7 @@ export class PureWorld implements World {
       pending: [...tables.pendingTasks.values()].map(({ pendingTaskId, runId }) => ({ ...pendingTaskId, runId })),
       queue: [...tables.queue.values()],
       orders: [
-        ...[...tables.requestCleanups.keys()],
+        ...tables.requestCleanups.keys(),
         ...[...tables.cleanups.values()].map(({ cleanupType, taskId }) => `${cleanupType} of ${taskId.id}`),
         ...[...tables.kills.keys()].map((id) => `kill of ${id}`),
       ],

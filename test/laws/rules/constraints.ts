@@ -7,7 +7,7 @@ import { LawBroken } from './law-broken.js';
 /** Machines with this pair only take tasks that require or allow it. */
 export const reservedAttributes = { reserved: ['yes'] };
 
-type Constraint = (task: SeenTask, machine: SeenMachine, request: Request, sight: Sight) => boolean;
+type Constraint = (task: SeenTask, machine: SeenMachine, request: Request, sight: Sight, racks: number) => boolean;
 
 /** Written down once more, without a look at how placement does it. */
 const constraints: Record<string, Constraint> = {
@@ -21,13 +21,13 @@ const constraints: Record<string, Constraint> = {
     requiredSlaveAttributes?.['reserved'] === 'yes' ||
     allowedSlaveAttributes?.['reserved'] === 'yes',
   'rack affinity': (_task, { rackId }, { rackAffinity }) => !rackAffinity?.length || rackAffinity.includes(rackId),
-  'even racks': (task, { rackId }, request, sight) => {
+  'even racks': (task, { rackId }, request, sight, racks) => {
     if (!request.rackSensitive) return true;
     const here = active(sight, task).filter(
       (other) =>
         other.taskId.deployId === task.taskId.deployId && other.rackId === rackId && !other.cleaning && !other.killed,
     );
-    return here.length <= Math.max(1, Math.ceil((request.instances ?? 1) / Math.max(1, activeRacks(sight))));
+    return here.length <= Math.max(1, Math.ceil((request.instances ?? 1) / Math.max(1, racks)));
   },
   'attribute minimums': (task, machine, request, sight) =>
     Object.entries(request.slaveAttributeMinimums ?? {}).every(([name, minimums]) =>
@@ -70,23 +70,24 @@ const active = (sight: Sight, { taskId }: SeenTask): SeenTask[] =>
     (other) => other.taskId.requestId === taskId.requestId && other.endedAt === undefined,
   );
 
-const activeRacks = (sight: Sight): number =>
+export const activeRacks = (sight: Sight): number =>
   new Set([...sight.machines.values()].filter(({ rackState }) => rackState === 'ACTIVE').map(({ rackId }) => rackId))
     .size;
 
 /**
  * A constraint that held in the decision holds at the launch: of a task that was written just now. What a machine says
- * of itself may be newer than its row; either may have been decided on.
+ * of itself may be newer than its row; either may have been decided on. `racks`: the fewest that were active since the
+ * last look.
  */
-export function checkConstraints(task: SeenTask, sight: Sight, cluster: SimulatedCluster): void {
+export function checkConstraints(task: SeenTask, sight: Sight, cluster: SimulatedCluster, racks: number): void {
   const { id, requestId } = task.taskId;
   const seen: SeenRequest | undefined = sight.requests.get(requestId);
   const row = sight.machines.get(task.slaveId);
   if (!seen || !row) throw new LawBroken('A launch has a request and a machine', id);
   for (const [name, holds] of Object.entries(constraints)) {
-    if (holds(task, row, seen.request, sight)) continue;
+    if (holds(task, row, seen.request, sight, racks)) continue;
     const machines = new Map([...sight.machines].map(([slaveId, machine]) => [slaveId, withNewer(machine, cluster)]));
-    if (holds(task, withNewer(row, cluster), seen.request, { ...sight, machines })) continue;
+    if (holds(task, withNewer(row, cluster), seen.request, { ...sight, machines }, racks)) continue;
     throw new LawBroken(`A constraint holds at the launch (${name})`, `${id} on ${JSON.stringify(row)}`);
   }
 }

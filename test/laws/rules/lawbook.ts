@@ -1,7 +1,7 @@
 import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
 import type { SeenTask, Sight } from '../world/world.js';
 import { checkCapacity } from './capacity.js';
-import { checkConstraints, checkWanted } from './constraints.js';
+import { activeRacks, checkConstraints, checkWanted } from './constraints.js';
 import { checkForward, checkHistory } from './course.js';
 import { LawBroken } from './law-broken.js';
 import { isHit } from './slots.js';
@@ -9,6 +9,8 @@ import { isHit } from './slots.js';
 /** What must hold at every moment, whatever happens. Remembers what it saw, so that it can tell what changed. */
 export class Lawbook {
   private tasks = new Map<string, Pick<SeenTask, 'taskId' | 'state' | 'endedAt'>>();
+  /** That were active at the last look. */
+  private racks = 0;
   private readonly endedAt = new Map<string, number>();
   /** By request and slot: the task that ran in it. */
   private readonly slots = new Map<string, string>();
@@ -41,6 +43,7 @@ export class Lawbook {
     this.oneTaskPerInstance(sight);
     checkCapacity(sight, this.cluster);
     this.onlyWhatIsWritten(sight);
+    this.racks = activeRacks(sight);
     this.tasks = new Map([...sight.tasks].map(([id, { taskId, state, endedAt }]) => [id, { taskId, state, endedAt }]));
   }
 
@@ -48,7 +51,7 @@ export class Lawbook {
     if (task.runId !== undefined) this.runs.add(task.runId);
     const { requestId, startedAt, id } = task.taskId;
     if (startedAt < task.nextRunAt) throw new LawBroken('No task starts before its time', id);
-    checkConstraints(task, sight, this.cluster);
+    checkConstraints(task, sight, this.cluster, Math.min(this.racks, activeRacks(sight)));
     if (single) checkWanted(task, sight);
     const { request, state } = sight.requests.get(requestId)!;
     const isOfSlot = task.pendingType !== 'RETRY' && task.pendingType !== 'IMMEDIATE';

@@ -6,15 +6,15 @@ import { anyWorld, type WorldPlan } from './plan.js';
 import { anySteps, type Step } from './steps.js';
 import type { World } from './world.js';
 
-export interface Storm {
+export interface Storm<W extends World> {
   types: readonly RequestType[];
   /** Most steps of a schedule. */
   length: number;
   /** How many schedules; LAWS_RUNS says otherwise. */
   runs: number;
   /** Runs one schedule and closes its world. */
-  start: (plan: WorldPlan) => Promise<World>;
-  options?: LiveOptions;
+  start: (plan: WorldPlan) => Promise<W>;
+  options?: LiveOptions<W>;
 }
 
 export type Schedule = [WorldPlan, Step[]];
@@ -23,10 +23,7 @@ export type Schedule = [WorldPlan, Step[]];
  * Random schedules, each in a world of its own. The first that breaks a law is made as small as possible and printed
  * with what replays it.
  */
-export async function holdLaws(
-  { types, length, runs, start, options }: Storm,
-  examples: Schedule[] = [],
-): Promise<void> {
+export async function holdLaws<W extends World>({ types, length, runs, start, options }: Storm<W>): Promise<void> {
   const { seed = Date.now() % 2 ** 31, path } = lawSettings;
   const property = fc.asyncProperty(anyWorld(types), anySteps(types, length), (plan, steps) =>
     runSchedule([plan, steps], start, options),
@@ -34,7 +31,6 @@ export async function holdLaws(
   const parameters = {
     seed,
     path,
-    examples,
     numRuns: lawSettings.runs ?? runs,
     endOnFailure: path !== undefined,
   };
@@ -45,10 +41,10 @@ export async function holdLaws(
   throw new Error(`${what}\nReplay: ${replay}\nSchedule: ${JSON.stringify(details.counterexample)}`);
 }
 
-export async function runSchedule(
+export async function runSchedule<W extends World>(
   [plan, steps]: Schedule,
-  start: Storm['start'],
-  options?: LiveOptions,
+  start: Storm<W>['start'],
+  options?: LiveOptions<W>,
 ): Promise<void> {
   const world = await start(plan);
   try {

@@ -13,24 +13,24 @@ const calmRounds: readonly number[] = [
   ...Array.from({ length: 10 }, () => 61_000),
 ];
 
-export interface LiveOptions {
-  /** Called after every step, with what is committed then. */
-  afterEachStep?: (sight: Sight) => Promise<void>;
+export interface LiveOptions<W extends World> {
+  /** Called after every step, with what is committed then: for laws about what only this kind of world has. */
+  afterEachStep?: (world: W, sight: Sight) => Promise<void>;
 }
 
 /** One schedule from its beginning to the calm after the storm; every law is looked at after every step. */
-export async function live(
-  world: World,
+export async function live<W extends World>(
+  world: W,
   plan: WorldPlan,
   steps: readonly Step[],
-  options: LiveOptions = {},
+  options: LiveOptions<W> = {},
 ): Promise<void> {
   const performer = new Performer(world, plan);
   const laws = new Lawbook(world.cluster);
   const look = async (single = false): Promise<Sight> => {
     const sight = await world.look();
     laws.check(sight, single);
-    await options.afterEachStep?.(sight);
+    await options.afterEachStep?.(world, sight);
     return sight;
   };
   await performer.begin();
