@@ -1,4 +1,6 @@
+import { relative } from 'node:path';
 import fc from 'fast-check';
+import { expect } from 'vitest';
 import type { RequestType } from '../../../src/core/model/enums.js';
 import { lawSettings } from '../../support/law-settings.js';
 import { live, type LiveOptions } from './live.js';
@@ -36,10 +38,13 @@ export async function holdLaws<W extends World>({ types, length, runs, start, op
   };
   const details = await fc.check(property, parameters);
   if (!details.failed) return;
-  const replay = `LAWS_SEED=${details.seed} LAWS_PATH='${details.counterexamplePath}' npm test -- <this file>`;
+  const replay = `LAWS_SEED=${details.seed} LAWS_PATH='${details.counterexamplePath}' npm test -- ${thisFile()}`;
   const what = details.errorInstance instanceof Error ? details.errorInstance.message : String(details.errorInstance);
   throw new Error(`${what}\nReplay: ${replay}\nSchedule: ${JSON.stringify(details.counterexample)}`);
 }
+
+/** As it is named on the command line. */
+const thisFile = (): string => relative(process.cwd(), expect.getState().testPath ?? '');
 
 export async function runSchedule<W extends World>(
   [plan, steps]: Schedule,
