@@ -13,6 +13,7 @@ import { Clock } from '../../src/platform/clock.js';
 import { Database } from '../../src/platform/database/database.js';
 import { rows } from '../../src/platform/database/sql.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
+import { Pollers, type PollerOptions } from '../../src/platform/poller/pollers.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { KillDispatcher } from '../../src/scheduler/dispatch/kill-dispatcher.service.js';
 import { LaunchDispatcher } from '../../src/scheduler/dispatch/launch-dispatcher.service.js';
@@ -20,8 +21,7 @@ import { Reconciliation } from '../../src/scheduler/reconciliation/reconciliatio
 import { SchedulerModule } from '../../src/scheduler/scheduler.module.js';
 import { Scheduler } from '../../src/scheduler/scheduler.service.js';
 import { FixedLeadership } from './fixed-leadership.js';
-import { testSettings } from './test-app.js';
-import { createDatabase } from './test-database.js';
+import { testSettings } from './test-settings.js';
 
 /** Never ready, so that no timer runs a pass: the test does, with the virtual time. */
 class ManualLeadership extends FixedLeadership {
@@ -30,8 +30,20 @@ class ManualLeadership extends FixedLeadership {
   }
 }
 
+/** A scheduler that was overtaken and does not know it. */
+export interface FormerLeader {
+  scheduler: Scheduler;
+  leadership: FixedLeadership;
+  driver: SimulatedDriver;
+  /** Resolves when no call to a machine is under way any more. */
+  settled(): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 export interface WorldOptions extends SimulatedClusterOptions {
   settings?: Partial<Settings>;
+  /** Migrated and empty. Default: one of its own. */
+  database?: { url: string; remove(): Promise<void> };
   /** Further rooms; their pollers run when the test says so. */
   modules?: Type[];
 }
@@ -40,10 +52,12 @@ export interface WorldOptions extends SimulatedClusterOptions {
 export class SchedulerWorld {
   readonly cluster: SimulatedCluster;
   private epoch = 0;
-  private readonly overtaken: INestApplicationContext[] = [];
+  private readonly overtaken = new Set<INestApplicationContext>();
   private context!: INestApplicationContext;
   private leadership!: ManualLeadership;
   driver!: SimulatedDriver;
+  /** Of the leader: none of them runs by itself. */
+  pollers: PollerOptions[] = [];
 
   private constructor(
     private readonly settings: Partial<Settings>,
@@ -54,8 +68,13 @@ export class SchedulerWorld {
     this.cluster = new SimulatedCluster(options);
   }
 
-  static async start({ settings = {}, modules = [], ...cluster }: WorldOptions = {}): Promise<SchedulerWorld> {
-    const world = new SchedulerWorld(settings, await createDatabase(), modules, cluster);
+  static async start({
+    settings = {},
+    modules = [],
+    database,
+    ...cluster
+  }: WorldOptions = {}): Promise<SchedulerWorld> {
+    const world = new SchedulerWorld(settings, database ?? (await ownDatabase()), modules, cluster);
     await world.takeOver();
     return world;
   }
@@ -90,7 +109,10 @@ export class SchedulerWorld {
     @Module({ imports: [platform, SchedulerModule, ...this.modules] })
     class World {}
     const logger = process.env['TEST_LOG'] ? undefined : false;
-    this.context = await NestFactory.createApplicationContext(World, { logger, abortOnError: false });
+    this.pollers = await registeredIn(async () => {
+      this.context = await NestFactory.createApplicationContext(World, { logger, abortOnError: false });
+    });
+    await this.get(Pollers).stop();
     await this.db.manager.query('UPDATE leader_epoch SET epoch = $1', [this.epoch]);
     await this.scheduler.gained(this.epoch);
   }
@@ -104,9 +126,20 @@ export class SchedulerWorld {
   }
 
   /** Another leader takes over while this one, frozen perhaps, still believes to lead. Answers the former one. */
-  async overtake(): Promise<{ scheduler: Scheduler; leadership: FixedLeadership }> {
-    const former = { scheduler: this.scheduler, leadership: this.leadership };
-    this.overtaken.push(this.context);
+  async overtake(): Promise<FormerLeader> {
+    const { context, leadership, driver } = this;
+    const former = {
+      scheduler: this.scheduler,
+      leadership,
+      driver,
+      settled: () => settledIn(context),
+      close: async () => {
+        this.overtaken.delete(context);
+        await driver.stop();
+        await context.close();
+      },
+    };
+    this.overtaken.add(context);
     await this.takeOver();
     return former;
   }
@@ -126,7 +159,7 @@ export class SchedulerWorld {
   }
 
   settled(): Promise<unknown> {
-    return Promise.all([this.get(LaunchDispatcher).settled(), this.get(KillDispatcher).settled()]);
+    return settledIn(this.context);
   }
 
   /** Passes once a virtual second, for as long as asked. */
@@ -206,3 +239,28 @@ export class SchedulerWorld {
     return found.map((row) => row.state);
   }
 }
+
+/** Only in a run of tests is there a server to make it on. */
+async function ownDatabase(): Promise<{ url: string; remove(): Promise<void> }> {
+  const { createDatabase } = await import('./test-database.js');
+  return createDatabase();
+}
+
+/** What `create` registers with the pollers of its context. */
+async function registeredIn(create: () => Promise<void>): Promise<PollerOptions[]> {
+  const registered: PollerOptions[] = [];
+  const { register } = Pollers.prototype;
+  Pollers.prototype.register = function (this: Pollers, options) {
+    registered.push(options);
+    return register.call(this, options);
+  };
+  try {
+    await create();
+  } finally {
+    Pollers.prototype.register = register;
+  }
+  return registered;
+}
+
+const settledIn = (context: INestApplicationContext): Promise<unknown> =>
+  Promise.all([context.get(LaunchDispatcher).settled(), context.get(KillDispatcher).settled()]);

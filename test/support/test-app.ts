@@ -5,9 +5,12 @@ import { startApp } from '../../src/app.js';
 import { Clock } from '../../src/platform/clock.js';
 import { Database } from '../../src/platform/database/database.js';
 import { Leadership } from '../../src/platform/leadership/leadership.js';
-import { SettingsFile, type Settings } from '../../src/platform/settings/settings.js';
+import type { Settings } from '../../src/platform/settings/settings.js';
 import { createDatabase } from './test-database.js';
+import { testSettings } from './test-settings.js';
 import { waitFor } from './wait-for.js';
+
+export { testSettings } from './test-settings.js';
 
 export interface TestAppOptions<Driver extends ClusterDriver> {
   /** Default: one simulated machine on which nothing happens by itself. */
@@ -50,20 +53,4 @@ export async function startTestApp<Driver extends ClusterDriver = ClusterDriver>
     throw cause;
   }
   return { url, databaseUrl, app, database: app.get(Database), driver, close };
-}
-
-/** The defaults of every setting, on any free port. */
-export function testSettings(changes: Partial<Settings> = {}): Settings {
-  return {
-    ...SettingsFile.parse({}),
-    port: 0,
-    host: '127.0.0.1',
-    databaseUrl: undefined,
-    dataDir: '.muster',
-    allowTestResourceCalls: false,
-    clusterDriver: 'simulated',
-    logLevel: 'warn',
-    logFormat: 'json',
-    ...changes,
-  };
 }

@@ -38,15 +38,27 @@ export interface Faults {
   loseLaunch?: number;
   /** A launch arrives late: answer UNKNOWN, and `launchDelayMillis` later it is carried out if it still may. */
   delayLaunch?: number;
+  /** A launch is carried out, and its message arrives once more `launchDelayMillis` later. */
+  doubleLaunch?: number;
+  /** Default 10,000. */
   launchDelayMillis?: number;
   /** A launch is carried out, its answer is lost: answer UNKNOWN. */
   loseLaunchAnswer?: number;
   /** A kill gets lost: answer UNKNOWN. */
   loseKill?: number;
+  /** A kill arrives late: answer UNKNOWN, carried out `launchDelayMillis` later. */
+  delayKill?: number;
   /** A batch of updates gets lost on its way; it is repeated, since it was not acknowledged. */
   loseUpdates?: number;
+  /** A machine's updates are held up for `updateDelayMillis`, and all that follow with them. */
+  delayUpdates?: number;
+  /** Default 10,000. */
+  updateDelayMillis?: number;
   /** A batch of updates is delivered a second time after it was acknowledged. */
   duplicateUpdates?: number;
   /** The updates of a batch arrive in another order. */
   reorderUpdates?: number;
 }
+
+/** The faults that are probabilities, by name; the others say how long. */
+export type MessageFault = Exclude<keyof Faults, 'launchDelayMillis' | 'updateDelayMillis'>;

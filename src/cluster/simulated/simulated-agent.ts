@@ -36,7 +36,7 @@ export interface World {
   script: LaunchScript;
   /** An update is there to be pulled. */
   hasNews(agent: SimulatedAgent): void;
-  started(taskId: string): void;
+  started(spec: LaunchSpec, epoch: Epoch): void;
 }
 
 /** An agent in memory that keeps the launch protocol: ids start once, kills leave tombstones, updates are numbered. */
@@ -44,6 +44,8 @@ export class SimulatedAgent {
   readonly machines = new Map<string, MachineSnapshot>();
   /** False: calls to it fail and nothing comes from it, while its tasks run on. */
   reachable = true;
+  /** How long a message takes to it, and its updates from it. */
+  latencyMillis = 0;
   private epoch = 0;
   private tasks = new Map<string, SimulatedTask>();
   private refusals = new Map<string, Refusal>();
@@ -74,7 +76,7 @@ export class SimulatedAgent {
     const script = this.world.script(spec);
     if (script.portInUse !== undefined) return this.refuse({ taskId, outcome: 'PORT_IN_USE', port: script.portInUse });
     if (script.refuse !== undefined) return this.refuse({ taskId, outcome: 'REFUSED', reason: script.refuse });
-    this.start({ spec, script, state: 'TASK_STARTING', startedAt: this.world.now(), killedAt: Infinity });
+    this.start({ spec, script, state: 'TASK_STARTING', startedAt: this.world.now(), killedAt: Infinity }, epoch);
     return accepted(taskId, 'TASK_STARTING');
   }
 
@@ -151,10 +153,10 @@ export class SimulatedAgent {
     for (const [slaveId, machine] of this.machines) this.machines.set(slaveId, { ...machine, incarnation });
   }
 
-  private start(task: SimulatedTask): void {
+  private start(task: SimulatedTask, epoch: Epoch): void {
     const { script, spec } = task;
     this.tasks.set(spec.taskId, task);
-    this.world.started(spec.taskId);
+    this.world.started(spec, epoch);
     this.report(task, 'TASK_STARTING');
     const runsAt = this.world.now() + (script.startAfter ?? startMillis);
     this.later(task, runsAt, () => this.report(task, 'TASK_RUNNING'));

@@ -7,6 +7,7 @@ import type { LaunchSpec, StatusUpdate } from '../cluster-driver.js';
 import { EventQueue } from './event-queue.js';
 import type { Faults } from './script.js';
 import { SimulatedCluster, type SimulatedClusterOptions } from './simulated-cluster.js';
+import { Storm } from './storm.js';
 
 async function lead(options: SimulatedClusterOptions = {}) {
   const cluster = new SimulatedCluster(options);
@@ -119,6 +120,104 @@ test('one agent may present many machines', async () => {
   expect([seen.machines.size, cluster.agents.size]).toEqual([5_000, 5]);
 });
 
+test('orders to a slow machine are answered by nobody, and carried out late; its updates come late, too', async () => {
+  const { cluster, driver, seen, spec } = await lead();
+  cluster.setLatency('slave-1', 700);
+  expect(await driver.launch([spec(1)], 1)).toMatchObject([{ outcome: 'UNKNOWN' }]);
+  await cluster.advance(699);
+  expect(cluster.starts.size).toBe(0);
+  await cluster.advance(1);
+  expect(cluster.starts.get('task-1')).toBe(1);
+  await cluster.advance(699);
+  expect(seen.updates).toEqual([]);
+  await cluster.advance(10);
+  expect(seen.statesOf('task-1')).toEqual(['TASK_STARTING', 'TASK_RUNNING']);
+});
+
+test('a launch that arrives twice starts once', async () => {
+  const { cluster, driver, spec } = await lead({ faults: { doubleLaunch: 1, launchDelayMillis: 50 } });
+  await driver.launch([spec(1)], 1);
+  await cluster.advance(100);
+  expect(cluster.starts.get('task-1')).toBe(1);
+  expect(cluster.incidents.get('doubleLaunch')).toBe(1);
+});
+
+test('a late kill takes effect when it arrives', async () => {
+  const { cluster, driver, seen, spec } = await lead({ faults: { delayKill: 1, launchDelayMillis: 5_000 } });
+  await driver.launch([spec(1)], 1);
+  expect(await driver.kill('task-1', 'slave-1', 0, 1)).toBe('UNKNOWN');
+  await cluster.advance(4_999);
+  expect(seen.statesOf('task-1')).not.toContain('TASK_KILLED');
+  await cluster.advance(1);
+  expect(seen.statesOf('task-1')).toContain('TASK_KILLED');
+});
+
+test('updates that are held up come later, in their order', async () => {
+  const { cluster, driver, seen, spec } = await lead({ faults: { delayUpdates: 1, updateDelayMillis: 300 } });
+  cluster.onLaunch(() => ({ runFor: 100 }));
+  await driver.launch([spec(1)], 1);
+  await cluster.advance(299);
+  expect(seen.updates).toEqual([]);
+  await cluster.advance(1);
+  expect(seen.statesOf('task-1')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+});
+
+test('a machine that vanished comes back empty, with a new folder', async () => {
+  const { cluster, driver, seen, spec } = await lead({ machines: 1 });
+  const before = spec(1);
+  await driver.launch([before], 1);
+  cluster.removeMachine('slave-1');
+  await cluster.advance(1);
+  cluster.restoreMachine('slave-1');
+  await cluster.advance(1);
+  expect(cluster.runningTasks()).toEqual([]);
+  expect(seen.machines.get('slave-1')?.incarnation).not.toBe(before.incarnation);
+  expect(() => cluster.restoreMachine('slave-1')).toThrow('has not vanished');
+});
+
+test('what a scheduler sent before it stood still arrives when it goes on, and is refused once another one leads', async () => {
+  const { cluster, driver, spec } = await lead({ machines: 2 });
+  driver.freeze();
+  expect(await driver.launch([spec(1), spec(2, { slaveId: 'slave-2' })], 1)).toMatchObject([
+    { outcome: 'UNKNOWN' },
+    { outcome: 'UNKNOWN' },
+  ]);
+  cluster.setReachable('slave-2', false);
+  const second = new EventRecorder();
+  await cluster.driver().start(2, second, second.appliedUpdate);
+  cluster.agents.get('agent-2')!.reachable = true;
+  driver.thaw();
+  // slave-2 has heard of no other leader: what was committed before the takeover may start there.
+  expect([...cluster.startOf]).toEqual([['task-2', { at: cluster.now(), epoch: 1 }]]);
+  expect(cluster.incidents.get('refusedOrder')).toBe(1);
+});
+
+test('what a dead scheduler sends gets nowhere', async () => {
+  const { cluster, driver, spec } = await lead();
+  driver.die();
+  expect(await driver.launch([spec(1)], 1)).toMatchObject([{ outcome: 'UNKNOWN' }]);
+  driver.thaw();
+  await cluster.advance(60_000);
+  expect(cluster.starts.size).toBe(0);
+});
+
+test('a storm strikes as often as it is told, and leaves every machine well when it is over', async () => {
+  const { cluster } = await lead({ machines: 20 });
+  const storm = new Storm(cluster, { unreachable: 30, slow: 30, newFolder: 30, vanished: 30 }, 600_000);
+  storm.begin();
+  await cluster.advance(10 * 3_600_000);
+  for (const kind of ['unreachable', 'slow', 'newFolder', 'vanished'] as const) {
+    expect(cluster.incidents.get(kind)).toBeGreaterThan(200);
+    expect(cluster.incidents.get(kind)).toBeLessThan(400);
+  }
+  storm.end();
+  const before = new Map(cluster.incidents);
+  await cluster.advance(3_600_000);
+  expect(cluster.incidents).toEqual(before);
+  expect(cluster.machineIds).toHaveLength(20);
+  expect([...cluster.agents.values()].every((agent) => agent.reachable && agent.latencyMillis === 0)).toBe(true);
+});
+
 /** A scheduler that repeats what it does not know to be done, and what it then saw. */
 async function runWithFaults(
   seed: number,
@@ -140,7 +239,9 @@ const probability = fc.constantFrom(0, 0.1, 0.5);
 const anyFaults = fc.record({
   loseLaunch: probability,
   delayLaunch: probability,
+  doubleLaunch: probability,
   loseLaunchAnswer: probability,
+  delayUpdates: probability,
   loseUpdates: probability,
   duplicateUpdates: probability,
   reorderUpdates: probability,

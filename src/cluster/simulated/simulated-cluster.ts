@@ -1,8 +1,8 @@
 import type { TaskState } from '../../core/model/enums.js';
-import type { LaunchSpec, MachineSnapshot, MachineUsage } from '../cluster-driver.js';
+import type { Epoch, LaunchSpec, MachineSnapshot, MachineUsage } from '../cluster-driver.js';
 import { EventQueue } from './event-queue.js';
 import { Random } from './random.js';
-import type { Faults, LaunchScript } from './script.js';
+import type { Faults, LaunchScript, MessageFault } from './script.js';
 import { SimulatedAgent, type World } from './simulated-agent.js';
 import { SimulatedDriver } from './simulated-driver.js';
 
@@ -14,8 +14,21 @@ export interface SimulatedClusterOptions {
   machines?: number;
   /** How many machines one agent presents. */
   machinesPerAgent?: number;
+  /** Updates are handed over at most this often while time passes. Default 0: at their very moment. */
+  deliverEveryMillis?: number;
   faults?: Faults;
 }
+
+/** A task that began on its machine. */
+export interface TaskStart {
+  /** Virtual time. */
+  at: number;
+  /** Of the leader whose message started it. */
+  epoch: Epoch;
+}
+
+/** What went wrong so far: faults of messages, of machines, and orders of leaders that no longer lead. */
+export type Incident = MessageFault | 'refusedOrder' | 'unreachable' | 'slow' | 'newFolder' | 'vanished' | 'taskEnded';
 
 /**
  * Thousands of machines in memory on a clock of their own, for tests and benchmarks. Nothing happens, and nothing is
@@ -30,12 +43,20 @@ export class SimulatedCluster {
   readonly starts = new Map<string, number>();
   /** By slave id: figures in place of those that follow from its tasks. */
   readonly usages = new Map<string, Partial<MachineUsage>>();
+  /** The last start of each task. */
+  readonly startOf = new Map<string, TaskStart>();
+  /** How often each thing went wrong. */
+  readonly incidents = new Map<Incident, number>();
+  /** Machines that vanished, as they last described themselves. */
+  private readonly vanished = new Map<string, MachineSnapshot>();
   /** By slave id. */
   private readonly agentIds = new Map<string, string>();
   private clock: number;
   private script: LaunchScript = () => ({});
   private readonly drivers = new Set<SimulatedDriver>();
   private readonly machinesPerAgent: number;
+  private readonly deliverEveryMillis: number;
+  private deliveredAt = 0;
   private agentsMade = 0;
   private incarnations = 0;
 
@@ -44,12 +65,14 @@ export class SimulatedCluster {
     startAt = 1_700_000_000_000,
     machines = 1,
     machinesPerAgent = 1,
+    deliverEveryMillis = 0,
     faults = {},
   }: SimulatedClusterOptions = {}) {
     this.random = new Random(seed);
     this.clock = startAt;
     this.faults = faults;
     this.machinesPerAgent = machinesPerAgent;
+    this.deliverEveryMillis = deliverEveryMillis;
     for (let number = 1; number <= machines; number++) this.addMachine({ slaveId: `slave-${number}` });
   }
 
@@ -97,13 +120,22 @@ export class SimulatedCluster {
   /** Calls to the machine fail and nothing comes from it; its tasks run on. With `reachable` true it is back. */
   setReachable(slaveId: string, reachable: boolean): void {
     const agent = this.agentOf(slaveId);
+    if (!reachable && agent.reachable) this.count('unreachable');
     agent.reachable = reachable;
     if (reachable) this.tellMachines(agent);
+  }
+
+  /** Messages to the machine, and its updates, take this long from now on. 0: none is late any more. */
+  setLatency(slaveId: string, millis: number): void {
+    if (millis > 0) this.count('slow');
+    this.agentOf(slaveId).latencyMillis = millis;
   }
 
   /** The machine vanishes for good, with all that ran there. */
   removeMachine(slaveId: string, reason = 'removed'): void {
     const agent = this.agentOf(slaveId);
+    this.count('vanished');
+    this.vanished.set(slaveId, agent.machines.get(slaveId)!);
     agent.machines.delete(slaveId);
     this.agentIds.delete(slaveId);
     for (const spec of agent.runningTasks().filter((task) => task.slaveId === slaveId)) agent.forget(spec.taskId);
@@ -111,9 +143,27 @@ export class SimulatedCluster {
     for (const driver of this.drivers) driver.machineIsGone(slaveId, reason);
   }
 
+  /** A machine that vanished is back, empty, with a new folder. */
+  restoreMachine(slaveId: string): void {
+    const machine = this.vanished.get(slaveId);
+    if (!machine) throw new Error(`The simulated machine '${slaveId}' has not vanished`);
+    this.vanished.delete(slaveId);
+    this.addMachine(machine);
+  }
+
+  /** Machines that are there, reachable or not. */
+  get machineIds(): string[] {
+    return [...this.agentIds.keys()];
+  }
+
+  get vanishedIds(): string[] {
+    return [...this.vanished.keys()];
+  }
+
   /** The agent of the machine begins anew with an empty folder: what ran there is gone. */
   reincarnate(slaveId: string): void {
     const agent = this.agentOf(slaveId);
+    this.count('newFolder');
     agent.reincarnate(this.nextIncarnation());
     this.tellMachines(agent);
   }
@@ -122,6 +172,7 @@ export class SimulatedCluster {
   finish(taskId: string, state: TaskState = 'TASK_FINISHED', message?: string, reason?: string): void {
     const ended = [...this.agents.values()].some((agent) => agent.finish(taskId, state, message, reason));
     if (!ended) throw new Error(`No simulated task '${taskId}' runs`);
+    this.count('taskEnded');
   }
 
   runningTasks(): LaunchSpec[] {
@@ -132,7 +183,7 @@ export class SimulatedCluster {
   async advance(millis: number): Promise<void> {
     const until = this.clock + millis;
     for (;;) {
-      await this.deliver();
+      if (this.clock - this.deliveredAt >= this.deliverEveryMillis) await this.deliver();
       if (this.events.nextAt > until) break;
       this.clock = Math.max(this.clock, this.events.nextAt);
       while (this.events.nextAt <= this.clock) this.events.runNext();
@@ -152,11 +203,16 @@ export class SimulatedCluster {
     return agent;
   }
 
+  count(incident: Incident): void {
+    this.incidents.set(incident, (this.incidents.get(incident) ?? 0) + 1);
+  }
+
   forget(driver: SimulatedDriver): void {
     this.drivers.delete(driver);
   }
 
   private async deliver(): Promise<void> {
+    this.deliveredAt = this.clock;
     for (const driver of this.drivers) await driver.deliver();
   }
 
@@ -180,7 +236,10 @@ export class SimulatedCluster {
       hasNews: (agent) => {
         for (const driver of this.drivers) driver.hasNews(agent);
       },
-      started: (taskId) => this.starts.set(taskId, (this.starts.get(taskId) ?? 0) + 1),
+      started: ({ taskId }, epoch) => {
+        this.starts.set(taskId, (this.starts.get(taskId) ?? 0) + 1);
+        this.startOf.set(taskId, { at: this.clock, epoch });
+      },
     };
   }
 

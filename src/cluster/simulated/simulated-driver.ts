@@ -13,6 +13,7 @@ import {
   type StatusUpdate,
   type TaskStatistics,
 } from '../cluster-driver.js';
+import { Network } from './network.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedCluster } from './simulated-cluster.js';
 import { simulatedStatistics, simulatedUsage } from './simulated-usage.js';
@@ -36,9 +37,32 @@ export class SimulatedDriver implements ClusterDriver {
   private readonly changed = new Set<SimulatedAgent>();
   private readonly withNews = new Set<SimulatedAgent>();
   private readonly gone: { slaveId: string; reason: string }[] = [];
+  /** By agent: until when its updates are held up. */
+  private readonly heldUp = new Map<SimulatedAgent, number>();
+  private readonly network: Network;
   private delivering: Promise<void> = Promise.resolve();
 
-  constructor(private readonly cluster: SimulatedCluster) {}
+  constructor(private readonly cluster: SimulatedCluster) {
+    this.network = new Network(cluster);
+  }
+
+  /** The scheduler's process stands still: its orders wait on the way, and it hears of nothing. */
+  freeze(): void {
+    this.network.hold();
+  }
+
+  /** It goes on where it stood: what it had sent arrives now, late, and so does what it has missed. */
+  thaw(): void {
+    this.network.release();
+    for (const agent of this.cluster.agents.values()) this.machinesChanged(agent);
+  }
+
+  /** The process is dead. Whoever still calls it gets no answer from any machine. */
+  die(): void {
+    this.network.sever();
+    this.session = undefined;
+    this.cluster.forget(this);
+  }
 
   async start(epoch: Epoch, events: ClusterEvents, appliedUpdate: AppliedUpdate): Promise<void> {
     for (const agent of this.reachable()) agent.hello(epoch);
@@ -58,16 +82,15 @@ export class SimulatedDriver implements ClusterDriver {
   }
 
   async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {
-    return batch.map((spec) => this.launchOne(spec, epoch));
+    return batch.map((spec) => this.network.launch(spec, epoch));
   }
 
   async kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
-    const agent = this.reachableAgentOf(slaveId);
-    if (!agent || this.cluster.random.happens(this.cluster.faults.loseKill ?? 0)) return 'UNKNOWN';
-    return agent.kill(taskId, graceMillis, epoch);
+    return this.network.kill(taskId, slaveId, graceMillis, epoch);
   }
 
   async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {
+    if (!this.network.isOpen) return [];
     const asked = this.reachable().filter(({ agentId }) => !agentIds || agentIds.has(agentId));
     return asked.map((agent) => agent.list(epoch));
   }
@@ -108,6 +131,7 @@ export class SimulatedDriver implements ClusterDriver {
   }
 
   private async deliverAll(): Promise<void> {
+    if (!this.network.isOpen) return;
     for (const { slaveId, reason } of this.gone.splice(0)) await this.session?.events.machineDown(slaveId, reason);
     for (const agent of this.take(this.changed)) await this.introduce(agent);
     for (const agent of this.take(this.withNews)) await this.pull(agent);
@@ -126,17 +150,16 @@ export class SimulatedDriver implements ClusterDriver {
     if (!session || !agent.reachable || !this.isAdmitted(agent, session.epoch)) return;
     const after = await this.numberAfter(session, agent);
     const updates = agent.pull(after, session.epoch);
-    if (updates.length === 0) return;
-    const { random, faults } = this.cluster;
-    if (random.happens(faults.loseUpdates ?? 0)) return this.retryLater(agent);
-    const batch = random.happens(faults.reorderUpdates ?? 0) ? random.shuffled(updates) : updates;
+    if (updates.length === 0 || this.isHeldUp(agent)) return;
+    if (this.network.happens('loseUpdates')) return this.retryLater(agent);
+    const batch = this.network.happens('reorderUpdates') ? this.cluster.random.shuffled(updates) : updates;
     if (!(await this.handOver(session, batch))) {
       session.after.delete(agent.agentId);
       return this.retryLater(agent);
     }
     session.after.set(agent.agentId, { incarnation: agent.incarnation, number: updates.at(-1)!.number });
     agent.pull(updates.at(-1)!.number, session.epoch);
-    if (random.happens(faults.duplicateUpdates ?? 0)) await this.handOver(session, batch);
+    if (this.network.happens('duplicateUpdates')) await this.handOver(session, batch);
   }
 
   /** False: it could not be stored, so it is delivered again. */
@@ -152,25 +175,23 @@ export class SimulatedDriver implements ClusterDriver {
     return known?.incarnation === agent.incarnation ? known.number : 0;
   }
 
-  private retryLater(agent: SimulatedAgent): void {
-    this.cluster.events.plan(this.cluster.now() + retryMillis, () => this.hasNews(agent));
+  private retryLater(agent: SimulatedAgent, millis = retryMillis): void {
+    this.cluster.events.plan(this.cluster.now() + millis, () => this.hasNews(agent));
   }
 
-  private launchOne(spec: LaunchSpec, epoch: Epoch): LaunchAnswer {
-    const { random, faults, events, now } = this.cluster;
-    const agent = this.reachableAgentOf(spec.slaveId);
-    if (!agent) return unknown(spec, 'unreachable');
-    agent.hello(epoch);
-    if (random.happens(faults.loseLaunch ?? 0)) return unknown(spec, 'lost');
-    if (random.happens(faults.delayLaunch ?? 0)) {
-      const carryOut = () => {
-        if (this.isAdmitted(agent, epoch)) agent.launch(spec, epoch);
-      };
-      events.plan(now() + (faults.launchDelayMillis ?? launchDelayMillis), carryOut);
-      return unknown(spec, 'delayed');
-    }
-    const answer = agent.launch(spec, epoch);
-    return random.happens(faults.loseLaunchAnswer ?? 0) ? unknown(spec, 'answer lost') : answer;
+  /** Updates of a slow machine, or on a slow way, come later; those that follow do not overtake them. */
+  private isHeldUp(agent: SimulatedAgent): boolean {
+    const until = this.heldUp.get(agent);
+    const now = this.cluster.now();
+    if (until !== undefined && until > now) return true;
+    this.heldUp.delete(agent);
+    if (until !== undefined) return false;
+    const isDelayed = this.network.happens('delayUpdates');
+    const delay = agent.latencyMillis + (isDelayed ? (this.cluster.faults.updateDelayMillis ?? updateDelayMillis) : 0);
+    if (delay === 0) return false;
+    this.heldUp.set(agent, now + delay);
+    this.retryLater(agent, delay);
+    return true;
   }
 
   /** An agent that has seen a newer leader is not ours any more. */
@@ -205,6 +226,4 @@ export class SimulatedDriver implements ClusterDriver {
 }
 
 const retryMillis = 100;
-const launchDelayMillis = 10_000;
-
-const unknown = ({ taskId }: LaunchSpec, reason: string): LaunchAnswer => ({ taskId, outcome: 'UNKNOWN', reason });
+const updateDelayMillis = 10_000;

@@ -38,10 +38,14 @@ export type KillDecision =
 
 export type WaitReason = 'OLD_JOB_MAY_END' | 'HELD_FOR_DEPLOY' | 'TOO_FEW_REPLACEMENTS' | 'REPLACEMENTS_NOT_HEALTHY';
 
-/** Decides about every task of the request that has a cleanup, in the order given. */
+/**
+ * Decides about every task of the request that has a cleanup. In the order of their ids: of several that go one by one
+ * it must not be the order of rows that says which is next.
+ */
 export function decideKills(view: CleanupView, now: number): KillDecision[] {
   const oneByOne = new OneByOne(view, now);
-  return view.tasks.flatMap((task) => {
+  const tasks = view.tasks.toSorted((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
+  return tasks.flatMap((task) => {
     if (!task.cleanup) return [];
     if (isTerminal(task.state)) return { kind: 'drop', cleanup: task.cleanup };
     return decideKill(view, task, task.cleanup, oneByOne, now);

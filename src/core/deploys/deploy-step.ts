@@ -38,7 +38,9 @@ export type ScheduledDeploy = 'NEW' | 'OLD';
 const finish = (outcome: DeployOutcome, closeChecks = false): DeployStep => ({ kind: 'finish', outcome, closeChecks });
 
 /** The classic engine: step by step, each as many tasks as the deploy says, each waiting until its tasks are healthy. */
-export function nextDeployStep(view: DeployView, now: number): DeployStep {
+export function nextDeployStep(seen: DeployView, now: number): DeployStep {
+  // What is listed of tasks, such as their failures, stands in the same order whatever order the rows came in.
+  const view = { ...seen, tasks: seen.tasks.toSorted((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1)) };
   const request = effectiveRequest(view);
   if (!request || !mayDeploy(view)) {
     return finish(unsuccessful('FAILED', `Request is in state ${view.requestState}, which ends the deploy`));

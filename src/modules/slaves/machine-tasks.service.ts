@@ -59,9 +59,9 @@ export class MachineTasks {
   }
 
   /**
-   * Takes orders of a decommission back that was cancelled; replacements that are too many then fall to the next look at
-   * their requests. Tasks that are being killed, or that another decommission (of their slave, or of their rack) drives
-   * away as well, have to go all the same.
+   * Takes orders of a decommission back that was cancelled. Tasks that are being killed, that have their replacement, or
+   * that another decommission (of their slave, or of their rack) drives away as well, have to go all the same. Of the
+   * others the replacements that still wait are not needed any more: the scheduler counts again.
    */
   async keep(tx: EntityManager, kind: MachineKind, id: string, by: { now: number; user?: string }): Promise<void> {
     const kept = await rows<{ task_id: string }>(
@@ -69,6 +69,9 @@ export class MachineTasks {
       `DELETE FROM task_cleanup c USING task t
        WHERE t.task_id = c.task_id AND c.cleanup_type = 'DECOMISSIONING' AND t.${placeColumn(kind)} = $1
          AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.task_id)
+         AND NOT EXISTS (SELECT 1 FROM task n LEFT JOIN task_cleanup nc USING (task_id) LEFT JOIN killed_task nk USING (task_id)
+           WHERE n.request_id = t.request_id AND n.deploy_id = t.deploy_id AND n.instance_no = t.instance_no
+             AND n.ended_at IS NULL AND nc.task_id IS NULL AND nk.task_id IS NULL)
          AND NOT EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.state IN (${drained}) AND NOT ($2 = 'SLAVE' AND s.id = $1))
          AND NOT EXISTS (SELECT 1 FROM rack r WHERE r.id = t.rack_id AND r.state IN (${drained}) AND NOT ($2 = 'RACK' AND r.id = $1))
        RETURNING c.task_id`,
@@ -78,7 +81,12 @@ export class MachineTasks {
     const taskIds = kept.map((row) => row.task_id);
     await this.withdrawn.forgetCleaning(tx, taskIds);
     const message = `The decommission of ${kindText(kind)} '${id}' was taken back`;
-    await this.lookAgain(tx, taskIds.map(readId), { ...by, message });
+    // Each deploy on its own: tasks of a deploy in progress may be among them.
+    const deploys = new Map(taskIds.map(readId).map((task) => [`${task.requestId}-${task.deployId}`, task]));
+    for (const { requestId, deployId } of deploys.values()) {
+      const pendingType = 'DECOMISSIONED_SLAVE_OR_RACK';
+      await this.queue.enqueue(tx, { requestId, deployId, pendingType, timestamp: by.now, user: by.user, message });
+    }
   }
 
   private async active(tx: EntityManager, kind: MachineKind, id: string): Promise<TaskId[]> {

@@ -1,0 +1,6 @@
+/** Something happened that must never happen. */
+export class LawBroken extends Error {
+  constructor(law: string, what: string) {
+    super(`${law}: ${what}`);
+  }
+}
