@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, test } from 'vitest';
 import { requestTypes } from '../../src/core/model/enums.js';
+import { LeaderMemory } from '../../src/scheduler/memory/leader-memory.service.js';
 import { LentDatabase } from '../support/lent-database.js';
 import { RealWorld } from './real/real-world.js';
+import { LawBroken } from './rules/law-broken.js';
 import { holdLaws } from './world/hold-laws.js';
 
 let database: LentDatabase;
@@ -10,6 +12,18 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
+/** After every step the leader's memory equals a fresh load. */
+async function memoryEqualsRows({ scheduler }: RealWorld): Promise<void> {
+  const difference = await scheduler.get(LeaderMemory).verify(scheduler.now);
+  if (difference) throw new LawBroken('The memory of the leader equals a fresh load', JSON.stringify(difference));
+}
+
 test('whatever happens to the real scheduler on a real database, the laws hold', { timeout: 600_000 }, () =>
-  holdLaws({ types: requestTypes, length: 30, runs: 200, start: (plan) => RealWorld.start(plan, database) }),
+  holdLaws({
+    types: requestTypes,
+    length: 30,
+    runs: 200,
+    start: (plan) => RealWorld.start(plan, database),
+    options: { afterEachStep: memoryEqualsRows },
+  }),
 );

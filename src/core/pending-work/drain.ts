@@ -89,9 +89,21 @@ class DrainPass {
       this.decision.replacesPendingTasks = true;
       this.decision.create = [];
     }
+    if (isLongRunning(request.requestType)) this.dropTwins(entry);
     const missing = missingInstances(this.waiting, entry, this.matching.length);
     if (missing > 0) this.plan(entry, missing);
     if (missing < 0) this.shrink(entry);
+  }
+
+  /** Of two tasks with one number the younger one goes, also where their count is right: another number is missing. */
+  private dropTwins({ user }: PendingRequest): void {
+    const kept = new Map<number, ActiveTask>();
+    for (const task of this.matching.toSorted(byAge)) {
+      const { instanceNo } = task.taskId;
+      if (!kept.has(instanceNo)) kept.set(instanceNo, task);
+      else this.decision.cleanups.push({ taskId: task.taskId, cleanupType: 'SCALING_DOWN', user });
+    }
+    this.matching = this.matching.filter((task) => kept.get(task.taskId.instanceNo) === task);
   }
 
   private shrink(entry: PendingRequest): void {
@@ -132,6 +144,9 @@ class DrainPass {
     }
   }
 }
+
+const byAge = ({ taskId: a }: ActiveTask, { taskId: b }: ActiveTask): number =>
+  a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1);
 
 /** What a pending task takes over from the entry that asked for it. */
 function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {

@@ -495,6 +495,11 @@ describe('scale down', () => {
       cleanups: ['SCALING_DOWN 3/1', 'SCALING_DOWN 2/1'],
       create: [],
     }));
+  test('of two with the same number the later one goes although their count is right, and what is missing is planned', () =>
+    expect(cleaned(3, [active(1), active(1, { startedAt: 2 }), active(2)])).toEqual({
+      cleanups: ['SCALING_DOWN 1/2'],
+      create: [3],
+    }));
   test('of two with the same number the later one goes', () =>
     expect(cleaned(1, [active(1, { startedAt: 2 }), active(1)])).toEqual({
       cleanups: ['SCALING_DOWN 1/2'],

@@ -25,7 +25,7 @@ export interface HeldTask extends PlacedTask {
 export interface HeldRequest extends Pick<RequestView, 'request' | 'state' | 'activeDeployId' | 'pendingDeploy'> {
   version: number;
   /** Those in use, and those of its pending tasks, by deploy id. */
-  deploys: ReadonlyMap<string, DeployView>;
+  deploys: Map<string, DeployView>;
 }
 
 /** A machine without what our tasks take from it. `usedPorts` are taken by others. */
@@ -95,10 +95,19 @@ export class WorkingSet {
     const entry = this.requests.get(task.requestId);
     if (!entry?.pending.delete(pendingTaskId)) return;
     this.dueTasks.remove(pendingTaskId);
+    this.forgetUnusedDeploy(entry, task);
     entry.tasks.set(task.taskId.id, task);
     this.uses.add(task, this.utilizations.get(task.requestId));
     // Its score went by what was expected of the task; from now on by what such tasks probably use.
     if (this.usages.has(task.slaveId)) this.stale.add(task.slaveId);
+  }
+
+  /** A deploy that only its pending tasks needed: that of a run of a former deploy. */
+  private forgetUnusedDeploy({ held, pending }: Entry, { requestId, taskId: { deployId } }: HeldTask): void {
+    if (!held || deployId === held.activeDeployId || deployId === held.pendingDeploy?.deployId) return;
+    for (const { pendingTaskId } of pending.values()) if (pendingTaskId.deployId === deployId) return;
+    held.deploys.delete(deployId);
+    this.deploys.delete(`${requestId}-${deployId}`);
   }
 
   /** The newest samples of slaves, by slave id. */

@@ -4,6 +4,7 @@ import { Machines, type StoredSlave } from '../../modules/slaves/machines.servic
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { recordedMachine } from '../memory/recorded-machine.js';
 import { UsageFiguresLoader } from '../memory/usage-figures.service.js';
 import { WorkingSetLoader, type LoadedRequest } from '../memory/working-set-loader.service.js';
 import { PlacementSwitches } from '../placement/placement-switches.service.js';
@@ -69,25 +70,8 @@ export class ExplainLoader {
   }
 }
 
-function machineView(slave: StoredSlave, use: MachineUse | undefined): MachineView {
-  const { resources } = slave;
-  return {
-    slaveId: slave.id,
-    hostname: slave.host,
-    rackId: slave.rackId,
-    incarnation: slave.incarnation,
-    attributes: slave.attributes,
-    state: slave.currentState.state,
-    rackState: slave.rackState,
-    cpus: resources?.cpus ?? 0,
-    memoryMb: resources?.mem ?? 0,
-    diskMb: resources?.disk ?? 0,
-    portRanges: portRanges(resources?.ports),
-    used: { cpus: use?.cpus ?? 0, memoryMb: use?.memory_mb ?? 0, diskMb: use?.disk_mb ?? 0 },
-    usedPorts: use?.ports ?? [],
-  };
-}
-
-/** Of the text in which a slave's record has them: [31000-31999, 32005-32005]. */
-const portRanges = (text = ''): { begin: number; end: number }[] =>
-  [...text.matchAll(/(\d+)-(\d+)/g)].map(([, begin, end]) => ({ begin: Number(begin), end: Number(end) }));
+const machineView = (slave: StoredSlave, use: MachineUse | undefined): MachineView => ({
+  ...recordedMachine(slave),
+  used: { cpus: use?.cpus ?? 0, memoryMb: use?.memory_mb ?? 0, diskMb: use?.disk_mb ?? 0 },
+  usedPorts: use?.ports ?? [],
+});

@@ -21,6 +21,8 @@ interface Held {
   slaves: Map<string, StoredSlave>;
   /** When the figures of use were read. */
   usageAt: number;
+  /** What the driver showed, by slave id. */
+  shown: ReadonlyMap<string, string>;
 }
 
 /**
@@ -134,12 +136,17 @@ export class LeaderMemory {
     this.toldMeanwhile.clear();
     this.recent.takeChangedSlaves(now);
     const [requests, slaves] = await Promise.all([this.loader.load(), this.machines.list(this.db.manager)]);
+    const shown = this.loader.shown();
     const set = new WorkingSet(placementRules(this.settings, slaves));
-    for (const { id, request, tasks, pendingTasks } of requests) set.putRequest(id, request, tasks, pendingTasks);
+    for (const { id, request, tasks, pendingTasks } of requests) {
+      set.putRequest(id, request, tasks, pendingTasks);
+      // With a clock behind that of the last leader an id could be made once more.
+      for (const { taskId } of tasks) this.recent.used(taskId.id, now);
+    }
     for (const machine of this.loader.machines(slaves)) set.putMachine(machine.slaveId, machine);
     for (const id of this.toldMeanwhile) this.dirtyRequests.add(id);
     this.log.debug(`Loaded ${requests.length} requests, ${slaves.length} slaves in ${performance.now() - began} ms`);
-    const held = { set, slaves: new Map(slaves.map((slave) => [slave.id, slave])), usageAt: 0 };
+    const held = { set, slaves: new Map(slaves.map((slave) => [slave.id, slave])), usageAt: 0, shown };
     await this.readUsage(held, now);
     return held;
   }
@@ -147,7 +154,11 @@ export class LeaderMemory {
   private async readChanges(held: Held, now: number): Promise<void> {
     const { requests, slaves, racks } = await this.changes.take();
     for (const id of requests) this.dirtyRequests.add(id);
-    for (const id of [...slaves, ...this.recent.takeChangedSlaves(now)]) this.dirtySlaves.add(id);
+    const shown = this.loader.shown();
+    for (const id of [...slaves, ...this.recent.takeChangedSlaves(now), ...changedKeys(held.shown, shown)]) {
+      this.dirtySlaves.add(id);
+    }
+    held.shown = shown;
     await Promise.all([this.readRequests(held), racks ? this.readSlaves(held) : this.readDirtySlaves(held)]);
     if (now - held.usageAt >= this.settings.checkUsageEveryMillis) await this.readUsage(held, now);
   }
@@ -156,7 +167,7 @@ export class LeaderMemory {
   private async readUsage(held: Held, now: number): Promise<void> {
     const { usages, utilizations } = await this.usage.load();
     held.set.setUsages(usages);
-    for (const id of [...held.set.utilized]) if (!utilizations.has(id)) held.set.setUtilization(id, undefined);
+    for (const id of held.set.utilized) if (!utilizations.has(id)) held.set.setUtilization(id, undefined);
     for (const [id, utilization] of utilizations) held.set.setUtilization(id, utilization);
     held.usageAt = now;
   }
@@ -189,6 +200,11 @@ export class LeaderMemory {
     for (const id of new Set([...asked, ...read.map((slave) => slave.id)])) set.putMachine(id, shown.get(id));
     this.dirtySlaves.clear();
   }
+}
+
+function* changedKeys(former: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): Iterable<string> {
+  for (const [key, value] of now) if (former.get(key) !== value) yield key;
+  for (const key of former.keys()) if (!now.has(key)) yield key;
 }
 
 /** Without the difference between absent and undefined. */

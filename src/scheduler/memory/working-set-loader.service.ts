@@ -11,6 +11,7 @@ import type { StoredSlave } from '../../modules/slaves/machines.service.js';
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { recordedMachine } from './recorded-machine.js';
 import { DeployCountsStore } from '../deploy-counts.service.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 
@@ -87,21 +88,33 @@ export class WorkingSetLoader {
     return [...loaded.values()];
   }
 
-  /** The machines that the driver shows, as the given records know them. */
+  /** The machines that the driver shows, as their records describe them. */
   machines(slaves: readonly StoredSlave[]): HeldMachine[] {
     const stored = new Map(slaves.map((slave) => [slave.id, slave]));
     return this.driver.machines().map((machine) => this.machine(machine, stored.get(machine.slaveId)));
   }
 
-  private machine(machine: MachineSnapshot, stored: StoredSlave | undefined): HeldMachine {
-    const { agentId: _agentId, seenAt: _seenAt, portsInUse, ...described } = machine;
-    return {
-      ...described,
-      // A machine that began anew is not known before its record says so.
-      state: stored?.incarnation === machine.incarnation ? stored.currentState.state : undefined,
-      rackState: stored?.rackState ?? 'ACTIVE',
-      usedPorts: [...portsInUse, ...this.recent.takenPorts(machine.slaveId)],
-    };
+  /** What the driver itself says of each machine that its record may not say yet. */
+  shown(): Map<string, string> {
+    return new Map(
+      this.driver
+        .machines()
+        .map(({ slaveId, hostname, incarnation, portsInUse }) => [
+          slaveId,
+          `${hostname} ${incarnation} ${portsInUse.join()}`,
+        ]),
+    );
+  }
+
+  private machine(shown: MachineSnapshot, stored: StoredSlave | undefined): HeldMachine {
+    const { agentId: _agentId, seenAt: _seenAt, portsInUse, ...described } = shown;
+    const usedPorts = [...portsInUse, ...this.recent.takenPorts(shown.slaveId)];
+    // A machine that began anew is not known before its record says so.
+    if (!stored || stored.incarnation !== shown.incarnation) {
+      return { ...described, state: undefined, rackState: 'ACTIVE', usedPorts };
+    }
+    // Records may leave out what all host names have in common.
+    return { ...recordedMachine(stored), hostname: shown.hostname, usedPorts };
   }
 
   private async tasks(ids: readonly string[] | null): Promise<HeldTask[]> {

@@ -7,6 +7,13 @@ import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js'
 import { rows } from '../../platform/database/sql.js';
 import { recordOf, type PlannedTask } from './task-planner.js';
 
+/** A slave that takes tasks, as its row says. */
+interface UsableMachine {
+  incarnation: string;
+  rack_id: string;
+  attributes: Record<string, string>;
+}
+
 /** A pending task that nobody wants, by the request as it was in that version; undefined: gone. */
 export interface ObsoleteTask {
   pendingTaskId: PendingTaskId;
@@ -29,8 +36,8 @@ export class PlacementWriter {
     const current = planned.filter(({ taskId, requestVersion }) => versions.get(taskId.requestId) === requestVersion);
     if (current.length === 0) return [];
     await shareFleet(tx);
-    const incarnations = await this.usableMachines(tx, current);
-    const placeable = current.filter(({ launch }) => incarnations.get(launch.slaveId) === launch.incarnation);
+    const machines = await this.usableMachines(tx, current);
+    const placeable = current.filter(({ place }) => isStillThere(place, machines.get(place.slaveId)));
     const taken = await this.takePending(tx, placeable);
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return [];
@@ -50,14 +57,17 @@ export class PlacementWriter {
     return new Map(found.map((row) => [row.id, row.version]));
   }
 
-  private async usableMachines(tx: EntityManager, planned: readonly PlannedTask[]): Promise<Map<string, string>> {
-    const found = await rows<{ id: string; incarnation: string }>(
+  private async usableMachines(
+    tx: EntityManager,
+    planned: readonly PlannedTask[],
+  ): Promise<Map<string, UsableMachine>> {
+    const found = await rows<UsableMachine & { id: string }>(
       tx,
-      `SELECT s.id, s.incarnation FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
+      `SELECT s.id, s.incarnation, s.rack_id, s.attributes FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
        WHERE s.id = ANY ($1) AND s.state = 'ACTIVE' AND coalesce(r.state, 'ACTIVE') = 'ACTIVE'`,
       [[...new Set(planned.map(({ launch }) => launch.slaveId))]],
     );
-    return new Map(found.map((row) => [row.id, row.incarnation]));
+    return new Map(found.map((row) => [row.id, row]));
   }
 
   /** The pending tasks that are still there and wanted, by id. Others touch them one by one, or hold their request. */
@@ -146,6 +156,19 @@ export class PlacementWriter {
     const ids = unchanged.map(({ pendingTaskId }) => pendingTaskId.id);
     if (ids.length > 0) await tx.query('DELETE FROM pending_task WHERE id = ANY ($1)', [ids]);
   }
+}
+
+/** Is it the machine that was decided on? */
+function isStillThere(
+  { incarnation, rackId, attributes }: PlannedTask['place'],
+  now: UsableMachine | undefined,
+): boolean {
+  if (!now || now.incarnation !== incarnation || now.rack_id !== rackId) return false;
+  const names = Object.keys(attributes);
+  return (
+    names.length === Object.keys(now.attributes).length &&
+    names.every((name) => attributes[name] === now.attributes[name])
+  );
 }
 
 const pendingIdOf = ({ pending }: PlannedTask): string => pending.pendingTaskId.id;

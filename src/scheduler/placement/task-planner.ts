@@ -10,6 +10,7 @@ import {
   executorResources,
   taskResources,
   type DeployView,
+  type MachineView,
   type PlacementOutcome,
   type PlacementRules,
 } from '../../core/placement/index.js';
@@ -21,6 +22,7 @@ export type Placed = Extract<PlacementOutcome, { kind: 'place' }>;
 
 /** A task with its place, ready to be written and sent. */
 export interface PlannedTask extends LaunchedFor {
+  place: MachineView;
   launch: LaunchPlan;
   /** The LaunchDocument as JSON text. */
   document: string;

@@ -17,7 +17,6 @@ const settings = { ...SettingsFile.parse({}), ...worldSettings } as Settings;
 export class PureWorld implements World {
   readonly cluster: SimulatedCluster;
   readonly operators: PureOperators;
-  readonly writesApart = true;
   private readonly tables = new Tables();
   private readonly model: Model;
   private leader!: Leader;
@@ -39,6 +38,12 @@ export class PureWorld implements World {
 
   pass(pass: LeaderPass): Promise<void> {
     return this.leader.pass(pass);
+  }
+
+  async between(order: () => Promise<void>): Promise<void> {
+    for (const pass of ['drain', 'decide'] as const) await this.pass(pass);
+    await order();
+    await this.pass('write');
   }
 
   async crash(unsent: boolean): Promise<void> {

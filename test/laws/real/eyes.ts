@@ -87,7 +87,7 @@ export class Eyes {
     const manager = this.world.db.manager;
     const live = await this.world.get(LiveTasks).find(manager, { includeEnded: true });
     const planned = await this.world.query<{ task_id: string; at: string }>(
-      `SELECT task_id, document #>> '{task,taskRequest,pendingTask,pendingTaskId,nextRunAt}' AS at FROM task_launch`,
+      `SELECT task_id, document #>> '{pendingTask,pendingTaskId,nextRunAt}' AS at FROM task_launch`,
     );
     const nextRunAt = new Map(planned.map(({ task_id, at }) => [task_id, Number(at)]));
     return new Map(

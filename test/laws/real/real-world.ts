@@ -8,6 +8,7 @@ import { MachinesPoller } from '../../../src/modules/slaves/machines.poller.js';
 import { CleanupModule } from '../../../src/modules/tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../../../src/modules/tasks/cleanup/cleanup.poller.js';
 import { TasksModule } from '../../../src/modules/tasks/tasks.module.js';
+import { PlacementWriter } from '../../../src/scheduler/placement/placement-writer.service.js';
 import { CooldownPoller } from '../../../src/scheduler/pollers/cooldown.poller.js';
 import { Reconciliation } from '../../../src/scheduler/reconciliation/reconciliation.service.js';
 import type { LentDatabase } from '../../support/lent-database.js';
@@ -25,7 +26,6 @@ const modules = [RequestsModule, DeploysModule, TasksModule, CleanupModule, Hist
 /** The whole scheduler with its rooms on a real database, and simulated machines. */
 export class RealWorld implements World {
   readonly operators: RealOperators;
-  readonly writesApart = false;
   private readonly eyes: Eyes;
   private readonly former: FormerLeader[] = [];
 
@@ -81,6 +81,32 @@ export class RealWorld implements World {
       case 'reconcile':
         scheduler.get(Reconciliation).request();
         await scheduler.get(Reconciliation).runWhenDue(now);
+    }
+    await scheduler.settled();
+  }
+
+  /** The writer is held up; its transaction has begun, and has locked nothing but the epoch. */
+  async between(order: () => Promise<void>): Promise<void> {
+    const { scheduler } = this;
+    const writer = scheduler.get(PlacementWriter);
+    const write = writer.write.bind(writer);
+    let open!: () => void;
+    const ordered = new Promise<void>((resolve) => (open = resolve));
+    const decided = new Promise<void>((resolve) => {
+      writer.write = async (...args) => {
+        resolve();
+        await ordered;
+        return write(...args);
+      };
+    });
+    const pass = scheduler.scheduler.runOnce(scheduler.now);
+    try {
+      await Promise.race([decided, pass]);
+      await order();
+    } finally {
+      open();
+      await pass;
+      writer.write = write;
     }
     await scheduler.settled();
   }

@@ -38,7 +38,7 @@ export async function live<W extends World>(
   for (const step of steps) {
     const before = step.do === 'formerGoesOn' ? fingerprint(sight) : undefined;
     await performer.take(step, sight);
-    sight = await look((step.do === 'pass' && step.pass !== 'all') || (step.do === 'between' && world.writesApart));
+    sight = await look((step.do === 'pass' && step.pass !== 'all') || step.do === 'between');
     if (before !== undefined && before !== fingerprint(sight)) {
       throw new LawBroken('A deposed leader does nothing', `${before} became ${fingerprint(sight)}`);
     }

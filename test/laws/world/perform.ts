@@ -65,9 +65,7 @@ export class Performer {
       case 'live':
         return this.liveFor(step.seconds);
       case 'between':
-        for (const pass of ['drain', 'decide'] as const) await world.pass(pass);
-        await this.take(step.order, sight);
-        return world.pass('write');
+        return world.between(() => this.take(step.order, sight));
       case 'create':
         return void (await this.create(step.plan));
       case 'deploy':

@@ -99,10 +99,10 @@ export interface Operators {
 export interface World {
   readonly cluster: SimulatedCluster;
   readonly operators: Operators;
-  /** What was decided is written by a pass of its own, and the world may have changed in between. */
-  readonly writesApart: boolean;
   /** The leader makes one pass now. */
   pass(pass: LeaderPass): Promise<void>;
+  /** It makes one pass over the queue and its due tasks; `order` comes between what it decides and its writing. */
+  between(order: () => Promise<void>): Promise<void>;
   /** The leader dies, `unsent`: before anything it wrote in this moment's pass was sent; another one takes over. */
   crash(unsent: boolean): Promise<void>;
   /** Another leader takes over from one that stands still and knows nothing of it. */
