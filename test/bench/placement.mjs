@@ -107,10 +107,13 @@ async function writeBare(world) {
   const total = written.task.rows.length;
   const statements = tables.map((table) => {
     const { columns } = written[table];
-    const arrays = columns.map(({ type }, index) => `$${index + 1}::${type}[]`).join(', ');
+    // Documents travel as the product sends them: as one JSON array, which is the faster way.
+    const sources = columns.map(({ type }, index) =>
+      type === 'json' ? `json_array_elements($${index + 1}::json)` : `unnest($${index + 1}::${type}[])`,
+    );
     const names = columns.map(({ name }) => name).join(', ');
     const picks = columns.map(({ name, is_array }) => (is_array ? `${name}::integer[]` : name)).join(', ');
-    return `INSERT INTO ${table} (${names}) SELECT ${picks} FROM unnest(${arrays}) AS n (${names})`;
+    return `INSERT INTO ${table} (${names}) SELECT ${picks} FROM ROWS FROM (${sources.join(', ')}) AS n (${names})`;
   });
   const started = performance.now();
   for (let first = 0; first < total; first += batch) {
@@ -118,10 +121,11 @@ async function writeBare(world) {
       for (const [index, table] of tables.entries()) {
         const { columns, rows } = written[table];
         const slice = rows.slice(first, first + batch);
-        await tx.query(
-          statements[index],
-          columns.map(({ name }) => slice.map((row) => row[name])),
-        );
+        const column = ({ name, type }) => {
+          const values = slice.map((row) => row[name]);
+          return type === 'json' ? `[${values.join(',')}]` : values;
+        };
+        await tx.query(statements[index], columns.map(column));
       }
     });
   }

@@ -45,8 +45,15 @@ export function taskEnvironment(parts: EnvironmentParts): Record<string, string>
     pending.envOverrides ?? {},
     pending.user === undefined ? {} : { STARTED_BY_USER: pending.user },
   ];
-  const all: Variables = Object.assign({}, ...layers) as Variables;
-  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] != null));
+  const all: Record<string, string> = {};
+  for (const layer of layers) {
+    for (const name in layer) {
+      const value = layer[name];
+      if (value == null) delete all[name];
+      else all[name] = value;
+    }
+  }
+  return all;
 }
 
 /** Fills `${TASK_ID}` and the like in values of a deploy. Others are left for the shell. */
@@ -63,10 +70,15 @@ export function placeholders(taskId: TaskId, place: LaunchPlace): (text: string)
   return (text) => text.replace(/\$\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
-const filled = (variables: Variables | undefined, fill: (text: string) => string): Variables =>
-  Object.fromEntries(
-    Object.entries(variables ?? {}).map(([name, value]) => [name, value == null ? null : fill(value)]),
-  );
+function filled(variables: Variables | undefined, fill: (text: string) => string): Variables {
+  const result: Variables = {};
+  for (const name in variables) {
+    const value = variables[name];
+    // Most values hold no placeholder, and each task of each launch comes by here.
+    result[name] = value?.includes('${') ? fill(value) : value;
+  }
+  return result;
+}
 
 const portVariables = (ports: readonly number[]): Variables =>
   ports.length === 0

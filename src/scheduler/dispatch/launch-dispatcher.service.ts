@@ -11,6 +11,9 @@ const launchesPerCall = 100;
 /** Pause before an unanswered launch is sent again. */
 const repeatAfterMillis = 1_000;
 
+/** Thousands of machines are not looked through for each batch. */
+const agentsKeptMillis = 1_000;
+
 interface Unanswered {
   spec: LaunchSpec;
   inFlight: boolean;
@@ -27,6 +30,8 @@ export class LaunchDispatcher {
   private readonly log = new Logger(LaunchDispatcher.name);
   private readonly unanswered = new Map<string, Unanswered>();
   private readonly calls = new Set<Promise<void>>();
+  private agents: ReadonlyMap<string, string> = new Map();
+  private agentsAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly db: Database,
@@ -83,7 +88,7 @@ export class LaunchDispatcher {
   }
 
   private attempt(specs: readonly LaunchSpec[]): void {
-    const agents = new Map(this.driver.machines().map(({ slaveId, agentId }) => [slaveId, agentId]));
+    const agents = this.agentsBySlave();
     for (const ofAgent of groupBy(specs, ({ slaveId }) => agents.get(slaveId) ?? slaveId).values()) {
       for (let first = 0; first < ofAgent.length; first += launchesPerCall) {
         const call = this.call(ofAgent.slice(first, first + launchesPerCall));
@@ -91,6 +96,16 @@ export class LaunchDispatcher {
         void call.finally(() => this.calls.delete(call));
       }
     }
+  }
+
+  /** Only for putting together what one agent gets: it need not be of this moment. */
+  private agentsBySlave(): ReadonlyMap<string, string> {
+    const now = performance.now();
+    if (now - this.agentsAt > agentsKeptMillis) {
+      this.agents = new Map(this.driver.machines().map(({ slaveId, agentId }) => [slaveId, agentId]));
+      this.agentsAt = now;
+    }
+    return this.agents;
   }
 
   private async call(specs: readonly LaunchSpec[]): Promise<void> {
