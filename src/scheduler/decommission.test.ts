@@ -210,7 +210,7 @@ describe('a decommission that is taken back', () => {
     else await world.get(MachineChanges).remove('SLAVE', 'slave-1', ann);
     await until('two tasks are left', async () => (await world.active()).length === 2);
     expect((await world.active()).filter((task) => task.cleaning)).toEqual([]);
-    expect((await world.active()).map((task) => task.taskId.instanceNo)).toEqual([1, 2]);
+    expect((await world.active()).map((task) => task.taskId.instanceNo).toSorted()).toEqual([1, 2]);
     const shown = await world.query(
       `SELECT 1 FROM task_update JOIN task USING (task_id) WHERE task_update.state = 'TASK_CLEANING' AND ended_at IS NULL`,
     );

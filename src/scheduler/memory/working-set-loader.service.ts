@@ -107,14 +107,11 @@ export class WorkingSetLoader {
   }
 
   private machine(shown: MachineSnapshot, stored: StoredSlave | undefined): HeldMachine {
-    const { agentId: _agentId, seenAt: _seenAt, portsInUse, ...described } = shown;
-    const usedPorts = [...portsInUse, ...this.recent.takenPorts(shown.slaveId)];
-    // A machine that began anew is not known before its record says so.
-    if (!stored || stored.incarnation !== shown.incarnation) {
-      return { ...described, state: undefined, rackState: 'ACTIVE', usedPorts };
-    }
+    const { slaveId, hostname, incarnation, portsInUse } = shown;
+    const usedPorts = [...portsInUse, ...this.recent.takenPorts(slaveId)];
+    if (!stored || stored.incarnation !== incarnation) return unrecorded(shown, usedPorts);
     // Records may leave out what all host names have in common.
-    return { ...recordedMachine(stored), hostname: shown.hostname, usedPorts };
+    return { ...recordedMachine(stored), hostname, usedPorts };
   }
 
   private async tasks(ids: readonly string[] | null): Promise<HeldTask[]> {
@@ -183,3 +180,19 @@ export class WorkingSetLoader {
     return new Map([...counts].map(([key, { averageRuntimeMillis }]) => [key, averageRuntimeMillis]));
   }
 }
+
+/** A machine that is new, or began anew, has nothing to offer before its record says so. */
+const unrecorded = ({ slaveId, hostname, incarnation }: MachineSnapshot, usedPorts: number[]): HeldMachine => ({
+  slaveId,
+  hostname,
+  incarnation,
+  rackId: '',
+  attributes: {},
+  state: undefined,
+  rackState: 'ACTIVE',
+  cpus: 0,
+  memoryMb: 0,
+  diskMb: 0,
+  portRanges: [],
+  usedPorts,
+});

@@ -18,14 +18,17 @@ export async function installAudit(client: Client): Promise<void> {
   }
 }
 
-/** Writes of the connections with these ports: all, and those made once `epoch` had begun. */
+/**
+ * Writes of the connections with these ports: all, and those made in `epoch`, that of the successor. What an instance
+ * writes when it leads again, in a later one, is its own.
+ */
 export async function writesOf(
   client: Client,
   ports: ReadonlySet<number>,
   epoch: number,
 ): Promise<{ all: number; since: number }> {
   const { rows } = await client.query<{ all: number; since: number }>(
-    `SELECT count(*) AS "all", count(*) FILTER (WHERE epoch >= $2) AS since FROM audit WHERE port = ANY ($1)`,
+    `SELECT count(*) AS "all", count(*) FILTER (WHERE epoch = $2) AS since FROM audit WHERE port = ANY ($1)`,
     [[...ports], epoch],
   );
   return rows[0]!;
