@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { TaskState } from '../core/model/enums.js';
 import type { ClusterArtifact, Deploy, ExecutorData } from '../core/model/deploy.js';
 import type { RunNowRequest } from '../core/model/request.js';
+import type { MachineFigures } from '../core/model/usage.js';
 
 /** Raised by one with every takeover. A call that carries a lower one than its receiver has seen is refused. */
 export type Epoch = number;
@@ -133,22 +134,9 @@ export interface TaskStatistics {
   timestamp: number;
 }
 
-/** What a machine has and uses, whoever uses it, and what the tasks of one slave use. */
-export interface MachineUsage {
+/** What a machine has and uses, and what the tasks of one slave use. */
+export interface MachineUsage extends MachineFigures {
   slaveId: string;
-  /** Epoch milliseconds. */
-  timestamp: number;
-  memTotalBytes: number;
-  /** Memory that programs could still have without anything being swapped out. */
-  memFreeBytes: number;
-  cpus: number;
-  /** Averages of 1, 5 and 15 minutes. */
-  load1Min: number;
-  load5Min: number;
-  load15Min: number;
-  /** Of the file system that holds the sandboxes. */
-  diskUsedBytes: number;
-  diskTotalBytes: number;
   /** Running tasks only, in any order. */
   tasks: TaskStatistics[];
 }

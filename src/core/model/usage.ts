@@ -112,3 +112,20 @@ export interface ClusterUtilization {
   /** Epoch milliseconds. */
   timestamp: number;
 }
+
+/** What a machine has and uses, whoever uses it, as it described itself. */
+export interface MachineFigures {
+  /** Epoch milliseconds. */
+  timestamp: number;
+  memTotalBytes: number;
+  /** Memory that programs could still have without anything being swapped out. */
+  memFreeBytes: number;
+  cpus: number;
+  /** Averages of 1, 5 and 15 minutes. */
+  load1Min: number;
+  load5Min: number;
+  load15Min: number;
+  /** Of the file system that holds the sandboxes. */
+  diskUsedBytes: number;
+  diskTotalBytes: number;
+}

@@ -12,7 +12,7 @@ import {
   type Leaning,
 } from '../usage/index.js';
 import { unitsOf, type Units } from './fleet-machine.js';
-import { executorResources, taskResources, type DeployView, type PlacementRules } from './snapshot.js';
+import { taskNeeds, type DeployView, type PlacementRules } from './snapshot.js';
 import type { RequestSpread } from './spread.js';
 
 /** What a task asks of a machine whatever else runs there. Tasks of many requests may share one. */
@@ -86,14 +86,9 @@ function makeShape(
   { deploy, averageRuntimeMillis }: DeployView,
   rules: PlacementRules,
 ): Shape {
-  const own = taskResources(pending.resources, deploy, rules);
-  const executor = executorResources(deploy, rules);
+  const { own, needed } = taskNeeds(pending.resources, deploy, rules);
   return {
-    units: unitsOf({
-      cpus: own.cpus + executor.cpus,
-      memoryMb: own.memoryMb + executor.memoryMb,
-      diskMb: own.diskMb + executor.diskMb,
-    }),
+    units: unitsOf(needed),
     numPorts: own.numPorts,
     literalPorts: literalHostPorts(deploy),
     rackAffinity: request.rackAffinity ?? [],

@@ -2,7 +2,7 @@ import type { PendingTask } from '../model/task.js';
 import type { RejectionReason } from './checks.js';
 import { demandKey } from './demand.js';
 import { Fleet } from './fleet.js';
-import { heldBy, holdReasons, obsoleteReasons, wanted, type Candidate } from './place-tasks.js';
+import { heldBy, holdReasons, obsoleteReasons, wanted, type Candidate, type WaitingOutcome } from './place-tasks.js';
 import { PlacementRound } from './round.js';
 import type { PlacementRules, PlacementSnapshot } from './snapshot.js';
 
@@ -57,8 +57,14 @@ export function explainPending(
   return { reason, slaves: snapshot.machines.length, fitting, rejections };
 }
 
+/** The same of a task that a round over `slaves` machines left pending. */
+export function explainWaiting(outcome: WaitingOutcome, slaves: number): Explanation {
+  if (outcome.why !== 'NO_MATCHING_SLAVE') return unseen(outcome.why);
+  return { reason: outcome.why, slaves, fitting: 0, rejections: byCount(outcome.rejections) };
+}
+
 /** Most frequent first, then by name. */
-export const byCount = (counts: ReadonlyMap<RejectionReason, number>): Rejection[] =>
+const byCount = (counts: ReadonlyMap<RejectionReason, number>): Rejection[] =>
   [...counts]
     .map(([reason, slaves]) => ({ reason, slaves }))
     .sort((a, b) => b.slaves - a.slaves || (a.reason < b.reason ? -1 : 1));

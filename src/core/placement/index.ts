@@ -1,7 +1,7 @@
 export { rejectionReasons, type RejectionReason } from './checks.js';
 export {
-  byCount,
   explainPending,
+  explainWaiting,
   waitingReasons,
   type Explanation,
   type Rejection,
@@ -11,6 +11,6 @@ export { explanationText } from './explanation-text.js';
 export { Fleet, type FleetRules } from './fleet.js';
 export { unitsOf, type Units } from './fleet-machine.js';
 export { priorityLevel } from './order.js';
-export { placeTasks, type PlacementOutcome } from './place-tasks.js';
-export { executorResources, taskResources } from './snapshot.js';
+export { placeTasks, type PlacementOutcome, type WaitingOutcome } from './place-tasks.js';
+export { taskNeeds } from './snapshot.js';
 export type * from './snapshot.js';

@@ -45,6 +45,9 @@ export type PlacementOutcome =
       why: ObsoleteReason;
     };
 
+/** A due task that was not placed. */
+export type WaitingOutcome = Extract<PlacementOutcome, { kind: 'wait' }>;
+
 /** A pending task that somebody wants. */
 export interface Candidate {
   pending: PendingTask;

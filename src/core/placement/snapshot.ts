@@ -113,7 +113,7 @@ export interface NeededResources {
 }
 
 /** Run override, else deploy, else defaults. */
-export function taskResources(
+function taskResources(
   override: Resources | undefined,
   deploy: Deploy,
   rules: Pick<PlacementRules, 'defaultResources'>,
@@ -128,9 +128,25 @@ export function taskResources(
 }
 
 /** Only deploys with an executor of their own pay for it. */
-export function executorResources(deploy: Deploy, rules: PlacementRules): Omit<NeededResources, 'numPorts'> {
+function executorResources(deploy: Deploy, rules: PlacementRules): Omit<NeededResources, 'numPorts'> {
   if (deploy.customExecutorCmd === undefined) return { cpus: 0, memoryMb: 0, diskMb: 0 };
   return { ...rules.executorResources, ...definedOnly(deploy.customExecutorResources) };
+}
+
+/** What a task asks for itself, and together with its executor. */
+export function taskNeeds(
+  override: Resources | undefined,
+  deploy: Deploy,
+  rules: PlacementRules,
+): { own: NeededResources; needed: Omit<NeededResources, 'numPorts'> } {
+  const own = taskResources(override, deploy, rules);
+  const executor = executorResources(deploy, rules);
+  const needed = {
+    cpus: own.cpus + executor.cpus,
+    memoryMb: own.memoryMb + executor.memoryMb,
+    diskMb: own.diskMb + executor.diskMb,
+  };
+  return { own, needed };
 }
 
 function definedOnly(resources: Resources | undefined): Partial<Record<'cpus' | 'memoryMb' | 'diskMb', number>> {

@@ -20,4 +20,4 @@ export {
   type ShuffleSlave,
   type ShuffleTask,
 } from './shuffle.js';
-export { currentCpus, slaveUsage, type MachineFigures, type SampledTask } from './slave-usage.js';
+export { currentCpus, slaveUsage, type SampledTask } from './slave-usage.js';

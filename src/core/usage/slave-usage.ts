@@ -1,18 +1,5 @@
-import type { SlaveUsage, TaskUsage } from '../model/usage.js';
+import type { MachineFigures, SlaveUsage, TaskUsage } from '../model/usage.js';
 import { bytesPerMb } from './amounts.js';
-
-/** A machine as it described itself. */
-export interface MachineFigures {
-  timestamp: number;
-  memTotalBytes: number;
-  memFreeBytes: number;
-  cpus: number;
-  load1Min: number;
-  load5Min: number;
-  load15Min: number;
-  diskUsedBytes: number;
-  diskTotalBytes: number;
-}
 
 /** An active task of a machine: what it asked for, and what it used when the machine was asked. */
 export interface SampledTask {

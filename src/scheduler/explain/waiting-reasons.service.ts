@@ -1,14 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { PendingTaskId } from '../../core/model/task.js';
-import { byCount, explanationText, type Explanation, type PlacementOutcome } from '../../core/placement/index.js';
+import { explainWaiting, explanationText, type Explanation, type WaitingOutcome } from '../../core/placement/index.js';
 import { Database } from '../../platform/database/database.js';
 
 /** Counts of machines change with every task that starts or ends; they are written again no sooner than this. */
 const rewriteAfterMillis = 10_000;
-
-/** A due task that was not placed. */
-export type Waiting = Extract<PlacementOutcome, { kind: 'wait' }>;
 
 interface Written {
   text: string;
@@ -36,7 +33,7 @@ export class WaitingReasons {
   }
 
   /** All tasks that wait after a round over `slaves` machines. */
-  async save(waiting: readonly Waiting[], slaves: number, now: number): Promise<void> {
+  async save(waiting: readonly WaitingOutcome[], slaves: number, now: number): Promise<void> {
     if (waiting.length === 0 && this.written?.size === 0) return;
     const former = this.written ?? new Map<string, Written>();
     const ids = new Set(waiting.map(({ pending }) => pending.pendingTaskId.id));
@@ -77,7 +74,7 @@ export class WaitingReasons {
 }
 
 function changedReason(
-  outcome: Waiting,
+  outcome: WaitingOutcome,
   slaves: number,
   former: ReadonlyMap<string, Written>,
   now: number,
@@ -85,10 +82,7 @@ function changedReason(
   const { pendingTaskId } = outcome.pending;
   const known = former.get(pendingTaskId.id);
   if (known?.reason === outcome.why && now - known.at < rewriteAfterMillis) return [];
-  const explanation: Explanation =
-    outcome.why === 'NO_MATCHING_SLAVE'
-      ? { reason: outcome.why, slaves, fitting: 0, rejections: byCount(outcome.rejections) }
-      : { reason: outcome.why, slaves: 0, fitting: 0, rejections: [] };
+  const explanation = explainWaiting(outcome, slaves);
   const text = explanationText(explanation);
   return known?.text === text ? [] : { pendingTaskId, explanation, text };
 }

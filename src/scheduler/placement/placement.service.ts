@@ -1,13 +1,13 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PendingTaskId } from '../../core/model/task.js';
-import { placeTasks } from '../../core/placement/index.js';
+import { placeTasks, type WaitingOutcome } from '../../core/placement/index.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { LaunchDispatcher } from '../dispatch/launch-dispatcher.service.js';
-import { WaitingReasons, type Waiting } from '../explain/waiting-reasons.service.js';
+import { WaitingReasons } from '../explain/waiting-reasons.service.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { launchRules } from '../rules.js';
 import { PlacementBatches } from './placement-batches.js';
@@ -56,9 +56,13 @@ export class PlacementService {
   /** Answers whether everything that got a machine was written. */
   private async placeDue(now: number): Promise<boolean> {
     const snapshot = this.memory.snapshot(now);
+    if (snapshot.due.length === 0) {
+      await this.reasons.save([], 0, now);
+      return true;
+    }
     const rules = { ...this.memory.rules(), ...(await this.switches.now()), launch: launchRules(this.settings) };
     const obsolete: PendingTaskId[] = [];
-    const waiting: Waiting[] = [];
+    const waiting: WaitingOutcome[] = [];
     const batches = new PlacementBatches((planned) => this.launch(planned));
     let turnEndsAt = performance.now() + turnMillis;
     for (const outcome of placeTasks(snapshot, rules, now, now)) {

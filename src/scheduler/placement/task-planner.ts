@@ -7,8 +7,7 @@ import {
   type LaunchedFor,
 } from '../../core/launch/index.js';
 import {
-  executorResources,
-  taskResources,
+  taskNeeds,
   type DeployView,
   type MachineView,
   type PlacementOutcome,
@@ -36,13 +35,7 @@ export function planTask(
   requestVersion: number,
   rules: PlacementRules & { launch: LaunchRules },
 ): PlannedTask {
-  const own = taskResources(pending.resources, deploy, rules);
-  const executor = executorResources(deploy, rules);
-  const needed = {
-    cpus: own.cpus + executor.cpus,
-    memoryMb: own.memoryMb + executor.memoryMb,
-    diskMb: own.diskMb + executor.diskMb,
-  };
+  const { own, needed } = taskNeeds(pending.resources, deploy, rules);
   const input: LaunchInput = { taskId, place: machine, request, deploy, pending, ports, own, needed };
   const launch = planLaunch(input, rules.launch);
   const document: LaunchDocument = { request, pendingTask: pending, launch };

@@ -42,7 +42,7 @@ export async function startServer() {
     await server.stop('immediate');
     rmSync(folder, { recursive: true, force: true });
   };
-  return { url: server.url, pid: server.pid, stop };
+  return { url: server.url, stop };
 }
 
 export async function startWorld(url, { settings = {}, ...options }) {

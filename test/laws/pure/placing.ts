@@ -3,9 +3,8 @@ import { groupBy } from '../../../src/core/group-by.js';
 import { planLaunch } from '../../../src/core/launch/index.js';
 import type { PendingTask } from '../../../src/core/model/task.js';
 import {
-  executorResources,
   placeTasks,
-  taskResources,
+  taskNeeds,
   type MachineView,
   type PlacementOutcome,
   type PlacementSnapshot,
@@ -150,13 +149,7 @@ function taskRow(
 ): TaskRow {
   const deploy = model.tables.deploys.get(`${taskId.requestId}-${taskId.deployId}`)!;
   const rules = placementRules(model.settings, []);
-  const own = taskResources(pending.resources, deploy, rules);
-  const executor = executorResources(deploy, rules);
-  const needed = {
-    cpus: own.cpus + executor.cpus,
-    memoryMb: own.memoryMb + executor.memoryMb,
-    diskMb: own.diskMb + executor.diskMb,
-  };
+  const { own, needed } = taskNeeds(pending.resources, deploy, rules);
   const { pendingType, nextRunAt } = pending.pendingTaskId;
   return {
     taskId,
