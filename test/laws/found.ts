@@ -92,4 +92,49 @@ export const found: { name: string; schedule: Schedule }[] = [
       [{ do: 'wait', millis: 30_000 }, pass],
     ],
   },
+  {
+    name: 'a run that was planned while its request cooled down keeps its time when the request is back',
+    schedule: [
+      {
+        seed: 0,
+        quietSeconds: 8,
+        machines: [{ ...machine, ports: 0 }],
+        requests: [
+          {
+            request: { requestType: 'SCHEDULED', quartzSchedule: '*/5 * * * * ?', numRetriesOnFailure: 2 },
+            deploy: { ...deploy, behaviour: 'fail after 200 ms' },
+          },
+        ],
+      },
+      [
+        { do: 'between', order: { do: 'run', request: 0 } },
+        live(1),
+        pass,
+        { do: 'wait', millis: 70_000 },
+        pass,
+        { do: 'scale', request: 0, instances: 1 },
+        { do: 'between', order: { do: 'run', request: 0 } },
+        pass,
+      ],
+    ],
+  },
+  {
+    name: 'a task of a former leader went to a machine as that leader knew it',
+    schedule: [
+      {
+        seed: 0,
+        quietSeconds: 0,
+        machines: [{ ...machine, ports: 0 }],
+        requests: [{ request: { requestType: 'ON_DEMAND' }, deploy: { ...deploy, behaviour: 'end after 300 ms' } }],
+      },
+      [
+        { do: 'attributes', machine: 0, attributes: { reserved: 'yes' } },
+        { do: 'between', order: { do: 'run', request: 0 } },
+        { do: 'overtake' },
+        { do: 'unreachable', machine: 0 },
+        { do: 'run', request: 0 },
+        live(1),
+      ],
+    ],
+  },
 ];

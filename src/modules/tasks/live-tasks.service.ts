@@ -119,15 +119,28 @@ export class LiveTasks {
   }
 }
 
-const fromRow = (row: TaskRow): LiveTask => ({
-  taskId: makeTaskId({
+/** Columns of a task's row of which its id is made. */
+export interface TaskIdRow {
+  request_id: string;
+  deploy_id: string;
+  started_at: Date;
+  instance_no: number;
+  host: string;
+  rack_id: string;
+}
+
+export const taskIdOfRow = (row: TaskIdRow): TaskId =>
+  makeTaskId({
     requestId: row.request_id,
     deployId: row.deploy_id,
     startedAt: row.started_at.getTime(),
     instanceNo: row.instance_no,
     host: row.host,
     rackId: row.rack_id,
-  }),
+  });
+
+const fromRow = (row: TaskRow): LiveTask => ({
+  taskId: taskIdOfRow(row),
   slaveId: row.slave_id,
   host: row.host,
   rackId: row.rack_id,

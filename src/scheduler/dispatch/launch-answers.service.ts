@@ -8,7 +8,7 @@ import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { commitLazily } from '../commit-lazily.js';
-import { Gathered } from '../gathered.js';
+import { BatchLanes } from '../batch-lanes.js';
 import { QueueStore } from '../drain/queue-store.service.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 import type { Report } from '../status/report.js';
@@ -25,7 +25,7 @@ type Answer<Outcome extends LaunchAnswer['outcome']> = Extract<LaunchAnswer, { o
 export class LaunchAnswers {
   private readonly log = new Logger(LaunchAnswers.name);
 
-  private readonly acceptances = new Gathered<Answer<'ACCEPTED'>>(answersPerTransaction, (accepted) =>
+  private readonly acceptances = new BatchLanes<Answer<'ACCEPTED'>>(answersPerTransaction, 1, (accepted) =>
     this.db.leaderTransaction((tx) => this.accepted(tx, accepted)),
   );
 
@@ -44,7 +44,8 @@ export class LaunchAnswers {
   /** Answers of one agent to the launches of the given specs. UNKNOWN ones change nothing. */
   async record(answers: readonly LaunchAnswer[], specs: ReadonlyMap<string, LaunchSpec>): Promise<void> {
     const accepted = answers.filter((answer): answer is Answer<'ACCEPTED'> => answer.outcome === 'ACCEPTED');
-    if (accepted.length > 0) await this.acceptances.add(accepted);
+    const [first] = accepted;
+    if (first) await this.acceptances.add(first.taskId, accepted);
     for (const answer of answers) {
       const spec = specs.get(answer.taskId);
       if (answer.outcome === 'PORT_IN_USE' && spec) await this.portInUse(answer, spec);

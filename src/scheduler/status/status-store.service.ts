@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { TaskState } from '../../core/model/enums.js';
 import type { PendingTask } from '../../core/model/task.js';
-import { makeTaskId } from '../../core/task-id.js';
+import { taskIdOfRow, type TaskIdRow } from '../../modules/tasks/live-tasks.service.js';
 import { rows, toTime } from '../../platform/database/sql.js';
 import type { Report } from './report.js';
 import type { ReportedTask, TaskAdvance } from './status-batch.js';
@@ -22,14 +22,8 @@ export interface LaunchData {
   cleaningText?: string;
 }
 
-interface TaskRow {
+interface TaskRow extends TaskIdRow {
   task_id: string;
-  request_id: string;
-  deploy_id: string;
-  instance_no: number;
-  host: string;
-  rack_id: string;
-  started_at: Date;
   memory_mb: number;
   disk_mb: number;
   incarnation: string;
@@ -205,14 +199,7 @@ export class StatusStore {
 }
 
 const reportedTask = (row: TaskRow): ReportedTask => ({
-  taskId: makeTaskId({
-    requestId: row.request_id,
-    deployId: row.deploy_id,
-    startedAt: row.started_at.getTime(),
-    instanceNo: row.instance_no,
-    host: row.host,
-    rackId: row.rack_id,
-  }),
+  taskId: taskIdOfRow(row),
   memoryMb: row.memory_mb,
   diskMb: row.disk_mb,
   incarnation: row.incarnation,

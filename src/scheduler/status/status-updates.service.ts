@@ -5,6 +5,7 @@ import { groupBy } from '../../core/group-by.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { parseTaskId } from '../../core/task-id.js';
+import { BatchLanes } from '../batch-lanes.js';
 import { isPassing } from '../../platform/database/is-passing.js';
 import { isDatabaseAway } from '../../platform/http/database-errors.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
@@ -16,7 +17,6 @@ import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
 import { StatusApplier, type Applied } from './status-applier.service.js';
 import { StatusStore } from './status-store.service.js';
-import { UpdateLanes } from './update-lanes.js';
 
 export const updatesPerTransaction = 500;
 /** A task that runs although nobody wants it gets this long to end by itself. */
@@ -26,7 +26,7 @@ const strangerGraceMillis = 60_000;
 @Injectable()
 export class StatusUpdates {
   private readonly log = new Logger(StatusUpdates.name);
-  private readonly lanes = new UpdateLanes(updatesPerTransaction, (updates) => this.store(updates));
+  private readonly lanes = new BatchLanes<StatusUpdate>(updatesPerTransaction, 2, (updates) => this.store(updates));
 
   constructor(
     private readonly db: Database,
@@ -49,7 +49,7 @@ export class StatusUpdates {
 
   /** Updates of one agent, in the order of their numbers. Resolves when they are stored. */
   async reported(updates: readonly StatusUpdate[]): Promise<void> {
-    for (const batch of slices(updates.map(storable))) await this.lanes.add(batch);
+    for (const batch of slices(updates.map(storable))) await this.lanes.add(batch[0]!.agentId, batch);
   }
 
   /** Concluded by the scheduler itself; changes nothing where a task has ended already. */

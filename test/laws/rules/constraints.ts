@@ -74,21 +74,31 @@ export const activeRacks = (sight: Sight): number =>
   new Set([...sight.machines.values()].filter(({ rackState }) => rackState === 'ACTIVE').map(({ rackId }) => rackId))
     .size;
 
+/** What may have been decided on besides what is committed now. */
+export interface Before {
+  /** The fewest that were active since the last look. */
+  racks: number;
+  /** Rows of machines at the last look; undefined: the decision was the only thing since then. */
+  machines?: Sight['machines'];
+}
+
 /**
- * A constraint that held in the decision holds at the launch: of a task that was written just now. What a machine says
- * of itself may be newer than its row; either may have been decided on. `racks`: the fewest that were active since the
- * last look.
+ * A constraint that held in the decision holds at the launch: of a task that was written just now. Machines may have been
+ * seen anew since, and what a machine says of itself may be newer than its row; each may have been decided on.
  */
-export function checkConstraints(task: SeenTask, sight: Sight, cluster: SimulatedCluster, racks: number): void {
-  const { id, requestId } = task.taskId;
-  const seen: SeenRequest | undefined = sight.requests.get(requestId);
+export function checkConstraints(task: SeenTask, sight: Sight, cluster: SimulatedCluster, before: Before): void {
+  const seen: SeenRequest | undefined = sight.requests.get(task.taskId.requestId);
   const row = sight.machines.get(task.slaveId);
-  if (!seen || !row) throw new LawBroken('A launch has a request and a machine', id);
+  if (!seen || !row) throw new LawBroken('A launch has a request and a machine', task.taskId.id);
+  const newer = new Map([...sight.machines].map(([slaveId, machine]) => [slaveId, withNewer(machine, cluster)]));
+  const fleets = [sight.machines, newer, ...(before.machines ? [before.machines] : [])];
   for (const [name, holds] of Object.entries(constraints)) {
-    if (holds(task, row, seen.request, sight, racks)) continue;
-    const machines = new Map([...sight.machines].map(([slaveId, machine]) => [slaveId, withNewer(machine, cluster)]));
-    if (holds(task, withNewer(row, cluster), seen.request, { ...sight, machines }, racks)) continue;
-    throw new LawBroken(`A constraint holds at the launch (${name})`, `${id} on ${JSON.stringify(row)}`);
+    const held = fleets.some((machines) => {
+      const machine = machines.get(task.slaveId);
+      return machine && holds(task, machine, seen.request, { ...sight, machines }, before.racks);
+    });
+    if (held) continue;
+    throw new LawBroken(`A constraint holds at the launch (${name})`, `${task.taskId.id} on ${JSON.stringify(row)}`);
   }
 }
 

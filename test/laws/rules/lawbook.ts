@@ -4,6 +4,7 @@ import { checkCapacity } from './capacity.js';
 import { activeRacks, checkConstraints, checkWanted } from './constraints.js';
 import { checkForward, checkHistory } from './course.js';
 import { LawBroken } from './law-broken.js';
+import { worldSettings } from '../world/settings.js';
 import { isHit } from './slots.js';
 
 /** What must hold at every moment, whatever happens. Remembers what it saw, so that it can tell what changed. */
@@ -11,7 +12,11 @@ export class Lawbook {
   private tasks = new Map<string, Pick<SeenTask, 'taskId' | 'state' | 'endedAt'>>();
   /** That were active at the last look. */
   private racks = 0;
+  /** As their rows were at the last look. */
+  private machines: Sight['machines'] = new Map();
   private readonly endedAt = new Map<string, number>();
+  /** How many tasks of a request have ended. */
+  private readonly ends = new Map<string, number>();
   /** By request and slot: the task that ran in it. */
   private readonly slots = new Map<string, string>();
   /** Run ids of which a task was written. */
@@ -28,6 +33,7 @@ export class Lawbook {
     for (const end of sight.newEnds) {
       checkHistory(end, this.cluster);
       this.endedAt.set(end.taskId.id, end.updates.at(-1)!.at);
+      this.ends.set(end.taskId.requestId, (this.ends.get(end.taskId.requestId) ?? 0) + 1);
       if (end.runId !== undefined) this.runs.add(end.runId);
     }
     for (const [id, task] of sight.tasks) {
@@ -44,6 +50,7 @@ export class Lawbook {
     checkCapacity(sight, this.cluster);
     this.onlyWhatIsWritten(sight);
     this.racks = activeRacks(sight);
+    this.machines = sight.machines;
     this.tasks = new Map([...sight.tasks].map(([id, { taskId, state, endedAt }]) => [id, { taskId, state, endedAt }]));
   }
 
@@ -51,9 +58,10 @@ export class Lawbook {
     if (task.runId !== undefined) this.runs.add(task.runId);
     const { requestId, startedAt, id } = task.taskId;
     if (startedAt < task.nextRunAt) throw new LawBroken('No task starts before its time', id);
-    checkConstraints(task, sight, this.cluster, Math.min(this.racks, activeRacks(sight)));
+    const racks = Math.min(this.racks, activeRacks(sight));
+    checkConstraints(task, sight, this.cluster, { racks, machines: single ? undefined : this.machines });
     if (single) checkWanted(task, sight);
-    const { request, state } = sight.requests.get(requestId)!;
+    const { request } = sight.requests.get(requestId)!;
     const isOfSlot = task.pendingType !== 'RETRY' && task.pendingType !== 'IMMEDIATE';
     if (request.requestType !== 'SCHEDULED' || !isOfSlot) return;
     const slot = `${requestId} at ${new Date(task.nextRunAt).toISOString()}`;
@@ -62,7 +70,9 @@ export class Lawbook {
     if (former !== undefined && !wasTakenBack) {
       throw new LawBroken('A schedule slot is run once', `${slot}: ${former} and ${id}`);
     }
-    if (state !== 'SYSTEM_COOLDOWN' && !isHit(request.quartzSchedule!, task.nextRunAt)) {
+    // A request that cooled down when the run was planned waits beyond its slot, and may be back since.
+    const mayHaveCooledDown = (this.ends.get(requestId) ?? 0) >= worldSettings.crashLoop.cooldownFailureThreshold;
+    if (!mayHaveCooledDown && !isHit(request.quartzSchedule!, task.nextRunAt)) {
       throw new LawBroken('A schedule is run at its slots only', `${slot} is none of '${request.quartzSchedule}'`);
     }
     this.slots.set(slot, id);

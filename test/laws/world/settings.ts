@@ -2,7 +2,7 @@ import { SettingsFile, type Settings } from '../../../src/platform/settings/sett
 import { reservedAttributes } from '../rules/constraints.js';
 
 /** Settings of every world: as short waits as allowed, so that much happens in little time. */
-export const worldSettings: Partial<Settings> = {
+export const worldSettings: Partial<Settings> & Pick<Settings, 'crashLoop'> = {
   reserveSlavesWithAttributes: reservedAttributes,
   cooldownMinScheduleSeconds: 2,
   crashLoop: { ...SettingsFile.parse({}).crashLoop, cooldownFailureThreshold: 4, evaluateCooldownOverMinutes: 1 },
