@@ -24,6 +24,7 @@ import { ExplainService } from './explain/explain.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';
 import { LeaderChanges } from './memory/changes.service.js';
 import { LeaderMemory } from './memory/leader-memory.service.js';
+import { MemoryCheck } from './memory/memory-check.service.js';
 import { UsageFiguresLoader } from './memory/usage-figures.service.js';
 import { WorkingSetLoader } from './memory/working-set-loader.service.js';
 import { PlacementService } from './placement/placement.service.js';
@@ -76,6 +77,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     WaitingReasons,
     LeaderChanges,
     LeaderMemory,
+    MemoryCheck,
     UsageFiguresLoader,
     WorkingSetLoader,
     PlacementWriter,

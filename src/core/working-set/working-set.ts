@@ -110,6 +110,12 @@ export class WorkingSet {
     this.deploys.delete(`${requestId}-${deployId}`);
   }
 
+  /** What slaves and requests use, as another one knows it. */
+  setFiguresOf(other: WorkingSet): void {
+    this.setUsages(other.usages);
+    for (const [id, utilization] of other.utilizations) this.setUtilization(id, utilization);
+  }
+
   /** The newest samples of slaves, by slave id. */
   setUsages(usages: ReadonlyMap<string, SlaveUsage>): void {
     for (const slaveId of [...this.usages.keys(), ...usages.keys()]) this.stale.add(slaveId);
@@ -207,31 +213,47 @@ export class WorkingSet {
     for (const task of pending) this.dueTasks.add(task);
   }
 
-  /** Everything held, in an order that does not depend on how it came about: for comparison with a fresh load. */
-  describe(): unknown {
+  get requestIds(): Iterable<string> {
+    return this.requests.keys();
+  }
+
+  get slaveIds(): Iterable<string> {
+    return this.machines.keys();
+  }
+
+  /** What is held of one request, in an order that does not depend on how it came about: for comparison with its rows. */
+  describeRequest(id: string): unknown {
+    const entry = this.requests.get(id);
+    return (
+      entry && {
+        ...entry.held,
+        deploys: byKey(entry.held?.deploys ?? []),
+        tasks: byKey(entry.tasks).map(([, task]) => task),
+        pendingTasks: byKey(entry.pending).map(([, task]) => task),
+      }
+    );
+  }
+
+  /** What is held of one machine, and what is free there; as above. */
+  describeMachine(slaveId: string): unknown {
     this.freshen();
-    const byKey = <T>(entries: Iterable<[string, T]>) => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+    const machine = this.fleet.find(slaveId);
+    if (!machine) return undefined;
+    const { view, free, score, ports } = machine;
     return {
-      requests: byKey(this.requests).map(([id, { held, tasks, pending }]) => ({
-        id,
-        ...held,
-        deploys: byKey(held?.deploys ?? []),
-        tasks: byKey(tasks).map(([, task]) => task),
-        pendingTasks: byKey(pending).map(([, task]) => task),
-      })),
-      machines: this.fleet.machines.map(({ view, free, score, ports }) => ({
-        ...view,
-        used: undefined,
-        usedPorts: undefined,
-        // Only together with a sample it says something; until there is one it is not kept up.
-        probable: view.usage && view.probable,
-        free,
-        score,
-        ports: ports.ranges,
-      })),
+      ...view,
+      used: undefined,
+      usedPorts: undefined,
+      // Only together with a sample it says something; until there is one it is not kept up.
+      probable: view.usage && view.probable,
+      free,
+      score,
+      ports: ports.ranges,
     };
   }
 }
+
+const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
 
 function viewOf(
   { request, state, activeDeployId, pendingDeploy }: HeldRequest,

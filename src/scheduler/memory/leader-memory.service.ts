@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { groupBy } from '../../core/group-by.js';
 import type { TaskId } from '../../core/model/task.js';
 import type { FleetSnapshot, PlacementRules } from '../../core/placement/index.js';
 import { WorkingSet, type HeldTask } from '../../core/working-set/index.js';
@@ -11,6 +12,20 @@ import { placementRules } from '../rules.js';
 import { LeaderChanges } from './changes.service.js';
 import { UsageFiguresLoader } from './usage-figures.service.js';
 import { WorkingSetLoader } from './working-set-loader.service.js';
+
+/** Requests and slaves, by their ids. */
+export interface MemoryPart {
+  requests: readonly string[];
+  slaves: readonly string[];
+}
+
+/** Where what is held is not what the rows say. */
+export interface Difference {
+  of: keyof MemoryPart;
+  id: string;
+  held: unknown;
+  rows: unknown;
+}
 
 /** Requests read together. */
 const requestsPerRead = 1_000;
@@ -107,20 +122,31 @@ export class LeaderMemory {
     }
   }
 
+  /** All that it holds. */
+  everything(): MemoryPart {
+    const { set } = this.current;
+    return { requests: [...set.requestIds], slaves: [...set.slaveIds] };
+  }
+
   /**
-   * Loads everything anew and goes on with that. Answers what was held and what should have been where they differ;
-   * undefined also when somebody wrote meanwhile, so that they cannot be compared.
+   * What is held of a part, where its rows say something else. What changed meanwhile is left out, as far as it is known.
+   * Call within a round, after `refresh`.
    */
-  async verify(now: number): Promise<{ held: unknown; fresh: unknown } | undefined> {
-    await this.refresh(now);
-    await this.readUsage(this.current, now);
-    const held = plain(this.current.set.describe());
-    const { requests, slaves, racks } = await this.changes.take();
-    const loaded = await this.loadAll(now);
-    const quiet = requests.size + slaves.size + this.dirtyRequests.size === 0 && !racks;
-    this.held = loaded;
-    const fresh = plain(loaded.set.describe());
-    return quiet && !isDeepStrictEqual(held, fresh) ? { held, fresh } : undefined;
+  async compare(part: MemoryPart, now: number): Promise<Difference[]> {
+    const held = this.current;
+    this.toldMeanwhile.clear();
+    const fresh = await this.loadPart(held, part);
+    await this.noteChanges(held, now);
+    const requests = part.requests.filter((id) => !this.dirtyRequests.has(id) && !this.toldMeanwhile.has(id));
+    const slaves = part.slaves.filter((id) => !this.dirtySlaves.has(id));
+    return [
+      ...requests.map((id) => {
+        return { of: 'requests' as const, id, held: held.set.describeRequest(id), rows: fresh.describeRequest(id) };
+      }),
+      ...slaves.map((id) => {
+        return { of: 'slaves' as const, id, held: held.set.describeMachine(id), rows: fresh.describeMachine(id) };
+      }),
+    ].filter((one) => !isDeepStrictEqual(plain(one.held), plain(one.rows)));
   }
 
   private get current(): Held {
@@ -151,16 +177,40 @@ export class LeaderMemory {
     return held;
   }
 
+  /** A part alone, as its rows are; figures of use are those held. */
+  private async loadPart(held: Held, part: MemoryPart): Promise<WorkingSet> {
+    const [requests, tasks, slaves] = await Promise.all([
+      this.loader.load(part.requests),
+      this.loader.tasksOn(part.slaves),
+      this.machines.list(this.db.manager, part.slaves),
+    ]);
+    const set = new WorkingSet(placementRules(this.settings, [...held.slaves.values()]));
+    set.setFiguresOf(held.set);
+    const wanted = new Set(part.slaves);
+    for (const machine of this.loader.machines(slaves)) {
+      if (wanted.has(machine.slaveId)) set.putMachine(machine.slaveId, machine);
+    }
+    for (const [id, own] of groupBy(tasks, ({ requestId }) => requestId)) set.putRequest(id, undefined, own, []);
+    for (const { id, request, tasks: all, pendingTasks } of requests) set.putRequest(id, request, all, pendingTasks);
+    return set;
+  }
+
   private async readChanges(held: Held, now: number): Promise<void> {
+    await this.noteChanges(held, now);
+    await Promise.all([this.readRequests(held), this.readDirtySlaves(held)]);
+    if (now - held.usageAt >= this.settings.checkUsageEveryMillis) await this.readUsage(held, now);
+  }
+
+  /** What has to be read again. */
+  private async noteChanges(held: Held, now: number): Promise<void> {
     const { requests, slaves, racks } = await this.changes.take();
     for (const id of requests) this.dirtyRequests.add(id);
     const shown = this.loader.shown();
     for (const id of [...slaves, ...this.recent.takeChangedSlaves(now), ...changedKeys(held.shown, shown)]) {
       this.dirtySlaves.add(id);
     }
+    if (racks) for (const id of held.slaves.keys()) this.dirtySlaves.add(id);
     held.shown = shown;
-    await Promise.all([this.readRequests(held), racks ? this.readSlaves(held) : this.readDirtySlaves(held)]);
-    if (now - held.usageAt >= this.settings.checkUsageEveryMillis) await this.readUsage(held, now);
   }
 
   /** They change only when samples are taken. */
@@ -208,4 +258,4 @@ function* changedKeys(former: ReadonlyMap<string, string>, now: ReadonlyMap<stri
 }
 
 /** Without the difference between absent and undefined. */
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));

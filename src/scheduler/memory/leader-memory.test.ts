@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import { LeaderMemory } from './leader-memory.service.js';
+import { MemoryCheck } from './memory-check.service.js';
 
 let world: SchedulerWorld;
 beforeEach(async () => {
@@ -9,7 +10,10 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const service = (id: string, instances = 2) => ({ id, requestType: 'SERVICE' as const, instances });
-const difference = () => world.get(LeaderMemory).verify(world.now);
+const differences = async () => {
+  await world.get(LeaderMemory).refresh(world.now);
+  return world.get(MemoryCheck).compareAll(world.now);
+};
 
 describe('the memory equals the rows', () => {
   const changes: [string, () => Promise<unknown>][] = [
@@ -81,7 +85,7 @@ describe('the memory equals the rows', () => {
     await world.deployed({ ...service('other', 1), requestType: 'WORKER' });
     await world.pass();
     await change();
-    expect(await difference()).toBeUndefined();
+    expect(await differences()).toEqual([]);
   });
 });
 
@@ -102,5 +106,37 @@ test('a batch whose fate is unknown is looked up in the rows', async () => {
   world.get(LeaderMemory).drop();
   await world.pass();
   expect(await world.active()).toHaveLength(2);
-  expect(await difference()).toBeUndefined();
+  expect(await differences()).toEqual([]);
+});
+
+describe('the memory is compared with the rows', () => {
+  const comparisons = () => vi.spyOn(world.get(LeaderMemory), 'compare');
+  const ofTime = (millis: number) => world.cluster.advance(millis).then(() => world.pass());
+
+  test('what differs three times in a row has everything loaded anew', async () => {
+    await world.deployed(service('svc'));
+    await world.pass();
+    const [task] = await world.active();
+    world.get(LeaderMemory).ended([task!.taskId]);
+    const dropped = vi.spyOn(world.get(LeaderMemory), 'drop');
+    await ofTime(10_000);
+    expect(await differences()).not.toEqual([]);
+    await ofTime(1);
+    expect(dropped).not.toHaveBeenCalled();
+    await ofTime(1);
+    expect(dropped).toHaveBeenCalledOnce();
+    expect(await differences()).toEqual([]);
+  });
+
+  test('each request and slave has its turn within an hour, a part at a time', async () => {
+    await world.deployed(service('svc'));
+    for (let n = 0; n < 120; n++) world.cluster.addMachine({ slaveId: `more-${n}` });
+    await ofTime(0);
+    const compare = comparisons();
+    for (let part = 0; part < 360; part++) await ofTime(10_000);
+    const parts = compare.mock.calls.map(([part]) => part);
+    expect(new Set(parts.flatMap(({ requests }) => requests))).toEqual(new Set(['svc']));
+    expect(new Set(parts.flatMap(({ slaves }) => slaves)).size).toBe(123);
+    expect(Math.max(...parts.map(({ slaves }) => slaves.length))).toBe(50);
+  });
 });

@@ -61,7 +61,7 @@ export class WorkingSetLoader {
       ids ? this.requests.findMany(tx, ids) : this.requests.findAll(tx),
       this.deploys.findPending(tx, ids),
       this.deployViews(filter),
-      this.tasks(filter),
+      this.tasks('request_id', filter),
       this.pendingTasks(filter),
     ]);
     const loaded = new Map<string, LoadedRequest>();
@@ -86,6 +86,11 @@ export class WorkingSetLoader {
     for (const task of tasks) of(task.requestId).tasks.push(task);
     for (const task of pendingTasks) of(task.pendingTaskId.requestId).pendingTasks.push(task);
     return [...loaded.values()];
+  }
+
+  /** Active tasks on the given slaves. */
+  tasksOn(slaveIds: readonly string[]): Promise<HeldTask[]> {
+    return this.tasks('slave_id', slaveIds);
   }
 
   /** The machines that the driver shows, as their records describe them. */
@@ -114,13 +119,14 @@ export class WorkingSetLoader {
     return { ...recordedMachine(stored), hostname, usedPorts };
   }
 
-  private async tasks(ids: readonly string[] | null): Promise<HeldTask[]> {
+  /** Those with one of the ids in a column, or all. */
+  private async tasks(column: 'request_id' | 'slave_id', ids: readonly string[] | null): Promise<HeldTask[]> {
     const found = await rows<TaskRow>(
       this.db.manager,
       `SELECT t.task_id, t.request_id, t.deploy_id, t.slave_id, t.rack_id, t.pending_type, t.action_id, t.cpus, t.memory_mb,
          t.disk_mb, t.ports, c.task_id IS NOT NULL AS cleaning, k.task_id IS NOT NULL AS killed
        FROM task t LEFT JOIN task_cleanup c USING (task_id) LEFT JOIN killed_task k USING (task_id)
-       WHERE t.ended_at IS NULL AND ($1::text[] IS NULL OR t.request_id = ANY ($1))`,
+       WHERE t.ended_at IS NULL AND ($1::text[] IS NULL OR t.${column} = ANY ($1))`,
       [ids],
     );
     return found.map((row) => ({

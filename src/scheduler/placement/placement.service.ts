@@ -9,6 +9,7 @@ import { Wake } from '../../platform/wake/wake.js';
 import { LaunchDispatcher } from '../dispatch/launch-dispatcher.service.js';
 import { WaitingReasons } from '../explain/waiting-reasons.service.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
+import { MemoryCheck } from '../memory/memory-check.service.js';
 import { launchRules } from '../rules.js';
 import { PlacementBatches } from './placement-batches.js';
 import { PlacementWriter } from './placement-writer.service.js';
@@ -29,6 +30,7 @@ export class PlacementService {
   constructor(
     private readonly db: Database,
     private readonly memory: LeaderMemory,
+    private readonly memoryCheck: MemoryCheck,
     private readonly switches: PlacementSwitches,
     private readonly writer: PlacementWriter,
     private readonly recent: RecentTasks,
@@ -44,6 +46,7 @@ export class PlacementService {
     await this.memory.refresh(now);
     try {
       const complete = await this.placeDue(now);
+      await this.memoryCheck.runWhenDue(now);
       if (!complete) return now + againAfterMillis;
     } catch (cause) {
       // What was written is not known: the rows say.

@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Injectable, Logger } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+import { LeaderMemory, type Difference, type MemoryPart } from './leader-memory.service.js';
+
+const hourMillis = 3_600_000;
+/** Between two parts. */
+const partEveryMillis = 10_000;
+/** At least; more where all of them would not have their turn within an hour. */
+const perPart = 50;
+/** What is told or noted late looks like a difference for a moment; what is seen this often in a row is one. */
+const sightings = 3;
+
+/**
+ * Compares what the leader holds with the rows, a part at a time, so that each request and slave has its turn once an hour.
+ * Should they differ, everything is loaded anew.
+ */
+@Injectable()
+export class MemoryCheck {
+  private readonly log = new Logger(MemoryCheck.name);
+  private parts: MemoryPart[] = [];
+  private nextAt = 0;
+  private suspects: Difference[] = [];
+  private seen = 0;
+
+  constructor(
+    private readonly db: Database,
+    private readonly memory: LeaderMemory,
+  ) {}
+
+  /** Call within a round, after the memory was refreshed. */
+  async runWhenDue(now: number): Promise<void> {
+    if (now < this.nextAt) return;
+    if (this.suspects.length > 0) return this.lookAgain(now);
+    if (this.parts.length === 0) this.parts = partsOf(await this.everything());
+    this.nextAt = now + partEveryMillis;
+    const part = this.parts.pop();
+    if (part) this.suspect(await this.memory.compare(part, now));
+  }
+
+  /** All at once; as above. */
+  async compareAll(now: number): Promise<Difference[]> {
+    return this.memory.compare(await this.everything(), now);
+  }
+
+  private suspect(found: Difference[]): void {
+    this.suspects = found;
+    this.seen = 1;
+    if (found.length > 0) this.nextAt = 0;
+  }
+
+  private async lookAgain(now: number): Promise<void> {
+    const idsOf = (of: keyof MemoryPart) => this.suspects.filter((one) => one.of === of).map(({ id }) => id);
+    const again = await this.memory.compare({ requests: idsOf('requests'), slaves: idsOf('slaves') }, now);
+    this.suspects = again.filter((one) => this.suspects.some((former) => isDeepStrictEqual(former, one)));
+    this.seen++;
+    if (this.suspects.length === 0 || this.seen < sightings) return;
+    for (const { of, id, held, rows: stored } of this.suspects) {
+      this.log.error(`The memory differs from the rows of ${of} '${id}': ${JSON.stringify({ held, rows: stored })}`);
+    }
+    this.suspects = [];
+    this.memory.drop();
+  }
+
+  /** Also of what is held and has no row, or the other way round. */
+  private async everything(): Promise<MemoryPart> {
+    const held = this.memory.everything();
+    const [requests, slaves] = await Promise.all([
+      rows<{ id: string }>(this.db.manager, 'SELECT id FROM request'),
+      rows<{ id: string }>(this.db.manager, 'SELECT id FROM slave'),
+    ]);
+    const together = (ids: readonly string[], stored: readonly { id: string }[]): string[] => [
+      ...new Set([...ids, ...stored.map(({ id }) => id)]),
+    ];
+    return { requests: together(held.requests, requests), slaves: together(held.slaves, slaves) };
+  }
+}
+
+function partsOf({ requests, slaves }: MemoryPart): MemoryPart[] {
+  const size = (all: number): number => Math.max(perPart, Math.ceil((all * partEveryMillis) / hourMillis));
+  const count = Math.max(
+    Math.ceil(requests.length / size(requests.length)),
+    Math.ceil(slaves.length / size(slaves.length)),
+  );
+  const slice = (ids: readonly string[], index: number): readonly string[] =>
+    ids.slice(index * size(ids.length), (index + 1) * size(ids.length));
+  return Array.from({ length: count }, (_, index) => ({
+    requests: slice(requests, index),
+    slaves: slice(slaves, index),
+  }));
+}
