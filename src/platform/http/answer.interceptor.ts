@@ -3,7 +3,10 @@ import { StreamableFile } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { SchedulerError } from '../errors.js';
+import { tagAnswer } from './entity-tag.js';
+import { toJson } from './json.js';
 import { withLegacyNames } from './legacy-names.js';
+import { pageOf } from './list-pages.js';
 import { filterProperties } from './property-filter.js';
 
 /** Brings what a handler under /api returns into the form that leaves: JSON whatever its type, filtered, in the names asked for. */
@@ -23,17 +26,19 @@ export class AnswerInterceptor implements NestInterceptor {
 
   private shape(value: unknown, request: Request, response: Response): unknown {
     if (value === undefined || value === null || value instanceof StreamableFile) return value;
-    // A bare text or boolean is JSON too; Nest would send it as text/html.
-    if (typeof value !== 'object') {
-      if (response.getHeader('Content-Type') !== undefined) return value;
-      response.type('application/json');
-      return JSON.stringify(value);
-    }
+    // Whoever names another type sends something else than JSON.
+    if (typeof value !== 'object' && response.getHeader('Content-Type') !== undefined) return value;
+    const body = toJson(typeof value === 'object' ? this.select(value, request, response) : value);
+    response.type('application/json');
+    tagAnswer(request, response, body);
+    return body;
+  }
+
+  private select(value: object, request: Request, response: Response): unknown {
     const { property } = request.query;
-    const filtered =
-      property !== undefined && request.method !== 'POST' && Array.isArray(value)
-        ? filterProperties(value, [property].flat().map(String))
-        : value;
+    const isList = Array.isArray(value) && request.method !== 'POST';
+    const page = isList ? pageOf(value, request, response) : value;
+    const filtered = isList && property !== undefined ? filterProperties(page, [property].flat().map(String)) : page;
     return this.emitLegacyNames ? withLegacyNames(filtered) : filtered;
   }
 }

@@ -1,15 +1,19 @@
+import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import compression from 'compression';
 import type { Express } from 'express';
 import type { Settings } from '../settings/settings.js';
+import { admitCalls } from './admission.js';
 import { routesOf } from './allowed-methods.js';
 import { AnswerInterceptor } from './answer.interceptor.js';
 import { jsonBody } from './body-parser.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter } from './error.filter.js';
 import { InputPipe } from './input.pipe.js';
+import { withoutNulls } from './json.js';
 import { followPathAliases } from './path-aliases.js';
 import { assignRequestId } from './request-id.js';
+import { securityHeaders } from './security-headers.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
 export const httpOptions = { bodyParser: false } as const;
@@ -20,15 +24,17 @@ export const httpOptions = { bodyParser: false } as const;
  */
 export function configureHttp(
   app: INestApplication,
-  settings: Pick<Settings, 'legacyFieldNames' | 'maxRequestBodyBytes'>,
+  settings: Pick<Settings, 'legacyFieldNames' | 'maxRequestBodyBytes' | 'cors' | 'enableCorsFilter' | 'http'>,
 ): void {
   const express = app.getHttpAdapter().getInstance() as Express;
   express.disable('x-powered-by');
-  // Clients read an ETag as the integer version of a request; a hash of the body would mislead them.
+  // Answers are tagged where they are made.
   express.disable('etag');
-  express.set('json replacer', (_name: string, value: unknown) => (value === null ? undefined : value));
+  express.set('json replacer', withoutNulls);
 
-  app.use(assignRequestId, followPathAliases, compression({ threshold: 256 }));
+  app.use(assignRequestId, securityHeaders(), followPathAliases, compression({ threshold: 256 }));
+  if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
+  app.use(admitCalls(settings.http.maxConcurrentCalls));
   app.use(...jsonBody(settings.maxRequestBodyBytes, settings.legacyFieldNames !== 'off'));
 
   const emitLegacyNames = settings.legacyFieldNames === 'accept+emit';
@@ -36,4 +42,25 @@ export function configureHttp(
   app.useGlobalInterceptors(new AnswerInterceptor(emitLegacyNames));
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitLegacyNames));
   serveDocs(app);
+  limitWaiting(app, settings.http);
+}
+
+function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void {
+  const any = cors.allowedOrigins.includes('*');
+  app.enableCors({
+    // With credentials browsers take no '*': the origin that asks is named instead.
+    origin: any ? cors.allowCredentials || '*' : cors.allowedOrigins,
+    methods: cors.allowedMethods,
+    allowedHeaders: cors.allowedHeaders,
+    credentials: cors.allowCredentials,
+    exposedHeaders: ['ETag', 'Link', 'X-Next-Cursor', 'X-Request-Id'],
+  });
+}
+
+/** Callers that send their call drop by drop, or stay without calling, do not keep a connection for ever. */
+function limitWaiting(app: INestApplication, settings: Settings['http']): void {
+  const server = app.getHttpServer() as Server;
+  server.headersTimeout = settings.headersTimeoutMillis;
+  server.requestTimeout = settings.requestTimeoutMillis;
+  server.keepAliveTimeout = settings.keepAliveTimeoutMillis;
 }

@@ -7,7 +7,8 @@ const description = `Schedules services, workers, cron jobs, on-demand and run-o
 Times are epoch milliseconds. Members without a value are left out of answers. Every error has the same shape (ErrorDto),
 whatever its status; each answer carries an id in X-Request-Id. Query parameters that are empty, zero, "null" or
 "undefined" count as not given. Lists take \`property\` (repeatable): the dotted path of a member to keep, or to drop
-after a '!'.`;
+after a '!'. Any list can be read in pages: \`limit\` and \`cursor=*\`, then what X-Next-Cursor (or Link, rel="next") says,
+until there is none. Reads carry an ETag. Under overload a call is refused at once with 503 and Retry-After.`;
 
 /** What the names in paths stand for: the same everywhere. */
 const pathParameters: Readonly<Record<string, string>> = {

@@ -7,6 +7,7 @@ import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SchedulerError } from '../errors.js';
 import { NotLeaderError } from '../leadership/leadership.js';
+import { SettingsFile } from '../settings/settings.js';
 import { CallerUser, type Caller } from './caller.js';
 import { configureHttp, httpOptions } from './configure-http.js';
 import type { ErrorDto } from './error.dto.js';
@@ -113,7 +114,7 @@ let app: NestExpressApplication;
 let url: string;
 beforeAll(async () => {
   app = await NestFactory.create<NestExpressApplication>(TestModule, { ...httpOptions, logger: false });
-  configureHttp(app, { legacyFieldNames: 'accept', maxRequestBodyBytes: 20_000 });
+  configureHttp(app, { ...SettingsFile.parse({}), maxRequestBodyBytes: 20_000 });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
 });
@@ -402,7 +403,7 @@ describe('answers', () => {
 describe('legacy names', () => {
   const open = async (legacyFieldNames: 'off' | 'accept+emit') => {
     const own = await NestFactory.create<NestExpressApplication>(TestModule, { ...httpOptions, logger: false });
-    configureHttp(own, { legacyFieldNames, maxRequestBodyBytes: 20_000 });
+    configureHttp(own, { ...SettingsFile.parse({}), legacyFieldNames });
     await own.listen(0, '127.0.0.1');
     return { own, address: await own.getUrl() };
   };

@@ -43,6 +43,19 @@ export const QueryInt = ({ max = 2_147_483_647 }: { max?: number } = {}) =>
     ApiPropertyOptional({ type: 'integer', format: max > 2_147_483_647 ? 'int64' : 'int32', minimum: 0 }),
   );
 
+/** Whether a call asks for a page: then `limit` is the length of the page. */
+export const asksForPage = ({ cursor }: { cursor?: unknown }): boolean =>
+  typeof cursor === 'string' && !isNotGiven(cursor);
+
+/** The greatest length of a list; where a call asks for pages it is the length of a page, which is no affair of the handler. */
+export const QueryLimit = () =>
+  applyDecorators(
+    QueryInt(),
+    Transform(({ value, obj }: { value: unknown; obj: { cursor?: unknown } }) =>
+      asksForPage(obj) ? undefined : value,
+    ),
+  );
+
 /** A point in time or a number of bytes; zero means not given. */
 export const QueryInt64 = () => QueryInt({ max: Number.MAX_SAFE_INTEGER });
 

@@ -394,6 +394,30 @@ export const SettingsFile = z.strictObject({
     .describe('Whether browsing a sandbox without path begins in the folder of the task id'),
   sandboxHttpTimeoutMillis: millis().default(2_000).describe('Time for an agent to answer about files'),
   maxRequestBodyBytes: count().default(10_485_760).describe('Largest body of a call'),
+  cors: z
+    .strictObject({
+      enabled: z.boolean().default(false).describe('Whether pages of other origins may call the API'),
+      allowedOrigins: z.array(z.string()).default(['*']).describe('Those that may; *: all of them'),
+      allowedMethods: z
+        .array(z.string())
+        .default(['OPTIONS', 'GET', 'PUT', 'POST', 'DELETE', 'HEAD'])
+        .describe('Methods they may use'),
+      allowedHeaders: z
+        .array(z.string())
+        .default(['X-Requested-With', 'Content-Type', 'Accept', 'Origin', 'Authorization'])
+        .describe('Headers they may send'),
+      allowCredentials: z.boolean().default(true).describe('Whether cookies and credentials may come along'),
+    })
+    .prefault({}),
+  enableCorsFilter: z.boolean().default(false).describe('Older name of cors.enabled'),
+  http: z
+    .strictObject({
+      maxConcurrentCalls: count().default(1_000).describe('Calls answered at a time; more are refused with 503'),
+      requestTimeoutMillis: millis().default(300_000).describe('Time for a caller to send a whole call'),
+      headersTimeoutMillis: millis().default(30_000).describe('Time for a caller to send the headers of a call'),
+      keepAliveTimeoutMillis: millis().default(65_000).describe('How long a connection without calls is kept'),
+    })
+    .prefault({}),
 });
 export type SettingsFile = z.infer<typeof SettingsFile>;
 

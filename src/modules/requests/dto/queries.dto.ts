@@ -1,5 +1,5 @@
 import { requestStates, requestTypes, type RequestState, type RequestType } from '../../../core/model/enums.js';
-import { QueryBoolean, QueryInt, QueryText, QueryTexts, QueryWords } from '../../../platform/http/query.js';
+import { QueryBoolean, QueryLimit, QueryText, QueryTexts, QueryWords } from '../../../platform/http/query.js';
 
 /** Parameters of reads that could be answered from a cache. */
 export class CacheQuery {
@@ -17,7 +17,7 @@ export class RequestListQuery extends CacheQuery {
   @QueryBoolean()
   includeFullRequestData?: boolean;
   /** At most so many entries. */
-  @QueryInt()
+  @QueryLimit()
   limit?: number;
   /** Only requests of these types. May be repeated. */
   @QueryWords(requestTypes)

@@ -1,0 +1,193 @@
+import 'reflect-metadata';
+import { get as httpGet, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
+import { Controller, Get, Module, Param, Query } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { afterEach, expect, test } from 'vitest';
+import { waitFor } from '../../../test/support/wait-for.js';
+import { SettingsFile } from '../settings/settings.js';
+import { configureHttp, httpOptions } from './configure-http.js';
+import { QueryLimit } from './query.js';
+
+class ListQuery {
+  @QueryLimit() limit?: number;
+}
+
+/** Calls that wait until the test lets them go. */
+let held: (() => void)[] = [];
+
+@Controller()
+class Rooms {
+  @Get('api/names') names(): string[] {
+    return ['c', 'a', 'e', 'b', 'd'];
+  }
+  @Get('api/rows') rows(@Query() { limit }: ListQuery): unknown[] {
+    return ['r3', 'r1', 'r2'].map((id) => ({ request: { id }, gone: null })).slice(0, limit);
+  }
+  @Get('api/notes') notes(): unknown[] {
+    return [2, 1, 3].map((n) => ({ requestId: 'same', n }));
+  }
+  @Get('api/requests/request/:id') request(@Param('id') id: string): unknown {
+    return { id };
+  }
+  @Get('api/large') large(): string[] {
+    return ['x'.repeat(1_100_000)];
+  }
+  @Get('api/slow') async slow(): Promise<string> {
+    await new Promise<void>((resolve) => held.push(resolve));
+    return 'done';
+  }
+  @Get('healthz') healthy(): string {
+    return 'ok';
+  }
+}
+@Module({ controllers: [Rooms] })
+class TestModule {}
+
+let app: NestExpressApplication;
+let url: string;
+async function start(settings: Record<string, unknown> = {}): Promise<void> {
+  app = await NestFactory.create<NestExpressApplication>(TestModule, {
+    ...httpOptions,
+    logger: false,
+    forceCloseConnections: true,
+  });
+  configureHttp(app, SettingsFile.parse(settings));
+  await app.listen(0, '127.0.0.1');
+  url = await app.getUrl();
+}
+afterEach(async () => {
+  for (const release of held.splice(0)) release();
+  await app.close();
+});
+
+const get = (path: string, headers: Record<string, string> = {}) => fetch(url + path, { headers });
+async function allPages(path: string, limit: number): Promise<unknown[][]> {
+  const pages: unknown[][] = [];
+  for (let next: string | null = `${path}?limit=${limit}&cursor=*`; next;) {
+    const answer: Response = await get(next);
+    pages.push((await answer.json()) as unknown[]);
+    next = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1] ?? null;
+  }
+  return pages;
+}
+
+test('a list in pages is in the order of its ids, each member once', async () => {
+  await start();
+  expect(await allPages('/api/names', 2)).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
+  expect(await allPages('/api/rows', 2)).toEqual([
+    [{ request: { id: 'r1' } }, { request: { id: 'r2' } }],
+    [{ request: { id: 'r3' } }],
+  ]);
+  expect((await allPages('/api/notes', 1)).flat()).toHaveLength(3);
+});
+
+test('without a cursor a list stays as it is, and its own limit is its own affair', async () => {
+  await start();
+  expect(await (await get('/api/names?limit=2')).json()).toEqual(['c', 'a', 'e', 'b', 'd']);
+  expect(await (await get('/api/rows?limit=1&cursor=')).json()).toEqual([{ request: { id: 'r3' } }]);
+});
+
+test.each([
+  ['limit=-1&cursor=*', 'limit'],
+  ['limit=x&cursor=*', 'limit'],
+  ['limit=10001&cursor=*', 'limit'],
+  ['cursor=%25%25', 'cursor'],
+])('a page asked for with %s: 400 names %s', async (query, field) => {
+  await start();
+  const answer = await get(`/api/names?${query}`);
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ errors: [{ field }] });
+});
+
+/** For one who has something with this tag; fetch would ask for a fresh answer whatever the tag. */
+const statusFor = async (path: string, tag: string): Promise<number | undefined> => {
+  const answer = await new Promise<IncomingMessage>((resolve) =>
+    httpGet(url + path, { headers: { 'if-none-match': tag } }, resolve),
+  );
+  answer.resume();
+  return answer.statusCode;
+};
+
+test('who has an answer already is told so', async () => {
+  await start();
+  const first = await get('/api/names');
+  const tag = first.headers.get('etag')!;
+  expect(tag).toMatch(/^W\/"[\w-]+"$/);
+  expect((await get('/api/names')).headers.get('etag')).toBe(tag);
+  expect(await statusFor('/api/names', tag)).toBe(304);
+  expect(await statusFor('/api/rows', tag)).toBe(200);
+});
+
+test('one request has no tag, since clients read it as a number; nor have very large answers', async () => {
+  await start();
+  expect((await get('/api/requests/request/svc')).headers.get('etag')).toBeNull();
+  expect((await get('/api/large')).headers.get('etag')).toBeNull();
+});
+
+test('browsers are told to keep our pages to themselves', async () => {
+  await start();
+  const { headers } = await get('/api/names');
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  expect(headers.get('strict-transport-security')).toBeNull();
+  expect(headers.get('x-powered-by')).toBeNull();
+});
+
+test('other origins may not call unless the settings say so', async () => {
+  await start();
+  const { headers } = await get('/api/names', { origin: 'http://elsewhere.example' });
+  expect(headers.get('access-control-allow-origin')).toBeNull();
+});
+
+test.each([{ cors: { enabled: true } }, { enableCorsFilter: true }])(
+  'with %o any origin may call',
+  async (settings) => {
+    await start(settings);
+    const answer = await fetch(`${url}/api/names`, {
+      method: 'OPTIONS',
+      headers: { origin: 'http://elsewhere.example', 'access-control-request-method': 'PUT' },
+    });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('http://elsewhere.example');
+    expect(answer.headers.get('access-control-allow-credentials')).toBe('true');
+    expect(answer.headers.get('access-control-allow-methods')).toContain('PUT');
+  },
+);
+
+test('named origins only', async () => {
+  await start({ cors: { enabled: true, allowedOrigins: ['http://here.example'] } });
+  const allowed = async (origin: string) =>
+    (await get('/api/names', { origin })).headers.get('access-control-allow-origin');
+  expect(await allowed('http://here.example')).toBe('http://here.example');
+  expect(await allowed('http://elsewhere.example')).toBeNull();
+});
+
+test('beyond the limit calls are refused at once, and let in again when others have left', async () => {
+  await start({ http: { maxConcurrentCalls: 2 } });
+  const waiting = [get('/api/slow'), get('/api/slow')];
+  await waitFor('two calls', () => held.length === 2);
+  const refused = await get('/api/names');
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect(await refused.json()).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('limit') });
+  expect((await get('/healthz')).status).toBe(200);
+  for (const release of held.splice(0)) release();
+  for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
+  expect((await get('/api/names')).status).toBe(200);
+});
+
+test('a caller that goes away makes room', async () => {
+  await start({ http: { maxConcurrentCalls: 1 } });
+  const call = httpRequest(`${url}/api/slow`).on('error', () => undefined);
+  call.end();
+  await waitFor('the call', () => held.length === 1);
+  call.destroy();
+  await waitFor('room', async () => (await get('/api/names')).status === 200);
+});
+
+test('callers have so long to send a call, and connections so long to wait for one', async () => {
+  await start({ http: { headersTimeoutMillis: 200, requestTimeoutMillis: 400, keepAliveTimeoutMillis: 100 } });
+  const server = app.getHttpServer() as Server;
+  expect(server).toMatchObject({ headersTimeout: 200, requestTimeout: 400, keepAliveTimeout: 100 });
+});
