@@ -35,14 +35,15 @@ export interface DeployToPlan {
 
 /**
  * The steps of a deploy whose tasks all become healthy: it is carried out in memory, by the code that carries out real
- * ones. A load balancer is taken to agree to everything.
+ * ones. A load balancer is taken to agree to everything. One look at a time, so that the caller can let others have
+ * their turn.
  */
-export function planDeploy(planned: DeployToPlan, now: number): PlannedStep[] {
+export function* planDeploy(planned: DeployToPlan, now: number): Generator<undefined, PlannedStep[], undefined> {
   const rollout = new Rollout(planned, now);
   rollout.begin();
   // A deploy that waits for something no plan can know, such as a check of somebody else, may wait for ever.
   let looks = looksPerInstance * (instancesOf(planned.updatedRequest ?? planned.request) + 1);
-  while (looks-- > 0 && rollout.advance());
+  while (looks-- > 0 && rollout.advance()) yield;
   return rollout.steps;
 }
 
@@ -119,7 +120,7 @@ class Rollout {
 
   /** Looks are due a millisecond after the time they wait for. */
   private letPass(until: number): void {
-    this.current().waitMillis = Math.max(until - 1 - this.now, 0);
+    if (until - 1 > this.now) this.current().waitMillis = until - 1 - this.now;
     this.now = until;
   }
 

@@ -34,6 +34,11 @@ export interface FittingScene {
   machines: readonly MachineView[];
 }
 
+/** Of a planned step, what takes room and what gives it back. */
+export interface StepToFit extends Pick<PlannedStep, 'start'> {
+  stop: readonly { taskId: { id: string } }[];
+}
+
 /** How many tasks of a step find a machine, and why the others do not. */
 export interface StepFit {
   tasks: number;
@@ -45,20 +50,19 @@ export interface StepFit {
 /**
  * Places the tasks of one step after the other on the machines as they are now. Tasks that have to go keep what they
  * take until their step is over. Where a step does not fit, the next ones are looked at as if somebody had made it come
- * to its end.
+ * to its end. One step at a time, so that the caller can let others have their turn.
  */
-export function fitSteps(
-  steps: readonly Pick<PlannedStep, 'start' | 'stop'>[],
+export function* fitSteps(
+  steps: readonly StepToFit[],
   scene: FittingScene,
   rules: PlacementRules,
   now: number,
-): StepFit[] {
+): Generator<StepFit, void, undefined> {
   const room = new Room(scene, rules, now);
-  return steps.map(({ start, stop }) => {
-    const fit = room.place(start);
+  for (const { start, stop } of steps) {
+    yield room.place(start);
     room.free(stop.map(({ taskId }) => taskId.id));
-    return fit;
-  });
+  }
 }
 
 class Room {

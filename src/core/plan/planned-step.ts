@@ -16,7 +16,7 @@ export interface PlannedStop {
 export interface PlannedStep {
   start: PendingTask[];
   stop: PlannedStop[];
-  /** The next step begins so many milliseconds after this one. */
+  /** The next step begins so many milliseconds after this one; absent: at once. */
   waitMillis?: number;
   /** The next step begins when somebody asks for it. */
   waitsForUpdate?: boolean;

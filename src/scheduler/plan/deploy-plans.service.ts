@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Deploy } from '../../core/model/deploy.js';
 import { isLongRunning } from '../../core/model/enums.js';
-import { diffFields, planDeploy, type PlannedStep } from '../../core/plan/index.js';
+import { diffFields, planDeploy, type DeployToPlan, type PlannedStep } from '../../core/plan/index.js';
 import { DeployStore } from '../../modules/deploys/deploy-store.service.js';
 import { DeploysService, type CheckedDeploy, type StartDeploy } from '../../modules/deploys/deploys.service.js';
 import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
@@ -19,7 +20,7 @@ interface Seen {
   stored: StoredRequest;
   checked: CheckedDeploy;
   active?: Deploy;
-  steps: PlannedStep[];
+  planned: DeployToPlan;
 }
 
 /** What a deploy would do. Works on every instance, in a transaction that cannot write. */
@@ -38,8 +39,9 @@ export class DeployPlans {
 
   async plan(start: StartDeploy): Promise<DeployPlanDto> {
     const now = this.clock.now();
-    const { stored, checked, active, steps } = await this.db.snapshot((tx) => this.look(tx, start, now));
+    const { stored, checked, active, planned } = await this.db.snapshot((tx) => this.look(tx, start, now));
     const { deploy, request } = checked;
+    const steps = await allSteps(planned, now);
     const fits = await this.room.fit(steps, standing(stored, start, checked), deploy, now);
     const changes = [...diffFields(active, deploy, 'deploy'), ...requestChanges(stored, request)];
     const plan = toPlan(stored, changes, steps, fits);
@@ -54,20 +56,26 @@ export class DeployPlans {
     const { activeDeployId } = stored;
     const active =
       activeDeployId === undefined ? undefined : await this.deploys.find(tx, { requestId, deployId: activeDeployId });
-    const { state } = standing(stored, start, checked);
-    const steps = planDeploy(
-      {
-        request: stored.request,
-        state,
-        updatedRequest: start.updatedRequest && checked.request,
-        deploy: checked.deploy,
-        activeDeployId,
-        ...(await this.facts.load(tx, requestId)),
-        settings: await this.health.inForce(tx),
-      },
-      now,
-    );
-    return { stored, checked, active: active?.deploy, steps };
+    const planned = {
+      request: stored.request,
+      state: standing(stored, start, checked).state,
+      updatedRequest: start.updatedRequest && checked.request,
+      deploy: checked.deploy,
+      activeDeployId,
+      ...(await this.facts.load(tx, requestId)),
+      settings: await this.health.inForce(tx),
+    };
+    return { stored, checked, active: active?.deploy, planned };
+  }
+}
+
+/** Hundreds of steps take a while; nobody else has to wait for them, and no transaction is open. */
+async function allSteps(planned: DeployToPlan, now: number): Promise<PlannedStep[]> {
+  const plan = planDeploy(planned, now);
+  for (;;) {
+    const { done, value } = plan.next();
+    if (done) return value;
+    await nextTurn();
   }
 }
 

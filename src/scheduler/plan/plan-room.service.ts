@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Deploy } from '../../core/model/deploy.js';
 import { fitSteps, type FittingScene, type PlannedStep, type StepFit } from '../../core/plan/index.js';
@@ -26,6 +27,12 @@ export class PlanRoom {
     const deploys = new Map(snapshot.deploys);
     if (deploy) deploys.set(`${requestId}-${deploy.id}`, { deploy });
     const request = { ...standing, utilization: found.utilization };
-    return fitSteps(steps, { request, tasks: loaded.tasks, deploys, machines: snapshot.machines }, rules, now);
+    const scene = { request, tasks: loaded.tasks, deploys, machines: snapshot.machines };
+    const fits: StepFit[] = [];
+    for (const fit of fitSteps(steps, scene, rules, now)) {
+      fits.push(fit);
+      await nextTurn();
+    }
+    return fits;
   }
 }

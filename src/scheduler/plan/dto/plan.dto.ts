@@ -65,7 +65,7 @@ export class PlannedStepDto {
   stop: PlannedStopDto[];
   /** Whether those that would start fit now. Tasks of earlier steps have started then, and old ones have gone. */
   fits: PlannedFitDto;
-  /** Milliseconds between the end of the step and the next one. */
+  /** Milliseconds between the end of the step and the next one; absent: it begins at once. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   waitMillis?: number;
   /** The next step would begin only when somebody asks for it, by updating the deploy. */
