@@ -41,7 +41,7 @@ const deploy = (changes: object = {}) => ({ id: 'v2', requestId: 'web', command:
 /** A service of three instances that runs v1. */
 const serving = async (row: { state?: RequestState; pendingDeployId?: string } = {}) => {
   await insertRequest(tx, { request: { instances: 3 }, activeDeployId: 'v1', ...row });
-  const result = { deployState: 'SUCCEEDED', timestamp: start, deployFailures: [] } as const;
+  const result = { deployState: 'SUCCEEDED' as const, timestamp: start, deployFailures: [] };
   await insertDeploy(tx, { deploy: deploy({ id: 'v1' }), result });
   for (const instanceNo of [1, 2, 3])
     await insertTask(tx, { deployId: 'v1', instanceNo, startedAt: start + instanceNo });
