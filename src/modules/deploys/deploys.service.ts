@@ -84,7 +84,7 @@ export class DeploysService {
       user: caller.email,
       message: start.message,
     };
-    await this.insert(tx, named, marker);
+    if (!(await this.deploys.insert(tx, { marker, deploy: named }))) throw usedBefore(named);
     const unpause = stored.state === 'PAUSED' && start.unpauseOnSuccessfulDeploy;
     await this.begin(tx, stored, {
       named,
@@ -98,24 +98,13 @@ export class DeploysService {
   }
 
   /** Everything that may be wrong with a deploy, without starting it. */
-  async plan(tx: EntityManager, stored: StoredRequest, start: StartDeploy, now: number): Promise<CheckedDeploy> {
-    const checked = await this.check(tx, stored, start, now);
-    const key = { requestId: checked.deploy.requestId, deployId: checked.deploy.id };
-    if ((await this.deploys.findMarkers(tx, [key])).size > 0) throw usedBefore(checked.deploy);
-    return checked;
-  }
-
-  private async check(
-    tx: EntityManager,
-    stored: StoredRequest,
-    start: StartDeploy,
-    now: number,
-  ): Promise<CheckedDeploy> {
+  async check(tx: EntityManager, stored: StoredRequest, start: StartDeploy, now: number): Promise<CheckedDeploy> {
     const request = await this.checks.effectiveRequest(tx, stored, start.updatedRequest);
     await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
     this.refuseByState(stored, start);
     const deploy = { ...start.deploy, id: start.deploy.id || this.checks.newDeployId() };
     await this.checks.checkDeploy(tx, deploy, request, now);
+    await this.refuseUsedId(tx, deploy);
     await this.refuseSecondDeploy(tx, deploy.requestId);
     return { deploy, request };
   }
@@ -184,8 +173,9 @@ export class DeploysService {
     throw new SchedulerError('DEPLOY_IN_PROGRESS', message);
   }
 
-  private async insert(tx: EntityManager, deploy: Deploy, marker: DeployMarker): Promise<void> {
-    if (!(await this.deploys.insert(tx, { marker, deploy }))) throw usedBefore(deploy);
+  private async refuseUsedId(tx: EntityManager, deploy: Deploy): Promise<void> {
+    const key = { requestId: deploy.requestId, deployId: deploy.id };
+    if ((await this.deploys.findMarkers(tx, [key])).size > 0) throw usedBefore(deploy);
   }
 
   private async begin(

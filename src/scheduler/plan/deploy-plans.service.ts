@@ -52,7 +52,7 @@ export class DeployPlans {
     const { requestId } = start.deploy;
     const stored = await this.requests.find(tx, requestId);
     if (!stored) throw SchedulerError.requestNotFound(requestId);
-    const checked = await this.starts.plan(tx, stored, start, now);
+    const checked = await this.starts.check(tx, stored, start, now);
     const { activeDeployId } = stored;
     const active =
       activeDeployId === undefined ? undefined : await this.deploys.find(tx, { requestId, deployId: activeDeployId });
