@@ -21,6 +21,7 @@ import { UsageModule } from './modules/usage/usage.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { PlatformModule, type PlatformOptions } from './platform/platform.module.js';
+import { PlanModule } from './scheduler/plan/plan.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 
 const rooms = [
@@ -43,6 +44,7 @@ const rooms = [
   ShuffleModule,
   UsageModule,
   SchedulerModule,
+  PlanModule,
   TestOperationsModule.on(SchedulerModule),
 ];
 

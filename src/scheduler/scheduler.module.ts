@@ -105,6 +105,6 @@ import { StatusUpdates } from './status/status-updates.service.js';
     JobPoller,
     { provide: SchedulerControls, useClass: LocalSchedulerControls },
   ],
-  exports: [PlacementService, SchedulerControls],
+  exports: [ExplainLoader, PlacementService, SchedulerControls],
 })
 export class SchedulerModule {}

@@ -4,13 +4,11 @@ import type { PendingDeploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { SchedulerError } from '../../platform/errors.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
-import { SaveRequestDto } from '../requests/dto/save-request.dto.js';
-import { DeployDto } from './dto/deploy.dto.js';
 import { DeployRequestDto, StartDeployQuery, UpdatePendingDeployRequestDto } from './dto/deploy-request.dto.js';
 import { PendingDeployDto } from './dto/pending-deploy.dto.js';
 import { DeploysService } from './deploys.service.js';
+import { toStartDeploy } from './to-start-deploy.js';
 
 @ApiTags('Deploys')
 @Controller('api/deploys')
@@ -27,17 +25,7 @@ export class DeploysController {
     @Query() query: StartDeployQuery,
     @CallerUser() caller: Caller,
   ): Promise<RequestParent> {
-    if (body.deploy.canaryDeploySettings) throw notSupported('canaryDeploySettings');
-    return this.deploys.start(
-      {
-        deploy: DeployDto.toDeploy(body.deploy),
-        message: body.message,
-        unpauseOnSuccessfulDeploy: body.unpauseOnSuccessfulDeploy ?? false,
-        updatedRequest: body.updatedRequest && SaveRequestDto.toRequest(body.updatedRequest),
-        largeScaleDownAcknowledged: query.largeScaleDownAcknowledged ?? false,
-      },
-      caller,
-    );
+    return this.deploys.start(toStartDeploy(body, query), caller);
   }
 
   /** Cancel the deploy in progress. Best effort: it may still succeed or fail by itself. */
@@ -66,10 +54,4 @@ export class DeploysController {
   pending(): Promise<PendingDeploy[]> {
     return this.deploys.pending();
   }
-}
-
-function notSupported(name: string): SchedulerError {
-  const field = `deploy.${name}`;
-  const message = `${field} is not supported yet: use deployInstanceCountPerStep to deploy step by step`;
-  return new SchedulerError('NOT_SUPPORTED', message, { errors: [{ field, rule: 'supported', message }] });
 }

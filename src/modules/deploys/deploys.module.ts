@@ -12,6 +12,9 @@ import { DeployViews } from './deploy-view.service.js';
 import { DeploysController } from './deploys.controller.js';
 import { DeploysPoller } from './deploys.poller.js';
 import { DeploysService } from './deploys.service.js';
+import { EarlierDeploys } from './rollback/earlier-deploys.service.js';
+import { RollbackController } from './rollback/rollback.controller.js';
+import { Rollbacks } from './rollback/rollbacks.service.js';
 import { WaitingRuns } from './waiting-runs.service.js';
 
 /** Deploys: starts them, and moves each forward until it succeeds, fails or is cancelled. */
@@ -24,8 +27,18 @@ import { WaitingRuns } from './waiting-runs.service.js';
     TaskStoreModule,
     WebhookOutboxModule,
   ],
-  controllers: [DeploysController],
-  providers: [DeploysService, DeployChecks, WaitingRuns, DeploysPoller, DeploySteps, DeployViews, DeployFinisher],
+  controllers: [DeploysController, RollbackController],
+  providers: [
+    DeploysService,
+    DeployChecks,
+    WaitingRuns,
+    DeploysPoller,
+    DeploySteps,
+    DeployViews,
+    DeployFinisher,
+    EarlierDeploys,
+    Rollbacks,
+  ],
   exports: [DeploysService],
 })
 export class DeploysModule {}

@@ -9,7 +9,8 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { Wake } from '../../platform/wake/wake.js';
+import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
+import { refuseChanged } from '../requests/check-index.js';
 import { RequestHistoryService } from '../requests/request-history.service.js';
 import { RequestParents } from '../requests/request-parents.service.js';
 import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
@@ -31,7 +32,19 @@ export interface StartDeploy {
   unpauseOnSuccessfulDeploy: boolean;
   updatedRequest?: Request;
   largeScaleDownAcknowledged: boolean;
+  /** Of the plan that this carries out. */
+  checkIndex?: string;
 }
+
+/** A deploy that may be started. */
+export interface CheckedDeploy {
+  deploy: Deploy;
+  /** As the deploy sees it. */
+  request: Request;
+}
+
+/** Whom a new deploy gives something to do. */
+export const startTopics: readonly WakeTopic[] = ['scheduler', 'deploys', 'webhooks'];
 
 /** What people do with deploys. The poller moves them on. */
 @Injectable()
@@ -52,37 +65,48 @@ export class DeploysService {
   ) {}
 
   async start(start: StartDeploy, caller: Caller): Promise<RequestParent> {
-    const { deploy } = start;
-    const answer = await this.db.transaction(async (tx) => {
-      const now = this.clock.now();
-      const stored = await this.lockRequest(tx, deploy.requestId);
-      const request = await this.checks.effectiveRequest(tx, stored, start.updatedRequest);
-      await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
-      this.refuseByState(stored, start);
-      const named = { ...deploy, id: deploy.id || this.checks.newDeployId() };
-      await this.checks.checkDeploy(tx, named, request, now);
-      await this.refuseSecondDeploy(tx, deploy.requestId);
-      const marker: DeployMarker = {
-        requestId: deploy.requestId,
-        deployId: named.id,
-        timestamp: now,
-        user: caller.email,
-        message: start.message,
-      };
-      await this.insert(tx, named, marker);
-      const unpause = stored.state === 'PAUSED' && start.unpauseOnSuccessfulDeploy;
-      await this.begin(tx, stored, {
-        named,
-        marker,
-        request,
-        updatedRequest: start.updatedRequest && request,
-        unpause,
-      });
-      const parent = await this.parent(tx, deploy.requestId);
-      return { ...parent, request, state: stored.state };
-    });
-    this.wake.signal('scheduler', 'deploys', 'webhooks');
+    const answer = await this.db.transaction((tx) => this.startIn(tx, start, caller));
+    this.wake.signal(...startTopics);
     return answer;
+  }
+
+  /** In the transaction of a caller, who signals startTopics after it. */
+  async startIn(tx: EntityManager, start: StartDeploy, caller: Caller): Promise<RequestParent> {
+    const { requestId } = start.deploy;
+    const now = this.clock.now();
+    const stored = await this.lockRequest(tx, requestId);
+    refuseChanged(stored, start.checkIndex);
+    const { deploy: named, request } = await this.check(tx, stored, start, now);
+    const marker: DeployMarker = {
+      requestId,
+      deployId: named.id,
+      timestamp: now,
+      user: caller.email,
+      message: start.message,
+    };
+    if (!(await this.deploys.insert(tx, { marker, deploy: named }))) throw usedBefore(named);
+    const unpause = stored.state === 'PAUSED' && start.unpauseOnSuccessfulDeploy;
+    await this.begin(tx, stored, {
+      named,
+      marker,
+      request,
+      updatedRequest: start.updatedRequest && request,
+      unpause,
+    });
+    const parent = await this.parent(tx, requestId);
+    return { ...parent, request, state: stored.state };
+  }
+
+  /** Everything that may be wrong with a deploy, without starting it. */
+  async check(tx: EntityManager, stored: StoredRequest, start: StartDeploy, now: number): Promise<CheckedDeploy> {
+    const request = await this.checks.effectiveRequest(tx, stored, start.updatedRequest);
+    await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
+    this.refuseByState(stored, start);
+    const deploy = { ...start.deploy, id: start.deploy.id || this.checks.newDeployId() };
+    await this.checks.checkDeploy(tx, deploy, request, now);
+    await this.refuseUsedId(tx, deploy);
+    await this.refuseSecondDeploy(tx, deploy.requestId);
+    return { deploy, request };
   }
 
   /** Best effort: the next look at the deploy ends it, unless it has just succeeded or failed by itself. */
@@ -142,17 +166,16 @@ export class DeploysService {
     }
   }
 
-  private async refuseSecondDeploy(tx: EntityManager, requestId: string): Promise<void> {
+  async refuseSecondDeploy(tx: EntityManager, requestId: string): Promise<void> {
     const [pending] = await this.deploys.findPending(tx, [requestId]);
     if (!pending) return;
     const message = `Deploy '${pending.deployId}' of request '${requestId}' is in progress; cancel it or wait for its end`;
     throw new SchedulerError('DEPLOY_IN_PROGRESS', message);
   }
 
-  private async insert(tx: EntityManager, deploy: Deploy, marker: DeployMarker): Promise<void> {
-    if (await this.deploys.insert(tx, { marker, deploy })) return;
-    const message = `deploy.id '${deploy.id}' was used before by request '${deploy.requestId}'`;
-    throw SchedulerError.invalid('INVALID_DEPLOY', [{ field: 'deploy.id', rule: 'unique', message }]);
+  private async refuseUsedId(tx: EntityManager, deploy: Deploy): Promise<void> {
+    const key = { requestId: deploy.requestId, deployId: deploy.id };
+    if ((await this.deploys.findMarkers(tx, [key])).size > 0) throw usedBefore(deploy);
   }
 
   private async begin(
@@ -212,4 +235,9 @@ export class DeploysService {
     if (!parent) throw SchedulerError.requestNotFound(requestId);
     return parent;
   }
+}
+
+function usedBefore(deploy: Deploy): SchedulerError {
+  const message = `deploy.id '${deploy.id}' was used before by request '${deploy.requestId}'`;
+  return SchedulerError.invalid('INVALID_DEPLOY', [{ field: 'deploy.id', rule: 'unique', message }]);
 }

@@ -87,7 +87,7 @@ export class RequestActionsController {
     @Query() query: ScaleQuery,
     @CallerUser() caller: Caller,
   ): Promise<RequestParent> {
-    return this.scaling.scale(id, scale, query.largeScaleDownAcknowledged ?? false, caller);
+    return this.scaling.scale(id, scale, query.largeScaleDownAcknowledged ?? false, caller, query.checkIndex);
   }
 
   /** Turns health checks off (tasks count as healthy) or on again, for good or for a while. */

@@ -50,7 +50,17 @@ export class RequestActions {
 
   async lock(tx: EntityManager, requestId: string): Promise<LockedRequest | undefined> {
     const stored = await this.requests.lock(tx, requestId);
-    if (!stored) return undefined;
+    return stored && this.around(tx, stored);
+  }
+
+  /** The same without a lock, for whoever only looks. */
+  async find(tx: EntityManager, requestId: string): Promise<LockedRequest | undefined> {
+    const stored = await this.requests.find(tx, requestId);
+    return stored && this.around(tx, stored);
+  }
+
+  private async around(tx: EntityManager, stored: StoredRequest): Promise<LockedRequest> {
+    const requestId = stored.request.id;
     const waiting = await this.cleanups.find(tx, requestId);
     const [pendingDeploy] = await this.deploys.findPending(tx, [requestId]);
     const facts: RequestFacts = {

@@ -70,6 +70,6 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     CrashLoops,
     SpreadAllPoller,
   ],
-  exports: [RequestsService, RequestParents, RequestChecks, RequestActions, RequestChanges],
+  exports: [RequestsService, RequestParents, RequestChecks, RequestActions, RequestChanges, Scaling],
 })
 export class RequestsModule {}

@@ -1,7 +1,7 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { SaveRequestDto } from '../../requests/dto/save-request.dto.js';
 import { Int32, Nested } from '../../../platform/http/fields.js';
-import { QueryBoolean } from '../../../platform/http/query.js';
+import { QueryBoolean, QueryText } from '../../../platform/http/query.js';
 import { DeployDto } from './deploy.dto.js';
 
 /** A deploy to start. */
@@ -36,8 +36,16 @@ export class UpdatePendingDeployRequestDto {
   targetActiveInstances: number;
 }
 
-export class StartDeployQuery {
+/** Parameters of the plan of a deploy. */
+export class PlanDeployQuery {
   /** The deploy may end more tasks at once than the service allows without being told so. */
   @QueryBoolean()
   largeScaleDownAcknowledged?: boolean;
+}
+
+/** Parameters of a deploy. */
+export class StartDeployQuery extends PlanDeployQuery {
+  /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
+  @QueryText()
+  checkIndex?: string;
 }

@@ -10,12 +10,21 @@ import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { PriorityFreezes } from '../../priority/priority-freezes.service.js';
 import { ExpiringActions } from '../expiring/expiring-actions.service.js';
+import { refuseChanged } from '../check-index.js';
 import { deployInUse, RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
 import { RequestChanges, type ChangeNote } from '../request-changes.service.js';
 import { RequestChecks } from '../request-checks.service.js';
 import { RequestParents } from '../request-parents.service.js';
 import type { StoredRequest } from '../request-store.service.js';
 import { Bounces } from './bounces.service.js';
+
+/** A scale that may be made. */
+export interface CheckedScale {
+  next: Request;
+  from: number;
+  to: number;
+  bounce?: { incremental: boolean };
+}
 
 /** Changes the number of instances of a request, for good or for a while. */
 @Injectable()
@@ -31,27 +40,20 @@ export class Scaling {
     private readonly disabled: DisabledActions,
   ) {}
 
-  scale(id: string, scale: ScaleRequest, acknowledged: boolean, caller: Caller): Promise<RequestParent> {
+  scale(
+    id: string,
+    scale: ScaleRequest,
+    acknowledged: boolean,
+    caller: Caller,
+    checkIndex?: string,
+  ): Promise<RequestParent> {
     return this.actions.perform(id, ['scheduler', 'cleanup', 'expiring'], async (tx, locked) => {
       const { stored, now } = locked;
-      const bounce = scale.bounce ?? stored.request.bounceAfterScale ?? false;
-      if (bounce) await this.disabled.refuse('BOUNCE_REQUEST', tx);
-      const next: Request = { ...stored.request, instances: scale.instances };
-      const from = instancesOf(stored.request);
-      const to = instancesOf(next);
-      this.checks.scalable(stored.request);
-      await this.checks.capacity(tx, next);
-      this.checks.scaleDown(next, { from, to, acknowledged });
-      if (from === to) throw unchanged(id, to);
-      const incremental = scale.incremental ?? true;
-      if (bounce) {
-        throwIf(refuseBounceAfterScale(locked.facts));
-        await this.checks.bounceCapacity(tx, next, incremental);
-        await this.freezes.refuse(tx, next);
-      }
+      refuseChanged(stored, checkIndex);
+      const { next, from, to, bounce } = await this.check(tx, locked, scale, acknowledged);
       const { skipHealthchecks, actionId = randomUUID() } = scale;
       const message = scaleMessage(from, to, scale.message);
-      await this.apply(tx, locked, next, bounce ? { incremental } : undefined, {
+      await this.apply(tx, locked, next, bounce, {
         eventType: 'SCALED',
         now,
         user: caller.email,
@@ -65,16 +67,56 @@ export class Scaling {
     });
   }
 
+  /** Everything that may be wrong with a scale, without making it. */
+  async plan(
+    tx: EntityManager,
+    seen: LockedRequest,
+    scale: ScaleRequest,
+    acknowledged: boolean,
+  ): Promise<CheckedScale> {
+    const checked = await this.check(tx, seen, scale, acknowledged);
+    return { ...checked, next: await this.checkUpdate(tx, seen, checked.next) };
+  }
+
+  private async check(
+    tx: EntityManager,
+    { stored, facts }: LockedRequest,
+    scale: ScaleRequest,
+    acknowledged: boolean,
+  ): Promise<CheckedScale> {
+    const bounce = scale.bounce ?? stored.request.bounceAfterScale ?? false;
+    if (bounce) await this.disabled.refuse('BOUNCE_REQUEST', tx);
+    const next: Request = { ...stored.request, instances: scale.instances };
+    const from = instancesOf(stored.request);
+    const to = instancesOf(next);
+    this.checks.scalable(stored.request);
+    await this.checks.capacity(tx, next);
+    this.checks.scaleDown(next, { from, to, acknowledged });
+    if (from === to) throw unchanged(stored.request.id, to);
+    const incremental = scale.incremental ?? true;
+    if (bounce) {
+      throwIf(refuseBounceAfterScale(facts));
+      await this.checks.bounceCapacity(tx, next, incremental);
+      await this.freezes.refuse(tx, next);
+    }
+    return { next, from, to, bounce: bounce ? { incremental } : undefined };
+  }
+
+  private checkUpdate(tx: EntityManager, { stored, facts }: LockedRequest, next: Request): Promise<Request> {
+    throwIf(refuseUpdate(facts));
+    return this.checks.valid(tx, next, stored);
+  }
+
   /** Also the way back when a scale lapses. The checks of any update are made here. */
   async apply(
     tx: EntityManager,
-    { stored, facts }: LockedRequest,
+    locked: LockedRequest,
     next: Request,
     bounce: { incremental: boolean } | undefined,
     note: ChangeNote,
   ): Promise<void> {
-    throwIf(refuseUpdate(facts));
-    const checked = await this.checks.valid(tx, next, stored);
+    const { stored } = locked;
+    const checked = await this.checkUpdate(tx, locked, next);
     const bounced = bounce !== undefined && deployInUse(stored) !== undefined;
     const saved = await this.changes.apply(tx, stored, checked, { ...note, quiet: bounced });
     if (!bounced) return;

@@ -41,11 +41,18 @@ export class BatchQuery {
   id?: string[];
 }
 
-/** Parameters of a scale. */
-export class ScaleQuery {
+/** Parameters of the plan of a scale. */
+export class PlanScaleQuery {
   /** Ending many tasks at once is meant. */
   @QueryBoolean()
   largeScaleDownAcknowledged?: boolean;
+}
+
+/** Parameters of a scale. */
+export class ScaleQuery extends PlanScaleQuery {
+  /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
+  @QueryText()
+  checkIndex?: string;
 }
 
 /** Parameters of a run. */

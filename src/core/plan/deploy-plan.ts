@@ -1,0 +1,200 @@
+import {
+  finishDeploy,
+  firstProgress,
+  nextDeployStep,
+  type DeployOutcome,
+  type DeploySettings,
+  type DeployStep,
+  type DeployView,
+} from '../deploys/index.js';
+import type { Deploy, DeployMarker } from '../model/deploy.js';
+import { isLongRunning, type PendingType, type RequestState } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
+import { instancesOf } from '../request-validation/index.js';
+import { drain, type WaitingRequest, type WorkRules } from '../pending-work/index.js';
+import { makeTaskId } from '../task-id.js';
+import { asActive, type PlannedStep, type PlannedStop, type PlanTask } from './planned-step.js';
+
+/** A deploy that nobody has started yet, and what it would find. */
+export interface DeployToPlan {
+  /** As stored. */
+  request: Request;
+  /** As it would be when the deploy has begun. */
+  state: RequestState;
+  updatedRequest?: Request;
+  deploy: Deploy;
+  activeDeployId?: string;
+  /** Active tasks of the request. */
+  tasks: readonly PlanTask[];
+  /** Pending tasks of the request, of whatever deploy. */
+  pendingTaskCount: number;
+  settings: DeploySettings;
+  rules: WorkRules;
+}
+
+/**
+ * The steps of a deploy whose tasks all become healthy: it is carried out in memory, by the code that carries out real
+ * ones. A load balancer is taken to agree to everything. One look at a time, so that the caller can let others have
+ * their turn.
+ */
+export function* planDeploy(planned: DeployToPlan, now: number): Generator<undefined, PlannedStep[], undefined> {
+  const rollout = new Rollout(planned, now);
+  rollout.begin();
+  // A deploy that waits for something no plan can know, such as a check of somebody else, may wait for ever.
+  let looks = looksPerInstance * (instancesOf(planned.updatedRequest ?? planned.request) + 1);
+  while (looks-- > 0 && rollout.advance()) yield;
+  return rollout.steps;
+}
+
+/** Far more than a step needs. */
+const looksPerInstance = 10;
+
+const balancedNowhere = <R extends Request | undefined>(request: R): R =>
+  request && { ...request, loadBalanced: undefined };
+
+class Rollout {
+  readonly steps: PlannedStep[] = [];
+  private view: DeployView;
+  private tasks: readonly PlanTask[];
+  private readonly marker: DeployMarker;
+
+  constructor(
+    private readonly planned: DeployToPlan,
+    private now: number,
+  ) {
+    const { deploy, state, settings, activeDeployId } = planned;
+    const request = balancedNowhere(planned.request);
+    const updatedRequest = balancedNowhere(planned.updatedRequest);
+    const effective = updatedRequest ?? request;
+    this.marker = { requestId: request.id, deployId: deploy.id, timestamp: now };
+    this.tasks = planned.tasks;
+    this.view = {
+      request,
+      requestState: state,
+      updatedRequest,
+      marker: this.marker,
+      deploy,
+      progress: firstProgress(effective, deploy, settings, now),
+      activeDeployId: isLongRunning(effective.requestType) ? activeDeployId : deploy.id,
+      tasks: planned.tasks,
+      queuedTasks: 0,
+      settings,
+    };
+  }
+
+  /** A deploy that is accepted while its request stays paused starts no task. */
+  begin(): void {
+    if (this.view.progress && this.view.requestState !== 'PAUSED') this.launch('NEW_DEPLOY');
+  }
+
+  /** One look at the deploy. false: there is nothing more to see. */
+  advance(): boolean {
+    const step = nextDeployStep({ ...this.view, tasks: this.tasks }, this.now);
+    if (step.kind === 'finish') this.finish(step.outcome);
+    if (step.kind === 'proceed') this.proceed(step);
+    return step.kind === 'proceed' || (step.kind === 'wait' && this.wait(step));
+  }
+
+  private proceed({ progress, retire, schedule, lookAgainAt }: Extract<DeployStep, { kind: 'proceed' }>): void {
+    this.view = { ...this.view, progress, updateTargetInstances: undefined };
+    const ordered = new Map(this.tasks.map(({ taskId, cleanup }) => [taskId.id, cleanup]));
+    this.stop(retire.map((taskId) => ({ taskId, cleanupType: ordered.get(taskId.id) ?? 'DEPLOY_STEP_FINISHED' })));
+    if (schedule.includes('NEW')) this.launch('NEXT_DEPLOY_STEP');
+    if (lookAgainAt !== undefined) this.letPass(lookAgainAt);
+  }
+
+  /** Time passes, or somebody says the word. */
+  private wait({ lookAgainAt }: Extract<DeployStep, { kind: 'wait' }>): boolean {
+    const { progress, updateTargetInstances } = this.view;
+    if (lookAgainAt !== undefined && lookAgainAt > this.now) {
+      this.letPass(lookAgainAt);
+      return true;
+    }
+    if (!progress || updateTargetInstances !== undefined) return false;
+    const asked = progress.targetActiveInstances + progress.deployInstanceCountPerStep;
+    this.view = { ...this.view, updateTargetInstances: asked };
+    this.current().waitsForUpdate = true;
+    return true;
+  }
+
+  /** Looks are due a millisecond after the time they wait for. */
+  private letPass(until: number): void {
+    if (until - 1 > this.now) this.current().waitMillis = until - 1 - this.now;
+    this.now = until;
+  }
+
+  private finish(outcome: DeployOutcome): void {
+    // Its tasks are healthy: if it ends otherwise, it is for something that no plan can know.
+    if (outcome.deployState !== 'SUCCEEDED') return;
+    const { pendingTaskCount } = this.planned;
+    // Nobody will see the id of a run that is only planned.
+    const around = { pendingTaskCount, newRunId: () => '' };
+    const { cleanups, pendingRequests, request } = finishDeploy(
+      { ...this.view, tasks: this.tasks },
+      outcome,
+      around,
+      this.now,
+    );
+    const waiting = request && { ...request, request: request.document };
+    for (const entry of pendingRequests) this.schedule(waiting, entry);
+    this.stop(cleanups);
+  }
+
+  private launch(pendingType: PendingType): void {
+    const { request, requestState, updatedRequest, activeDeployId, progress } = this.view;
+    const { requestId, deployId } = this.marker;
+    const pendingDeploy = { deployId, state: 'WAITING', progress, updatedRequest } as const;
+    const waiting = { request: request!, state: requestState as RequestState, activeDeployId, pendingDeploy };
+    this.schedule(waiting, { requestId, deployId, timestamp: this.now, pendingType });
+  }
+
+  /** What the queue makes of an entry. */
+  private schedule(request: WaitingRequest | undefined, entry: PendingRequest): void {
+    const { create, cleanups } = drain(
+      {
+        request,
+        deployId: entry.deployId,
+        entries: [entry],
+        tasks: this.tasks.map(asActive),
+        pendingTaskIds: new Set(),
+        failingFast: false,
+      },
+      this.planned.rules,
+      this.now,
+    );
+    if (create.length > 0) this.steps.push({ start: create, stop: [] });
+    this.stop(cleanups);
+    this.tasks = [...this.tasks, ...create.map(healthyTask)];
+  }
+
+  private stop(stops: readonly PlannedStop[]): void {
+    if (stops.length === 0) return;
+    this.current().stop.push(...stops.map(({ taskId, cleanupType }) => ({ taskId, cleanupType })));
+    const gone = new Set(stops.map(({ taskId }) => taskId.id));
+    this.tasks = this.tasks.filter(({ taskId }) => !gone.has(taskId.id));
+  }
+
+  private current(): PlannedStep {
+    if (this.steps.length === 0) this.steps.push({ start: [], stop: [] });
+    return this.steps.at(-1)!;
+  }
+}
+
+/** As good as a task can be: it has run for ever, and its last check passed. */
+function healthyTask({ pendingTaskId }: PendingTask): PlanTask {
+  const { requestId, deployId, instanceNo, createdAt } = pendingTaskId;
+  const place = { slaveId: '', rackId: '' };
+  const taskId: TaskId = makeTaskId({ requestId, deployId, instanceNo, startedAt: createdAt, host: '', rackId: '' });
+  return {
+    taskId,
+    ...place,
+    state: 'TASK_RUNNING',
+    runningAt: 0,
+    launchedWithSkip: false,
+    skippedByRequest: false,
+    lastResult: { taskId, timestamp: createdAt, startup: false, statusCode: 200 },
+    checksCounted: 1,
+    killed: false,
+  };
+}

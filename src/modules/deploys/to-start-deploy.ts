@@ -1,0 +1,24 @@
+import { SchedulerError } from '../../platform/errors.js';
+import { SaveRequestDto } from '../requests/dto/save-request.dto.js';
+import { DeployDto } from './dto/deploy.dto.js';
+import type { DeployRequestDto, StartDeployQuery } from './dto/deploy-request.dto.js';
+import type { StartDeploy } from './deploys.service.js';
+
+/** What a caller wants, as the service takes it. */
+export function toStartDeploy(body: DeployRequestDto, query: StartDeployQuery): StartDeploy {
+  if (body.deploy.canaryDeploySettings) throw notSupported('canaryDeploySettings');
+  return {
+    deploy: DeployDto.toDeploy(body.deploy),
+    message: body.message,
+    unpauseOnSuccessfulDeploy: body.unpauseOnSuccessfulDeploy ?? false,
+    updatedRequest: body.updatedRequest && SaveRequestDto.toRequest(body.updatedRequest),
+    largeScaleDownAcknowledged: query.largeScaleDownAcknowledged ?? false,
+    checkIndex: query.checkIndex,
+  };
+}
+
+function notSupported(name: string): SchedulerError {
+  const field = `deploy.${name}`;
+  const message = `${field} is not supported yet: use deployInstanceCountPerStep to deploy step by step`;
+  return new SchedulerError('NOT_SUPPORTED', message, { errors: [{ field, rule: 'supported', message }] });
+}

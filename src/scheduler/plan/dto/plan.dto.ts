@@ -1,0 +1,111 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { taskCleanupTypes, type TaskCleanupType } from '../../../core/model/enums.js';
+import { waitingReasons, type WaitingReason } from '../../../core/placement/index.js';
+import { TaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
+import { RejectionDto } from '../../explain/dto/explanation.dto.js';
+
+const anyValue = [...['string', 'number', 'boolean', 'object'].map((type) => ({ type })), { type: 'array', items: {} }];
+
+/** One field that would change. */
+export class FieldChangeDto {
+  /** Its name from the outside in, such as deploy.env.COLOUR, deploy.uris[0].cmd or request.instances. */
+  path: string;
+  /** What it is now; absent: it is not set. */
+  @ApiProperty({ required: false, oneOf: anyValue })
+  from?: unknown;
+  /** What it would be; absent: it would not be set. */
+  @ApiProperty({ required: false, oneOf: anyValue })
+  to?: unknown;
+}
+
+/** A task that would start. */
+export class PlannedStartDto {
+  /** Which of the request's instances it would be, from 1. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  instanceNo: number;
+  /** When it would be due, in epoch milliseconds; absent: at once. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  notBefore?: number;
+}
+
+/** A task that would have to go. */
+export class PlannedStopDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** The cleanup it would get, or has already. Tasks of jobs are left to end by themselves for a while. */
+  @ApiProperty({ enum: taskCleanupTypes, enumName: 'TaskCleanupType' })
+  cleanupType: TaskCleanupType;
+}
+
+/** Whether the tasks of a step find room on the machines as they are now. */
+export class PlannedFitDto {
+  /** Tasks that would start. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  tasks: number;
+  /** How many of them find a machine. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  fitting: number;
+  /** What the others would wait for; PLACEABLE: there are no others. */
+  @ApiProperty({ enum: waitingReasons, enumName: 'WaitingReason' })
+  reason: WaitingReason;
+  /** The same as a sentence. */
+  message: string;
+  /** Slaves that were looked at. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  slaves: number;
+  /** Slaves that cannot take the first task left over, by the first reason against each; most frequent first. */
+  rejections: RejectionDto[];
+}
+
+/** Tasks that would start together, and those that would go when all of them are healthy. */
+export class PlannedStepDto {
+  /** Tasks that would start, in the order of instance numbers. */
+  start: PlannedStartDto[];
+  /** Tasks that would have to go. */
+  stop: PlannedStopDto[];
+  /** Whether those that would start fit now. Tasks of earlier steps have started then, and old ones have gone. */
+  fits: PlannedFitDto;
+  /** Milliseconds between the end of the step and the next one; absent: it begins at once. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  waitMillis?: number;
+  /** The next step would begin only when somebody asks for it, by updating the deploy. */
+  waitsForUpdate?: boolean;
+}
+
+/** What would happen, were it done now. */
+export class PlanDto {
+  /** The request. */
+  requestId: string;
+  /** Names the state planned with. The real call may carry it, and is refused with 409 if that is not the state any more. */
+  checkIndex: string;
+  /** Fields that would change, in the order of their names. */
+  changes: FieldChangeDto[];
+  /** What would happen one after the other, if all tasks become healthy. */
+  steps: PlannedStepDto[];
+  /** All tasks of all steps fit now. */
+  fits: boolean;
+  /** Tasks that would start in all. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  starting: number;
+  /** Tasks that would have to go in all. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  stopping: number;
+}
+
+/** What a deploy would do. */
+export class DeployPlanDto extends PlanDto {
+  /** Id of the deploy. Where the service makes ids up, the real one gets another. */
+  deployId: string;
+  /** The deploy that it would replace, and that the changes are told against. */
+  activeDeployId?: string;
+}
+
+/** What a scale would do. */
+export class ScalePlanDto extends PlanDto {
+  /** Instances now. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  from: number;
+  /** Instances then. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  to: number;
+}

@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { DeployStoreModule } from '../../modules/deploys/deploy-store.module.js';
+import { DeploysModule } from '../../modules/deploys/deploys.module.js';
+import { RequestStoreModule } from '../../modules/requests/request-store.module.js';
+import { RequestsModule } from '../../modules/requests/requests.module.js';
+import { SlavesModule } from '../../modules/slaves/slaves.module.js';
+import { TaskStoreModule } from '../../modules/tasks/task-store.module.js';
+import { SchedulerModule } from '../scheduler.module.js';
+import { DeployPlans } from './deploy-plans.service.js';
+import { PlanFactsLoader } from './plan-facts.service.js';
+import { PlanRoom } from './plan-room.service.js';
+import { DeployPlanController, ScalePlanController } from './plan.controller.js';
+import { ScalePlans } from './scale-plans.service.js';
+
+/** What a deploy or a scale would do, before anybody does it. */
+@Module({
+  imports: [
+    RequestStoreModule,
+    RequestsModule,
+    DeployStoreModule,
+    DeploysModule,
+    TaskStoreModule,
+    SlavesModule,
+    SchedulerModule,
+  ],
+  controllers: [DeployPlanController, ScalePlanController],
+  providers: [DeployPlans, ScalePlans, PlanFactsLoader, PlanRoom],
+})
+export class PlanModule {}

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { ScaleRequest } from '../../core/model/request.js';
+import { planScale, type PlannedStep } from '../../core/plan/index.js';
+import { stateAfterUpdate } from '../../core/requests/changes.js';
+import { DeployStore } from '../../modules/deploys/deploy-store.service.js';
+import { Scaling, type CheckedScale } from '../../modules/requests/actions/scaling.service.js';
+import { RequestActions } from '../../modules/requests/request-actions.service.js';
+import type { StoredRequest } from '../../modules/requests/request-store.service.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import type { ScalePlanDto } from './dto/plan.dto.js';
+import { PlanFactsLoader } from './plan-facts.service.js';
+import { PlanRoom, type Standing } from './plan-room.service.js';
+import { requestChanges, toPlan } from './to-plan.js';
+
+interface Seen {
+  stored: StoredRequest;
+  checked: CheckedScale;
+  standing: Standing;
+  step: PlannedStep;
+}
+
+/** What a scale would do. Works on every instance, in a transaction that cannot write. */
+@Injectable()
+export class ScalePlans {
+  constructor(
+    private readonly db: Database,
+    private readonly actions: RequestActions,
+    private readonly deploys: DeployStore,
+    private readonly scaling: Scaling,
+    private readonly facts: PlanFactsLoader,
+    private readonly room: PlanRoom,
+    private readonly clock: Clock,
+  ) {}
+
+  async plan(id: string, scale: ScaleRequest, acknowledged: boolean): Promise<ScalePlanDto> {
+    const now = this.clock.now();
+    const { stored, checked, standing, step } = await this.db.snapshot((tx) =>
+      this.look(tx, id, scale, acknowledged, now),
+    );
+    const { next, from, to } = checked;
+    const fits = await this.room.fit([step], standing, undefined, now);
+    return { ...toPlan(stored, requestChanges(stored, next), [step], fits), from, to };
+  }
+
+  private async look(
+    tx: EntityManager,
+    id: string,
+    scale: ScaleRequest,
+    acknowledged: boolean,
+    now: number,
+  ): Promise<Seen> {
+    const seen = await this.actions.find(tx, id);
+    if (!seen) throw SchedulerError.requestNotFound(id);
+    const { stored } = seen;
+    const checked = await this.scaling.plan(tx, seen, scale, acknowledged);
+    const { next, bounce } = checked;
+    const [pendingDeploy] = await this.deploys.findPending(tx, [id]);
+    const { request, state, activeDeployId } = stored;
+    const waiting = { request, state, activeDeployId, pendingDeploy };
+    const { tasks, rules } = await this.facts.load(tx, id);
+    // Whether it still fails fast is seen when the queue is looked at; a plan takes it that it does.
+    const failingFast = state === 'SYSTEM_COOLDOWN';
+    const step = planScale({ waiting, next, bounce, tasks, failingFast, rules }, now);
+    const standing = { ...waiting, request: next, state: stateAfterUpdate(state, true) };
+    return { stored, checked, standing, step };
+  }
+}
