@@ -6,11 +6,13 @@ import { CallerUser, type Caller } from '../../platform/http/caller.js';
 import { Bounces } from './actions/bounces.service.js';
 import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
 import { Pauses } from './actions/pauses.service.js';
+import { Priorities } from './actions/priorities.service.js';
 import { Scaling } from './actions/scaling.service.js';
 import {
   BounceRequestDto,
   ExitCooldownRequestDto,
   PauseRequestDto,
+  PriorityRequestDto,
   ScaleRequestDto,
   SkipHealthchecksRequestDto,
   UnpauseRequestDto,
@@ -24,6 +26,7 @@ export class RequestActionsController {
   constructor(
     private readonly bounces: Bounces,
     private readonly pauses: Pauses,
+    private readonly priorities: Priorities,
     private readonly scaling: Scaling,
     private readonly skips: HealthcheckSkips,
   ) {}
@@ -88,6 +91,18 @@ export class RequestActionsController {
     @CallerUser() caller: Caller,
   ): Promise<RequestParent> {
     return this.scaling.scale(id, scale, query.largeScaleDownAcknowledged ?? false, caller);
+  }
+
+  /** Changes how important the tasks are when not all can run, for good or for a while. */
+  @Put('priority')
+  @NeedsAction('UPDATE_REQUEST')
+  @ApiOkResponse({ type: RequestParentDto })
+  priority(
+    @Param('requestId') id: string,
+    @Body() priority: PriorityRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.priorities.setPriority(id, priority, caller);
   }
 
   /** Turns health checks off (tasks count as healthy) or on again, for good or for a while. */
