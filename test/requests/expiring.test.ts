@@ -178,6 +178,25 @@ describe('a bounce that lapses', () => {
   });
 });
 
+test('a bounce that lapses leaves other orders under the same action id alone', async () => {
+  await service('same');
+  await room.call('POST', at('same', 'bounce'), { durationMillis: 5000, actionId: 'a1' });
+  const [task] = (await get('same')).taskIds.notYetHealthy as [TaskId];
+  await room.sql(
+    `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at, action_id)
+     VALUES ($1, 'same', 'USER_REQUESTED', now(), 'a1')`,
+    [task.id],
+  );
+  await room.call('DELETE', '/api/requests/request/same', { actionId: 'a1' });
+  await pass(5001);
+  expect(await room.sql(`SELECT cleanup_type FROM request_cleanup WHERE request_id = 'same'`)).toEqual([
+    { cleanup_type: 'DELETING' },
+  ]);
+  expect(await room.sql(`SELECT cleanup_type FROM task_cleanup WHERE request_id = 'same'`)).toEqual([
+    { cleanup_type: 'USER_REQUESTED' },
+  ]);
+});
+
 test('a bounce whose time limit was removed goes on for as long as it takes', async () => {
   await service('b2');
   await room.call('POST', at('b2', 'bounce'), { durationMillis: 5000 });
