@@ -3,6 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { NeedsBody } from '../../platform/http/needs-body.js';
 import { Bounces } from './actions/bounces.service.js';
 import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
 import { Pauses } from './actions/pauses.service.js';
@@ -83,6 +84,7 @@ export class RequestActionsController {
   /** Changes the number of instances, for good or for a while. */
   @Put('scale')
   @NeedsAction('SCALE_REQUEST')
+  @NeedsBody()
   @ApiOkResponse({ type: RequestParentDto })
   scale(
     @Param('requestId') id: string,
@@ -96,6 +98,7 @@ export class RequestActionsController {
   /** Changes how important the tasks are when not all can run, for good or for a while. */
   @Put('priority')
   @NeedsAction('UPDATE_REQUEST')
+  @NeedsBody()
   @ApiOkResponse({ type: RequestParentDto })
   priority(
     @Param('requestId') id: string,
