@@ -75,6 +75,7 @@ const effects: Record<ActionType, Effect> = {
   UPDATE_REQUEST: refuses(
     ['POST', '/api/requests', { id: 'known', requestType: 'SERVICE' }],
     ['POST', `${request}/groups`, { group: 'g' }],
+    ['PUT', `${request}/priority`, { priority: 0.5 }],
     ['PUT', `${request}/skip-healthchecks`, { skipHealthchecks: true }],
     ['PUT', `${request}/skipHealthchecks`, { skipHealthchecks: true }],
   ),

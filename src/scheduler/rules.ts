@@ -6,6 +6,7 @@ import type { PlacementRules } from '../core/placement/index.js';
 import { priorityRules } from '../modules/priority/priority-rules.js';
 import { preferenceRules, scoringRules } from '../modules/usage/usage-rules.js';
 import type { StoredSlave } from '../modules/slaves/machines.service.js';
+import { rackCount, spreadRules } from '../modules/slaves/spread-rules.js';
 import type { Settings } from '../platform/settings/settings.js';
 
 /* What the settings mean to the decisions. */
@@ -48,15 +49,10 @@ export function crashLoopRules(settings: Settings): CrashLoopRules {
   };
 }
 
-export function workRules(settings: Settings, slaves: readonly StoredSlave[]): WorkRules {
-  const attributes = new Map(slaves.map((slave) => [slave.id, slave.attributes]));
-  return {
-    cooldownMinScheduleMillis: settings.cooldownMinScheduleSeconds * 1_000,
-    rebalanceRacksOnScaleDown: settings.rebalanceRacksOnScaleDown,
-    rackCount: rackCount(settings, slaves),
-    attributesOf: (slaveId) => attributes.get(slaveId) ?? {},
-  };
-}
+export const workRules = (settings: Settings, slaves: readonly StoredSlave[]): WorkRules => ({
+  cooldownMinScheduleMillis: settings.cooldownMinScheduleSeconds * 1_000,
+  ...spreadRules(settings, slaves),
+});
 
 export const placementRules = (settings: Settings, slaves: readonly StoredSlave[]): PlacementRules => ({
   defaultResources: {
@@ -84,9 +80,3 @@ export const launchRules = (settings: Settings): LaunchRules => ({
   cpuHardLimit: settings.cpuHardLimit,
   cpuHardLimitScaleFactor: settings.cpuHardLimitScaleFactor,
 });
-
-/** The expected number, else that of the ACTIVE racks. */
-function rackCount(settings: Settings, slaves: readonly StoredSlave[]): number {
-  const active = slaves.filter((slave) => slave.rackState === 'ACTIVE').map((slave) => slave.rackId);
-  return settings.expectedRacksCount ?? new Set(active).size;
-}

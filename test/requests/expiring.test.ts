@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TaskId } from '../../src/core/model/task.js';
+import { ExpiringActions } from '../../src/modules/requests/expiring/expiring-actions.service.js';
 import { ExpiringPoller } from '../../src/modules/requests/expiring/expiring.poller.js';
 import { Clock } from '../../src/platform/clock.js';
+import { Database } from '../../src/platform/database/database.js';
 import { waitFor } from '../support/wait-for.js';
 import { openRequestsRoom, type RequestsRoom } from './room.js';
 
@@ -80,6 +82,39 @@ describe('a scale that lapses', () => {
     expect(cleanups).toEqual([{ cleanup_type: 'INCREMENTAL_BOUNCE' }]);
   });
 
+  test('goes back to what the second of two found, which was the first one for a while', async () => {
+    await service('two');
+    await room.call('PUT', at('two', 'scale'), { instances: 4, durationMillis: 1000 });
+    await room.call('PUT', at('two', 'scale'), { instances: 6, durationMillis: 5000 });
+    await pass(2000);
+    expect((await get('two')).request.instances).toBe(6);
+    await pass(3001);
+    expect((await get('two')).request.instances).toBe(4);
+    expect((await get('two')).expiringScale).toBeUndefined();
+    await pass(60_000);
+    expect((await get('two')).request.instances).toBe(4);
+  });
+
+  test('restores the number of a request that is paused by then, without the bounce it was to bring', async () => {
+    await service('paused');
+    await room.call('PUT', at('paused', 'scale'), { instances: 3, durationMillis: 2000, bounce: true });
+    await room.call('POST', at('paused', 'pause'));
+    await room.sql(`DELETE FROM request_cleanup WHERE request_id = 'paused'`);
+    await pass(2001);
+    const parent = await get('paused');
+    expect([parent.state, parent.request.instances]).toEqual(['PAUSED', 2]);
+    expect((await room.history('paused'))[0]![0]).toBe('SCALE_REVERTED');
+    expect(await room.sql(`SELECT 1 FROM request_cleanup WHERE request_id = 'paused'`)).toEqual([]);
+  });
+
+  test('does not bounce when that was ruled out, whatever the request says', async () => {
+    await service('ruled', { bounceAfterScale: true });
+    await room.call('PUT', at('ruled', 'scale'), { instances: 3, durationMillis: 2000, bounce: false });
+    await pass(2001);
+    expect((await get('ruled')).request.instances).toBe(2);
+    expect(await room.sql(`SELECT 1 FROM request_cleanup WHERE request_id = 'ruled'`)).toEqual([]);
+  });
+
   test('stays when it cannot be undone, and is not tried for ever', async () => {
     await service('s3');
     await room.call('PUT', at('s3', 'scale'), { instances: 3, durationMillis: 2000 });
@@ -141,6 +176,72 @@ describe('a bounce that lapses', () => {
     expect((await get('b1')).expiringBounce).toBeUndefined();
     expect((await room.history('b1'))[0]![0]).toBe('BOUNCED');
   });
+});
+
+test('a bounce that lapses leaves other orders under the same action id alone', async () => {
+  await service('same');
+  await room.call('POST', at('same', 'bounce'), { durationMillis: 5000, actionId: 'a1' });
+  const [task] = (await get('same')).taskIds.notYetHealthy as [TaskId];
+  await room.sql(
+    `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at, action_id)
+     VALUES ($1, 'same', 'USER_REQUESTED', now(), 'a1')`,
+    [task.id],
+  );
+  await room.call('DELETE', '/api/requests/request/same', { actionId: 'a1' });
+  await pass(5001);
+  expect(await room.sql(`SELECT cleanup_type FROM request_cleanup WHERE request_id = 'same'`)).toEqual([
+    { cleanup_type: 'DELETING' },
+  ]);
+  expect(await room.sql(`SELECT cleanup_type FROM task_cleanup WHERE request_id = 'same'`)).toEqual([
+    { cleanup_type: 'USER_REQUESTED' },
+  ]);
+});
+
+test('a bounce whose time limit was removed goes on for as long as it takes', async () => {
+  await service('b2');
+  await room.call('POST', at('b2', 'bounce'), { durationMillis: 5000 });
+  await room.call('DELETE', at('b2', 'bounce'));
+  await pass(3_600_001);
+  expect(await room.sql(`SELECT bouncing FROM request WHERE id = 'b2'`)).toEqual([{ bouncing: true }]);
+  expect(await room.sql(`SELECT cleanup_type FROM request_cleanup WHERE request_id = 'b2'`)).toHaveLength(1);
+});
+
+test('a bounce without a duration is given up after an hour', async () => {
+  await service('b3');
+  await room.call('POST', at('b3', 'bounce'));
+  await pass(3_600_000);
+  expect((await get('b3')).expiringBounce).toBeDefined();
+  await pass(1);
+  expect(await room.sql(`SELECT bouncing FROM request WHERE id = 'b3'`)).toEqual([{ bouncing: false }]);
+});
+
+test('what lapses at the same time ends in one order: bounce, pause, scale, priority, skip of health checks', async () => {
+  await service('order');
+  // The other way round, each for as long as it takes to lapse together.
+  const lapseAt = room.clock.now() + 10_000;
+  const until = () => ({ durationMillis: lapseAt - room.clock.now() - 10 });
+  await room.call('PUT', at('order', 'skip-healthchecks'), { skipHealthchecks: true, ...until() });
+  await room.call('PUT', at('order', 'priority'), { priority: 0.9, ...until() });
+  await room.call('PUT', at('order', 'scale'), { instances: 3, ...until() });
+  await room.call('POST', at('order', 'bounce'), until());
+  await room.sql(`DELETE FROM request_cleanup WHERE request_id = 'order'`);
+  // A pause would end the bounce, so its record is written by hand; the request is not paused, and nothing comes of it.
+  await room.sql(
+    `INSERT INTO expiring_action (kind, target_id, started_at, duration_millis, action_id, document, revert)
+     VALUES ('PAUSE', 'order', $1, 1000, 'p', '{}', '{}')`,
+    [new Date(room.clock.now())],
+  );
+  const waiting = await room.app.get(ExpiringActions, { strict: false }).all(room.app.get(Database).manager);
+  const kinds = waiting.filter(({ targetId }) => targetId === 'order').map(({ kind }) => kind);
+  expect(kinds).toEqual(['BOUNCE', 'PAUSE', 'SCALE', 'PRIORITY', 'SKIP_HEALTHCHECKS']);
+  const { version } = (await room.sql(`SELECT version FROM request WHERE id = 'order'`))[0]!;
+  await pass(20_000);
+  const history = (await room.history('order')).slice(0, 3);
+  expect(history.map(([type]) => type).toSorted()).toEqual(['SCALE_REVERTED', 'UPDATED', 'UPDATED']);
+  const [final] = await room.sql(`SELECT version, document FROM request WHERE id = 'order'`);
+  expect(Number(final!['version']) - Number(version)).toBe(4);
+  expect(final!['document']).toEqual({ id: 'order', requestType: 'SERVICE', instances: 2 });
+  expect(await expiringOf('order')).toEqual([]);
 });
 
 test('a record whose request is gone is dropped', async () => {

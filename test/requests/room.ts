@@ -121,11 +121,9 @@ export async function openRoomOn(
       }
     },
     history: async (requestId) =>
-      (
-        await sql('SELECT * FROM request_history WHERE request_id = $1 ORDER BY created_at DESC, event_type', [
-          requestId,
-        ])
-      ).map((row) => [row['event_type'], row['user_name'], row['message']] as [string, string | null, string | null]),
+      (await sql('SELECT * FROM request_history WHERE request_id = $1 ORDER BY created_at DESC', [requestId])).map(
+        (row) => [row['event_type'], row['user_name'], row['message']] as [string, string | null, string | null],
+      ),
     pending: async (requestId) =>
       (await sql('SELECT document FROM pending_request WHERE request_id = $1 ORDER BY id', [requestId])).map(
         (row) => row['document'] as PendingRequest,

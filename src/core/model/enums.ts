@@ -242,7 +242,7 @@ export type ActionType = (typeof actionTypes)[number];
 export const disasterTypes = ['EXCESSIVE_TASK_LAG', 'LOST_SLAVES', 'LOST_TASKS', 'USER_INITIATED'] as const;
 export type DisasterType = (typeof disasterTypes)[number];
 
-export const expiringKinds = ['BOUNCE', 'PAUSE', 'SCALE', 'SKIP_HEALTHCHECKS', 'SLAVE', 'RACK'] as const;
+export const expiringKinds = ['BOUNCE', 'PAUSE', 'SCALE', 'PRIORITY', 'SKIP_HEALTHCHECKS', 'SLAVE', 'RACK'] as const;
 export type ExpiringKind = (typeof expiringKinds)[number];
 
 /** A task in one of these states has ended and never changes again. */

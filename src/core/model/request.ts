@@ -123,6 +123,13 @@ export interface ScaleRequest {
   skipEmailNotification?: boolean;
 }
 
+export interface PriorityRequest {
+  priority?: number;
+  durationMillis?: number;
+  actionId?: string;
+  message?: string;
+}
+
 export interface SkipHealthchecksRequest {
   skipHealthchecks?: boolean;
   durationMillis?: number;
@@ -178,6 +185,15 @@ export interface ExpiringScale {
   bounce?: boolean;
 }
 
+export interface ExpiringPriority {
+  requestId: string;
+  user?: string;
+  startMillis: number;
+  expiringAPIRequestObject: PriorityRequest;
+  revertToPriority?: number;
+  actionId: string;
+}
+
 export interface ExpiringSkipHealthchecks {
   requestId: string;
   user?: string;
@@ -203,6 +219,7 @@ export interface RequestParent {
   expiringBounce?: ExpiringBounce;
   expiringPause?: ExpiringPause;
   expiringScale?: ExpiringScale;
+  expiringPriority?: ExpiringPriority;
   expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
   taskIds?: TaskIdsByStatus;
 }
@@ -218,6 +235,7 @@ export interface PendingRequestParent {
   expiringBounce?: ExpiringBounce;
   expiringPause?: ExpiringPause;
   expiringScale?: ExpiringScale;
+  expiringPriority?: ExpiringPriority;
   expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
   taskIds?: TaskIdsByStatus;
 }

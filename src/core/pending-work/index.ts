@@ -1,2 +1,3 @@
 export { drain } from './drain.js';
 export type * from './pending-work.js';
+export { misplacedTasks } from './scale-down.js';

@@ -36,8 +36,12 @@ export interface ActiveTask {
   killed: boolean;
 }
 
-export interface WorkRules {
+export interface WorkRules extends SpreadRules {
   cooldownMinScheduleMillis: number;
+}
+
+/** What decides whether tasks stand where they should. */
+export interface SpreadRules {
   rebalanceRacksOnScaleDown: boolean;
   /** The expected number of racks, else the number of ACTIVE ones. */
   rackCount: number;

@@ -1,5 +1,5 @@
 import type { Request } from '../model/request.js';
-import type { ActiveTask, PlannedCleanup, WorkRules } from './pending-work.js';
+import type { ActiveTask, PlannedCleanup, SpreadRules } from './pending-work.js';
 
 export interface ScaleDown {
   cleanups: PlannedCleanup[];
@@ -17,7 +17,10 @@ interface Surplus {
 }
 
 /** Which of too many tasks go: those with a number that is taken twice or beyond the expected count. */
-export function scaleDown({ request, matching, expected, deployPending, user }: Surplus, rules: WorkRules): ScaleDown {
+export function scaleDown(
+  { request, matching, expected, deployPending, user }: Surplus,
+  rules: SpreadRules,
+): ScaleDown {
   const direction = deployPending ? 1 : -1;
   const ordered = matching.toSorted(
     (a, b) =>
@@ -35,18 +38,29 @@ export function scaleDown({ request, matching, expected, deployPending, user }: 
     } else survivors.push(task);
     seen.add(instanceNo);
   }
-  const forRacks = overfullRacks(request, survivors, rules);
-  const forAttributes = lackingAttributes(request, survivors, rules, forRacks);
-  const clean = (cleanupType: PlannedCleanup['cleanupType']) => (task: ActiveTask) =>
-    cleanups.push({ taskId: task.taskId, cleanupType, user });
-  forRacks.forEach(clean('REBALANCE_RACKS'));
-  forAttributes.forEach(clean('REBALANCE_SLAVE_ATTRIBUTES'));
-  const moved = new Set([...forRacks, ...forAttributes]);
+  const moves = misplacedTasks(request, survivors, rules);
+  cleanups.push(...moves.map(({ task, cleanupType }) => ({ taskId: task.taskId, cleanupType, user })));
+  const moved = new Set(moves.map(({ task }) => task));
   return { cleanups, survivors: survivors.filter((task) => !moved.has(task)), replacements: moved.size };
 }
 
+export interface Move {
+  task: ActiveTask;
+  cleanupType: 'REBALANCE_RACKS' | 'REBALANCE_SLAVE_ATTRIBUTES';
+}
+
+/** Which of the tasks that stay have to move elsewhere, for the racks first, then for the attributes of slaves. */
+export function misplacedTasks(request: Request, survivors: readonly ActiveTask[], rules: SpreadRules): Move[] {
+  const forRacks = overfullRacks(request, survivors, rules);
+  const forAttributes = lackingAttributes(request, survivors, rules, forRacks);
+  return [
+    ...forRacks.map((task) => ({ task, cleanupType: 'REBALANCE_RACKS' }) as const),
+    ...forAttributes.map((task) => ({ task, cleanupType: 'REBALANCE_SLAVE_ATTRIBUTES' }) as const),
+  ];
+}
+
 /** At most half as many tasks as there are racks; never instance 1. */
-function overfullRacks(request: Request, survivors: readonly ActiveTask[], rules: WorkRules): ActiveTask[] {
+function overfullRacks(request: Request, survivors: readonly ActiveTask[], rules: SpreadRules): ActiveTask[] {
   if (!request.rackSensitive || !rules.rebalanceRacksOnScaleDown || rules.rackCount === 0) return [];
   const perRack = (request.instances ?? 1) / rules.rackCount;
   const counts = new Map<string, number>();
@@ -67,7 +81,7 @@ function overfullRacks(request: Request, survivors: readonly ActiveTask[], rules
 function lackingAttributes(
   request: Request,
   survivors: readonly ActiveTask[],
-  rules: WorkRules,
+  rules: SpreadRules,
   moving: readonly ActiveTask[],
 ): ActiveTask[] {
   const instances = request.instances ?? 1;

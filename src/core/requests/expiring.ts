@@ -4,6 +4,7 @@ const names: Readonly<Record<ExpiringKind, string>> = {
   BOUNCE: 'Bounce',
   PAUSE: 'Pause',
   SCALE: 'Scale',
+  PRIORITY: 'Priority',
   SKIP_HEALTHCHECKS: 'Skip healthchecks',
   SLAVE: 'Slave state change',
   RACK: 'Rack state change',

@@ -3,14 +3,17 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { NeedsBody } from '../../platform/http/needs-body.js';
 import { Bounces } from './actions/bounces.service.js';
 import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
 import { Pauses } from './actions/pauses.service.js';
+import { Priorities } from './actions/priorities.service.js';
 import { Scaling } from './actions/scaling.service.js';
 import {
   BounceRequestDto,
   ExitCooldownRequestDto,
   PauseRequestDto,
+  PriorityRequestDto,
   ScaleRequestDto,
   SkipHealthchecksRequestDto,
   UnpauseRequestDto,
@@ -24,6 +27,7 @@ export class RequestActionsController {
   constructor(
     private readonly bounces: Bounces,
     private readonly pauses: Pauses,
+    private readonly priorities: Priorities,
     private readonly scaling: Scaling,
     private readonly skips: HealthcheckSkips,
   ) {}
@@ -80,6 +84,7 @@ export class RequestActionsController {
   /** Changes the number of instances, for good or for a while. */
   @Put('scale')
   @NeedsAction('SCALE_REQUEST')
+  @NeedsBody()
   @ApiOkResponse({ type: RequestParentDto })
   scale(
     @Param('requestId') id: string,
@@ -88,6 +93,19 @@ export class RequestActionsController {
     @CallerUser() caller: Caller,
   ): Promise<RequestParent> {
     return this.scaling.scale(id, scale, query.largeScaleDownAcknowledged ?? false, caller, query.checkIndex);
+  }
+
+  /** Changes how important the tasks are when not all can run, for good or for a while. */
+  @Put('priority')
+  @NeedsAction('UPDATE_REQUEST')
+  @NeedsBody()
+  @ApiOkResponse({ type: RequestParentDto })
+  priority(
+    @Param('requestId') id: string,
+    @Body() priority: PriorityRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<RequestParent> {
+    return this.priorities.setPriority(id, priority, caller);
   }
 
   /** Turns health checks off (tasks count as healthy) or on again, for good or for a while. */

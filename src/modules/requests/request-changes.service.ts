@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RequestEventType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
-import { changesWork, stateAfterUpdate, surplusTasks } from '../../core/requests/changes.js';
+import { instancesOf } from '../../core/request-validation/index.js';
+import { changesWork, stateAfterUpdate } from '../../core/requests/changes.js';
+import { shrink } from '../../core/requests/shrink.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Machines } from '../slaves/machines.service.js';
+import { spreadRules } from '../slaves/spread-rules.js';
 import { HealthcheckResults } from '../tasks/health/healthcheck-results.service.js';
 import { LiveTasks } from '../tasks/live-tasks.service.js';
 import { PendingQueue } from '../tasks/pending-queue.service.js';
@@ -38,6 +43,8 @@ export class RequestChanges {
     private readonly cleanups: TaskCleanups,
     private readonly healthchecks: HealthcheckResults,
     private readonly queue: PendingQueue,
+    private readonly machines: Machines,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** The row is locked in `tx`, `next` was checked. Wake 'scheduler' and 'cleanup' after the commit. */
@@ -76,12 +83,14 @@ export class RequestChanges {
   }
 
   private async endSurplus(tx: EntityManager, stored: StoredRequest, next: Request, note: ChangeNote): Promise<void> {
+    if (instancesOf(next) >= instancesOf(stored.request)) return;
     const tasks = await this.tasks.find(tx, { requestIds: [next.id] });
-    const active = tasks.map(({ taskId }) => taskId).filter(({ deployId }) => deployId === stored.activeDeployId);
-    for (const taskId of surplusTasks(stored.request, next, active)) {
+    const active = tasks.filter(({ taskId }) => taskId.deployId === stored.activeDeployId);
+    const spread = spreadRules(this.settings, await this.machines.list(tx));
+    for (const { taskId, cleanupType } of shrink(stored.request, next, active, spread)) {
       await this.cleanups.create(tx, {
         taskId,
-        cleanupType: 'SCALING_DOWN',
+        cleanupType,
         timestamp: note.now,
         user: note.cleanupUser,
         message: note.message,

@@ -10,11 +10,13 @@ export class RequestHistoryService {
   constructor(private readonly outbox: WebhookOutbox) {}
 
   async record(tx: EntityManager, event: RequestHistory): Promise<void> {
-    // Two events of one kind in one millisecond: the later one is put a millisecond later rather than lost.
-    await tx.query(
+    // Two events in one millisecond: the later one is put a millisecond later, so that they are read as they happened.
+    const [written] = await rows<{ created_at: Date }>(
+      tx,
       `INSERT INTO request_history (request_id, created_at, event_type, user_name, message, request)
        SELECT $1, greatest($2::timestamptz, (SELECT max(created_at) + interval '1 millisecond' FROM request_history
-           WHERE request_id = $1 AND event_type = $3 AND created_at >= $2)), $3, $4, $5, $6`,
+           WHERE request_id = $1 AND created_at >= $2)), $3, $4, $5, $6
+       RETURNING created_at`,
       [
         event.request.id,
         new Date(event.createdAt),
@@ -24,7 +26,7 @@ export class RequestHistoryService {
         JSON.stringify(event.request),
       ],
     );
-    await this.outbox.request(tx, event);
+    await this.outbox.request(tx, { ...event, createdAt: written!.created_at.getTime() });
   }
 
   /** Time of the newest event of each of these requests, in epoch milliseconds. */

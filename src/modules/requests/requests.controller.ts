@@ -3,6 +3,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { NeedsBody } from '../../platform/http/needs-body.js';
 import { Deletions } from './actions/deletions.service.js';
 import { DeleteRequestRequestDto, UpdateGroupsRequestDto } from './dto/actions.dto.js';
 import { RequestParentDto } from './dto/request-parent.dto.js';
@@ -41,6 +42,7 @@ export class RequestsController {
   /** Replaces the groups that may see or change a request. */
   @Post('request/:requestId/groups')
   @NeedsAction('UPDATE_REQUEST')
+  @NeedsBody()
   @ApiOkResponse({ type: RequestParentDto })
   @HttpCode(200)
   updateGroups(

@@ -9,6 +9,7 @@ import { Bounces } from './actions/bounces.service.js';
 import { Deletions } from './actions/deletions.service.js';
 import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
 import { Pauses } from './actions/pauses.service.js';
+import { Priorities } from './actions/priorities.service.js';
 import { Runs } from './actions/runs.service.js';
 import { Scaling } from './actions/scaling.service.js';
 import { CrashLoopsController } from './crash-loops/crash-loops.controller.js';
@@ -61,6 +62,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     Deletions,
     HealthcheckSkips,
     Pauses,
+    Priorities,
     Runs,
     Scaling,
     BounceReverts,

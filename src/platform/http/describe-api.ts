@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, getSchemaPath, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { ErrorDto } from './error.dto.js';
+import { needsBody } from './needs-body.js';
 
 const description = `Schedules services, workers, cron jobs, on-demand and run-once jobs on a cluster of machines.
 
@@ -29,6 +30,7 @@ const pathParameters: Readonly<Record<string, string>> = {
 interface Operation {
   parameters?: { in: string; name: string; description?: string }[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string } }> };
+  'x-needs-body'?: true;
   responses: Record<string, { description?: string; content?: unknown }>;
 }
 
@@ -55,10 +57,13 @@ function complete(operation: Operation, document: OpenAPIObject): void {
     content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
   };
   const schema = operation.requestBody?.content?.['application/json']?.schema?.$ref;
-  if (schema && operation.requestBody) operation.requestBody.required = hasRequiredMembers(document, schema);
+  if (schema && operation.requestBody) {
+    operation.requestBody.required = operation[needsBody] === true || hasRequiredMembers(document, schema);
+  }
+  delete operation[needsBody];
 }
 
-/** A body without required members may be missing. */
+/** A body without required members may be missing, unless its operation says otherwise. */
 function hasRequiredMembers(document: OpenAPIObject, reference: string): boolean {
   const schema = document.components?.schemas?.[reference.split('/').at(-1)!];
   return schema !== undefined && 'required' in schema && (schema.required?.length ?? 0) > 0;

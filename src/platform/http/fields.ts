@@ -50,6 +50,15 @@ export const Timestamp = () =>
 export const Decimal = ({ min = 0 }: { min?: number } = {}) =>
   applyDecorators(IsNumber(), Min(min), ApiProperty({ type: 'number', format: 'double', minimum: min }));
 
+/** A number from 0 to 1. */
+export const Fraction = () =>
+  applyDecorators(
+    IsNumber(),
+    Min(0),
+    Max(1),
+    ApiProperty({ type: 'number', format: 'double', minimum: 0, maximum: 1 }),
+  );
+
 /** One of a list of words, spelt exactly so. `enumName`: name of the enumeration in the served document. */
 export const OneOf = (values: readonly string[], enumName?: string) =>
   applyDecorators(

@@ -1,5 +1,5 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
-import { Int32, Int64, Nested, Texts } from '../../../platform/http/fields.js';
+import { Fraction, Int32, Int64, Nested, Texts } from '../../../platform/http/fields.js';
 
 /** A command that the executor of a task knows. */
 export class ShellCommandDto {
@@ -125,6 +125,26 @@ export class ScaleRequestDto {
   @IsOptional()
   @IsBoolean()
   skipEmailNotification?: boolean;
+}
+
+/** How important the tasks of a request are when not all can run. */
+export class PriorityRequestDto {
+  /** The new taskPriorityLevel; absent: none, which means that of the request's type. */
+  @IsOptional()
+  @Fraction()
+  priority?: number;
+  /** Milliseconds after which the level found now is restored. */
+  @IsOptional()
+  @Int64()
+  durationMillis?: number;
+  /** An id of your own for this action; a random one unless given. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** Why. */
+  @IsOptional()
+  @IsString()
+  message?: string;
 }
 
 /** Whether the tasks of a request count as healthy without being checked. */

@@ -1,5 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { BounceRequestDto, PauseRequestDto, ScaleRequestDto, SkipHealthchecksRequestDto } from './actions.dto.js';
+import {
+  BounceRequestDto,
+  PauseRequestDto,
+  PriorityRequestDto,
+  ScaleRequestDto,
+  SkipHealthchecksRequestDto,
+} from './actions.dto.js';
 
 /** A change that will be undone by itself. */
 export class ExpiringActionDto {
@@ -37,6 +43,15 @@ export class ExpiringScaleDto extends ExpiringActionDto {
   revertToInstances?: number;
   /** Bounce again when the number is restored. */
   bounce?: boolean;
+}
+
+/** A priority that holds for a while. */
+export class ExpiringPriorityDto extends ExpiringActionDto {
+  /** What was asked for. */
+  expiringAPIRequestObject: PriorityRequestDto;
+  /** The taskPriorityLevel that is restored; absent: none, which means that of the request's type. */
+  @ApiProperty({ type: 'number', format: 'double' })
+  revertToPriority?: number;
 }
 
 /** Health checks that are skipped, or not, for a while. */

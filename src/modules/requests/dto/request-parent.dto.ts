@@ -3,7 +3,13 @@ import { requestStates, type RequestState } from '../../../core/model/enums.js';
 import { DeployDto } from '../../deploys/dto/deploy.dto.js';
 import { TaskIdsByStatusDto } from '../../tasks/dto/task-id.dto.js';
 import { DeployMarkerDto, PendingDeployDto } from '../../deploys/dto/pending-deploy.dto.js';
-import { ExpiringBounceDto, ExpiringPauseDto, ExpiringScaleDto, ExpiringSkipHealthchecksDto } from './expiring.dto.js';
+import {
+  ExpiringBounceDto,
+  ExpiringPauseDto,
+  ExpiringPriorityDto,
+  ExpiringScaleDto,
+  ExpiringSkipHealthchecksDto,
+} from './expiring.dto.js';
 import { PendingRequestDto } from './pending-request.dto.js';
 import { RequestDto } from './request.dto.js';
 
@@ -38,6 +44,8 @@ export class RequestParentDto {
   expiringPause?: ExpiringPauseDto;
   /** The number of instances that holds for a while. */
   expiringScale?: ExpiringScaleDto;
+  /** The priority that holds for a while. */
+  expiringPriority?: ExpiringPriorityDto;
   /** The skip of health checks that holds for a while. */
   expiringSkipHealthchecks?: ExpiringSkipHealthchecksDto;
   /** Its tasks, by what can be expected of them. */

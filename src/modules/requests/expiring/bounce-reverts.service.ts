@@ -25,11 +25,20 @@ export class BounceReverts {
   ): Promise<void> {
     const { targetId: requestId, actionId } = action;
     await this.requests.save(tx, { ...stored, bouncing: false, changedAt: now });
-    await tx.query('DELETE FROM request_cleanup WHERE request_id = $1 AND action_id = $2', [requestId, actionId]);
-    await tx.query('DELETE FROM pending_request WHERE request_id = $1 AND action_id = $2', [requestId, actionId]);
+    // Ids of actions are chosen by callers: another order under the same one, such as a deletion, is none of ours.
+    await tx.query(
+      `DELETE FROM request_cleanup WHERE request_id = $1 AND action_id = $2
+         AND cleanup_type IN ('BOUNCE', 'INCREMENTAL_BOUNCE')`,
+      [requestId, actionId],
+    );
+    await tx.query(`DELETE FROM pending_request WHERE request_id = $1 AND action_id = $2 AND pending_type = 'BOUNCE'`, [
+      requestId,
+      actionId,
+    ]);
     const spared = await rows<{ task_id: string }>(
       tx,
-      'DELETE FROM task_cleanup WHERE request_id = $1 AND action_id = $2 RETURNING task_id',
+      `DELETE FROM task_cleanup WHERE request_id = $1 AND action_id = $2
+         AND cleanup_type IN ('BOUNCING', 'INCREMENTAL_BOUNCE') RETURNING task_id`,
       [requestId, actionId],
     );
     await this.withdrawn.forgetCleaning(

@@ -2,6 +2,7 @@ import type { ExpiringKind } from '../../../core/model/enums.js';
 import type {
   BounceRequest,
   PauseRequest,
+  PriorityRequest,
   RequestParent,
   ScaleRequest,
   SkipHealthchecksRequest,
@@ -25,6 +26,7 @@ interface Expiring<Kind extends ExpiringKind, Document, Revert> {
 export type ExpiringBounceAction = Expiring<'BOUNCE', BounceRequest, { deployId: string }>;
 export type ExpiringPauseAction = Expiring<'PAUSE', PauseRequest, Record<string, never>>;
 export type ExpiringScaleAction = Expiring<'SCALE', ScaleRequest, { revertToInstances?: number; bounce?: boolean }>;
+export type ExpiringPriorityAction = Expiring<'PRIORITY', PriorityRequest, { revertToPriority?: number }>;
 export type ExpiringSkipAction = Expiring<
   'SKIP_HEALTHCHECKS',
   SkipHealthchecksRequest,
@@ -33,7 +35,7 @@ export type ExpiringSkipAction = Expiring<
 
 /** A change of a request that lapses by itself. */
 export type ExpiringRequestAction =
-  ExpiringBounceAction | ExpiringPauseAction | ExpiringScaleAction | ExpiringSkipAction;
+  ExpiringBounceAction | ExpiringPauseAction | ExpiringScaleAction | ExpiringPriorityAction | ExpiringSkipAction;
 export type ExpiringRequestKind = ExpiringRequestAction['kind'];
 
 /** The member of a RequestParent under which an expiring action is shown. */
@@ -47,6 +49,8 @@ export function asParentMember(action: ExpiringRequestAction): Partial<RequestPa
       return { expiringPause: { ...common, expiringAPIRequestObject: action.document } };
     case 'SCALE':
       return { expiringScale: { ...common, ...action.revert, expiringAPIRequestObject: action.document } };
+    case 'PRIORITY':
+      return { expiringPriority: { ...common, ...action.revert, expiringAPIRequestObject: action.document } };
     case 'SKIP_HEALTHCHECKS':
       return { expiringSkipHealthchecks: { ...common, ...action.revert, expiringAPIRequestObject: action.document } };
   }

@@ -14,7 +14,7 @@ interface ExpiringRow {
   revert: object;
 }
 
-const requestKinds: readonly ExpiringRequestKind[] = ['BOUNCE', 'PAUSE', 'SCALE', 'SKIP_HEALTHCHECKS'];
+const requestKinds: readonly ExpiringRequestKind[] = ['BOUNCE', 'PAUSE', 'SCALE', 'PRIORITY', 'SKIP_HEALTHCHECKS'];
 
 /**
  * Changes of requests that lapse: at most one per request and kind. Written under the lock on the request's row; wake
@@ -52,7 +52,7 @@ export class ExpiringActions {
     return found.map(fromRow);
   }
 
-  /** All there are, in the order in which they are ended: bounce, pause, scale, skip healthchecks. */
+  /** All there are, in the order in which they are ended: bounce, pause, scale, priority, skip healthchecks. */
   async all(tx: EntityManager): Promise<ExpiringRequestAction[]> {
     const found = await rows<ExpiringRow>(
       tx,

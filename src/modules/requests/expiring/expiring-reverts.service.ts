@@ -1,12 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Request } from '../../../core/model/request.js';
+import { refuseBounce } from '../../../core/requests/action-rules.js';
 import { hasLapsed, lapseMessage } from '../../../core/requests/expiring.js';
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { HealthcheckSkips } from '../actions/healthcheck-skips.service.js';
 import { Pauses } from '../actions/pauses.service.js';
+import { Priorities } from '../actions/priorities.service.js';
 import { Scaling } from '../actions/scaling.service.js';
 import { deployInUse, RequestActions, type LockedRequest } from '../request-actions.service.js';
 import { BounceReverts } from './bounce-reverts.service.js';
@@ -24,6 +26,7 @@ export class ExpiringReverts {
     private readonly expiring: ExpiringActions,
     private readonly pauses: Pauses,
     private readonly scaling: Scaling,
+    private readonly priorities: Priorities,
     private readonly skips: HealthcheckSkips,
     private readonly bounces: BounceReverts,
     private readonly wake: Wake,
@@ -61,6 +64,10 @@ export class ExpiringReverts {
         return this.pauses.endPause(tx, stored, { now, user: action.user ?? 'unknown', options: { message } });
       case 'SCALE':
         return this.undoScale(tx, action, locked, message);
+      case 'PRIORITY': {
+        const note = { eventType: 'UPDATED', now, user: action.user, cleanupUser: action.user, message } as const;
+        return this.priorities.apply(tx, locked, action.revert.revertToPriority, note);
+      }
       case 'SKIP_HEALTHCHECKS': {
         const note = { eventType: 'UPDATED', now, user: action.user, cleanupUser: action.user, message } as const;
         return this.skips.apply(tx, locked, action.revert.revertToSkipHealthchecks, note);
@@ -76,7 +83,9 @@ export class ExpiringReverts {
   ): Promise<void> {
     const { request } = locked.stored;
     const next: Request = { ...request, instances: action.revert.revertToInstances };
-    const bounce = (action.revert.bounce ?? request.bounceAfterScale) && deployInUse(locked.stored) !== undefined;
+    // Of a request that cannot be bounced now, such as a paused one, the number is restored all the same.
+    const mayBounce = deployInUse(locked.stored) !== undefined && refuseBounce(locked.facts) === undefined;
+    const bounce = mayBounce && (action.revert.bounce ?? request.bounceAfterScale);
     return this.scaling.apply(tx, locked, next, bounce ? { incremental: true } : undefined, {
       eventType: 'SCALE_REVERTED',
       now: locked.now,

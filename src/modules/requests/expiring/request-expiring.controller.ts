@@ -30,6 +30,13 @@ export class RequestExpiringController {
     return this.removals.remove(id, 'SCALE');
   }
 
+  /** Makes a priority that would be taken back permanent. */
+  @Delete('priority')
+  @ApiOkResponse({ type: RequestParentDto })
+  priority(@Param('requestId') id: string): Promise<RequestParent> {
+    return this.removals.remove(id, 'PRIORITY');
+  }
+
   /** Makes a skip of health checks that would be taken back permanent. */
   @Delete('skip-healthchecks')
   @ApiOkResponse({ type: RequestParentDto })

@@ -114,6 +114,33 @@ describe('a task that has to go at once', () => {
   });
 });
 
+test('a kill is recorded with the reason of the task, and with that of the request when it is paused', async () => {
+  await insertRequest(tx, { state: 'PAUSED', activeDeployId: 'd1' });
+  await insertDeploy(tx);
+  await running(1);
+  await order({ cleanupType: 'PAUSING' });
+  const other = await running(2);
+  await orderTask(other, 'USER_REQUESTED');
+  await clean();
+  const reasons = await tx.query(
+    'SELECT task_cleanup_type AS task, request_cleanup_type AS request FROM killed_task ORDER BY task_cleanup_type',
+  );
+  expect(reasons).toEqual([
+    { task: 'PAUSE', request: 'PAUSING' },
+    { task: 'USER_REQUESTED', request: null },
+  ]);
+});
+
+test('a kill that is repeated keeps the time of the first one', async () => {
+  await serving(1);
+  await orderTask(await running(1), 'USER_REQUESTED');
+  await clean();
+  for (const after of [300_001, 600_002]) await clean(after);
+  expect(await tx.query('SELECT killed_at, first_killed_at, retries FROM killed_task')).toEqual([
+    { killed_at: new Date(start + 600_002), first_killed_at: new Date(start), retries: 2 },
+  ]);
+});
+
 test('a kill without effect is repeated after five minutes, and forgotten when the task has ended', async () => {
   await serving(1);
   const taskId = await running(1);
@@ -199,6 +226,19 @@ describe('a deletion', () => {
     await deploys.removePending(tx, 'web');
     await clean();
     expect(await count('request')).toBe(0);
+  });
+  test('takes the figures of its use with it', async () => {
+    await deleting();
+    for (const id of ['web', 'web2']) {
+      const document = JSON.stringify({ requestId: id, deployId: 'd1' });
+      await tx.query(`INSERT INTO request_utilization (request_id, deploy_id, document) VALUES ($1, 'd1', $2)`, [
+        id,
+        document,
+      ]);
+    }
+    await clean();
+    expect(await tx.query('SELECT request_id FROM request_utilization')).toEqual([{ request_id: 'web2' }]);
+    await tx.query('DELETE FROM request_utilization');
   });
   test('takes its crash loops with it', async () => {
     await deleting();

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { cleanupRules } from '../../../core/cleanup/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
-import type { TaskCleanupType } from '../../../core/model/enums.js';
+import type { RequestCleanupType, TaskCleanupType } from '../../../core/model/enums.js';
 import type { TaskCleanup } from '../../../core/model/task.js';
 import { rows } from '../../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -19,11 +19,18 @@ export class Kills {
   async decide(tx: EntityManager, cleanup: TaskCleanup, deploy: Deploy | undefined, now: number): Promise<void> {
     await tx.query(
       `INSERT INTO killed_task AS former
-         (task_id, request_id, killed_at, first_killed_at, task_cleanup_type, retries, grace_millis)
-       SELECT task_id, request_id, $2, $2, $3, 0, $4 FROM task WHERE task_id = $1 AND ended_at IS NULL
+         (task_id, request_id, killed_at, first_killed_at, task_cleanup_type, request_cleanup_type, retries, grace_millis)
+       SELECT task_id, request_id, $2, $2, $3, $5, 0, $4 FROM task WHERE task_id = $1 AND ended_at IS NULL
        ON CONFLICT (task_id) DO UPDATE SET killed_at = excluded.killed_at, retries = former.retries + 1, sent_at = NULL,
-         task_cleanup_type = excluded.task_cleanup_type, grace_millis = least(former.grace_millis, excluded.grace_millis)`,
-      [cleanup.taskId.id, new Date(now), cleanup.cleanupType, this.graceMillis(cleanup.cleanupType, deploy)],
+         task_cleanup_type = excluded.task_cleanup_type, request_cleanup_type = excluded.request_cleanup_type,
+         grace_millis = least(former.grace_millis, excluded.grace_millis)`,
+      [
+        cleanup.taskId.id,
+        new Date(now),
+        cleanup.cleanupType,
+        this.graceMillis(cleanup.cleanupType, deploy),
+        requestCleanupOf(cleanup.cleanupType),
+      ],
     );
     await this.dropCleanup(tx, cleanup);
   }
@@ -74,3 +81,6 @@ export class Kills {
     return deploy?.executorData?.sigKillProcessesAfterMillis ?? this.settings.hardKillAfterMillis;
   }
 }
+
+/** Tasks that a pause kills go because of the order for their request; all others for a reason of their own. */
+const requestCleanupOf = (type: TaskCleanupType): RequestCleanupType | null => (type === 'PAUSE' ? 'PAUSING' : null);

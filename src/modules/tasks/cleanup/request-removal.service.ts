@@ -27,6 +27,7 @@ export class RequestRemoval {
     await tx.query('DELETE FROM pending_task WHERE request_id = $1', [requestId]);
     // Orders that came later, such as a bounce, have lost their object.
     await tx.query('DELETE FROM request_cleanup WHERE request_id = $1', [requestId]);
+    await tx.query('DELETE FROM request_utilization WHERE request_id = $1', [requestId]);
     await this.expiring.removeAll(tx, requestId);
     await this.crashLoops.removeAll(tx, requestId);
     if (!stored) return;
