@@ -2,8 +2,8 @@ import { parseTaskId } from '../../src/core/task-id.js';
 import type { SchedulerWorld } from '../support/scheduler-world.js';
 
 /**
- * All that is left in the end, without what a kill may change: times, generated ids, machines, texts of updates. One
- * line per fact; `4 x ..` where there are several alike.
+ * All that is left in the end, without what a kill may change: times (and so the order of updates), generated ids,
+ * machines, texts of updates. One line per fact; `4 x ..` where there are several alike.
  */
 export type EndState = Record<string, string[]>;
 
@@ -17,7 +17,7 @@ const facts: Record<string, string> = {
   'deploys in progress': `SELECT request_id || ' ' || deploy_id || ' ' || state AS line FROM pending_deploy`,
   'live tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no || ' ' || state AS line FROM task`,
   'ended tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no || ': ' ||
-      (SELECT string_agg(u->>'taskState', ', ' ORDER BY (u->>'timestamp')::bigint, u->>'taskState' = 'TASK_CLEANING', u->>'taskState')
+      (SELECT string_agg(u->>'taskState', ', ' ORDER BY u->>'taskState')
        FROM jsonb_array_elements(data->'taskUpdates') u) AS line FROM task_history`,
   'pending tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no AS line FROM pending_task`,
   queue: `SELECT request_id || ' ' || deploy_id || ' ' || pending_type AS line FROM pending_request`,
