@@ -10,11 +10,11 @@ export const jobs: Scenario[] = [
       attempts = 0;
       stage.cluster.onLaunch(() => ({ runFor: 2_000, exit: attempts++ === 0 ? 'TASK_FAILED' : 'TASK_FINISHED' }));
       await stage.deployed(
-        job({ requestType: 'SCHEDULED', quartzSchedule: '0 30 * * * ?', numRetriesOnFailure: 2 }),
+        job({ requestType: 'SCHEDULED', quartzSchedule: '0 2 * * * ?', numRetriesOnFailure: 2 }),
         version('d1'),
       );
     },
-    story: (stage) => stage.live(1_900),
+    story: (stage) => stage.live(180),
     leaves: [],
   },
 ];
