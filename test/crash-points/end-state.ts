@@ -12,7 +12,7 @@ const facts: Record<string, string> = {
   requests: `SELECT id || ' ' || state || ', active ' || coalesce(active_deploy_id, '-') || ', pending ' ||
       coalesce(pending_deploy_id, '-') || CASE WHEN bouncing THEN ', bouncing ' ELSE ' ' END || document AS line FROM request`,
   deploys: `SELECT request_id || ' ' || deploy_id || ' ' || coalesce(deploy_state, '-') || ' ' ||
-      coalesce(data #>> '{deployResult,message}', '') || ' ' || coalesce((SELECT string_agg(f->>'reason', ', ' ORDER BY f->>'reason')
+      coalesce(regexp_replace(data #>> '{deployResult,message}', '[0-9]{4}-[0-9]{2}-[0-9T:.-]+Z', '(then)'), '') || ' ' || coalesce((SELECT string_agg(f->>'reason', ', ' ORDER BY f->>'reason')
         FROM jsonb_array_elements(data #> '{deployResult,deployFailures}') f), '') AS line FROM deploy_history`,
   'deploys in progress': `SELECT request_id || ' ' || deploy_id || ' ' || state AS line FROM pending_deploy`,
   'live tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no || ' ' || state AS line FROM task`,
