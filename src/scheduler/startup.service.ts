@@ -12,8 +12,9 @@ export class Startup {
 
   /**
    * A STARTUP entry per runnable request that goes on by itself; a job whose next run is planned needs none, if it was
-   * planned after the request changed last. What waits in the queue already stays as it is. The locks on the requests are
-   * taken when the queue is drained: an entry is only a wish to look.
+   * planned after the request changed last. Nor does a request that a deploy is to wake from its pause: its active deploy
+   * still rests, and the new one looks after its own tasks. What waits in the queue already stays as it is. The locks on
+   * the requests are taken when the queue is drained: an entry is only a wish to look.
    */
   async queueRequests(): Promise<void> {
     const now = this.clock.now();
@@ -23,7 +24,7 @@ export class Startup {
          SELECT r.id, r.active_deploy_id, 'STARTUP', $1, jsonb_build_object('requestId', r.id,
            'deployId', r.active_deploy_id, 'pendingType', 'STARTUP', 'timestamp', $2::bigint)
          FROM request r
-         WHERE r.state IN ('ACTIVE', 'SYSTEM_COOLDOWN', 'DEPLOYING_TO_UNPAUSE') AND r.active_deploy_id IS NOT NULL
+         WHERE r.state IN ('ACTIVE', 'SYSTEM_COOLDOWN') AND r.active_deploy_id IS NOT NULL
            AND r.request_type NOT IN ('ON_DEMAND', 'RUN_ONCE')
            AND NOT (r.request_type = 'SCHEDULED' AND EXISTS (SELECT 1 FROM pending_task p
              WHERE p.request_id = r.id AND p.deploy_id = r.active_deploy_id AND p.created_at >= r.changed_at

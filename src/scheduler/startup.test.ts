@@ -25,7 +25,7 @@ describe('a new leader looks again at', () => {
   test.each<{ state: RequestState; queued: boolean }>([
     { state: 'ACTIVE', queued: true },
     { state: 'SYSTEM_COOLDOWN', queued: true },
-    { state: 'DEPLOYING_TO_UNPAUSE', queued: true },
+    { state: 'DEPLOYING_TO_UNPAUSE', queued: false },
     { state: 'PAUSED', queued: false },
     { state: 'FINISHED', queued: false },
     { state: 'DELETING', queued: false },

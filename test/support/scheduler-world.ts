@@ -13,6 +13,7 @@ import { Clock } from '../../src/platform/clock.js';
 import { Database } from '../../src/platform/database/database.js';
 import { rows } from '../../src/platform/database/sql.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
+import type { Poller } from '../../src/platform/poller/poller.js';
 import { Pollers, type PollerOptions } from '../../src/platform/poller/pollers.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { KillDispatcher } from '../../src/scheduler/dispatch/kill-dispatcher.service.js';
@@ -46,6 +47,8 @@ export interface WorldOptions extends SimulatedClusterOptions {
   database?: { url: string; remove(): Promise<void> };
   /** Further rooms; their pollers run when the test says so. */
   modules?: Type[];
+  /** Called with every new process, before it begins to lead. */
+  onProcess?: (world: SchedulerWorld) => void;
 }
 
 /** The scheduler on a real database and a simulated cluster, driven by hand on a virtual clock. */
@@ -63,6 +66,7 @@ export class SchedulerWorld {
     private readonly settings: Partial<Settings>,
     private readonly database: { url: string; remove(): Promise<void> },
     private readonly modules: Type[],
+    private readonly onProcess: (world: SchedulerWorld) => void,
     options: SimulatedClusterOptions,
   ) {
     this.cluster = new SimulatedCluster(options);
@@ -72,9 +76,10 @@ export class SchedulerWorld {
     settings = {},
     modules = [],
     database,
+    onProcess = () => undefined,
     ...cluster
   }: WorldOptions = {}): Promise<SchedulerWorld> {
-    const world = new SchedulerWorld(settings, database ?? (await ownDatabase()), modules, cluster);
+    const world = new SchedulerWorld(settings, database ?? (await ownDatabase()), modules, onProcess, cluster);
     await world.takeOver();
     return world;
   }
@@ -114,6 +119,7 @@ export class SchedulerWorld {
     });
     await this.get(Pollers).stop();
     await this.db.manager.query('UPDATE leader_epoch SET epoch = $1', [this.epoch]);
+    this.onProcess(this);
     await this.scheduler.gained(this.epoch);
   }
 
@@ -246,13 +252,13 @@ async function ownDatabase(): Promise<{ url: string; remove(): Promise<void> }> 
   return createDatabase();
 }
 
-/** What `create` registers with the pollers of its context. */
+/** What `create` registers with the pollers of its context. None of it gets a timer: the test is what runs it. */
 async function registeredIn(create: () => Promise<void>): Promise<PollerOptions[]> {
   const registered: PollerOptions[] = [];
   const { register } = Pollers.prototype;
-  Pollers.prototype.register = function (this: Pollers, options) {
+  Pollers.prototype.register = (options) => {
     registered.push(options);
-    return register.call(this, options);
+    return { wake: () => undefined, stop: () => Promise.resolve() } as Poller;
   };
   try {
     await create();

@@ -1,0 +1,53 @@
+import { deployIsOver, service, version } from './plain.js';
+import type { Scenario } from './scenario.js';
+import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
+import { Pauses } from '../../src/modules/requests/actions/pauses.service.js';
+import { builtInCaller as caller } from '../../src/platform/http/caller.js';
+
+export const deploys: Scenario[] = [
+  {
+    name: 'a deploy',
+    given: (stage) => stage.deployed(service({ instances: 2 }), version('d1')),
+    story: async (stage) => {
+      await stage.deploy(version('d2'));
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d2 1', 'svc d2 2'],
+  },
+  {
+    name: 'an incremental deploy whose second step fails',
+    tasks: ({ environment }) =>
+      environment['VERSION'] === 'd2' && environment['INSTANCE_NO'] === '2' ? { runFor: 500, exit: 'TASK_FAILED' } : {},
+    given: (stage) => stage.deployed(service({ instances: 3 }), version('d1')),
+    story: async (stage) => {
+      await stage.deploy(version('d2', { deployInstanceCountPerStep: 1 }));
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d1 1', 'svc d1 2', 'svc d1 3'],
+  },
+  {
+    name: 'a deploy that is cancelled',
+    tasks: ({ environment }) => (environment['VERSION'] === 'd2' ? { startAfter: 3_600_000 } : {}),
+    given: (stage) => stage.deployed(service({ instances: 2 }), version('d1')),
+    story: async (stage) => {
+      await stage.deploy(version('d2'));
+      await stage.until('new tasks start', ({ tasks }) => tasks.size === 4);
+      await stage.order((world) => world.get(DeploysService).cancel({ requestId: 'svc', deployId: 'd2' }, caller));
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d1 1', 'svc d1 2'],
+  },
+  {
+    name: 'a deploy that brings another request and wakes it from its pause',
+    given: async (stage) => {
+      await stage.deployed(service({ instances: 1 }), version('d1'));
+      await stage.order((world) => world.get(Pauses).pause('svc', { killTasks: true }, caller));
+      await stage.rest();
+    },
+    story: async (stage) => {
+      await stage.deploy(version('d2'), { unpauseOnSuccessfulDeploy: true, updatedRequest: service({ instances: 3 }) });
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d2 1', 'svc d2 2', 'svc d2 3'],
+  },
+];

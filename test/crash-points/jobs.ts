@@ -1,0 +1,20 @@
+import { job, version } from './plain.js';
+import type { Scenario } from './scenario.js';
+
+let attempts = 0;
+
+export const jobs: Scenario[] = [
+  {
+    name: 'a run of a cron job that fails, and its retry',
+    given: async (stage) => {
+      attempts = 0;
+      stage.cluster.onLaunch(() => ({ runFor: 2_000, exit: attempts++ === 0 ? 'TASK_FAILED' : 'TASK_FINISHED' }));
+      await stage.deployed(
+        job({ requestType: 'SCHEDULED', quartzSchedule: '0 2 * * * ?', numRetriesOnFailure: 2 }),
+        version('d1'),
+      );
+    },
+    story: (stage) => stage.live(180),
+    leaves: [],
+  },
+];
