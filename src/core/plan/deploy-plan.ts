@@ -50,6 +50,9 @@ export function* planDeploy(planned: DeployToPlan, now: number): Generator<undef
 /** Far more than a step needs. */
 const looksPerInstance = 10;
 
+/** What a plan cannot know it takes for the best: no load balancer says no, and nobody checks a step by rules of his own. */
+const everybodyAgrees = { state: 'WAITING' as const, hasLoadBalancer: false, acceptanceChecks: [] };
+
 const balancedNowhere = <R extends Request | undefined>(request: R): R =>
   request && { ...request, loadBalanced: undefined };
 
@@ -70,6 +73,7 @@ class Rollout {
     this.marker = { requestId: request.id, deployId: deploy.id, timestamp: now };
     this.tasks = planned.tasks;
     this.view = {
+      ...everybodyAgrees,
       request,
       requestState: state,
       updatedRequest,
