@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashOfRestContract, hashOfSources } from './source-hash.mjs';
@@ -21,6 +21,7 @@ export async function setUp() {
     if (isInstalled() && isBuilt()) return;
     await withLock(join(root, '.setup', 'lock'), async (owner) => {
       if (!isInstalled()) {
+        refuseOthersPackages();
         await install(root, owner);
         writeFileSync(stampFile, wantedStamp());
       }
@@ -51,6 +52,15 @@ function wantedStamp() {
 
 function isInstalled() {
   return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wantedStamp();
+}
+
+/** Installing empties the folder first, and a link leads to one that others use. */
+function refuseOthersPackages() {
+  const packages = join(root, 'node_modules');
+  if (!existsSync(packages) || !lstatSync(packages).isSymbolicLink()) return;
+  throw new SetupError(
+    `${packages} is a link, and what it leads to is not what package-lock.json says; install it there`,
+  );
 }
 
 const restContract = join(root, 'packages', 'rest-contract');

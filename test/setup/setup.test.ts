@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -145,4 +145,15 @@ describe('the lock', () => {
     await survivor.kill('SIGKILL');
     await waiting.line('out');
   });
+});
+
+test('packages that a link leads to are left alone', async () => {
+  const folder = clone('linked');
+  const others = join(folder, '..', 'packages of others');
+  mkdirSync(join(others, 'left-pad'), { recursive: true });
+  symlinkSync(others, join(folder, 'node_modules'));
+  const refused = run(folder, 'build.mjs', noNetwork);
+  expect(await exitCode(refused, 30_000)).toBe(1);
+  expect(refused.lines.join('\n')).toContain('is a link');
+  expect(existsSync(join(others, 'left-pad'))).toBe(true);
 });
