@@ -52,11 +52,11 @@ describe('a task that was given up and is alive', () => {
       killedBecause: 'NO_STATUS_BEFORE_ITS_END',
     },
   ])('$name, and the tasks of its request are counted again in any case', ({ task, of, killedBecause }) =>
-    expect(decideRecovery(task, of, now)).toEqual({ killedBecause, enqueue: counted }),
+    expect(decideRecovery(task, of, now)).toEqual({ killedBecause, hasToGo: false, enqueue: counted }),
   );
 
   test('is killed when its request is gone, and there is nothing to count', () =>
-    expect(decideRecovery(lost(), undefined, now)).toEqual({ killedBecause: 'REQUEST_GONE' }));
+    expect(decideRecovery(lost(), undefined, now)).toEqual({ killedBecause: 'REQUEST_GONE', hasToGo: false }));
 
   test.each(['RUN_ONCE', 'ON_DEMAND'] as const)('being killed, it makes no %s job run once more', (requestType) => {
     expect(decideRecovery(lost({ hadToGo: true }), request({ requestType }), now).enqueue).toBeUndefined();

@@ -22,3 +22,7 @@ export {
   preEnqueued,
   type BalancerRecords,
 } from './records.js';
+export { decideDeletion, endsDeletion, isServiceDeleted, type Deletion, type DeletionView } from './deletion.js';
+export { decideEntry, type EnteringTask, type Entry } from './entry.js';
+export { findExtraUpstreams, type UpstreamCheck } from './extra-upstreams.js';
+export { decideRemoval, isRefused, type Removal } from './removal.js';
