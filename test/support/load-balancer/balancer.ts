@@ -6,6 +6,7 @@ import type {
   BalancerStateApi,
   LoadBalancerApi,
 } from '../../../src/modules/load-balancer/load-balancer-api.js';
+import { waitFor } from '../wait-for.js';
 
 type Changes = Service<typeof LoadBalancerApi>;
 type Services = Service<typeof BalancerStateApi>;
@@ -28,6 +29,8 @@ export class Balancer implements Changes, Services {
   /** Everything that was sent, repetitions included. */
   readonly received: BalancerRequestBody[] = [];
   script: Script = () => undefined;
+  /** Runs between a change and the answer to it. */
+  beforeAnswer: () => Promise<void> = () => Promise.resolve();
   private readonly changes = new Map<string, Change>();
 
   /** `changed` runs before the answer goes out: who is told SUCCESS can rely on it. */
@@ -46,6 +49,7 @@ export class Balancer implements Changes, Services {
       typeof said === 'string' ? { request, state: said } : { request, state: said.loadBalancerState, ...said };
     this.changes.set(id, change);
     await this.carryOut(change);
+    await this.beforeAnswer();
     return answerOf(change);
   }
 
@@ -69,6 +73,20 @@ export class Balancer implements Changes, Services {
     const change = this.find(changeId);
     change.state = state;
     await this.carryOut(change);
+  }
+
+  /** Resolves when a change of this id has arrived. */
+  seen(changeId: string): Promise<unknown> {
+    return waitFor(`the change ${changeId}`, () => this.changes.has(changeId));
+  }
+
+  /** As a new one, without services and without memory. */
+  reset(): void {
+    this.serving.clear();
+    this.changes.clear();
+    this.received.length = 0;
+    this.script = () => undefined;
+    this.beforeAnswer = () => Promise.resolve();
   }
 
   /** Addresses behind a service, sorted. */
