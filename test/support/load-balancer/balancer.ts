@@ -22,6 +22,12 @@ export type Script = (
   request: BalancerRequestBody,
 ) => LoadBalancerState | { loadBalancerState: LoadBalancerState; message: string } | undefined;
 
+/** What a proxy needs to know of a service. */
+export interface ServingService {
+  basePath: string;
+  upstreams: Upstream[];
+}
+
 /** Keeps services and their upstreams as a load balancer does: a change is carried out once, however often it is sent. */
 export class Balancer implements Changes, Services {
   /** Upstreams by service, as traffic would go. */
@@ -31,10 +37,13 @@ export class Balancer implements Changes, Services {
   script: Script = () => undefined;
   /** Runs between a change and the answer to it. */
   beforeAnswer: () => Promise<void> = () => Promise.resolve();
+  private readonly basePaths = new Map<string, string>();
   private readonly changes = new Map<string, Change>();
 
   /** `changed` runs before the answer goes out: who is told SUCCESS can rely on it. */
-  constructor(private readonly changed: (serving: Balancer['serving']) => Promise<void> = () => Promise.resolve()) {}
+  constructor(
+    private readonly changed: (services: Map<string, ServingService>) => Promise<void> = () => Promise.resolve(),
+  ) {}
 
   async enqueue({ request }: Args<typeof LoadBalancerApi, 'enqueue'>): Promise<BalancerAnswer> {
     this.received.push(request);
@@ -94,6 +103,12 @@ export class Balancer implements Changes, Services {
     return (this.serving.get(serviceId) ?? []).map(({ upstream }) => upstream).sort();
   }
 
+  private services(): Map<string, ServingService> {
+    return new Map(
+      [...this.serving].map(([id, upstreams]) => [id, { basePath: this.basePaths.get(id) ?? '/', upstreams }]),
+    );
+  }
+
   private find(changeId: string): Change {
     const change = this.changes.get(changeId);
     if (!change) throw new HttpErrorException(404, `No change with id ${changeId}`);
@@ -102,10 +117,11 @@ export class Balancer implements Changes, Services {
 
   private async carryOut({ request, state }: Change): Promise<void> {
     if (state !== 'SUCCESS') return;
-    const { serviceId } = request.loadBalancerService;
+    const { serviceId, serviceBasePath = '/' } = request.loadBalancerService;
+    this.basePaths.set(serviceId, serviceBasePath);
     if (request.action === 'DELETE') this.serving.delete(serviceId);
     else this.serving.set(serviceId, merged(this.serving.get(serviceId) ?? [], request));
-    await this.changed(this.serving);
+    await this.changed(this.services());
   }
 }
 
