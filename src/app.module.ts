@@ -4,6 +4,7 @@ import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { InactiveModule } from './modules/inactive/inactive.module.js';
+import { LoadBalancerModule } from './modules/load-balancer/load-balancer.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
 import { LeadershipModule } from './modules/leadership/leadership.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
@@ -31,6 +32,7 @@ const rooms = [
   PriorityModule,
   TasksModule,
   CleanupModule,
+  LoadBalancerModule,
   TaskHealthModule,
   SlavesModule,
   RacksModule,

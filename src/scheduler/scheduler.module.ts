@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../modules/deploys/deploy-store.module.js';
 import { TaskHistoryWriterModule } from '../modules/history/task-history-writer.module.js';
 import { StatusDelaysModule } from '../modules/leadership/status-delays.module.js';
+import { LoadBalancerClientModule } from '../modules/load-balancer/load-balancer-client.module.js';
+import { LoadBalancerStoreModule } from '../modules/load-balancer/load-balancer-store.module.js';
 import { RequestStoreModule } from '../modules/requests/request-store.module.js';
 import { SlavesModule } from '../modules/slaves/slaves.module.js';
 import { ReconciliationFiguresModule } from '../modules/state/reconciliation-figures.module.js';
@@ -63,6 +65,8 @@ import { StatusUpdates } from './status/status-updates.service.js';
     PriorityStoreModule,
     UsageStoreModule,
     StatusDelaysModule,
+    LoadBalancerClientModule,
+    LoadBalancerStoreModule,
   ],
   controllers: [TaskExplainController, RequestExplainController],
   providers: [

@@ -23,6 +23,7 @@ const settings: CleanupSettings = {
   ...healthSettings,
   killNonLongRunningTasksInCleanupAfterSeconds: 86_400,
   pendingDeployHoldTaskDuringDecommissionMillis: 600_000,
+  loadBalancerRemovalGracePeriodMillis: 0,
 };
 const orderedAt = launchedAt + 60_000;
 const deploys = new Map<string, Deploy>(['d1', 'd2'].map((id) => [id, { requestId: 'web', id }]));

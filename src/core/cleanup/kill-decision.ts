@@ -1,4 +1,5 @@
 import { judgeTask, judgeTasks, type HealthContext, type HealthSettings, type ObservedTask } from '../health/index.js';
+import { decideRemoval, isInLoadBalancer, noRecords, type BalancerRecords } from '../load-balancer/index.js';
 import type { Deploy } from '../model/deploy.js';
 import { isLongRunning, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
@@ -8,12 +9,15 @@ import { cleanupRules } from './cleanup-rules.js';
 export interface CleanupSettings extends HealthSettings {
   killNonLongRunningTasksInCleanupAfterSeconds: number;
   pendingDeployHoldTaskDuringDecommissionMillis: number;
+  loadBalancerRemovalGracePeriodMillis: number;
 }
 
 export interface CleanupTask extends ObservedTask {
   cleanup?: TaskCleanup;
   /** A kill was decided earlier. */
   killed: boolean;
+  /** What the load balancer was told about it; absent: nothing. */
+  balancing?: BalancerRecords;
 }
 
 /** The tasks of one request that have to go, with everything that decides when. */
@@ -25,6 +29,8 @@ export interface CleanupView {
   pendingDeployId?: string;
   /** Of the active tasks, by id. */
   deploys: ReadonlyMap<string, Deploy>;
+  /** The request is behind a load balancer: a replacement counts when it gets traffic. */
+  loadBalanced?: boolean;
   /** All live tasks of the request. */
   tasks: readonly CleanupTask[];
   settings: CleanupSettings;
@@ -32,11 +38,18 @@ export interface CleanupView {
 
 export type KillDecision =
   | { kind: 'kill'; cleanup: TaskCleanup }
+  /** It may go as soon as the load balancer has let go of it. */
+  | { kind: 'leave'; cleanup: TaskCleanup }
   | { kind: 'wait'; cleanup: TaskCleanup; because: WaitReason }
   /** The task has ended, there is nothing left to do. */
   | { kind: 'drop'; cleanup: TaskCleanup };
 
-export type WaitReason = 'OLD_JOB_MAY_END' | 'HELD_FOR_DEPLOY' | 'TOO_FEW_REPLACEMENTS' | 'REPLACEMENTS_NOT_HEALTHY';
+export type WaitReason =
+  | 'OLD_JOB_MAY_END'
+  | 'HELD_FOR_DEPLOY'
+  | 'TOO_FEW_REPLACEMENTS'
+  | 'REPLACEMENTS_NOT_HEALTHY'
+  | 'REPLACEMENTS_NOT_IN_LOAD_BALANCER';
 
 /**
  * Decides about every task of the request that has a cleanup. In the order of their ids: of several that go one by one
@@ -48,11 +61,20 @@ export function decideKills(view: CleanupView, now: number): KillDecision[] {
   return tasks.flatMap((task) => {
     if (!task.cleanup) return [];
     if (isTerminal(task.state)) return { kind: 'drop', cleanup: task.cleanup };
-    return decideKill(view, task, task.cleanup, oneByOne, now);
+    const decision = decideKill(view, task, task.cleanup, oneByOne, now);
+    return decision.kind === 'kill' && !mayDie(view, task, task.cleanup, now)
+      ? { ...decision, kind: 'leave' }
+      : decision;
   });
 }
 
-/** The first rule that holds decides. A load balancer, when there is one, will have to let go of the task before a kill. */
+/** Traffic goes elsewhere first. Only a pause does not wait for that: nothing of the request is to be reached any more. */
+const mayDie = ({ settings }: CleanupView, task: CleanupTask, { cleanupType }: TaskCleanup, now: number): boolean =>
+  cleanupType === 'PAUSE' ||
+  decideRemoval(task.taskId, task.balancing ?? noRecords, settings.loadBalancerRemovalGracePeriodMillis, now).kind ===
+    'done';
+
+/** The first rule that holds decides. */
 function decideKill(
   view: CleanupView,
   task: CleanupTask,
@@ -81,7 +103,10 @@ function decideKill(
   if (isOneByOne(cleanupType)) return oneByOne.mayKill(task, cleanupType) ? kill : wait('TOO_FEW_REPLACEMENTS');
   const replacements = replacementsOf(view, deployOfReplacements(view, task));
   if (replacements.length < (request.instances ?? 1)) return wait('TOO_FEW_REPLACEMENTS');
-  return areHealthy(view, replacements, now) ? kill : wait('REPLACEMENTS_NOT_HEALTHY');
+  if (!areHealthy(view, replacements, now)) return wait('REPLACEMENTS_NOT_HEALTHY');
+  return replacements.every((replacement) => getsTraffic(view, replacement))
+    ? kill
+    : wait('REPLACEMENTS_NOT_IN_LOAD_BALANCER');
 }
 
 const jobAgeLimitMillis = (request: Request, settings: CleanupSettings): number =>
@@ -124,7 +149,7 @@ class OneByOne {
   private healthy(deployId: string): number {
     return replacementsOf(this.view, deployId).filter((task) => {
       const context = contextOf(this.view, deployId);
-      return context !== undefined && judgeTask(task, context, this.now) === 'HEALTHY';
+      return context !== undefined && judgeTask(task, context, this.now) === 'HEALTHY' && getsTraffic(this.view, task);
     }).length;
   }
 }
@@ -139,6 +164,10 @@ const replacementsOf = (view: CleanupView, deployId: string): CleanupTask[] =>
   view.tasks.filter(
     (task) => task.taskId.deployId === deployId && !task.cleanup && !task.killed && !isTerminal(task.state),
   );
+
+/** Where there is a load balancer, it has taken the task. */
+const getsTraffic = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
+  !loadBalanced || (isInLoadBalancer(balancing) && balancing.add?.loadBalancerState === 'SUCCESS');
 
 function areHealthy(view: CleanupView, replacements: readonly CleanupTask[], now: number): boolean {
   const [first] = replacements;

@@ -285,3 +285,11 @@ describe('statistics', () => {
     expect(counts.failureEvents.at(-1)?.timestamp).toBe(now + 10);
   });
 });
+
+test.each([
+  { name: 'of a load balanced request', of: request('SERVICE', { loadBalanced: true }), leaves: true },
+  { name: 'of a request that is gone', of: undefined, leaves: true },
+  { name: 'of any other request', of: request('SERVICE'), leaves: false },
+])('a task $name that has ended leaves the load balancer: $leaves', ({ of, leaves }) =>
+  expect(complete(ended('TASK_FAILED'), of).leavesLoadBalancer).toBe(leaves),
+);

@@ -32,6 +32,8 @@ export interface Completion {
   /** Entry for the pending queue. */
   enqueue?: PendingRequest;
   cooldown?: 'ENTER' | 'LEAVE';
+  /** The load balancer may still send traffic where it was. Of a request that is gone nobody can tell any more. */
+  leavesLoadBalancer: boolean;
 }
 
 /** `request` undefined: it was deleted meanwhile. */
@@ -49,6 +51,7 @@ export function completeTask(
     enqueue: next.kind === 'nothing' ? undefined : next.entry,
     cooldown:
       request && isJudged(task, request, next) ? cooldownChange(task, request, counts, cooldown, now) : undefined,
+    leavesLoadBalancer: request === undefined || request.request.loadBalanced === true,
   };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestState, RequestType } from '../model/enums.js';
+import { update } from '../load-balancer/load-balancer.fixtures.js';
 import { makeTaskId } from '../task-id.js';
 import { decideRecovery, type RecoveredTask } from './index.js';
 
@@ -52,14 +53,26 @@ describe('a task that was given up and is alive', () => {
       killedBecause: 'NO_STATUS_BEFORE_ITS_END',
     },
   ])('$name, and the tasks of its request are counted again in any case', ({ task, of, killedBecause }) =>
-    expect(decideRecovery(task, of, now)).toEqual({ killedBecause, enqueue: counted }),
+    expect(decideRecovery(task, of, now)).toEqual({ killedBecause, hasToGo: false, enqueue: counted }),
   );
 
   test('is killed when its request is gone, and there is nothing to count', () =>
-    expect(decideRecovery(lost(), undefined, now)).toEqual({ killedBecause: 'REQUEST_GONE' }));
+    expect(decideRecovery(lost(), undefined, now)).toEqual({ killedBecause: 'REQUEST_GONE', hasToGo: false }));
 
   test.each(['RUN_ONCE', 'ON_DEMAND'] as const)('being killed, it makes no %s job run once more', (requestType) => {
     expect(decideRecovery(lost({ hadToGo: true }), request({ requestType }), now).enqueue).toBeUndefined();
     expect(decideRecovery(lost(), request({ requestType }), now).enqueue).toEqual(counted);
+  });
+
+  test.each([
+    { name: 'goes on as before when it is off the load balancer', state: 'SUCCESS', hasToGo: false },
+    { name: 'goes on as before when nobody knows', state: 'UNKNOWN', hasToGo: false },
+    { name: 'has to go once it is replaced while the load balancer lets go of it', state: 'WAITING', hasToGo: true },
+    { name: 'the same while that is being taken back', state: 'CANCELING', hasToGo: true },
+  ] as const)('$name, and the tasks of its request are counted again', ({ state, hasToGo }) => {
+    const removal = update(state, 'REMOVE');
+    expect(decideRecovery(lost({ removal }), request(), now)).toEqual({ hasToGo, enqueue: counted });
+    const killed = decideRecovery(lost({ removal, hadToGo: true }), request(), now);
+    expect(killed).toMatchObject({ killedBecause: 'HAD_TO_GO', hasToGo: false });
   });
 });

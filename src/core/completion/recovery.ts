@@ -1,4 +1,6 @@
+import { isInProgress } from '../load-balancer/index.js';
 import { isAlwaysRunning, isRunnable } from '../model/enums.js';
+import type { LoadBalancerUpdate } from '../model/load-balancer.js';
 import type { PendingRequest, TaskId } from '../model/task.js';
 import type { RequestOfTask } from './completion.js';
 
@@ -9,6 +11,8 @@ export interface RecoveredTask {
   hadToGo: boolean;
   /** Entries of its history, the end among them. */
   updates: number;
+  /** What the load balancer said last about its removal, when that had begun. */
+  removal?: LoadBalancerUpdate;
 }
 
 export type RefusedBecause =
@@ -17,6 +21,8 @@ export type RefusedBecause =
 export interface Recovery {
   /** Why it cannot go on; absent: it goes on as if nothing had happened. Otherwise it is killed. */
   killedBecause?: RefusedBecause;
+  /** It goes on, but the load balancer is just letting go of it: it has to go as soon as it is replaced. */
+  hasToGo: boolean;
   /** Its place was perhaps taken meanwhile: the request's tasks are counted again. */
   enqueue?: PendingRequest;
 }
@@ -24,12 +30,13 @@ export interface Recovery {
 /** What becomes of a task that was thought dead. `request` undefined: it was deleted meanwhile. */
 export function decideRecovery(task: RecoveredTask, request: RequestOfTask | undefined, now: number): Recovery {
   const killedBecause = whyNot(task, request);
-  if (!request) return { killedBecause };
+  const hasToGo = killedBecause === undefined && task.removal !== undefined && isInProgress(task.removal);
+  if (!request) return { killedBecause, hasToGo };
   // A job that nobody repeats would start once more when it is counted while its task is being killed.
   const isCounted = killedBecause === undefined || isAlwaysRunning(request.request.requestType);
   const { requestId, deployId } = task.taskId;
   const entry: PendingRequest = { requestId, deployId, timestamp: now, pendingType: 'TASK_RECOVERED' };
-  return { killedBecause, enqueue: isCounted ? entry : undefined };
+  return { killedBecause, hasToGo, enqueue: isCounted ? entry : undefined };
 }
 
 function whyNot(task: RecoveredTask, request: RequestOfTask | undefined): RefusedBecause | undefined {

@@ -31,11 +31,15 @@ const healthchecksSql = (id: string, taskId: string): string => `(
       'responseBody', h.response_body, 'errorMessage', h.error_message)) ORDER BY h.checked_at, NOT h.startup), '[]')
   FROM task_healthcheck h WHERE h.task_id = ${id})`;
 
+const loadBalancerUpdatesSql = (id: string): string => `(
+  SELECT coalesce(jsonb_agg(b.document ORDER BY (b.document->>'timestamp')::bigint, b.kind), '[]')
+  FROM load_balancer_record b WHERE b.task_id = ${id} AND b.document IS NOT NULL)`;
+
 /** The TaskHistory record of a live task: t is its row of task, `task` the SQL of its Task record (jsonb). */
 export const liveTaskHistorySql = (task: string): string => `jsonb_build_object(
     'taskUpdates', ${updatesSql('t.task_id', `${task}->'taskId'`)},
     'healthcheckResults', ${healthchecksSql('t.task_id', `${task}->'taskId'`)},
-    'task', ${task}, 'loadBalancerUpdates', '[]'::jsonb, 'shellCommandHistory', '[]'::jsonb,
+    'task', ${task}, 'loadBalancerUpdates', ${loadBalancerUpdatesSql('t.task_id')}, 'shellCommandHistory', '[]'::jsonb,
     'taskMetadata', '[]'::jsonb)
   || CASE WHEN t.directory IS NULL THEN '{}' ELSE jsonb_build_object('directory', t.directory) END`;
 
@@ -58,5 +62,6 @@ export const moveTasksSql = `WITH written AS (
   ), updates AS (DELETE FROM task_update WHERE task_id = ANY ($1)
   ), healthchecks AS (DELETE FROM task_healthcheck WHERE task_id = ANY ($1)
   ), cleanup AS (DELETE FROM task_cleanup WHERE task_id = ANY ($1)
+  ), balancing AS (DELETE FROM load_balancer_record WHERE task_id = ANY ($1)
   ), kill AS (DELETE FROM killed_task WHERE task_id = ANY ($1))
   DELETE FROM task WHERE task_id = ANY ($1)`;

@@ -16,9 +16,13 @@ const agentRemoved = 'REASON_AGENT_REMOVED';
 /** A task that may come back is kept for this many times the span in which a machine may register again. */
 const heldBackFactor = 1.5;
 
-/** Ended, not of the request's pending deploy (whose outcome is still judged by it), and not able to come back. */
+/**
+ * Ended, not of the request's pending deploy (whose outcome is still judged by it), off the load balancer, and not able to
+ * come back.
+ */
 const mayMove = (heldBackUntil: string): string => `t.ended_at IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM request r WHERE r.id = t.request_id AND r.pending_deploy_id = t.deploy_id)
+  AND NOT EXISTS (SELECT 1 FROM load_balancer_removal b WHERE b.task_id = t.task_id)
   AND NOT EXISTS (SELECT 1 FROM task_update u WHERE u.task_id = t.task_id AND u.at > ${heldBackUntil}
     AND (u.state = 'TASK_UNREACHABLE' OR u.state = 'TASK_LOST' AND u.reason = '${agentRemoved}'))`;
 

@@ -19,6 +19,8 @@ export interface TaskCounts {
   cleaning: number;
   pendingRequests: number;
   cleaningRequests: number;
+  leavingLoadBalancer: number;
+  requestsLeavingLoadBalancer: number;
 }
 
 export interface RunningDeploy {
@@ -39,7 +41,10 @@ export class StateStore {
          count(*) FILTER (WHERE running_at IS NULL)::int AS launching,
          (SELECT count(*)::int FROM task_cleanup JOIN task USING (task_id) WHERE ended_at IS NULL) AS cleaning,
          (SELECT count(*)::int FROM pending_request) AS "pendingRequests",
-         (SELECT count(*)::int FROM request_cleanup) AS "cleaningRequests"
+         (SELECT count(*)::int FROM request_cleanup) AS "cleaningRequests",
+         (SELECT count(*)::int FROM load_balancer_removal LEFT JOIN task l USING (task_id)
+          WHERE l.task_id IS NULL OR l.ended_at IS NOT NULL) AS "leavingLoadBalancer",
+         (SELECT count(*)::int FROM load_balancer_deletion) AS "requestsLeavingLoadBalancer"
        FROM task WHERE ended_at IS NULL`,
     );
     return counts!;

@@ -89,9 +89,8 @@ export class StateService {
       allRequests: activeRequests + cooldownRequests + pausedRequests,
       scheduledTasks: waiting.length,
       pendingRequests: tasks.pendingRequests,
-      // Nothing waits for a load balancer: there is none.
-      lbCleanupTasks: 0,
-      lbCleanupRequests: 0,
+      lbCleanupTasks: tasks.leavingLoadBalancer,
+      lbCleanupRequests: tasks.requestsLeavingLoadBalancer,
       cleaningRequests: tasks.cleaningRequests,
       cleaningTasks: tasks.cleaning,
       activeSlaves: slaves.active,

@@ -64,12 +64,6 @@ export class ActiveTasksController {
     return this.lists.killed();
   }
 
-  /** Lists the tasks that wait to be taken off a load balancer; none, since there is no load balancer. */
-  @Get('lbcleanup')
-  loadBalancerCleanup(): TaskIdDto[] {
-    return [];
-  }
-
   /** Sorts the tasks of one request by how they are doing. */
   @Get('ids/request/:requestId')
   ofRequest(@Param('requestId') requestId: string): Promise<TaskIdsByStatusDto> {

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { judgeTask, type HealthContext } from '../../core/health/index.js';
+import { isInLoadBalancer } from '../../core/load-balancer/index.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { TaskIdsByStatus } from '../../core/model/request.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { Clock } from '../../platform/clock.js';
 import { rows } from '../../platform/database/sql.js';
 import { deployKeyText, DeployStore } from '../deploys/deploy-store.service.js';
+import { LoadBalancerRecords } from '../load-balancer/load-balancer-records.service.js';
 import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
 import { HealthSwitch } from './health/health-switch.service.js';
 import { ObservedTasks, unchecked, type WatchedTask } from './health/observed-tasks.service.js';
@@ -31,6 +33,7 @@ export class TaskIdsByStatusService {
     private readonly observed: ObservedTasks,
     private readonly clock: Clock,
     private readonly health: HealthSwitch,
+    private readonly balancing: LoadBalancerRecords,
   ) {}
 
   /** Every id asked for has an entry, an empty one when the request is unknown. */
@@ -52,7 +55,25 @@ export class TaskIdsByStatusService {
       const lists = result.get(task.taskId.requestId)!;
       lists[this.status(task, requests.get(task.taskId.requestId), deployOf(task), settings)].push(task.taskId);
     }
+    await this.addLoadBalanced(tx, requests, result);
     return result;
+  }
+
+  /** Those that get traffic, as far as it is known. */
+  private async addLoadBalanced(
+    tx: EntityManager,
+    requests: ReadonlyMap<string, StoredRequest>,
+    result: ReadonlyMap<string, TaskIdsByStatus>,
+  ): Promise<void> {
+    const balanced = [...result].filter(([id]) => requests.get(id)?.request.loadBalanced).map(([, lists]) => lists);
+    const shownOf = ({ healthy, cleaning }: TaskIdsByStatus) => [...healthy, ...cleaning];
+    const records = await this.balancing.find(
+      tx,
+      balanced.flatMap(shownOf).map(({ id }) => id),
+    );
+    for (const lists of balanced) {
+      lists.loadBalanced = shownOf(lists).filter(({ id }) => isInLoadBalancer(records.get(id)!));
+    }
   }
 
   private status(

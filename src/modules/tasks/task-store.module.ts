@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../deploys/deploy-store.module.js';
+import { LoadBalancerStoreModule } from '../load-balancer/load-balancer-store.module.js';
 import { RequestStoreModule } from '../requests/request-store.module.js';
 import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
 import { HealthSwitch } from './health/health-switch.service.js';
@@ -24,7 +25,7 @@ const stores = [
 
 /** The rows of tasks, of the pending queue and of cleanups, for every room that reads or orders something. */
 @Module({
-  imports: [WebhookOutboxModule, DeployStoreModule, RequestStoreModule],
+  imports: [WebhookOutboxModule, DeployStoreModule, RequestStoreModule, LoadBalancerStoreModule],
   providers: stores,
   exports: stores,
 })

@@ -8,6 +8,8 @@ export const wakeTopics = [
   'dispatch',
   'deploys',
   'cleanup',
+  /** A task has to enter or to leave the load balancer, or a service goes. */
+  'load-balancer',
   'expiring',
   'webhooks',
   'history',

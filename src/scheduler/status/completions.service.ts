@@ -1,8 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { completeTask, noCounts, type DeployCounts, type EndedTask } from '../../core/completion/index.js';
-import type { PendingRequest } from '../../core/model/task.js';
+import { decideRemoval } from '../../core/load-balancer/index.js';
+import type { PendingRequest, TaskId } from '../../core/model/task.js';
 import { deployKeyText, type DeployKey } from '../../modules/deploys/deploy-store.service.js';
+import { LoadBalancerRecords } from '../../modules/load-balancer/load-balancer-records.service.js';
+import { LoadBalancerRemovals } from '../../modules/load-balancer/load-balancer-removals.service.js';
 import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
 import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
 import { PendingQueue } from '../../modules/tasks/pending-queue.service.js';
@@ -21,6 +24,8 @@ export class Completions {
     private readonly requests: RequestStore,
     private readonly history: RequestHistoryService,
     private readonly queue: PendingQueue,
+    private readonly balancing: LoadBalancerRecords,
+    private readonly leaving: LoadBalancerRemovals,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -41,6 +46,7 @@ export class Completions {
     );
     const changed = new Map<string, { key: DeployKey; counts: DeployCounts }>();
     const entries: PendingRequest[] = [];
+    const leaving: TaskId[] = [];
     for (const end of ends) {
       const { taskId } = end;
       const key = deployKeyText(taskId);
@@ -50,12 +56,31 @@ export class Completions {
       const result = completeTask(ended, stored, former, cooldownRules(this.settings), now);
       changed.set(key, { key: taskId, counts: result.counts });
       if (result.enqueue) entries.push(result.enqueue);
+      if (result.leavesLoadBalancer) leaving.push(taskId);
       if (stored && result.cooldown) {
         requests.set(stored.request.id, await this.changeCooldown(tx, stored, result.cooldown, now));
       }
     }
     await this.queue.enqueueAll(tx, entries);
+    await this.leaveLoadBalancer(tx, leaving, now);
     await this.counts.save(tx, [...changed.values()]);
+  }
+
+  /** Those are left out that never were there, or left before they were killed: nothing is to be waited for. */
+  private async leaveLoadBalancer(tx: EntityManager, taskIds: readonly TaskId[], now: number): Promise<void> {
+    const records = await this.balancing.find(
+      tx,
+      taskIds.map(({ id }) => id),
+    );
+    const grace = this.settings.loadBalancerRemovalGracePeriodMillis;
+    const leaving = taskIds.filter(
+      (taskId) => decideRemoval(taskId, records.get(taskId.id)!, grace, now).kind !== 'done',
+    );
+    await this.leaving.add(
+      tx,
+      leaving.map(({ id }) => id),
+      now,
+    );
   }
 
   private async changeCooldown(

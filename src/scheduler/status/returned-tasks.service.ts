@@ -1,8 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { decideRecovery, statusChange } from '../../core/completion/index.js';
+import { isInProgress } from '../../core/load-balancer/index.js';
+import { LoadBalancerRecords } from '../../modules/load-balancer/load-balancer-records.service.js';
+import { LoadBalancerRemovals } from '../../modules/load-balancer/load-balancer-removals.service.js';
+import { LoadBalancer } from '../../modules/load-balancer/load-balancer.js';
+import type { TaskId } from '../../core/model/task.js';
 import { RequestStore } from '../../modules/requests/request-store.service.js';
-import { loadLaunchedTask } from '../../modules/tasks/task-cleanups.service.js';
+import { loadLaunchedTask, TaskCleanups } from '../../modules/tasks/task-cleanups.service.js';
 import { PendingQueue } from '../../modules/tasks/pending-queue.service.js';
 import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js';
 import { Clock } from '../../platform/clock.js';
@@ -24,12 +29,17 @@ export class ReturnedTasks {
     private readonly requests: RequestStore,
     private readonly store: StatusStore,
     private readonly queue: PendingQueue,
+    private readonly cleanups: TaskCleanups,
+    private readonly loadBalancer: LoadBalancer,
+    private readonly balancing: LoadBalancerRecords,
+    private readonly leaving: LoadBalancerRemovals,
     private readonly outbox: WebhookOutbox,
     private readonly clock: Clock,
   ) {}
 
   /** In a transaction of its own: the request's lock comes before the task's, and only now is it known to be needed. */
-  settle(report: Report): Promise<ReturnOutcome> {
+  async settle(report: Report): Promise<ReturnOutcome> {
+    await this.askLoadBalancer(report.taskId);
     return this.db.leaderTransaction(async (tx) => {
       const task = await this.lock(tx, report);
       if (!task) return 'KILL';
@@ -39,6 +49,14 @@ export class ReturnedTasks {
       if (change.kind !== 'recover') return 'NOTHING_TO_DO';
       return this.recover(tx, task, report);
     });
+  }
+
+  /** How far its removal is: once that is over, the task may come in again. */
+  private async askLoadBalancer(taskId: string): Promise<void> {
+    const { remove } = (await this.balancing.find(this.db.manager, [taskId])).get(taskId)!;
+    if (!remove || !isInProgress(remove)) return;
+    const answer = await this.loadBalancer.state(remove.loadBalancerRequestId);
+    await this.db.leaderTransaction((tx) => this.balancing.saveAnswer(tx, taskId, 'REMOVE', remove, answer));
   }
 
   private async lock(tx: EntityManager, { taskId }: Report): Promise<ReportedTask | undefined> {
@@ -52,7 +70,9 @@ export class ReturnedTasks {
     const request = await this.requests.find(tx, taskId.requestId);
     const updates = await rows<{ state: string }>(tx, 'SELECT state FROM task_update WHERE task_id = $1', [taskId.id]);
     const hadToGo = updates.some((update) => update.state === 'TASK_CLEANING');
-    const decision = decideRecovery({ taskId, hadToGo, updates: updates.length }, request, this.clock.now());
+    const removal = (await this.balancing.find(tx, [taskId.id])).get(taskId.id)!.remove;
+    const now = this.clock.now();
+    const decision = decideRecovery({ taskId, hadToGo, updates: updates.length, removal }, request, now);
     if (decision.enqueue) await this.queue.enqueue(tx, decision.enqueue);
     if (decision.killedBecause !== undefined) {
       this.log.warn(`Task '${taskId.id}' was ${state} and is alive, but cannot go on: ${decision.killedBecause}`);
@@ -60,9 +80,21 @@ export class ReturnedTasks {
     }
     this.log.warn(`Task '${taskId.id}' was ${state} and is alive: it goes on as ${report.state}`);
     await this.store.reactivate(tx, report);
+    await this.enterLoadBalancer(tx, taskId, decision.hasToGo, now);
     const { timestamp, message, reason } = report;
     const update = { taskId, timestamp, taskState: report.state, statusMessage: message, statusReason: reason };
     await this.outbox.tasks(tx, [{ ...update, previous: [] }], (id) => loadLaunchedTask(tx, id));
     return 'GOES_ON';
+  }
+
+  /** As if it were new there; unless it is just being let go of, which goes on to its end. */
+  private async enterLoadBalancer(tx: EntityManager, taskId: TaskId, hasToGo: boolean, now: number): Promise<void> {
+    if (hasToGo) {
+      const message = 'The task came back while the load balancer was letting go of it';
+      await this.cleanups.create(tx, { taskId, cleanupType: 'DECOMISSIONING', timestamp: now, message });
+    } else {
+      await this.leaving.remove(tx, taskId.id);
+      await this.balancing.forget(tx, [taskId.id]);
+    }
   }
 }

@@ -157,6 +157,8 @@ export class StatusStore {
       `WITH updates AS (DELETE FROM task_update WHERE task_id = $1),
          checks AS (DELETE FROM task_healthcheck WHERE task_id = $1),
          cleanups AS (DELETE FROM task_cleanup WHERE task_id = $1),
+         balancing AS (DELETE FROM load_balancer_record WHERE task_id = $1),
+         removals AS (DELETE FROM load_balancer_removal WHERE task_id = $1),
          kills AS (DELETE FROM killed_task WHERE task_id = $1)
        DELETE FROM task WHERE task_id = $1`,
       [taskId],

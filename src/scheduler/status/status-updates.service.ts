@@ -126,7 +126,7 @@ export class StatusUpdates {
     this.memory.ended(ended);
     this.killStrangers(strangers);
     if (recorded > 0) this.wake.signal('deploys', 'cleanup', 'webhooks');
-    if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines');
+    if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer');
     for (const report of returned) await this.settle(report, () => this.returned.settle(report));
     for (const report of dataless) await this.settle(report, () => this.dataless.settle(report));
   }
@@ -136,7 +136,7 @@ export class StatusUpdates {
     try {
       if ((await settle()) === 'KILL') this.killStrangers([report]);
       this.memory.touched(parseTaskId(report.taskId)?.requestId ?? '');
-      this.wake.signal('scheduler', 'deploys', 'webhooks');
+      this.wake.signal('scheduler', 'deploys', 'webhooks', 'load-balancer');
     } catch (cause) {
       this.log.error(`Task '${report.taskId}' is ${report.state} and cannot be settled: ${String(cause)}`, cause);
     }

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { LoadBalancerUpdateDto } from '../../load-balancer/dto/load-balancer-update.dto.js';
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
 import { TaskHistoryUpdateDto, TaskIdHistoryDto } from '../../tasks/dto/task-update.dto.js';
 import { TaskDto } from '../../tasks/dto/task.dto.js';
@@ -39,8 +40,7 @@ export class TaskHistoryDto {
   /** What was launched. */
   task: TaskDto;
   /** What was told to the load balancer. */
-  @ApiProperty(anyObjects)
-  loadBalancerUpdates: object[];
+  loadBalancerUpdates: LoadBalancerUpdateDto[];
   /** Shell commands that ran in it. */
   @ApiProperty(anyObjects)
   shellCommandHistory: object[];

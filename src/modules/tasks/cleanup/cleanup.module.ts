@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DeployStoreModule } from '../../deploys/deploy-store.module.js';
+import { LoadBalancerClientModule } from '../../load-balancer/load-balancer-client.module.js';
+import { LoadBalancerStoreModule } from '../../load-balancer/load-balancer-store.module.js';
 import { RequestStoreModule } from '../../requests/request-store.module.js';
 import { TaskStoreModule } from '../task-store.module.js';
 import { Bounces } from './bounces.service.js';
@@ -10,7 +12,7 @@ import { RequestRemoval } from './request-removal.service.js';
 
 /** Cleanup: carries out pauses, deletions and bounces, and decides when tasks that have to go are killed. */
 @Module({
-  imports: [RequestStoreModule, DeployStoreModule, TaskStoreModule],
+  imports: [RequestStoreModule, DeployStoreModule, TaskStoreModule, LoadBalancerClientModule, LoadBalancerStoreModule],
   providers: [CleanupPoller, RequestCleaner, RequestRemoval, Bounces, Kills],
 })
 export class CleanupModule {}

@@ -11,6 +11,9 @@ import type { Deploy } from '../../../core/model/deploy.js';
 import type { RequestCleanup } from '../../../core/model/request.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { DeployStore } from '../../deploys/deploy-store.service.js';
+import { LoadBalancerRecords } from '../../load-balancer/load-balancer-records.service.js';
+import { LoadBalancerRemovals } from '../../load-balancer/load-balancer-removals.service.js';
+import { LoadBalancer } from '../../load-balancer/load-balancer.js';
 import { RequestCleanups } from '../../requests/request-cleanups.service.js';
 import { RequestStore, type StoredRequest } from '../../requests/request-store.service.js';
 import { HealthSwitch } from '../health/health-switch.service.js';
@@ -36,6 +39,9 @@ export class RequestCleaner {
     private readonly bounces: Bounces,
     private readonly kills: Kills,
     private readonly removal: RequestRemoval,
+    private readonly loadBalancer: LoadBalancer,
+    private readonly balancing: LoadBalancerRecords,
+    private readonly leaving: LoadBalancerRemovals,
     private readonly health: HealthSwitch,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -113,7 +119,7 @@ export class RequestCleaner {
     }
   }
 
-  /** Orders for single tasks: kills those that may go now. */
+  /** Orders for single tasks: kills those that may go now, or has the load balancer let go of them first. */
   private async cleanTasks(
     tx: EntityManager,
     requestId: string,
@@ -123,16 +129,17 @@ export class RequestCleaner {
     const orders = new Map((await this.cleanups.ofRequest(tx, requestId)).map((order) => [order.taskId.id, order]));
     if (orders.size === 0) return false;
     const view = await this.view(tx, requestId, stored, orders);
-    let killed = false;
+    let changed = false;
     for (const { kind, cleanup } of decideKills(view, now)) {
       orders.delete(cleanup.taskId.id);
       if (kind === 'kill') await this.kills.decide(tx, cleanup, view.deploys.get(cleanup.taskId.deployId), now);
       if (kind === 'drop') await this.kills.dropCleanup(tx, cleanup);
-      killed ||= kind === 'kill';
+      const begins = kind === 'leave' && (await this.leaving.add(tx, [cleanup.taskId.id], now)) > 0;
+      changed ||= kind === 'kill' || begins;
     }
     // Of tasks that are in the history already.
     for (const order of orders.values()) await this.kills.dropCleanup(tx, order);
-    return killed;
+    return changed;
   }
 
   private async view(
@@ -143,6 +150,10 @@ export class RequestCleaner {
   ): Promise<CleanupView> {
     const live = await this.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
     const watched = await this.observed.observe(tx, live);
+    const balancing = await this.balancing.find(
+      tx,
+      live.map(({ taskId }) => taskId.id),
+    );
     const ids = [...new Set(live.map(({ taskId }) => taskId.deployId))];
     const found = await this.deploys.findMany(
       tx,
@@ -154,7 +165,12 @@ export class RequestCleaner {
       activeDeployId: stored?.activeDeployId,
       pendingDeployId: stored?.pendingDeployId,
       deploys: new Map([...found.values()].map(({ deploy }): [string, Deploy] => [deploy.id, deploy])),
-      tasks: watched.map((task) => ({ ...task, cleanup: orders.get(task.taskId.id) })),
+      loadBalanced: this.loadBalancer.enabled && stored?.request.loadBalanced === true,
+      tasks: watched.map((task) => ({
+        ...task,
+        cleanup: orders.get(task.taskId.id),
+        balancing: balancing.get(task.taskId.id),
+      })),
       settings: await this.health.inForce(tx),
     };
   }

@@ -1,6 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { isServiceDeleted } from '../../../core/load-balancer/index.js';
 import type { RequestCleanup } from '../../../core/model/request.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { DeployStore } from '../../deploys/deploy-store.service.js';
+import { LoadBalancerDeletions } from '../../load-balancer/load-balancer-deletions.service.js';
 import { CrashLoopStore } from '../../requests/crash-loops/crash-loop-store.service.js';
 import { ExpiringActions } from '../../requests/expiring/expiring-actions.service.js';
 import { RequestHistoryService } from '../../requests/request-history.service.js';
@@ -14,6 +18,9 @@ export class RequestRemoval {
     private readonly history: RequestHistoryService,
     private readonly expiring: ExpiringActions,
     private readonly crashLoops: CrashLoopStore,
+    private readonly deploys: DeployStore,
+    private readonly services: LoadBalancerDeletions,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async remove(
@@ -31,6 +38,7 @@ export class RequestRemoval {
     await this.expiring.removeAll(tx, requestId);
     await this.crashLoops.removeAll(tx, requestId);
     if (!stored) return;
+    await this.leaveLoadBalancer(tx, stored, cleanup, now);
     await this.requests.remove(tx, requestId);
     await this.history.record(tx, {
       createdAt: now,
@@ -39,5 +47,21 @@ export class RequestRemoval {
       request: stored.request,
       message: cleanup.message,
     });
+  }
+
+  /** Without an active deploy it never came that far. */
+  private async leaveLoadBalancer(
+    tx: EntityManager,
+    { request, activeDeployId }: StoredRequest,
+    { removeFromLoadBalancer }: RequestCleanup,
+    now: number,
+  ): Promise<void> {
+    if (!activeDeployId) return;
+    const byDefault = this.settings.deleteRemovedRequestsFromLoadBalancer;
+    if (!isServiceDeleted(request, removeFromLoadBalancer, byDefault)) return;
+    const requestId = request.id;
+    const deploy = (await this.deploys.find(tx, { requestId, deployId: activeDeployId }))?.deploy;
+    const { loadBalancerGroups: groups = [], serviceBasePath: basePath } = deploy ?? {};
+    await this.services.add(tx, { requestId, groups, basePath }, now);
   }
 }

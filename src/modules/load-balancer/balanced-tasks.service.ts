@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { balancerServiceId, type BalancedTask } from '../../core/load-balancer/index.js';
+import type { Deploy } from '../../core/model/deploy.js';
+import type { Request } from '../../core/model/request.js';
+import { rows } from '../../platform/database/sql.js';
+import { deployKeyText, DeployStore, type DeployKey } from '../deploys/deploy-store.service.js';
+import { RequestStore } from '../requests/request-store.service.js';
+import type { LiveTask } from '../tasks/live-tasks.service.js';
+
+/** A task with what describes its service to the load balancer. */
+export interface ServedTask {
+  task: BalancedTask;
+  /** Once it is gone: as it was when the task was launched. */
+  request: Request;
+  /**
+   * Describes the service. The active deploy, where it is about the same service: the end of an old task must not bring
+   * back the description of its deploy.
+   */
+  deploy: Deploy;
+}
+
+/** Reads tasks as the load balancer is told about them. */
+@Injectable()
+export class BalancedTasks {
+  constructor(
+    private readonly requests: RequestStore,
+    private readonly deploys: DeployStore,
+  ) {}
+
+  /** By task id. Tasks of which too little is left are left out. */
+  async load(tx: EntityManager, tasks: readonly LiveTask[]): Promise<Map<string, ServedTask>> {
+    if (tasks.length === 0) return new Map();
+    const requestIds = [...new Set(tasks.map(({ taskId }) => taskId.requestId))];
+    const stored = new Map((await this.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]));
+    const activeKeys = [...stored.values()].flatMap(({ request, activeDeployId }): DeployKey[] =>
+      activeDeployId ? [{ requestId: request.id, deployId: activeDeployId }] : [],
+    );
+    const keys = new Map([...tasks.map(({ taskId }) => taskId), ...activeKeys].map((key) => [deployKeyText(key), key]));
+    const deploys = await this.deploys.findMany(tx, [...keys.values()]);
+    const launchedFor = await this.requestsAtLaunch(tx, tasks);
+    const served = new Map<string, ServedTask>();
+    for (const { taskId, host, rackId, ports } of tasks) {
+      const { requestId } = taskId;
+      const own = deploys.get(deployKeyText(taskId))?.deploy;
+      const request = stored.get(requestId)?.request ?? launchedFor.get(taskId.id);
+      if (!own || !request) continue;
+      const activeDeployId = stored.get(requestId)?.activeDeployId;
+      const active = activeDeployId && deploys.get(deployKeyText({ requestId, deployId: activeDeployId }))?.deploy;
+      const isSameService = active && balancerServiceId(requestId, active) === balancerServiceId(requestId, own);
+      const task = { taskId, host, rackId, ports, deploy: own };
+      served.set(taskId.id, { task, request, deploy: isSameService ? active : own });
+    }
+    return served;
+  }
+
+  private async requestsAtLaunch(tx: EntityManager, tasks: readonly LiveTask[]): Promise<Map<string, Request>> {
+    const found = await rows<{ task_id: string; request: Request }>(
+      tx,
+      `SELECT task_id, document->'request' AS request FROM task_launch WHERE task_id = ANY ($1)`,
+      [tasks.map(({ taskId }) => taskId.id)],
+    );
+    return new Map(found.map((row) => [row.task_id, row.request]));
+  }
+}

@@ -1,0 +1,116 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { decideEntry, preEnqueued, type Entry } from '../../core/load-balancer/index.js';
+import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import type { TaskId } from '../../core/model/task.js';
+import { Database } from '../../platform/database/database.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { RequestStore } from '../requests/request-store.service.js';
+import type { LiveTask } from '../tasks/live-tasks.service.js';
+import { TaskCleanups } from '../tasks/task-cleanups.service.js';
+import { BalancedTasks } from './balanced-tasks.service.js';
+import { inTurns } from './in-turns.js';
+import { LoadBalancerRecords, type RecordKind } from './load-balancer-records.service.js';
+import { LoadBalancer } from './load-balancer.js';
+import { OutsideTasks, type OutsideTask } from './outside-tasks.service.js';
+
+/** What the load balancer said to a call, and the record that the call was made for. */
+interface Answer {
+  kind: RecordKind;
+  former: LoadBalancerUpdate;
+  update: LoadBalancerUpdate;
+}
+
+/** Brings tasks into the load balancer that no deploy in progress brings in. */
+@Injectable()
+export class EntryPass {
+  constructor(
+    private readonly db: Database,
+    private readonly loadBalancer: LoadBalancer,
+    private readonly requests: RequestStore,
+    private readonly outside: OutsideTasks,
+    private readonly balanced: BalancedTasks,
+    private readonly records: LoadBalancerRecords,
+    private readonly cleanups: TaskCleanups,
+    private readonly wake: Wake,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  async run(now: number): Promise<void> {
+    const tx = this.db.manager;
+    const tasks = await this.outside.load(tx, await this.outside.ids(tx));
+    await inTurns(tasks, (task) => this.look(task, now));
+  }
+
+  private async look(outsider: OutsideTask, now: number): Promise<void> {
+    const { live } = outsider;
+    const entry = this.decide(outsider, now);
+    switch (entry.kind) {
+      case 'settled':
+      case 'wait':
+        return;
+      case 'enqueue':
+        return this.enter(live, now);
+      case 'poll': {
+        const update = await this.loadBalancer.state(entry.update.loadBalancerRequestId);
+        return this.settle(live.taskId, { kind: entry.record, former: entry.update, update }, now);
+      }
+      case 'refused':
+        return this.settle(live.taskId, undefined, now);
+    }
+  }
+
+  /** Written down first: should the answer be lost, the task is known to be in there perhaps, and is taken out in the end. */
+  private async enter(live: LiveTask, now: number): Promise<void> {
+    const served = (await this.balanced.load(this.db.manager, [live])).get(live.taskId.id);
+    const former = served && (await this.announce(live.taskId, now));
+    if (!served || !former) return;
+    const { request, deploy, task } = served;
+    const change = { request, deploy, add: [task], remove: [] };
+    const update = await this.loadBalancer.enqueue(former.loadBalancerRequestId, change);
+    await this.settle(live.taskId, { kind: 'ADD', former, update }, now);
+  }
+
+  /** undefined: it need not, or must not, enter any more. */
+  private announce(taskId: TaskId, now: number): Promise<LoadBalancerUpdate | undefined> {
+    return this.db.leaderTransaction(async (tx) => {
+      const entry = await this.lookAgain(tx, taskId, now);
+      if (entry?.kind !== 'enqueue') return undefined;
+      if (entry.anew) await this.records.forget(tx, [taskId.id]);
+      const update = preEnqueued(entry.id, now);
+      await this.records.save(tx, [taskId.id], 'ADD', update);
+      return update;
+    });
+  }
+
+  /** Writes the answer, unless the record is another one by now. A task that was not taken has to go. */
+  private async settle(taskId: TaskId, answer: Answer | undefined, now: number): Promise<void> {
+    const isRefused = await this.db.leaderTransaction(async (tx) => {
+      await this.requests.lock(tx, taskId.requestId);
+      if (answer) {
+        const { kind, former, update } = answer;
+        if (!(await this.records.saveAnswer(tx, taskId.id, kind, former, update))) return false;
+      }
+      const entry = await this.lookAgain(tx, taskId, now);
+      if (entry?.kind !== 'refused') return false;
+      const { message } = entry;
+      await this.cleanups.create(tx, { taskId, cleanupType: 'UNHEALTHY_NEW_TASK', timestamp: now, message });
+      return true;
+    });
+    if (isRefused) this.wake.signal('cleanup', 'webhooks');
+    // Tasks may be waiting for this one to take over.
+    if (answer?.update.loadBalancerState === 'SUCCESS') this.wake.signal('cleanup');
+  }
+
+  /** Under the lock on its request: whoever orders it to go, or records its end, waits or was first. */
+  private async lookAgain(tx: EntityManager, taskId: TaskId, now: number): Promise<Entry | undefined> {
+    await this.requests.lock(tx, taskId.requestId);
+    const [outsider] = await this.outside.load(tx, [taskId.id]);
+    return outsider && this.decide(outsider, now);
+  }
+
+  private decide(outsider: OutsideTask, now: number): Entry {
+    return decideEntry(outsider, this.settings.newTaskCheckerBaseDelaySeconds, now);
+  }
+}

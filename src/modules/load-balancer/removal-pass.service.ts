@@ -1,0 +1,101 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { decideRemoval, isRefused, type BalancerRecords } from '../../core/load-balancer/index.js';
+import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import { Database } from '../../platform/database/database.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { LiveTasks, type LiveTask } from '../tasks/live-tasks.service.js';
+import { BalancedTasks, type ServedTask } from './balanced-tasks.service.js';
+import { LoadBalancerRecords } from './load-balancer-records.service.js';
+import { LoadBalancerRemovals } from './load-balancer-removals.service.js';
+import { LoadBalancer } from './load-balancer.js';
+import { inTurns } from './in-turns.js';
+
+interface Leaving {
+  live: LiveTask;
+  served: ServedTask;
+  records: BalancerRecords;
+}
+
+/** Takes tasks off the load balancer that have ended, or that are killed once they are off. */
+@Injectable()
+export class RemovalPass {
+  private readonly log = new Logger(RemovalPass.name);
+
+  constructor(
+    private readonly db: Database,
+    private readonly loadBalancer: LoadBalancer,
+    private readonly tasks: LiveTasks,
+    private readonly balanced: BalancedTasks,
+    private readonly records: LoadBalancerRecords,
+    private readonly queue: LoadBalancerRemovals,
+    private readonly wake: Wake,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  async run(now: number): Promise<void> {
+    const tx = this.db.manager;
+    const taskIds = (await this.queue.all(tx)).map(({ taskId }) => taskId);
+    if (taskIds.length === 0) return;
+    const live = await this.tasks.find(tx, { taskIds, includeEnded: true });
+    const served = await this.balanced.load(tx, live);
+    const records = await this.records.find(tx, taskIds);
+    const leaving = live.flatMap((task): Leaving[] => {
+      const of = served.get(task.taskId.id);
+      return of && hasToLeave(task) ? [{ live: task, served: of, records: records.get(task.taskId.id)! }] : [];
+    });
+    const known = new Set(leaving.map((task) => task.live.taskId.id));
+    for (const taskId of taskIds) if (!known.has(taskId)) await this.dropUnlessLeaving(taskId);
+    await inTurns(leaving, (task) => this.look(task, now));
+  }
+
+  private async look(task: Leaving, now: number): Promise<void> {
+    const { live, served, records } = task;
+    const grace = this.settings.loadBalancerRemovalGracePeriodMillis;
+    const step = decideRemoval(live.taskId, records, grace, now);
+    if (step.kind === 'wait') return;
+    if (step.kind === 'done') return this.settle(task, records, undefined, now);
+    const { request, deploy } = served;
+    const answer =
+      step.kind === 'poll'
+        ? await this.loadBalancer.state(step.id)
+        : await this.loadBalancer.enqueue(step.id, { request, deploy, add: [], remove: [served.task] });
+    if (isRefused(answer)) this.report(live, answer);
+    await this.settle(task, { ...records, remove: answer }, answer, now);
+  }
+
+  /** `answer` undefined: nothing was asked. */
+  private async settle(
+    { live: { taskId, endedAt }, records: former }: Leaving,
+    records: BalancerRecords,
+    answer: LoadBalancerUpdate | undefined,
+    now: number,
+  ): Promise<void> {
+    const isDone =
+      decideRemoval(taskId, records, this.settings.loadBalancerRemovalGracePeriodMillis, now).kind === 'done';
+    await this.db.leaderTransaction(async (tx) => {
+      const stillMatters = !answer || (await this.records.saveAnswer(tx, taskId.id, 'REMOVE', former.remove, answer));
+      if (stillMatters && isDone) await this.queue.remove(tx, taskId.id);
+    });
+    if (isDone) this.wake.signal(endedAt === undefined ? 'cleanup' : 'history');
+  }
+
+  /** Its data is gone, or nobody wants it to go any more. */
+  private dropUnlessLeaving(taskId: string): Promise<void> {
+    return this.db.leaderTransaction(async (tx: EntityManager) => {
+      const [live] = await this.tasks.find(tx, { taskIds: [taskId], includeEnded: true, lock: true });
+      const isKnown = live !== undefined && (await this.balanced.load(tx, [live])).has(taskId);
+      // Nobody could say any more where it listened.
+      if (!isKnown) await this.records.forget(tx, [taskId]);
+      if (!isKnown || !hasToLeave(live)) await this.queue.remove(tx, taskId);
+    });
+  }
+
+  private report({ taskId }: LiveTask, { loadBalancerState, message }: LoadBalancerUpdate): void {
+    this.log.warn(`The load balancer did not let go of task '${taskId.id}': ${loadBalancerState}, ${message ?? ''}`);
+  }
+}
+
+const hasToLeave = ({ endedAt, cleaning, killed }: LiveTask): boolean =>
+  endedAt !== undefined || cleaning !== undefined || killed;
