@@ -2,8 +2,8 @@ import type { DeployResult } from '../model/deploy.js';
 import { isLongRunning, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import type { Request, RequestHistory } from '../model/request.js';
 import type { PendingRequest, TaskCleanup } from '../model/task.js';
-import { mayDeploy } from './deploy-step.js';
 import { pendingRequestsAtEnd } from './finish-queue.js';
+import { mayDeploy } from './may-deploy.js';
 import { isIncremental } from './progress.js';
 import {
   effectiveRequest,
