@@ -6,6 +6,9 @@ import { AutomatedActionsEntity } from './modules/disasters/automated-actions.en
 import { DisasterDataPointEntity } from './modules/disasters/disaster-data-point.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
 import { InactiveHostEntity } from './modules/inactive/inactive-host.entity.js';
+import { LoadBalancerDeletionEntity } from './modules/load-balancer/load-balancer-deletion.entity.js';
+import { LoadBalancerRecordEntity } from './modules/load-balancer/load-balancer-record.entity.js';
+import { LoadBalancerRemovalEntity } from './modules/load-balancer/load-balancer-removal.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { InstanceEntity } from './modules/leadership/instance.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
@@ -61,6 +64,9 @@ export const entities = [
   LeaderChangeEntity,
   LeaderEpochEntity,
   LeaderLeaseEntity,
+  LoadBalancerDeletionEntity,
+  LoadBalancerRecordEntity,
+  LoadBalancerRemovalEntity,
   MachineHistoryEntity,
   PendingDeployEntity,
   PendingRequestEntity,

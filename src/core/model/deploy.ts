@@ -8,6 +8,7 @@ import type {
   TaskFailureType,
   TaskState,
 } from './enums.js';
+import type { LoadBalancerUpdate } from './load-balancer.js';
 import type { Request, RunNowRequest } from './request.js';
 import type { TaskId } from './task.js';
 
@@ -367,19 +368,4 @@ export interface UpdatePendingDeployRequest {
   requestId: string;
   deployId: string;
   targetActiveInstances: number;
-}
-
-export interface LoadBalancerUpdate {
-  loadBalancerRequestId?: LoadBalancerRequestId;
-  message?: string;
-  timestamp?: number;
-  method?: 'PRE_ENQUEUE' | 'ENQUEUE' | 'CHECK_STATE' | 'CANCEL' | 'DELETE';
-  uri?: string;
-  loadBalancerState?: 'UNKNOWN' | 'FAILED' | 'WAITING' | 'SUCCESS' | 'CANCELING' | 'CANCELED' | 'INVALID_REQUEST_NOOP';
-}
-
-export interface LoadBalancerRequestId {
-  id?: string;
-  requestType?: 'ADD' | 'REMOVE' | 'DEPLOY' | 'DELETE';
-  attemptNumber?: number;
 }

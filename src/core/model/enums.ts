@@ -189,6 +189,24 @@ export type HealthcheckProtocol = (typeof healthcheckProtocols)[number];
 export const healthcheckMethods = ['GET', 'POST'] as const;
 export type HealthcheckMethod = (typeof healthcheckMethods)[number];
 
+export const loadBalancerStates = [
+  'UNKNOWN',
+  'FAILED',
+  'WAITING',
+  'SUCCESS',
+  'CANCELING',
+  'CANCELED',
+  'INVALID_REQUEST_NOOP',
+] as const;
+export type LoadBalancerState = (typeof loadBalancerStates)[number];
+
+export const loadBalancerRequestTypes = ['ADD', 'REMOVE', 'DEPLOY', 'DELETE'] as const;
+export type LoadBalancerRequestType = (typeof loadBalancerRequestTypes)[number];
+
+/** PRE_ENQUEUE: written down before anything was sent. */
+export const loadBalancerMethods = ['PRE_ENQUEUE', 'ENQUEUE', 'CHECK_STATE', 'CANCEL', 'DELETE'] as const;
+export type LoadBalancerMethod = (typeof loadBalancerMethods)[number];
+
 /** Load of a machine, averaged over 1, 5 or 15 minutes. */
 export const loadMetrics = ['LOAD_1', 'LOAD_5', 'LOAD_15'] as const;
 export type LoadMetric = (typeof loadMetrics)[number];

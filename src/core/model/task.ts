@@ -1,5 +1,6 @@
 import type { PendingType, RequestCleanupType, TaskCleanupType, TaskState } from './enums.js';
-import type { ClusterArtifact, Deploy, LoadBalancerUpdate, ObjstoreUploaderFile, Resources } from './deploy.js';
+import type { ClusterArtifact, Deploy, ObjstoreUploaderFile, Resources } from './deploy.js';
+import type { LoadBalancerUpdate } from './load-balancer.js';
 import type { Request, ShellCommand } from './request.js';
 
 export interface PendingRequest {
