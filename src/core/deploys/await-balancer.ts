@@ -11,7 +11,8 @@ export function awaitLoadBalancer({ view, progress, context, now }: Rollout, bal
   const state = balancerState(balance);
   const limit = stepTimeLimitMillis(context.deploy, view.settings);
   const late = now - progress.timestamp;
-  if (state === 'FAILED' || state === 'INVALID_REQUEST_NOOP') return endDeploy(view, refused('FAILED', balance), now, true);
+  if (state === 'FAILED' || state === 'INVALID_REQUEST_NOOP')
+    return endDeploy(view, refused('FAILED', balance), now, true);
   if (state === 'CANCELED') return endDeploy(view, refused('CANCELED', balance), now, true);
   // It had its time, and the same time again to let go of the change.
   if (late > 2 * limit) return endDeploy(view, refused('OVERDUE', balance), now, true);

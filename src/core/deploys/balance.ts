@@ -1,5 +1,7 @@
-import type { DeployProgress, LoadBalancerUpdate } from '../model/deploy.js';
-import type { DeployState } from '../model/enums.js';
+import { preEnqueued, requestIdText } from '../load-balancer/index.js';
+import type { DeployProgress } from '../model/deploy.js';
+import type { DeployState, LoadBalancerState } from '../model/enums.js';
+import type { LoadBalancerUpdate } from '../model/load-balancer.js';
 import type { TaskId } from '../model/task.js';
 import { without } from './old-tasks.js';
 import { isCanaryEngine } from './progress.js';
@@ -43,12 +45,11 @@ export interface LoadBalancerCall {
 /** Shortest time between two calls about the same change. */
 const millisBetweenCalls = 1_000;
 
-type BalancerState = NonNullable<LoadBalancerUpdate['loadBalancerState']>;
-export const balancerState = ({ update }: DeployBalance): BalancerState => update.loadBalancerState ?? 'UNKNOWN';
+export const balancerState = ({ update }: DeployBalance): LoadBalancerState => update.loadBalancerState;
 
 /** The load balancer may still do it. */
-export const isOutstanding = (balance: DeployBalance): boolean =>
-  ['UNKNOWN', 'WAITING', 'CANCELING'].includes(balancerState(balance));
+export const isOutstanding = (balance: DeployBalance): boolean => outstanding.has(balancerState(balance));
+const outstanding: ReadonlySet<LoadBalancerState> = new Set<LoadBalancerState>(['UNKNOWN', 'WAITING', 'CANCELING']);
 
 /** It may have been done, or be done yet: the tasks in `removed` may be out of the load balancer. */
 export const mayHaveHappened = (balance: DeployBalance): boolean =>
@@ -60,11 +61,10 @@ export const takenOut = (balance: DeployBalance): TaskId[] =>
 
 /** When to call again about it; a change that was stored and never sent, because of a crash, is sent at once. */
 export const callAgainAt = ({ update }: DeployBalance): number =>
-  update.method === 'PRE_ENQUEUE' ? 0 : (update.timestamp ?? 0) + millisBetweenCalls;
+  update.method === 'PRE_ENQUEUE' ? 0 : update.timestamp + millisBetweenCalls;
 
 /** Text of the id of a load balancer request, as the load balancer knows it. */
-export const balanceIdText = ({ update: { loadBalancerRequestId: id } }: DeployBalance): string =>
-  `${id?.id}-${id?.requestType}-${id?.attemptNumber ?? 1}`;
+export const balanceIdText = ({ update }: DeployBalance): string => requestIdText(update.loadBalancerRequestId);
 
 export interface BalanceWish {
   id: string;
@@ -78,16 +78,10 @@ export interface BalanceWish {
 export function newBalance(wish: BalanceWish, former: DeployBalance | undefined, now: number): DeployBalance {
   const { id, ...rest } = wish;
   const usedIds = former ? [...former.usedIds, balanceIdText(former)] : [];
-  const idText = (attempt: number): string => `${id}-DEPLOY-${attempt}`;
+  const attempt = (attemptNumber: number) => ({ id, requestType: 'DEPLOY' as const, attemptNumber });
   let attemptNumber = 1;
-  while (usedIds.includes(idText(attemptNumber))) attemptNumber += 1;
-  const loadBalancerRequestId = { id, requestType: 'DEPLOY' as const, attemptNumber };
-  const update: LoadBalancerUpdate = {
-    loadBalancerState: 'UNKNOWN',
-    loadBalancerRequestId,
-    timestamp: now,
-    method: 'PRE_ENQUEUE',
-  };
+  while (usedIds.includes(requestIdText(attempt(attemptNumber)))) attemptNumber += 1;
+  const update = preEnqueued(attempt(attemptNumber), now);
   const removedBefore = former && !former.isRevert ? without(takenOut(former), rest.added) : [];
   return { ...rest, update, usedIds, removedBefore };
 }

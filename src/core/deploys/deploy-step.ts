@@ -17,7 +17,11 @@ export function nextDeployStep(seen: DeployView, now: number): DeployStep {
   if (view.ending) return endDeploy(view, view.ending.outcome, now);
   const request = effectiveRequest(view);
   if (!request || !mayDeploy(view)) {
-    return endDeploy(view, unsuccessful('FAILED', `Request is in state ${view.requestState}, which ends the deploy`), now);
+    return endDeploy(
+      view,
+      unsuccessful('FAILED', `Request is in state ${view.requestState}, which ends the deploy`),
+      now,
+    );
   }
   const { deploy, progress } = view;
   // Who uses canary settings may stop a deploy whatever has become of its tasks.

@@ -76,7 +76,11 @@ function askedTarget(view: DeployView, target: number): number | undefined {
 }
 
 /** The new tasks enter and old ones leave in one change. Old ones that left with a higher target and stay come back. */
-function enqueue({ view, progress, now }: Rollout, tasks: readonly DeployTask[], { id, removed }: Balancing): DeployStep {
+function enqueue(
+  { view, progress, now }: Rollout,
+  tasks: readonly DeployTask[],
+  { id, removed }: Balancing,
+): DeployStep {
   if (!view.hasLoadBalancer) {
     const message = 'Request is load balanced, but no load balancer is configured';
     const failure = { reason: 'LOAD_BALANCER_UPDATE_FAILED' as const, message };

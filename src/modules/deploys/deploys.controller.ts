@@ -4,7 +4,6 @@ import type { PendingDeploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { SchedulerError } from '../../platform/errors.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
 import { SaveRequestDto } from '../requests/dto/save-request.dto.js';
 import { DeployDto } from './dto/deploy.dto.js';
@@ -27,7 +26,6 @@ export class DeploysController {
     @Query() query: StartDeployQuery,
     @CallerUser() caller: Caller,
   ): Promise<RequestParent> {
-    if (body.deploy.canaryDeploySettings) throw notSupported('canaryDeploySettings');
     return this.deploys.start(
       {
         deploy: DeployDto.toDeploy(body.deploy),
@@ -66,10 +64,4 @@ export class DeploysController {
   pending(): Promise<PendingDeploy[]> {
     return this.deploys.pending();
   }
-}
-
-function notSupported(name: string): SchedulerError {
-  const field = `deploy.${name}`;
-  const message = `${field} is not supported yet: use deployInstanceCountPerStep to deploy step by step`;
-  return new SchedulerError('NOT_SUPPORTED', message, { errors: [{ field, rule: 'supported', message }] });
 }

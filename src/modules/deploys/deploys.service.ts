@@ -61,7 +61,6 @@ export class DeploysService {
       this.refuseByState(stored, start);
       const named = { ...deploy, id: deploy.id || this.checks.newDeployId() };
       await this.checks.checkDeploy(tx, named, request, now);
-      await this.refuseSecondDeploy(tx, deploy.requestId);
       const marker: DeployMarker = {
         requestId: deploy.requestId,
         deployId: named.id,
@@ -70,6 +69,7 @@ export class DeploysService {
         message: start.message,
       };
       await this.insert(tx, named, marker);
+      await this.refuseSecondDeploy(tx, deploy.requestId);
       const unpause = stored.state === 'PAUSED' && start.unpauseOnSuccessfulDeploy;
       await this.begin(tx, stored, {
         named,
