@@ -1,5 +1,6 @@
 export {
   balancerServiceId,
+  defaultUpstreamGroup,
   deleteBody,
   updateBody,
   upstreamGroup,

@@ -65,10 +65,11 @@ export interface BalancerBodySettings {
   taskLabelForLoadBalancerUpstreamGroup?: string | undefined;
 }
 
-const defaultGroup = 'default';
+/** Group of upstreams that name none. */
+export const defaultUpstreamGroup = 'default';
 
 /** Where the deploy's upstreams stand unless a label of a task says otherwise. */
-export const upstreamGroup = (deploy: Deploy): string => deploy.loadBalancerUpstreamGroup ?? defaultGroup;
+export const upstreamGroup = (deploy: Deploy): string => deploy.loadBalancerUpstreamGroup ?? defaultUpstreamGroup;
 
 export const balancerServiceId = (requestId: string, deploy: Deploy): string =>
   deploy.loadBalancerServiceIdOverride ?? requestId;

@@ -1,11 +1,18 @@
 import { Module } from '@nestjs/common';
 import { Clock } from '../../platform/clock.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { HttpLoadBalancer } from './http-load-balancer.js';
 import { LoadBalancer } from './load-balancer.js';
 import { NoLoadBalancer } from './no-load-balancer.js';
 
+const loadBalancer = ({ loadBalancerUri, ...settings }: Settings, clock: Clock): LoadBalancer =>
+  loadBalancerUri === undefined
+    ? new NoLoadBalancer(clock)
+    : new HttpLoadBalancer({ ...settings, loadBalancerUri }, clock);
+
 /** The load balancer itself, for every room that sends tasks there. */
 @Module({
-  providers: [{ provide: LoadBalancer, inject: [Clock], useFactory: (clock: Clock) => new NoLoadBalancer(clock) }],
+  providers: [{ provide: LoadBalancer, inject: [SETTINGS, Clock], useFactory: loadBalancer }],
   exports: [LoadBalancer],
 })
 export class LoadBalancerClientModule {}

@@ -1,0 +1,99 @@
+import { HttpErrorException, type Args, type Service } from 'rest-contract';
+import type { BalancerRequestBody, Upstream } from '../../../src/core/load-balancer/index.js';
+import type { LoadBalancerState } from '../../../src/core/model/enums.js';
+import type {
+  BalancerAnswer,
+  BalancerStateApi,
+  LoadBalancerApi,
+} from '../../../src/modules/load-balancer/load-balancer-api.js';
+
+type Changes = Service<typeof LoadBalancerApi>;
+type Services = Service<typeof BalancerStateApi>;
+
+interface Change {
+  request: BalancerRequestBody;
+  state: LoadBalancerState;
+  message?: string;
+}
+
+/** What a new change becomes at first: SUCCESS unless the script says otherwise. */
+export type Script = (
+  request: BalancerRequestBody,
+) => LoadBalancerState | { loadBalancerState: LoadBalancerState; message: string } | undefined;
+
+/** Keeps services and their upstreams as a load balancer does: a change is carried out once, however often it is sent. */
+export class Balancer implements Changes, Services {
+  /** Upstreams by service, as traffic would go. */
+  readonly serving = new Map<string, Upstream[]>();
+  /** Everything that was sent, repetitions included. */
+  readonly received: BalancerRequestBody[] = [];
+  script: Script = () => undefined;
+  private readonly changes = new Map<string, Change>();
+
+  /** `changed` runs before the answer goes out: who is told SUCCESS can rely on it. */
+  constructor(private readonly changed: (serving: Balancer['serving']) => Promise<void> = () => Promise.resolve()) {}
+
+  async enqueue({ request }: Args<typeof LoadBalancerApi, 'enqueue'>): Promise<BalancerAnswer> {
+    this.received.push(request);
+    const id = request.loadBalancerRequestId;
+    const known = this.changes.get(id);
+    if (known) {
+      if (JSON.stringify(known.request) === JSON.stringify(request)) return answerOf(known);
+      return { loadBalancerState: 'FAILED', message: `Request ${id} is already enqueued with different parameters` };
+    }
+    const said = this.script(request) ?? 'SUCCESS';
+    const change: Change =
+      typeof said === 'string' ? { request, state: said } : { request, state: said.loadBalancerState, ...said };
+    this.changes.set(id, change);
+    await this.carryOut(change);
+    return answerOf(change);
+  }
+
+  state({ changeId }: Args<typeof LoadBalancerApi, 'state'>): Promise<BalancerAnswer> {
+    return Promise.resolve(answerOf(this.find(changeId)));
+  }
+
+  cancel({ changeId }: Args<typeof LoadBalancerApi, 'cancel'>): Promise<BalancerAnswer> {
+    const change = this.find(changeId);
+    if (change.state === 'WAITING') change.state = 'CANCELED';
+    return Promise.resolve(answerOf(change));
+  }
+
+  service({ serviceId }: Args<typeof BalancerStateApi, 'service'>): Promise<{ upstreams: Upstream[] }> {
+    const upstreams = this.serving.get(serviceId);
+    return upstreams ? Promise.resolve({ upstreams }) : Promise.reject(new HttpErrorException(404, 'No such service'));
+  }
+
+  /** What it took its time for comes to an end. */
+  async settle(changeId: string, state: LoadBalancerState): Promise<void> {
+    const change = this.find(changeId);
+    change.state = state;
+    await this.carryOut(change);
+  }
+
+  /** Addresses behind a service, sorted. */
+  upstreams(serviceId: string): string[] {
+    return (this.serving.get(serviceId) ?? []).map(({ upstream }) => upstream).sort();
+  }
+
+  private find(changeId: string): Change {
+    const change = this.changes.get(changeId);
+    if (!change) throw new HttpErrorException(404, `No change with id ${changeId}`);
+    return change;
+  }
+
+  private async carryOut({ request, state }: Change): Promise<void> {
+    if (state !== 'SUCCESS') return;
+    const { serviceId } = request.loadBalancerService;
+    if (request.action === 'DELETE') this.serving.delete(serviceId);
+    else this.serving.set(serviceId, merged(this.serving.get(serviceId) ?? [], request));
+    await this.changed(this.serving);
+  }
+}
+
+const answerOf = ({ state, message }: Change): BalancerAnswer => ({ loadBalancerState: state, message });
+
+function merged(former: readonly Upstream[], { addUpstreams, removeUpstreams }: BalancerRequestBody): Upstream[] {
+  const gone = new Set([...removeUpstreams, ...addUpstreams].map(({ upstream }) => upstream));
+  return [...former.filter(({ upstream }) => !gone.has(upstream)), ...addUpstreams];
+}
