@@ -1,95 +1,20 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
-import type { TaskScript } from '../../cluster/simulated/script.js';
-import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import { RequestsService } from '../requests/requests.service.js';
+import { caller, RollingService } from '../../../test/support/rolling-service.js';
 import { Bounces } from '../requests/actions/bounces.service.js';
 import { Deletions } from '../requests/actions/deletions.service.js';
 import { Runs } from '../requests/actions/runs.service.js';
 import { Pauses } from '../requests/actions/pauses.service.js';
-import { CleanupModule } from '../tasks/cleanup/cleanup.module.js';
-import { CleanupPoller } from '../tasks/cleanup/cleanup.poller.js';
 import { TaskCleanups } from '../tasks/task-cleanups.service.js';
-import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
-import { DeployStore } from './deploy-store.service.js';
-import { DeploysModule } from './deploys.module.js';
-import { DeploysPoller } from './deploys.poller.js';
 import { DeploysService } from './deploys.service.js';
 
-const caller = { id: 'ann' };
-
-/** Requests, deploys, cleanup and the scheduler together, on a simulated cluster and a virtual clock. */
-class Service {
-  /** Least number of tasks of 'web' that was seen serving: healthy, whether they have to go some day or not. */
-  leastServing = Number.POSITIVE_INFINITY;
-  private script: (deployId: string) => TaskScript = () => ({});
-
-  private constructor(readonly world: SchedulerWorld) {
-    world.cluster.onLaunch((spec) => this.script(spec.taskId.split('-')[1]!));
-  }
-  static async start(): Promise<Service> {
-    return new Service(await SchedulerWorld.start({ machines: 2, modules: [DeploysModule, CleanupModule] }));
-  }
-
-  /** What tasks of a deploy do. */
-  behave(script: (deployId: string) => TaskScript): void {
-    this.script = script;
-  }
-
-  save(request: Partial<Request> = {}) {
-    return this.world
-      .get(RequestsService)
-      .saveRequest({ id: 'web', requestType: 'SERVICE', instances: 3, ...request }, caller);
-  }
-
-  deploy(id: string, changes: Partial<Deploy> = {}) {
-    const deploy = { id, requestId: 'web', command: 'serve', objstoreUploaderAdditionalFiles: [], ...changes };
-    return this.world
-      .get(DeploysService)
-      .start({ deploy, unpauseOnSuccessfulDeploy: false, largeScaleDownAcknowledged: false }, caller);
-  }
-
-  /** Lets virtual seconds pass; every poller looks four times in each. */
-  async run(seconds: number): Promise<void> {
-    for (let quarter = 0; quarter < seconds * 4; quarter++) {
-      await this.world.pass();
-      await this.world.get(DeploysPoller).runOnce(this.world.now);
-      await this.world.get(CleanupPoller).runOnce(this.world.now);
-      await this.world.pass();
-      this.leastServing = Math.min(this.leastServing, await this.serving());
-      await this.world.cluster.advance(250);
-    }
-  }
-
-  /** Deploy ids of the healthy tasks. */
-  async healthy(): Promise<string[]> {
-    const found = await this.world.get(TaskIdsByStatusService).forRequests(this.world.db.manager, ['web']);
-    return found.get('web')!.healthy.map(({ deployId }) => deployId);
-  }
-
-  private async serving(): Promise<number> {
-    const provenBefore = this.world.now - 5_000;
-    const tasks = await this.world.active('web');
-    return tasks.filter((task) => !task.killed && task.runningAt !== undefined && task.runningAt <= provenBefore)
-      .length;
-  }
-
-  async running(): Promise<string[]> {
-    return (await this.world.active('web')).map(({ taskId }) => taskId.deployId);
-  }
-
-  async result(deployId: string) {
-    return (await this.world.get(DeployStore).find(this.world.db.manager, { requestId: 'web', deployId }))?.result;
-  }
-}
-
-let service: Service;
+let service: RollingService;
 afterEach(() => service.world.close());
 
 /** Three healthy instances of v1. */
 async function serving(request: Partial<Request> = {}): Promise<void> {
-  service = await Service.start();
+  service = await RollingService.start();
   service.behave((deployId) =>
     deployId === 'v3' ? { runFor: 1_000, exit: 'TASK_FAILED', message: 'broken on purpose' } : { startAfter: 700 },
   );
@@ -240,7 +165,7 @@ test('a request that is deleted in the middle of a deploy goes with all its task
 describe('jobs', () => {
   const runs = async () => [...service.world.cluster.starts.keys()].map((id) => id.split('-')[1]);
   const launched = async (requestType: Request['requestType'], changes: Partial<Deploy> = {}) => {
-    service = await Service.start();
+    service = await RollingService.start();
     service.behave(() => ({ runFor: 100 }));
     await service.save({
       requestType,
