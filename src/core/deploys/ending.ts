@@ -12,9 +12,10 @@ import {
 } from './balance.js';
 import { mayDeploy } from './may-deploy.js';
 import { oldTasksStaying, without } from './old-tasks.js';
+import { isIncremental } from './progress.js';
 import { finish, type DeployStep } from './step.js';
 import { stepTimeLimitMillis } from './time-limit.js';
-import { newActive, type DeployOutcome, type DeployView } from './view.js';
+import { effectiveRequest, instancesOf, newActive, type DeployOutcome, type DeployView } from './view.js';
 
 /** What is to be undone in the load balancer before a deploy may end. */
 interface Undoing {
@@ -84,10 +85,12 @@ function putBack({ view, balance: former, old, ending, now }: Undoing): DeploySt
     const message = 'There is no active deploy whose tasks the load balancer could take back';
     return finish({ ...ending.outcome, deployState: 'FAILED_INTERNAL_STATE', message }, ending.closeChecks);
   }
+  // In more than one step new tasks have taken the place of old ones for good: these leave when others are back.
+  const staysForNow = isIncremental(view.progress, instancesOf(effectiveRequest(view)));
   const wish = {
     id: `${marker.requestId}-${activeDeployId}-ADD-FOR-REVERT-${now}`,
     added: old,
-    removed: newActive(view).map((task) => task.taskId),
+    removed: staysForNow ? [] : newActive(view).map((task) => task.taskId),
     targetActiveInstances: former.targetActiveInstances,
     isRevert: true,
   };

@@ -246,6 +246,13 @@ describe('an end without success', () => {
       expect(decided.kind === 'balance' && short(decided.putBack)).toEqual(['v1/1', 'v1/2', 'v1/3']);
     },
   );
+  test('of a deploy in steps leaves the new tasks their traffic: others are not back yet', () => {
+    const two = progress({ targetActiveInstances: 2, deployInstanceCountPerStep: 1, currentActiveInstances: 1 });
+    const tasks = [...deployTasks('v1', 3).slice(1), ...deployTasks('v2', 2)];
+    const swap = balance('UNKNOWN', { targetActiveInstances: 2, removed: [tasks[0]!.taskId], method: 'CANCEL' });
+    const decided = step({ progress: two, tasks, ending, balance: swap }, 6_000);
+    expect(asked(decided)).toMatchObject({ call: 'ENQUEUE', added: ['v1/2'], removed: [] });
+  });
   test('is over when the old tasks are back', () => {
     expect(step({ tasks: all, ending, balance: revert('SUCCESS') })).toEqual({
       kind: 'finish',
