@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Deploy } from '../../core/model/deploy.js';
+import type { CanaryDeploySettings, Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { caller, RollingService } from '../../../test/support/rolling-service.js';
 import { Bounces } from '../requests/actions/bounces.service.js';
@@ -7,6 +7,7 @@ import { Deletions } from '../requests/actions/deletions.service.js';
 import { Runs } from '../requests/actions/runs.service.js';
 import { Pauses } from '../requests/actions/pauses.service.js';
 import { TaskCleanups } from '../tasks/task-cleanups.service.js';
+import { AcceptanceChecks } from './acceptance/acceptance-checks.service.js';
 import { DeploysService } from './deploys.service.js';
 
 let service: RollingService;
@@ -117,6 +118,101 @@ test('a failed task is forgiven as often as the deploy says', async () => {
   await service.run(14);
   expect(await service.result('v2')).toMatchObject({ deployState: 'SUCCEEDED' });
   expect([await service.running(), service.leastServing]).toEqual([['v2', 'v2', 'v2'], 3]);
+});
+
+test('a version that gets stuck in a later step gives back the instances it took over, without a gap', async () => {
+  await serving();
+  let launches = 0;
+  service.behave((deployId) => (deployId === 'v2' && ++launches > 1 ? { startAfter: 600_000 } : { startAfter: 700 }));
+  await service.deploy('v2', { deployInstanceCountPerStep: 1, deployHealthTimeoutSeconds: 2 });
+  await service.run(30);
+  expect(await service.result('v2')).toMatchObject({ deployState: 'OVERDUE' });
+  expect([await service.running(), service.leastServing]).toEqual([['v1', 'v1', 'v1'], 3]);
+});
+
+test('a lowered target of a deploy of all at once, then a cancel: the old tasks are back before the new one goes', async () => {
+  await serving();
+  await service.deploy('v2');
+  await service.world.get(DeploysService).update({ requestId: 'web', deployId: 'v2' }, 1);
+  await service.run(7);
+  await service.cancel('v2');
+  await service.run(10);
+  expect(await service.result('v2')).toMatchObject({ deployState: 'CANCELED' });
+  expect([await service.running(), service.leastServing]).toEqual([['v1', 'v1', 'v1'], 3]);
+});
+
+describe('canary groups', () => {
+  const canary = (changes: Partial<CanaryDeploySettings> = {}): Partial<Deploy> => ({
+    canaryDeploySettings: {
+      enableCanaryDeploy: true,
+      instanceGroupSize: 1,
+      acceptanceMode: 'NONE',
+      waitMillisBetweenGroups: 0,
+      allowedTasksFailuresPerGroup: 0,
+      canaryCycleCount: 1,
+      ...changes,
+    },
+  });
+
+  test('the first one alone, then everything that is left, without a gap', async () => {
+    await serving();
+    await service.deploy('v2', canary());
+    await service.run(8);
+    expect((await service.running()).sort()).toEqual(['v1', 'v1', 'v2', 'v2', 'v2']);
+    await service.run(8);
+    expect([await service.result('v2'), await service.running()]).toMatchObject([
+      { deployState: 'SUCCEEDED' },
+      ['v2', 'v2', 'v2'],
+    ]);
+    expect(service.leastServing).toBe(3);
+  });
+
+  test('wait for their checks; when these fail the old tasks are back before the new ones go', async () => {
+    await serving();
+    let state: 'PENDING' | 'SUCCEEDED' | 'FAILED' = 'PENDING';
+    service.world
+      .get(AcceptanceChecks)
+      .bind({ name: 'errors', check: () => Promise.resolve({ state, message: 'seen' }) });
+    await service.deploy('v2', canary({ acceptanceMode: 'CHECKS' }));
+    await service.run(9);
+    expect(await service.pending()).toMatchObject({ progress: { stepAcceptanceResults: { errors: 'PENDING' } } });
+    state = 'SUCCEEDED';
+    await service.run(3);
+    state = 'FAILED';
+    await service.run(12);
+    expect(await service.result('v2')).toMatchObject({
+      deployState: 'FAILED',
+      message: '(errors - PENDING) seen, (errors - SUCCEEDED) seen, (errors - FAILED) seen',
+    });
+    await service.run(8);
+    expect([await service.running(), service.leastServing]).toEqual([['v1', 'v1', 'v1'], 3]);
+  });
+
+  test('a task that dies is forgiven as often as a group allows', async () => {
+    await serving();
+    let launches = 0;
+    service.behave((deployId) => (deployId === 'v2' && ++launches <= 2 ? { runFor: 100, exit: 'TASK_FAILED' } : {}));
+    await service.deploy('v2', canary({ allowedTasksFailuresPerGroup: 2 }));
+    await service.run(24);
+    expect([await service.result('v2'), await service.running()]).toMatchObject([
+      { deployState: 'SUCCEEDED' },
+      ['v2', 'v2', 'v2'],
+    ]);
+  });
+
+  test('a lower target ends new tasks, and as many old ones stay as are needed', async () => {
+    await serving();
+    await service.deploy(
+      'v2',
+      canary({ acceptanceMode: 'TIMED', waitMillisBetweenGroups: 3_600_000, instanceGroupSize: 2 }),
+    );
+    await service.run(8);
+    expect((await service.running()).sort()).toEqual(['v1', 'v1', 'v1', 'v2', 'v2']);
+    await service.world.get(DeploysService).update({ requestId: 'web', deployId: 'v2' }, 1);
+    await service.run(8);
+    expect((await service.running()).sort()).toEqual(['v1', 'v1', 'v2']);
+    expect(service.leastServing).toBe(3);
+  });
 });
 
 test.each([true, false])('a bounce (incremental: %s) replaces all tasks without a gap', async (incremental) => {
