@@ -52,6 +52,7 @@ const table: Record<TaskCleanupType, Rule> = {
 const orderedAt = launchedAt + 60_000;
 const day = 86_400_000;
 const settings = {
+  loadBalancerRemovalGracePeriodMillis: 0,
   ...healthSettings,
   killNonLongRunningTasksInCleanupAfterSeconds: day / 1000,
   pendingDeployHoldTaskDuringDecommissionMillis: 600_000,

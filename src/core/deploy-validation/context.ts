@@ -22,6 +22,8 @@ export interface DeployValidationSettings extends HealthSettings {
   killTaskIfNotHealthyAfterSeconds: number;
   maxRunNowTaskLaunchDelayDays: number;
   enforceSignedArtifacts: boolean;
+  /** Absent: there is no load balancer. */
+  loadBalancerUri?: string | undefined;
   /** Empty: any. */
   validDockerRegistries: readonly string[];
   defaultTaskPriorityLevel: number;

@@ -48,6 +48,7 @@ const docker = (changes: object = {}) => ({
   type: 'DOCKER' as const,
   docker: { image: 'r.example/app:1', privileged: false, ...changes },
 });
+const balanced = { request: { id: 'web', requestType: 'SERVICE' as const, loadBalanced: true } };
 const mapping = (changes: object) => docker({ portMappings: [{ containerPort: 0, hostPort: 0, ...changes }] });
 const artifact = { objstoreArtifacts: [{ filename: 'a.tgz' }], cmd: 'x' };
 const settingsWith = (changes: Partial<DeployValidationSettings>) => ({ settings: { ...settings, ...changes } });
@@ -257,6 +258,18 @@ describe('health check', () => {
       deploy: { loadBalancerPortIndex: 2 },
       errors: ['deploy.loadBalancerPortIndex range'],
     },
+    {
+      name: 'a load balanced request without path and groups',
+      deploy: { loadBalancerGroups: [] },
+      context: { ...balanced, settings: { ...settings, loadBalancerUri: 'http://balancer' } },
+      errors: ['deploy.serviceBasePath required', 'deploy.loadBalancerGroups required'],
+    },
+    {
+      name: 'a load balanced request with both',
+      deploy: { serviceBasePath: '/', loadBalancerGroups: ['public'] },
+      context: { ...balanced, settings: { ...settings, loadBalancerUri: 'http://balancer' } },
+    },
+    { name: 'a load balanced request where there is no load balancer', context: balanced },
   ])('$name', (given) => expect(broken(given)).toEqual(given.errors ?? []));
 });
 
@@ -400,6 +413,20 @@ describe('the stored form', () => {
               },
             ],
           },
+        },
+      },
+    },
+    {
+      name: 'canary settings',
+      sent: { canaryDeploySettings: { instanceGroupSize: 2 } as Deploy['canaryDeploySettings'] },
+      stored: {
+        canaryDeploySettings: {
+          enableCanaryDeploy: false,
+          instanceGroupSize: 2,
+          acceptanceMode: 'NONE',
+          waitMillisBetweenGroups: 0,
+          allowedTasksFailuresPerGroup: 0,
+          canaryCycleCount: 3,
         },
       },
     },

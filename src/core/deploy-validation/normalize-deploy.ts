@@ -1,4 +1,5 @@
 import type {
+  CanaryDeploySettings,
   ClusterArtifact,
   ClusterTaskLabel,
   ContainerInfo,
@@ -24,6 +25,7 @@ export function normalizeDeploy(deploy: Deploy): Deploy {
     clusterLabels: deploy.clusterLabels ?? (deploy.labels && asList(deploy.labels)),
     clusterTaskLabels: deploy.clusterTaskLabels ?? (deploy.taskLabels && asLists(deploy.taskLabels)),
     healthcheck: deploy.healthcheck ?? healthcheckOfFlatFields(deploy),
+    canaryDeploySettings: deploy.canaryDeploySettings && normalizeCanarySettings(deploy.canaryDeploySettings),
     objstoreUploaderAdditionalFiles: deploy.objstoreUploaderAdditionalFiles ?? [],
   });
 }
@@ -36,6 +38,15 @@ const normalizeArtifact = (artifact: ClusterArtifact): ClusterArtifact => ({
   cache: artifact.cache ?? false,
   executable: artifact.executable ?? false,
   extract: artifact.extract ?? true,
+});
+
+const normalizeCanarySettings = (sent: Partial<CanaryDeploySettings>): CanaryDeploySettings => ({
+  enableCanaryDeploy: sent.enableCanaryDeploy ?? false,
+  instanceGroupSize: sent.instanceGroupSize ?? 1,
+  acceptanceMode: sent.acceptanceMode ?? 'NONE',
+  waitMillisBetweenGroups: sent.waitMillisBetweenGroups ?? 0,
+  allowedTasksFailuresPerGroup: sent.allowedTasksFailuresPerGroup ?? 0,
+  canaryCycleCount: sent.canaryCycleCount ?? 3,
 });
 
 const normalizeContainer = (container: ContainerInfo): ContainerInfo =>

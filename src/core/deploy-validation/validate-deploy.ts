@@ -6,6 +6,7 @@ import { healthcheckRule, loadBalancerPortRule } from './healthcheck-rules.js';
 import { idRule, priorityRule, requestIdRule } from './identity-rules.js';
 import { labelRule } from './label-rules.js';
 import { launchFormRule, reservedNameRule, signatureRule } from './launch-rules.js';
+import { loadBalancedRule } from './load-balancer-rules.js';
 import { resourceRule } from './resource-rules.js';
 import { runImmediatelyRule } from './run-rules.js';
 
@@ -17,6 +18,7 @@ const rules: readonly DeployRule[] = [
   launchFormRule,
   containerRule,
   healthcheckRule,
+  loadBalancedRule,
   loadBalancerPortRule,
   resourceRule,
   labelRule,

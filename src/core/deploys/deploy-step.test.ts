@@ -246,12 +246,4 @@ describe('what ends a deploy at once', () => {
       expect(finished({ requestState })).toMatchObject({ kind: 'wait' });
     },
   );
-  test('a load balanced request, for there is no load balancer to move it to', () => {
-    const request = { id: 'web', requestType: 'SERVICE' as const, instances: 3, loadBalanced: true };
-    const outcome = finished({ request, tasks: deployTasks('v2', 3) }, 5_000);
-    expect(outcome).toMatchObject({
-      deployState: 'FAILED',
-      message: 'Request is load balanced, but no load balancer is configured',
-    });
-  });
 });

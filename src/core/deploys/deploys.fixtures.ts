@@ -1,7 +1,10 @@
 import { healthSettings } from '../health/health.fixtures.js';
 import type { DeployProgress } from '../model/deploy.js';
+import type { LoadBalancerState } from '../model/enums.js';
+import type { LoadBalancerUpdate } from '../model/load-balancer.js';
+import type { TaskId } from '../model/task.js';
 import { makeTaskId } from '../task-id.js';
-import type { DeploySettings, DeployTask, DeployView } from './index.js';
+import type { DeployBalance, DeploySettings, DeployTask, DeployView } from './index.js';
 
 /** Epoch milliseconds at which the deploys of these tests begin. */
 export const begunAt = 1_000_000;
@@ -46,10 +49,49 @@ export const deployView = (changes: Partial<DeployView> = {}): DeployView => ({
   requestState: 'ACTIVE',
   marker: { requestId: 'web', deployId: 'v2', timestamp: begunAt, user: 'ann@example.org', message: 'new colours' },
   deploy: { requestId: 'web', id: 'v2', command: 'serve' },
+  state: 'WAITING',
   progress: progress(),
+  hasLoadBalancer: false,
+  acceptanceChecks: [],
   activeDeployId: 'v1',
   tasks: deployTasks('v1', 3),
   queuedTasks: 0,
   settings: deploySettings,
   ...changes,
 });
+
+/** Service 'web' of three instances behind a load balancer. */
+export const balancedView = (changes: Partial<DeployView> = {}): DeployView =>
+  deployView({
+    request: { id: 'web', requestType: 'SERVICE', instances: 3, loadBalanced: true },
+    hasLoadBalancer: true,
+    ...changes,
+  });
+
+/** A change of the load balancer for the step that aims at three tasks, as it was answered `askedAt`. */
+export const balance = (
+  loadBalancerState: LoadBalancerState,
+  changes: Partial<Omit<DeployBalance, 'update'>> & Partial<LoadBalancerUpdate> & { id?: string } = {},
+): DeployBalance => {
+  const { id = 'web-v2-3', method = 'ENQUEUE', timestamp = begunAt + 5_000, message, ...rest } = changes;
+  return {
+    update: {
+      loadBalancerState,
+      loadBalancerRequestId: { id, requestType: 'DEPLOY', attemptNumber: 1 },
+      timestamp,
+      method,
+      ...(message === undefined ? {} : { message }),
+    },
+    added: deployTasks('v2', 3).map(({ taskId }) => taskId),
+    removed: deployTasks('v1', 3).map(({ taskId }) => taskId),
+    removedBefore: [],
+    targetActiveInstances: 3,
+    isRevert: false,
+    usedIds: [],
+    ...rest,
+  };
+};
+
+/** "v1/2" for instance 2 of deploy v1. */
+export const short = (taskIds: readonly TaskId[]): string[] =>
+  taskIds.map(({ deployId, instanceNo }) => `${deployId}/${instanceNo}`);

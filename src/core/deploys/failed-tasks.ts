@@ -34,14 +34,29 @@ export type FailureVerdict =
 export function judgeFailures(view: DeployView, context: HealthContext, now: number): FailureVerdict {
   const failed = failedTasks(view);
   const known = new Set(view.progress?.failedDeployTasks.map((taskId) => taskId.id));
-  if (failed.every((task) => known.has(task.taskId.id))) return { kind: 'none' };
-  const maxRetries = context.deploy.maxTaskRetries ?? view.settings.defaultDeployMaxTaskRetries;
-  const counted = failed.filter((task) => !isLostWithItsMachine(task));
-  if (maxRetries > 0 && counted.length <= maxRetries) return { kind: 'retry', failed };
-  const beyond = Math.max(counted.length - maxRetries, 1);
-  const allowance = maxRetries > 0 ? ` beyond the ${maxRetries} allowed retries` : '';
-  const message = `${beyond} task${beyond === 1 ? '' : 's'} of the deploy failed${allowance}`;
+  const unknown = failed.filter((task) => !known.has(task.taskId.id));
+  if (unknown.length === 0) return { kind: 'none' };
+  const allowed = allowance(view, context, failed, unknown);
+  if (allowed.most > 0 && allowed.counted <= allowed.most) return { kind: 'retry', failed };
+  const beyond = Math.max(allowed.counted - allowed.most, 1);
+  const text = allowed.most > 0 ? ` beyond the ${allowed.most} ${allowed.name}` : '';
+  const message = `${beyond} task${beyond === 1 ? '' : 's'} of the deploy failed${text}`;
   return { kind: 'fail', outcome: unsuccessful('FAILED', message, explainFailures(failed, context, now)) };
+}
+
+/** A canary deploy forgives so many per group; another one so many in all, those lost with their machine not counted. */
+function allowance(
+  { settings }: DeployView,
+  { deploy }: HealthContext,
+  failed: readonly DeployTask[],
+  unknown: readonly DeployTask[],
+): { most: number; counted: number; name: string } {
+  const canary = deploy.canaryDeploySettings;
+  if (canary) {
+    return { most: canary.allowedTasksFailuresPerGroup, counted: unknown.length, name: 'allowed in a group' };
+  }
+  const counted = failed.filter((task) => !isLostWithItsMachine(task)).length;
+  return { most: deploy.maxTaskRetries ?? settings.defaultDeployMaxTaskRetries, counted, name: 'allowed retries' };
 }
 
 /** The machine's fault, not the task's. */

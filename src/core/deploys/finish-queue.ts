@@ -70,6 +70,6 @@ function afterRollout(view: DeployView, document: Request, entry: MakeEntry): Pe
 function bringBackOldTasks(view: DeployView, { deployState }: DeployOutcome, entry: MakeEntry): PendingRequest[] {
   const { activeDeployId, requestState } = view;
   const serves = requestState !== 'PAUSED' && requestState !== 'DEPLOYING_TO_UNPAUSE';
-  if (!activeDeployId || !serves || deployState === 'FAILED_INTERNAL_STATE') return [];
+  if (!activeDeployId || !serves) return [];
   return [entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : 'DEPLOY_FAILED', activeDeployId)];
 }

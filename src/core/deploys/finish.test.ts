@@ -74,7 +74,8 @@ describe('no success', () => {
     { state: 'FAILED_INTERNAL_STATE', type: 'DEPLOY_FAILED' },
     { state: 'FAILED', perStep: 1, type: 'INCREMENTAL_DEPLOY_FAILED' },
     { state: 'CANCELED', perStep: 1, type: 'INCREMENTAL_DEPLOY_CANCELLED' },
-    { state: 'OVERDUE', perStep: 1, type: 'DEPLOY_FAILED' },
+    { state: 'OVERDUE', perStep: 1, type: 'INCREMENTAL_DEPLOY_FAILED' },
+    { state: 'FAILED_INTERNAL_STATE', perStep: 1, type: 'INCREMENTAL_DEPLOY_FAILED' },
     { state: 'FAILED', perStep: 9, type: 'DEPLOY_FAILED' },
   ])('$state with $perStep per step cleans the new tasks as $type', ({ state, perStep = 3, type }) => {
     const tasks = [...deployTasks('v1', 3), deployTask('v2', 1)];
@@ -93,7 +94,17 @@ describe('no success', () => {
       entries: [],
     },
     { name: 'leaves a paused request alone', state: 'FAILED', view: { requestState: 'PAUSED' }, entries: [] },
-    { name: 'leaves things alone when it does not know them', state: 'FAILED_INTERNAL_STATE', entries: [] },
+    {
+      name: 'brings old tasks back whatever went wrong',
+      state: 'FAILED_INTERNAL_STATE',
+      entries: ['v1 DEPLOY_FAILED'],
+    },
+    {
+      name: 'leaves the request alone that it was to unpause',
+      state: 'FAILED',
+      view: { requestState: 'DEPLOYING_TO_UNPAUSE' },
+      entries: [],
+    },
   ])('$name', ({ state, view, entries }) => expect(queued(finish(state, view))).toEqual(entries));
   test('pauses the request again that was deployed to unpause it', () => {
     const plan = finish('FAILED', { requestState: 'DEPLOYING_TO_UNPAUSE' });

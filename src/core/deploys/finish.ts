@@ -2,8 +2,8 @@ import type { DeployResult } from '../model/deploy.js';
 import { isLongRunning, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import type { Request, RequestHistory } from '../model/request.js';
 import type { PendingRequest, TaskCleanup } from '../model/task.js';
-import { mayDeploy } from './deploy-step.js';
 import { pendingRequestsAtEnd } from './finish-queue.js';
+import { mayDeploy } from './may-deploy.js';
 import { isIncremental } from './progress.js';
 import {
   effectiveRequest,
@@ -44,7 +44,8 @@ export function finishDeploy(
   around: FinishSurroundings,
   now: number,
 ): FinishPlan {
-  const result: DeployResult = { ...outcome, timestamp: now };
+  const lbUpdate = view.balance?.update;
+  const result: DeployResult = { ...outcome, ...(lbUpdate ? { lbUpdate } : {}), timestamp: now };
   const stored = view.request;
   if (!stored || view.requestState === 'MISSING') {
     return { result, cleanups: [], pendingRequests: [], history: [], dropExpiring: [], dropOtherPendingTasks: false };
@@ -102,7 +103,8 @@ function cleanupType(view: DeployView, { deployState }: DeployOutcome): TaskClea
   if (deployState === 'SUCCEEDED') return 'DEPLOY_STEP_FINISHED';
   const incremental = isIncremental(view.progress, instancesOf(effectiveRequest(view)));
   if (deployState === 'CANCELED') return incremental ? 'INCREMENTAL_DEPLOY_CANCELLED' : 'DEPLOY_CANCELED';
-  return incremental && deployState === 'FAILED' ? 'INCREMENTAL_DEPLOY_FAILED' : 'DEPLOY_FAILED';
+  // Old tasks may be gone already: then the new ones stay until old ones are back, however the deploy failed.
+  return incremental ? 'INCREMENTAL_DEPLOY_FAILED' : 'DEPLOY_FAILED';
 }
 
 function historyAtEnd(

@@ -12,7 +12,7 @@ export const succeeded = (message?: string): DeployOutcome => ({
  * the message.
  */
 export function unsuccessful(
-  deployState: 'FAILED' | 'OVERDUE' | 'FAILED_INTERNAL_STATE',
+  deployState: 'FAILED' | 'OVERDUE' | 'CANCELED' | 'FAILED_INTERNAL_STATE',
   message: string | undefined,
   failures: readonly DeployFailure[] = [],
 ): DeployOutcome {

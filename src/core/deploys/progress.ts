@@ -1,15 +1,23 @@
-import type { Deploy, DeployProgress } from '../model/deploy.js';
+import type { CanaryProgress, Deploy, DeployProgress } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import { instancesOf } from './view.js';
 
-/** Tasks of SERVICE and WORKER roll out step by step; the others have no progress. */
+/** Progress of a deploy with canaryDeploySettings. */
+export type CanaryDeployProgress = DeployProgress & CanaryProgress;
+
+/** The deploy is moved by the canary engine; without its settings the classic one does. */
+export const isCanaryEngine = (progress: DeployProgress): progress is CanaryDeployProgress =>
+  progress.canary !== undefined;
+
+/** Tasks of SERVICE and WORKER roll out step by step; jobs have no progress, unless canary settings ask for one. */
 export function firstProgress(
   request: Request,
   deploy: Deploy,
   settings: { defaultDeployStepWaitTimeMs: number },
   now: number,
 ): DeployProgress | undefined {
+  if (deploy.canaryDeploySettings) return firstCanaryProgress(request, deploy.canaryDeploySettings, now);
   if (!isLongRunning(request.requestType)) return undefined;
   const instances = instancesOf(request);
   const perStep = deploy.deployInstanceCountPerStep ?? instances;
@@ -25,14 +33,51 @@ export function firstProgress(
   };
 }
 
-/** Rolled out in more than one step. A step that is larger than the request is all of it at once. */
-export const isIncremental = (progress: DeployProgress | undefined, instances: number): boolean =>
-  progress !== undefined && progress.deployInstanceCountPerStep < instances;
+/** A job starts with its deploy, so nothing of it is left to launch. */
+function firstCanaryProgress(
+  request: Request,
+  canary: NonNullable<Deploy['canaryDeploySettings']>,
+  now: number,
+): CanaryDeployProgress {
+  const launched = !isLongRunning(request.requestType);
+  const instances = launched ? 1 : instancesOf(request);
+  const perStep = canary.enableCanaryDeploy ? canary.instanceGroupSize : instances;
+  return {
+    targetActiveInstances: Math.min(perStep, instances),
+    currentActiveInstances: launched ? 1 : 0,
+    deployInstanceCountPerStep: perStep,
+    deployStepWaitTimeMs: canary.waitMillisBetweenGroups,
+    stepComplete: launched,
+    autoAdvanceDeploySteps: true,
+    failedDeployTasks: [],
+    timestamp: now,
+    canary: canary.enableCanaryDeploy,
+    stepLaunchComplete: launched,
+    stepAcceptanceResults: {},
+    acceptanceResultMessageHistory: [],
+    lbUpdates: {},
+  };
+}
+
+/**
+ * Rolled out in more than one step, so that old tasks may be gone already when it ends. A step that is larger than the
+ * request is all of it at once, unless somebody lowered its target.
+ */
+export function isIncremental(progress: DeployProgress | undefined, instances: number): boolean {
+  if (!progress) return false;
+  if (isCanaryEngine(progress)) return progress.canary;
+  return progress.deployInstanceCountPerStep < instances || progress.currentActiveInstances > 0;
+}
 
 /** A new aim for the same or the next step; the time limit starts anew. */
-export const withTarget = (progress: DeployProgress, target: number, now: number): DeployProgress => ({
-  ...progress,
-  targetActiveInstances: target,
-  stepComplete: false,
-  timestamp: now,
-});
+export function withTarget(progress: DeployProgress, target: number, now: number): DeployProgress {
+  const aimed = { ...progress, targetActiveInstances: target, stepComplete: false, timestamp: now };
+  if (!isCanaryEngine(aimed)) return aimed;
+  return {
+    ...aimed,
+    // What the old deploy has handed over; with a lower target it takes some of that back.
+    currentActiveInstances: Math.min(aimed.currentActiveInstances, target),
+    stepLaunchComplete: false,
+    stepAcceptanceResults: {},
+  };
+}

@@ -1,7 +1,8 @@
 import type { HealthSettings, ObservedTask } from '../health/index.js';
 import type { Deploy, DeployMarker, DeployProgress, DeployResult } from '../model/deploy.js';
-import { isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
+import { isTerminal, type DeployState, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
+import type { DeployBalance, DeployEnding } from './balance.js';
 
 export interface DeploySettings extends HealthSettings {
   defaultDeployStepWaitTimeMs: number;
@@ -29,6 +30,8 @@ export interface DeployView {
   marker: DeployMarker;
   /** undefined: its data is gone. */
   deploy?: Deploy;
+  /** WAITING, or CANCELING while the load balancer is asked to forget what it was told. */
+  state: DeployState;
   /** Only of requests whose tasks roll out with their deploy. */
   progress?: DeployProgress;
   /** The deploy that serves until this one succeeds. */
@@ -36,6 +39,13 @@ export interface DeployView {
   cancel?: { user?: string; requestedAt: number };
   /** The number of new tasks somebody asked for since the last look. */
   updateTargetInstances?: number;
+  /** What the load balancer was asked for last in this deploy. */
+  balance?: DeployBalance;
+  /** It is decided that the deploy ends without success; the load balancer takes the old tasks back first. */
+  ending?: DeployEnding;
+  hasLoadBalancer: boolean;
+  /** Names of the checks that accept a step of a canary deploy. */
+  acceptanceChecks: readonly string[];
   /** All live tasks of the request, of this deploy and of others, ended ones included. */
   tasks: readonly DeployTask[];
   /** Pending tasks of this deploy, or at least one when an entry of the pending queue will make some. */

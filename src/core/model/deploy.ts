@@ -1,4 +1,6 @@
 import type {
+  CanaryAcceptanceMode,
+  DeployAcceptanceState,
   DeployFailureReason,
   DeployState,
   HealthcheckMethod,
@@ -63,10 +65,20 @@ export interface Deploy {
   deployStepWaitTimeMs?: number;
   autoAdvanceDeploySteps?: boolean;
   maxTaskRetries?: number;
+  canaryDeploySettings?: CanaryDeploySettings;
   shell?: boolean;
   user?: string;
   objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
   healthcheckProtocol?: HealthcheckProtocol;
+}
+
+export interface CanaryDeploySettings {
+  enableCanaryDeploy: boolean;
+  instanceGroupSize: number;
+  acceptanceMode: CanaryAcceptanceMode;
+  waitMillisBetweenGroups: number;
+  allowedTasksFailuresPerGroup: number;
+  canaryCycleCount: number;
 }
 
 export interface HealthcheckOptions {
@@ -266,7 +278,7 @@ export interface DeployMarker {
   message?: string;
 }
 
-export interface DeployProgress {
+export interface DeployProgress extends Partial<CanaryProgress> {
   targetActiveInstances: number;
   currentActiveInstances: number;
   deployInstanceCountPerStep: number;
@@ -275,6 +287,24 @@ export interface DeployProgress {
   autoAdvanceDeploySteps: boolean;
   failedDeployTasks: TaskId[];
   timestamp: number;
+}
+
+/** What only deploys with canaryDeploySettings have. */
+export interface CanaryProgress {
+  canary: boolean;
+  stepLaunchComplete: boolean;
+  /** By the name of the check. */
+  stepAcceptanceResults: Record<string, DeployAcceptanceState>;
+  acceptanceResultMessageHistory: string[];
+  /** By the text of the load balancer request's id. */
+  lbUpdates: Record<string, DeployProgressLbUpdate>;
+  pendingLbUpdate?: string;
+}
+
+export interface DeployProgressLbUpdate {
+  loadBalancerUpdate: LoadBalancerUpdate;
+  added: TaskId[];
+  removed: TaskId[];
 }
 
 export interface DeployFailure {

@@ -159,6 +159,13 @@ export const deployFailureReasons = [
 ] as const;
 export type DeployFailureReason = (typeof deployFailureReasons)[number];
 
+/** What must hold after a group of a canary deploy is healthy, before the next one begins. */
+export const canaryAcceptanceModes = ['NONE', 'TIMED', 'CHECKS'] as const;
+export type CanaryAcceptanceMode = (typeof canaryAcceptanceModes)[number];
+
+export const deployAcceptanceStates = ['PENDING', 'SUCCEEDED', 'FAILED'] as const;
+export type DeployAcceptanceState = (typeof deployAcceptanceStates)[number];
+
 export const requestEventTypes = [
   'CREATED',
   'UPDATED',

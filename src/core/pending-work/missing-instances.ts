@@ -1,3 +1,4 @@
+import type { DeployProgress } from '../model/deploy.js';
 import type { PendingRequest } from '../model/task.js';
 import type { WaitingRequest } from './pending-work.js';
 
@@ -7,6 +8,7 @@ export function missingInstances(waiting: WaitingRequest, entry: PendingRequest,
   if (requestType === 'ON_DEMAND') return entry.pendingType === 'ONEOFF' || entry.pendingType === 'RETRY' ? 1 : 0;
   // Two deploys in a row mean two runs side by side.
   if (requestType === 'RUN_ONCE' && entry.pendingType === 'NEW_DEPLOY') return 1;
+  if (isGivenUp(waiting, entry.deployId)) return 0;
   return expectedInstances(waiting, entry.deployId) - matching;
 }
 
@@ -15,14 +17,22 @@ export function expectedInstances({ request, pendingDeploy }: WaitingRequest, de
   const instances = request.instances ?? 1;
   const progress = pendingDeploy?.progress;
   if (!pendingDeploy || !progress) return instances;
-  if (pendingDeploy.deployId === deployId) {
-    const givenUp = pendingDeploy.state === 'CANCELED' || pendingDeploy.state === 'CANCELING';
-    return givenUp ? 0 : progress.targetActiveInstances;
-  }
-  if (progress.deployInstanceCountPerStep === instances) return instances;
-  // Until a step is complete the old deploy keeps what that step will take over.
-  const takenOver = progress.stepComplete
-    ? progress.targetActiveInstances
-    : Math.max(progress.targetActiveInstances - progress.deployInstanceCountPerStep, 0);
-  return instances - takenOver;
+  if (pendingDeploy.deployId === deployId) return progress.targetActiveInstances;
+  const taken = takenOver(progress);
+  if (taken === 0) return instances;
+  // The deploy may carry another number of instances: the old tasks make up what it has not taken over of that.
+  return Math.max(0, Math.min(instances, ((pendingDeploy.updatedRequest ?? request).instances ?? 1) - taken));
 }
+
+/** How many of the instances the deploy in progress runs in the place of the old one. */
+function takenOver(progress: DeployProgress): number {
+  // All at once, and then the old ones go together.
+  if (progress.canary === false) return 0;
+  // Until a step is complete the old deploy keeps what that step will take over, and gets back what it gives back.
+  const { stepComplete, targetActiveInstances: target, currentActiveInstances: current } = progress;
+  return stepComplete ? target : Math.min(current, target);
+}
+
+/** The deploy is about to end: its tasks may still be the only ones with traffic, so none begins and none is ended. */
+const isGivenUp = ({ pendingDeploy }: WaitingRequest, deployId: string): boolean =>
+  pendingDeploy?.deployId === deployId && (pendingDeploy.state === 'CANCELED' || pendingDeploy.state === 'CANCELING');

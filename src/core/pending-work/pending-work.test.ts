@@ -245,7 +245,7 @@ describe('how many', () => {
       numbers: [2],
     },
     {
-      name: 'nothing for a cancelled deploy',
+      name: 'nothing for a deploy that is given up',
       request: rolling({}, 'CANCELING'),
       type: 'NEXT_DEPLOY_STEP' as const,
       tasks: [],
@@ -284,7 +284,36 @@ describe('how many', () => {
   );
 
   test.each([
-    { name: 'the old deploy keeps what the step takes over', own: {}, tasks: 1, expected: 2 },
+    {
+      name: 'the old deploy keeps what the step takes over',
+      own: { currentActiveInstances: 1 },
+      tasks: 1,
+      expected: 2,
+    },
+    {
+      name: 'however many tasks somebody asked the step for',
+      own: { currentActiveInstances: 1, targetActiveInstances: 4 },
+      tasks: 1,
+      expected: 2,
+    },
+    {
+      name: 'and gets back what a lowered target gives back',
+      own: { currentActiveInstances: 3, targetActiveInstances: 1 },
+      tasks: 1,
+      expected: 2,
+    },
+    {
+      name: 'in canary groups it gives up what accepted groups run',
+      own: { canary: true, currentActiveInstances: 2 },
+      tasks: 1,
+      expected: 1,
+    },
+    {
+      name: 'a canary deploy in one swap leaves it whole until the end',
+      own: { canary: false, currentActiveInstances: 4, targetActiveInstances: 4, stepComplete: true },
+      tasks: 1,
+      expected: 3,
+    },
     { name: 'and gives it up once the step is complete', own: { stepComplete: true }, tasks: 1, expected: 1 },
     {
       name: 'a deploy in one step leaves the old one whole',
@@ -300,6 +329,12 @@ describe('how many', () => {
       now,
     );
     expect(decision.create).toHaveLength(expected);
+  });
+
+  test('no task of a deploy that is given up is ended while the load balancer may still need it', () => {
+    const tasks = [1, 2, 3, 4].map((instanceNo) => active(instanceNo));
+    const decision = drain(work(rolling({}, 'CANCELING'), [entry('TASK_DONE')], { tasks }), rules(), now);
+    expect(decision).toMatchObject({ create: [], cleanups: [] });
   });
 
   test('a run in progress is joined by none: what was planned is dropped', () => {

@@ -3,7 +3,8 @@ import type { RequestState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
 import { drain, type WaitingRequest, type WorkRules } from '../pending-work/index.js';
-import { stateAfterUpdate, surplusTasks } from '../requests/changes.js';
+import { stateAfterUpdate } from '../requests/changes.js';
+import { shrink } from '../requests/shrink.js';
 import { asActive, type PlannedStep, type PlannedStop, type PlanTask } from './planned-step.js';
 
 /** Another number of instances, and what it would find. */
@@ -38,18 +39,10 @@ export function planScale(planned: ScaleToPlan, now: number): PlannedStep {
 const isIn = (stops: readonly PlannedStop[], id: string): boolean => stops.some(({ taskId }) => taskId.id === id);
 
 /** Tasks that have to go already keep the reason they have. */
-function surplus({ waiting, next, tasks }: ScaleToPlan): PlannedStop[] {
+function surplus({ waiting, next, tasks, rules }: ScaleToPlan): PlannedStop[] {
   const active = tasks.filter(({ taskId }) => taskId.deployId === waiting.activeDeployId);
-  const gone = new Set(
-    surplusTasks(
-      waiting.request,
-      next,
-      active.map(({ taskId }) => taskId),
-    ),
-  );
-  return active
-    .filter(({ taskId, cleanup }) => gone.has(taskId) && cleanup === undefined)
-    .map(({ taskId }) => ({ taskId, cleanupType: 'SCALING_DOWN' }));
+  const cleanups = shrink(waiting.request, next, active.map(asActive), rules);
+  return cleanups.map(({ taskId, cleanupType }) => ({ taskId, cleanupType }));
 }
 
 function bounceOf(

@@ -1,21 +1,33 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { nextDeployStep, type DeployStep, type DeployView } from '../../core/deploys/index.js';
+import { nextDeployStep, type AcceptanceResult, type DeployStep, type DeployView } from '../../core/deploys/index.js';
 import type { PendingType } from '../../core/model/enums.js';
+import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { WakeTopic } from '../../platform/wake/wake.js';
 import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
 import { HealthcheckResults } from '../tasks/health/healthcheck-results.service.js';
 import { PendingQueue } from '../tasks/pending-queue.service.js';
 import { TaskCleanups } from '../tasks/task-cleanups.service.js';
+import { DeployAcceptance, type AcceptanceJob } from './deploy-acceptance.service.js';
+import { DeployBalancing, type BalancerJob } from './deploy-balancing.service.js';
 import { DeployFinisher } from './deploy-finisher.service.js';
 import { DeployStore, type StoredPendingDeploy } from './deploy-store.service.js';
 import { DeployViews } from './deploy-view.service.js';
+
+/** What somebody outside has to be asked before the deploy can go on, when the transaction is over. */
+export type OutsideJob = ({ kind: 'balance' } & BalancerJob) | ({ kind: 'check' } & AcceptanceJob);
+
+/** What they said. */
+export type OutsideAnswer =
+  | { kind: 'balance'; job: BalancerJob; answer: LoadBalancerUpdate }
+  | { kind: 'check'; job: AcceptanceJob; answer: AcceptanceResult[] };
 
 export interface StepResult {
   /** Epoch milliseconds at which time alone changes the decision. */
   lookAgainAt?: number;
   /** Whom to wake after the commit. */
   wake: WakeTopic[];
+  outside?: OutsideJob;
 }
 
 type Step<Kind extends DeployStep['kind']> = Extract<DeployStep, { kind: Kind }>;
@@ -28,13 +40,40 @@ export class DeploySteps {
     private readonly deploys: DeployStore,
     private readonly views: DeployViews,
     private readonly finisher: DeployFinisher,
+    private readonly balancing: DeployBalancing,
+    private readonly acceptance: DeployAcceptance,
     private readonly results: HealthcheckResults,
     private readonly queue: PendingQueue,
     private readonly cleanups: TaskCleanups,
   ) {}
 
   async step(tx: EntityManager, requestId: string, now: number): Promise<StepResult> {
+    return this.stepLocked(tx, requestId, await this.requests.lock(tx, requestId), now);
+  }
+
+  /** Asks those outside. Not in a transaction. */
+  async ask(job: OutsideJob): Promise<OutsideAnswer> {
+    return job.kind === 'balance'
+      ? { kind: 'balance', job, answer: await this.balancing.ask(job) }
+      : { kind: 'check', job, answer: await this.acceptance.run(job) };
+  }
+
+  /** Keeps what they said, if it still matters, and looks at the deploy again. */
+  async answered(tx: EntityManager, requestId: string, said: OutsideAnswer, now: number): Promise<StepResult> {
     const stored = await this.requests.lock(tx, requestId);
+    const matters =
+      said.kind === 'balance'
+        ? await this.balancing.store(tx, requestId, said.job, said.answer)
+        : await this.acceptance.store(tx, requestId, said.job, said.answer, now);
+    return matters ? this.stepLocked(tx, requestId, stored, now) : { lookAgainAt: now, wake: [] };
+  }
+
+  private async stepLocked(
+    tx: EntityManager,
+    requestId: string,
+    stored: StoredRequest | undefined,
+    now: number,
+  ): Promise<StepResult> {
     const [pending] = await this.deploys.findPending(tx, [requestId]);
     if (!pending) return { wake: [] };
     const view = await this.views.load(tx, pending, stored);
@@ -44,8 +83,13 @@ export class DeploySteps {
         return this.wait(tx, pending, view, step, now);
       case 'proceed':
         return this.proceed(tx, pending, stored!, view, step, now);
+      case 'balance':
+        return { wake: [], outside: { kind: 'balance', ...(await this.balancing.prepare(tx, pending, view, step)) } };
+      case 'check':
+        return { wake: [], outside: { kind: 'check', ...this.acceptance.prepare(pending, view, step.names) } };
       case 'finish':
         if (step.closeChecks) await this.results.finish(tx, newTaskIds(view));
+        await this.balancing.keep(tx, step.stillBalanced);
         return this.finisher.finish(tx, stored, view, step.outcome, now);
     }
   }
@@ -54,16 +98,17 @@ export class DeploySteps {
     tx: EntityManager,
     pending: StoredPendingDeploy,
     view: DeployView,
-    step: Step<'wait'>,
+    { lookAgainAt, scheduleMissing, state = pending.state, keepsUpdate }: Step<'wait'>,
     now: number,
   ): Promise<StepResult> {
     // Asked for the target that is in force already: answered.
-    if (pending.updateTargetInstances !== undefined) {
-      await this.deploys.savePending(tx, { ...pending, updateTargetInstances: undefined });
+    const updateTargetInstances = keepsUpdate ? pending.updateTargetInstances : undefined;
+    if (pending.updateTargetInstances !== updateTargetInstances || pending.state !== state) {
+      await this.deploys.savePending(tx, { ...pending, state, updateTargetInstances });
     }
-    if (!step.scheduleMissing) return { lookAgainAt: step.lookAgainAt, wake: [] };
+    if (!scheduleMissing) return { lookAgainAt, wake: [] };
     await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.marker.deployId, now);
-    return { lookAgainAt: step.lookAgainAt, wake: ['scheduler'] };
+    return { lookAgainAt, wake: ['scheduler'] };
   }
 
   private async proceed(
@@ -82,7 +127,7 @@ export class DeploySteps {
       await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.activeDeployId, now);
     }
     for (const taskId of retire) {
-      const message = `Deploy ${view.marker.deployId} runs ${progress.targetActiveInstances} healthy tasks`;
+      const message = `Deploy ${view.marker.deployId} runs ${progress.currentActiveInstances} healthy tasks`;
       await this.cleanups.create(tx, { taskId, cleanupType: 'DEPLOY_STEP_FINISHED', timestamp: now, message });
     }
     return { lookAgainAt, wake: ['scheduler', 'cleanup'] };

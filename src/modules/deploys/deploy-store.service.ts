@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { DeployBalance, DeployEnding } from '../../core/deploys/index.js';
 import type { DeployState } from '../../core/model/enums.js';
 import type {
   Deploy,
@@ -31,6 +32,10 @@ export interface StoredPendingDeploy extends DeployKey {
   progress?: DeployProgress;
   /** Takes the place of the request when the deploy succeeds. */
   updatedRequest?: Request;
+  /** What the load balancer was asked for last. */
+  balance?: DeployBalance;
+  /** How it ends as soon as the load balancer has taken the old tasks back. */
+  ending?: DeployEnding;
   cancel?: { user?: string; requestedAt: number };
   updateTargetInstances?: number;
 }
@@ -50,6 +55,8 @@ interface PendingDeployRow {
   state: DeployState;
   progress: DeployProgress | null;
   updated_request: Request | null;
+  balance: DeployBalance | null;
+  ending: DeployEnding | null;
   cancel_user: string | null;
   cancel_requested_at: Date | null;
   update_target_instances: number | null;
@@ -60,6 +67,7 @@ export const deployKeyText = ({ requestId, deployId }: DeployKey): string => `${
 /** A deploy in progress as the API shows it. */
 export const toPendingDeploy = (pending: StoredPendingDeploy, deployMarker: DeployMarker): PendingDeploy => ({
   deployMarker,
+  lastLoadBalancerUpdate: pending.balance?.update,
   currentDeployState: pending.state,
   deployProgress: pending.progress,
   updatedRequest: pending.updatedRequest,
@@ -151,6 +159,8 @@ export class DeployStore {
       state: row.state,
       progress: row.progress ?? undefined,
       updatedRequest: row.updated_request ?? undefined,
+      balance: row.balance ?? undefined,
+      ending: row.ending ?? undefined,
       cancel: row.cancel_requested_at
         ? { user: row.cancel_user ?? undefined, requestedAt: row.cancel_requested_at.getTime() }
         : undefined,
@@ -162,11 +172,12 @@ export class DeployStore {
   async savePending(tx: EntityManager, pending: StoredPendingDeploy): Promise<void> {
     await tx.query(
       `INSERT INTO pending_deploy (request_id, deploy_id, state, progress, updated_request, cancel_user,
-         cancel_requested_at, update_target_instances)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         cancel_requested_at, update_target_instances, balance, ending)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
        ON CONFLICT (request_id) DO UPDATE SET deploy_id = excluded.deploy_id, state = excluded.state,
          progress = excluded.progress, updated_request = excluded.updated_request, cancel_user = excluded.cancel_user,
-         cancel_requested_at = excluded.cancel_requested_at, update_target_instances = excluded.update_target_instances`,
+         cancel_requested_at = excluded.cancel_requested_at, update_target_instances = excluded.update_target_instances,
+         balance = excluded.balance, ending = excluded.ending`,
       [
         pending.requestId,
         pending.deployId,
@@ -176,6 +187,8 @@ export class DeployStore {
         pending.cancel?.user ?? null,
         pending.cancel ? new Date(pending.cancel.requestedAt) : null,
         pending.updateTargetInstances ?? null,
+        pending.balance ? JSON.stringify(pending.balance) : null,
+        pending.ending ? JSON.stringify(pending.ending) : null,
       ],
     );
   }

@@ -6,6 +6,8 @@ import type { StoredRequest } from '../requests/request-store.service.js';
 import { HealthSwitch } from '../tasks/health/health-switch.service.js';
 import { ObservedTasks } from '../tasks/health/observed-tasks.service.js';
 import { LiveTasks } from '../tasks/live-tasks.service.js';
+import { DeployAcceptance } from './deploy-acceptance.service.js';
+import { DeployBalancing } from './deploy-balancing.service.js';
 import { DeployStore, type StoredPendingDeploy } from './deploy-store.service.js';
 
 /** Gathers what one look at a deploy in progress needs. The request's row is locked in `tx` already. */
@@ -16,6 +18,8 @@ export class DeployViews {
     private readonly tasks: LiveTasks,
     private readonly observed: ObservedTasks,
     private readonly health: HealthSwitch,
+    private readonly balancing: DeployBalancing,
+    private readonly acceptance: DeployAcceptance,
   ) {}
 
   async load(tx: EntityManager, pending: StoredPendingDeploy, stored: StoredRequest | undefined): Promise<DeployView> {
@@ -27,10 +31,15 @@ export class DeployViews {
       updatedRequest: pending.updatedRequest,
       marker: found?.marker ?? { requestId, deployId, timestamp: 0 },
       deploy: found?.deploy,
+      state: pending.state,
       progress: pending.progress,
       activeDeployId: stored?.activeDeployId,
       cancel: pending.cancel,
       updateTargetInstances: pending.updateTargetInstances,
+      balance: pending.balance,
+      ending: pending.ending,
+      hasLoadBalancer: this.balancing.isEnabled,
+      acceptanceChecks: this.acceptance.names(),
       // Before the tasks: what is launched in between is then counted twice and not missed.
       queuedTasks: await this.queuedTasks(tx, pending),
       tasks: await this.liveTasks(tx, requestId),

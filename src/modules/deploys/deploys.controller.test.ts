@@ -121,11 +121,12 @@ describe('starting a deploy', () => {
     expect(await tx.query('SELECT delete_requested FROM pending_task')).toEqual([{ delete_requested: true }]);
   });
 
-  test('tells the webhooks', async () => {
+  test('tells the webhooks once', async () => {
     await insertRequest(tx);
     await tx.query(`INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('w', 'http://h', 'DEPLOY', now())`);
     await post({ deploy: deploy() });
-    const [told] = await tx.query('SELECT body FROM webhook_update');
+    const [told, ...more] = await tx.query('SELECT body FROM webhook_update');
+    expect(more).toEqual([]);
     expect(told.body).toMatchObject({ eventType: 'STARTING', deploy: { id: 'v1' } });
   });
 
@@ -172,6 +173,35 @@ describe('starting a deploy', () => {
       pendingDeployState: { updatedRequest, deployProgress: { targetActiveInstances: 1 } },
     });
     expect((await tx.query('SELECT document FROM request'))[0].document).toMatchObject({ instances: 3 });
+  });
+
+  test('with canary settings fills them in, and shows canary progress beside the fields of every deploy', async () => {
+    await insertRequest(tx, { request: { instances: 3 } });
+    const { status, body } = await post({ deploy: deploy({ canaryDeploySettings: { enableCanaryDeploy: true } }) });
+    expect(status).toBe(200);
+    expect(body.pendingDeploy?.canaryDeploySettings).toEqual({
+      enableCanaryDeploy: true,
+      instanceGroupSize: 1,
+      acceptanceMode: 'NONE',
+      waitMillisBetweenGroups: 0,
+      allowedTasksFailuresPerGroup: 0,
+      canaryCycleCount: 3,
+    });
+    expect(body.pendingDeployState?.deployProgress).toEqual({
+      targetActiveInstances: 1,
+      currentActiveInstances: 0,
+      deployInstanceCountPerStep: 1,
+      deployStepWaitTimeMs: 0,
+      stepComplete: false,
+      autoAdvanceDeploySteps: true,
+      failedDeployTasks: [],
+      timestamp: start,
+      canary: true,
+      stepLaunchComplete: false,
+      stepAcceptanceResults: {},
+      acceptanceResultMessageHistory: [],
+      lbUpdates: {},
+    });
   });
 
   test('to unpause a request', async () => {
@@ -254,12 +284,19 @@ describe('a deploy is refused', () => {
       rule: 'range',
     },
     {
-      name: 'with canary groups',
-      body: { deploy: deploy({ canaryDeploySettings: { enableCanaryDeploy: true } }) },
+      name: 'with empty canary groups',
+      body: { deploy: deploy({ canaryDeploySettings: { instanceGroupSize: 0 } }) },
       status: 400,
-      code: 'NOT_SUPPORTED',
-      field: 'deploy.canaryDeploySettings',
-      rule: 'supported',
+      code: 'INVALID_REQUEST',
+      field: 'deploy.canaryDeploySettings.instanceGroupSize',
+    },
+    {
+      name: 'with an unknown way to accept canary groups',
+      body: { deploy: deploy({ canaryDeploySettings: { acceptanceMode: 'HOPE' } }) },
+      status: 400,
+      code: 'INVALID_REQUEST',
+      field: 'deploy.canaryDeploySettings.acceptanceMode',
+      rule: 'oneOf',
     },
     {
       name: 'with what the cluster cannot do',
@@ -304,6 +341,13 @@ describe('a deploy is refused', () => {
     expect([status, body.code]).toEqual([409, 'DEPLOY_IN_PROGRESS']);
     expect(body.message).toContain("'v1'");
     expect(await tx.query('SELECT deploy_id FROM deploy_history')).toEqual([{ deploy_id: 'v1' }]);
+  });
+
+  test('under the id of the one in progress, because the id was used', async () => {
+    await insertRequest(tx);
+    await post({ deploy: deploy() });
+    const { status, body } = await post({ deploy: deploy() });
+    expect([status, body.errors[0]]).toMatchObject([400, { field: 'deploy.id', rule: 'unique' }]);
   });
 
   test('when two are posted at once, for all but one', async () => {

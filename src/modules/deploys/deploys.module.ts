@@ -1,9 +1,15 @@
 import { Module } from '@nestjs/common';
+import { LoadBalancerClientModule } from '../load-balancer/load-balancer-client.module.js';
+import { LoadBalancerStoreModule } from '../load-balancer/load-balancer-store.module.js';
 import { PriorityStoreModule } from '../priority/priority-store.module.js';
 import { RequestStoreModule } from '../requests/request-store.module.js';
 import { RequestsModule } from '../requests/requests.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
 import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
+import { AcceptanceChecks } from './acceptance/acceptance-checks.service.js';
+import { BalancerChanges } from './balancer-changes.service.js';
+import { DeployAcceptance } from './deploy-acceptance.service.js';
+import { DeployBalancing } from './deploy-balancing.service.js';
 import { DeployChecks } from './deploy-checks.service.js';
 import { DeployFinisher } from './deploy-finisher.service.js';
 import { DeployStoreModule } from './deploy-store.module.js';
@@ -23,6 +29,8 @@ import { WaitingRuns } from './waiting-runs.service.js';
     RequestStoreModule,
     RequestsModule,
     DeployStoreModule,
+    LoadBalancerClientModule,
+    LoadBalancerStoreModule,
     PriorityStoreModule,
     TaskStoreModule,
     WebhookOutboxModule,
@@ -38,7 +46,11 @@ import { WaitingRuns } from './waiting-runs.service.js';
     DeployFinisher,
     EarlierDeploys,
     Rollbacks,
+    DeployBalancing,
+    BalancerChanges,
+    DeployAcceptance,
+    AcceptanceChecks,
   ],
-  exports: [DeploysService],
+  exports: [DeploysService, AcceptanceChecks],
 })
 export class DeploysModule {}

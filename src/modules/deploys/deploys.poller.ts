@@ -3,8 +3,8 @@ import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { DeployStore } from './deploy-store.service.js';
-import { DeploySteps } from './deploy-steps.service.js';
+import { DeployStore, type DeployKey } from './deploy-store.service.js';
+import { DeploySteps, type OutsideJob, type StepResult } from './deploy-steps.service.js';
 
 /** Moves every deploy in progress one step forward: after each change of a task, and at the moments time decides. */
 @Injectable()
@@ -32,21 +32,56 @@ export class DeploysPoller implements OnModuleInit {
 
   /** One pass. Answers the next moment at which time alone moves a deploy. Public so that a test runs it with its own `now`. */
   async runOnce(now: number): Promise<number | undefined> {
-    const pending = await this.deploys.findPending(this.db.manager);
     const moments: number[] = [];
-    for (const { requestId, deployId } of pending) {
-      // The others still move when one is stuck.
-      const at = await this.step(requestId, now).catch((cause: unknown) =>
-        this.log.error(`Deploy ${deployId} of request ${requestId} is stuck: ${String(cause)}`, cause),
+    const waiting: Waiting[] = [];
+    for (const key of await this.deploys.findPending(this.db.manager)) {
+      const result = await this.guarded(key, () =>
+        this.db.leaderTransaction((tx) => this.steps.step(tx, key.requestId, now)),
       );
-      if (typeof at === 'number') moments.push(at);
+      if (result?.lookAgainAt !== undefined) moments.push(result.lookAgainAt);
+      if (result?.outside) waiting.push({ key, job: result.outside });
     }
+    // Those outside may be slow, so they are asked when everything else is done.
+    await inParallel(waiting, async ({ key, job }) => {
+      const result = await this.guarded(key, async () => {
+        const said = await this.steps.ask(job);
+        return this.db.leaderTransaction((tx) => this.steps.answered(tx, key.requestId, said, now));
+      });
+      // Whatever else is to be asked is asked in the next pass, which follows at once.
+      const next = result?.outside ? now : result?.lookAgainAt;
+      if (next !== undefined) moments.push(next);
+    });
     return moments.length > 0 ? Math.min(...moments) : undefined;
   }
 
-  private async step(requestId: string, now: number): Promise<number | undefined> {
-    const { wake, lookAgainAt } = await this.db.leaderTransaction((tx) => this.steps.step(tx, requestId, now));
-    this.wake.signal(...wake);
-    return lookAgainAt;
+  /** The others still move when one is stuck. */
+  private async guarded(
+    { requestId, deployId }: DeployKey,
+    look: () => Promise<StepResult>,
+  ): Promise<StepResult | undefined> {
+    try {
+      const result = await look();
+      this.wake.signal(...result.wake);
+      return result;
+    } catch (cause) {
+      this.log.error(`Deploy ${deployId} of request ${requestId} is stuck: ${String(cause)}`, cause);
+      return undefined;
+    }
   }
+}
+
+interface Waiting {
+  key: DeployKey;
+  job: OutsideJob;
+}
+
+/** Deploys that wait for an answer from outside at the same time. */
+const mostAtOnce = 8;
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const worker = async () => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: mostAtOnce }, worker));
 }

@@ -1,4 +1,5 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DeployBalance, DeployEnding } from '../../core/deploys/index.js';
 import type { DeployProgress } from '../../core/model/deploy.js';
 import type { DeployState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
@@ -21,6 +22,12 @@ export class PendingDeployEntity {
 
   @Column({ name: 'updated_request', type: 'jsonb', nullable: true })
   updatedRequest: Request | null;
+
+  @Column({ type: 'jsonb', nullable: true })
+  balance: DeployBalance | null;
+
+  @Column({ type: 'jsonb', nullable: true })
+  ending: DeployEnding | null;
 
   @Column({ name: 'cancel_user', type: 'text', nullable: true })
   cancelUser: string | null;

@@ -1,95 +1,21 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Deploy } from '../../core/model/deploy.js';
+import type { CanaryDeploySettings, Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
-import type { TaskScript } from '../../cluster/simulated/script.js';
-import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import { RequestsService } from '../requests/requests.service.js';
+import { caller, RollingService } from '../../../test/support/rolling-service.js';
 import { Bounces } from '../requests/actions/bounces.service.js';
 import { Deletions } from '../requests/actions/deletions.service.js';
 import { Runs } from '../requests/actions/runs.service.js';
 import { Pauses } from '../requests/actions/pauses.service.js';
-import { CleanupModule } from '../tasks/cleanup/cleanup.module.js';
-import { CleanupPoller } from '../tasks/cleanup/cleanup.poller.js';
 import { TaskCleanups } from '../tasks/task-cleanups.service.js';
-import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
-import { DeployStore } from './deploy-store.service.js';
-import { DeploysModule } from './deploys.module.js';
-import { DeploysPoller } from './deploys.poller.js';
+import { AcceptanceChecks } from './acceptance/acceptance-checks.service.js';
 import { DeploysService } from './deploys.service.js';
 
-const caller = { id: 'ann' };
-
-/** Requests, deploys, cleanup and the scheduler together, on a simulated cluster and a virtual clock. */
-class Service {
-  /** Least number of tasks of 'web' that was seen serving: healthy, whether they have to go some day or not. */
-  leastServing = Number.POSITIVE_INFINITY;
-  private script: (deployId: string) => TaskScript = () => ({});
-
-  private constructor(readonly world: SchedulerWorld) {
-    world.cluster.onLaunch((spec) => this.script(spec.taskId.split('-')[1]!));
-  }
-  static async start(): Promise<Service> {
-    return new Service(await SchedulerWorld.start({ machines: 2, modules: [DeploysModule, CleanupModule] }));
-  }
-
-  /** What tasks of a deploy do. */
-  behave(script: (deployId: string) => TaskScript): void {
-    this.script = script;
-  }
-
-  save(request: Partial<Request> = {}) {
-    return this.world
-      .get(RequestsService)
-      .saveRequest({ id: 'web', requestType: 'SERVICE', instances: 3, ...request }, caller);
-  }
-
-  deploy(id: string, changes: Partial<Deploy> = {}) {
-    const deploy = { id, requestId: 'web', command: 'serve', objstoreUploaderAdditionalFiles: [], ...changes };
-    return this.world
-      .get(DeploysService)
-      .start({ deploy, unpauseOnSuccessfulDeploy: false, largeScaleDownAcknowledged: false }, caller);
-  }
-
-  /** Lets virtual seconds pass; every poller looks four times in each. */
-  async run(seconds: number): Promise<void> {
-    for (let quarter = 0; quarter < seconds * 4; quarter++) {
-      await this.world.pass();
-      await this.world.get(DeploysPoller).runOnce(this.world.now);
-      await this.world.get(CleanupPoller).runOnce(this.world.now);
-      await this.world.pass();
-      this.leastServing = Math.min(this.leastServing, await this.serving());
-      await this.world.cluster.advance(250);
-    }
-  }
-
-  /** Deploy ids of the healthy tasks. */
-  async healthy(): Promise<string[]> {
-    const found = await this.world.get(TaskIdsByStatusService).forRequests(this.world.db.manager, ['web']);
-    return found.get('web')!.healthy.map(({ deployId }) => deployId);
-  }
-
-  private async serving(): Promise<number> {
-    const provenBefore = this.world.now - 5_000;
-    const tasks = await this.world.active('web');
-    return tasks.filter((task) => !task.killed && task.runningAt !== undefined && task.runningAt <= provenBefore)
-      .length;
-  }
-
-  async running(): Promise<string[]> {
-    return (await this.world.active('web')).map(({ taskId }) => taskId.deployId);
-  }
-
-  async result(deployId: string) {
-    return (await this.world.get(DeployStore).find(this.world.db.manager, { requestId: 'web', deployId }))?.result;
-  }
-}
-
-let service: Service;
+let service: RollingService;
 afterEach(() => service.world.close());
 
 /** Three healthy instances of v1. */
 async function serving(request: Partial<Request> = {}): Promise<void> {
-  service = await Service.start();
+  service = await RollingService.start();
   service.behave((deployId) =>
     deployId === 'v3' ? { runFor: 1_000, exit: 'TASK_FAILED', message: 'broken on purpose' } : { startAfter: 700 },
   );
@@ -194,6 +120,101 @@ test('a failed task is forgiven as often as the deploy says', async () => {
   expect([await service.running(), service.leastServing]).toEqual([['v2', 'v2', 'v2'], 3]);
 });
 
+test('a version that gets stuck in a later step gives back the instances it took over, without a gap', async () => {
+  await serving();
+  let launches = 0;
+  service.behave((deployId) => (deployId === 'v2' && ++launches > 1 ? { startAfter: 600_000 } : { startAfter: 700 }));
+  await service.deploy('v2', { deployInstanceCountPerStep: 1, deployHealthTimeoutSeconds: 2 });
+  await service.run(30);
+  expect(await service.result('v2')).toMatchObject({ deployState: 'OVERDUE' });
+  expect([await service.running(), service.leastServing]).toEqual([['v1', 'v1', 'v1'], 3]);
+});
+
+test('a lowered target of a deploy of all at once, then a cancel: the old tasks are back before the new one goes', async () => {
+  await serving();
+  await service.deploy('v2');
+  await service.world.get(DeploysService).update({ requestId: 'web', deployId: 'v2' }, 1);
+  await service.run(7);
+  await service.cancel('v2');
+  await service.run(10);
+  expect(await service.result('v2')).toMatchObject({ deployState: 'CANCELED' });
+  expect([await service.running(), service.leastServing]).toEqual([['v1', 'v1', 'v1'], 3]);
+});
+
+describe('canary groups', () => {
+  const canary = (changes: Partial<CanaryDeploySettings> = {}): Partial<Deploy> => ({
+    canaryDeploySettings: {
+      enableCanaryDeploy: true,
+      instanceGroupSize: 1,
+      acceptanceMode: 'NONE',
+      waitMillisBetweenGroups: 0,
+      allowedTasksFailuresPerGroup: 0,
+      canaryCycleCount: 1,
+      ...changes,
+    },
+  });
+
+  test('the first one alone, then everything that is left, without a gap', async () => {
+    await serving();
+    await service.deploy('v2', canary());
+    await service.run(8);
+    expect((await service.running()).sort()).toEqual(['v1', 'v1', 'v2', 'v2', 'v2']);
+    await service.run(8);
+    expect([await service.result('v2'), await service.running()]).toMatchObject([
+      { deployState: 'SUCCEEDED' },
+      ['v2', 'v2', 'v2'],
+    ]);
+    expect(service.leastServing).toBe(3);
+  });
+
+  test('wait for their checks; when these fail the old tasks are back before the new ones go', async () => {
+    await serving();
+    let state: 'PENDING' | 'SUCCEEDED' | 'FAILED' = 'PENDING';
+    service.world
+      .get(AcceptanceChecks)
+      .bind({ name: 'errors', check: () => Promise.resolve({ state, message: 'seen' }) });
+    await service.deploy('v2', canary({ acceptanceMode: 'CHECKS' }));
+    await service.run(9);
+    expect(await service.pending()).toMatchObject({ progress: { stepAcceptanceResults: { errors: 'PENDING' } } });
+    state = 'SUCCEEDED';
+    await service.run(3);
+    state = 'FAILED';
+    await service.run(12);
+    expect(await service.result('v2')).toMatchObject({
+      deployState: 'FAILED',
+      message: '(errors - PENDING) seen, (errors - SUCCEEDED) seen, (errors - FAILED) seen',
+    });
+    await service.run(8);
+    expect([await service.running(), service.leastServing]).toEqual([['v1', 'v1', 'v1'], 3]);
+  });
+
+  test('a task that dies is forgiven as often as a group allows', async () => {
+    await serving();
+    let launches = 0;
+    service.behave((deployId) => (deployId === 'v2' && ++launches <= 2 ? { runFor: 100, exit: 'TASK_FAILED' } : {}));
+    await service.deploy('v2', canary({ allowedTasksFailuresPerGroup: 2 }));
+    await service.run(24);
+    expect([await service.result('v2'), await service.running()]).toMatchObject([
+      { deployState: 'SUCCEEDED' },
+      ['v2', 'v2', 'v2'],
+    ]);
+  });
+
+  test('a lower target ends new tasks, and as many old ones stay as are needed', async () => {
+    await serving();
+    await service.deploy(
+      'v2',
+      canary({ acceptanceMode: 'TIMED', waitMillisBetweenGroups: 3_600_000, instanceGroupSize: 2 }),
+    );
+    await service.run(8);
+    expect((await service.running()).sort()).toEqual(['v1', 'v1', 'v1', 'v2', 'v2']);
+    await service.world.get(DeploysService).update({ requestId: 'web', deployId: 'v2' }, 1);
+    await service.run(8);
+    expect((await service.running()).sort()).toEqual(['v1', 'v1', 'v2']);
+    expect(service.leastServing).toBe(3);
+  });
+});
+
 test.each([true, false])('a bounce (incremental: %s) replaces all tasks without a gap', async (incremental) => {
   await serving();
   const before = (await service.world.active('web')).map(({ taskId }) => taskId.id);
@@ -240,7 +261,7 @@ test('a request that is deleted in the middle of a deploy goes with all its task
 describe('jobs', () => {
   const runs = async () => [...service.world.cluster.starts.keys()].map((id) => id.split('-')[1]);
   const launched = async (requestType: Request['requestType'], changes: Partial<Deploy> = {}) => {
-    service = await Service.start();
+    service = await RollingService.start();
     service.behave(() => ({ runFor: 100 }));
     await service.save({
       requestType,

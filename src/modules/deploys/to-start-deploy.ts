@@ -1,4 +1,3 @@
-import { SchedulerError } from '../../platform/errors.js';
 import { SaveRequestDto } from '../requests/dto/save-request.dto.js';
 import { DeployDto } from './dto/deploy.dto.js';
 import type { DeployRequestDto, StartDeployQuery } from './dto/deploy-request.dto.js';
@@ -6,7 +5,6 @@ import type { StartDeploy } from './deploys.service.js';
 
 /** What a caller wants, as the service takes it. */
 export function toStartDeploy(body: DeployRequestDto, query: StartDeployQuery): StartDeploy {
-  if (body.deploy.canaryDeploySettings) throw notSupported('canaryDeploySettings');
   return {
     deploy: DeployDto.toDeploy(body.deploy),
     message: body.message,
@@ -15,10 +13,4 @@ export function toStartDeploy(body: DeployRequestDto, query: StartDeployQuery): 
     largeScaleDownAcknowledged: query.largeScaleDownAcknowledged ?? false,
     checkIndex: query.checkIndex,
   };
-}
-
-function notSupported(name: string): SchedulerError {
-  const field = `deploy.${name}`;
-  const message = `${field} is not supported yet: use deployInstanceCountPerStep to deploy step by step`;
-  return new SchedulerError('NOT_SUPPORTED', message, { errors: [{ field, rule: 'supported', message }] });
 }

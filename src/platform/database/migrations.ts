@@ -17,6 +17,7 @@ import { Usage1763800500000 } from '../../../migrations/1763800500000-usage.js';
 import { InactiveHosts1763800600000 } from '../../../migrations/1763800600000-inactive-hosts.js';
 import { Instances1763800700000 } from '../../../migrations/1763800700000-instances.js';
 import { LoadBalancer1763900000000 } from '../../../migrations/1763900000000-load-balancer.js';
+import { DeployBalance1763900100000 } from '../../../migrations/1763900100000-deploy-balance.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   InactiveHosts1763800600000,
   Instances1763800700000,
   LoadBalancer1763900000000,
+  DeployBalance1763900100000,
 ];

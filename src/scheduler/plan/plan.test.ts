@@ -139,6 +139,36 @@ describe('what is planned is what happens', () => {
       steps: 1,
       seconds: 10,
     },
+    {
+      name: 'with more instances, step by step',
+      changes: { deployInstanceCountPerStep: 2 },
+      options: { updatedRequest: { id: 'web', requestType: 'SERVICE', instances: 5 } },
+      steps: 3,
+      seconds: 26,
+    },
+    {
+      name: 'with fewer instances, step by step',
+      changes: { deployInstanceCountPerStep: 1 },
+      options: { updatedRequest: { id: 'web', requestType: 'SERVICE', instances: 2 } },
+      steps: 2,
+      seconds: 22,
+    },
+    {
+      name: 'in groups that grow',
+      request: { instances: 6 },
+      changes: {
+        canaryDeploySettings: {
+          enableCanaryDeploy: true,
+          instanceGroupSize: 1,
+          acceptanceMode: 'TIMED',
+          waitMillisBetweenGroups: 2_000,
+          allowedTasksFailuresPerGroup: 0,
+          canaryCycleCount: 3,
+        },
+      },
+      steps: 4,
+      seconds: 40,
+    },
   ])('of a deploy, $name', async ({ request, changes, options, steps, seconds }) => {
     await serving(request);
     const plan = await planDeploy(wish('v2', changes, options));

@@ -20,6 +20,7 @@ import {
   Timestamp,
 } from '../../../platform/http/fields.js';
 import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
+import { CanaryDeploySettingsDto } from './canary-settings.dto.js';
 import { ContainerInfoDto } from './container-info.dto.js';
 import { ExecutorDataDto } from './executor-data.dto.js';
 import { HealthcheckOptionsDto } from './healthcheck-options.dto.js';
@@ -233,6 +234,10 @@ export class DeployDto {
   @IsOptional()
   @Int32()
   maxTaskRetries?: number;
+  /** Roll out with the canary engine; its wishes come before those of deployInstanceCountPerStep and its kin. */
+  @IsOptional()
+  @Nested(() => CanaryDeploySettingsDto)
+  canaryDeploySettings?: CanaryDeploySettingsDto;
   /** Hand the command to a shell; false: start it directly. */
   @IsOptional()
   @IsBoolean()
@@ -245,14 +250,8 @@ export class DeployDto {
   @IsOptional()
   @UploaderFiles()
   objstoreUploaderAdditionalFiles?: ObjstoreUploaderFileDto[];
-  /** Not supported yet: a deploy that carries it is refused. */
-  @ApiProperty({ writeOnly: true })
-  @IsOptional()
-  @AnyObject()
-  canaryDeploySettings?: Record<string, unknown>;
-
   /** The deploy in the form in which it is stored. */
-  static toDeploy({ healthCheckProtocol, canaryDeploySettings: _refused, ...sent }: DeployDto): Deploy {
+  static toDeploy({ healthCheckProtocol, ...sent }: DeployDto): Deploy {
     return normalizeDeploy({ ...sent, healthcheckProtocol: sent.healthcheckProtocol ?? healthCheckProtocol });
   }
 }

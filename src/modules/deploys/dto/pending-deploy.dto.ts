@@ -1,7 +1,14 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { deployStates, type DeployState } from '../../../core/model/enums.js';
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import {
+  deployAcceptanceStates,
+  deployStates,
+  type DeployAcceptanceState,
+  type DeployState,
+} from '../../../core/model/enums.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
+import { LoadBalancerUpdateDto } from '../../load-balancer/dto/load-balancer-update.dto.js';
+import { DeployProgressLbUpdateDto } from './deploy-progress-lb-update.dto.js';
 
 /** Which deploy of which request, and who started it. */
 export class DeployMarkerDto {
@@ -18,7 +25,8 @@ export class DeployMarkerDto {
   message?: string;
 }
 
-/** How far a deploy has come. Only of SERVICE and WORKER requests. */
+/** How far a deploy has come. Only of SERVICE and WORKER requests, and of deploys with canaryDeploySettings. */
+@ApiExtraModels(DeployProgressLbUpdateDto)
 export class DeployProgressDto {
   /** New tasks that should run at the end of the current step. */
   @ApiProperty({ type: 'integer', format: 'int32' })
@@ -41,13 +49,29 @@ export class DeployProgressDto {
   /** When the current step began, in epoch milliseconds; its time limit counts from here. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
+  /** Only with canaryDeploySettings: it is rolled out in groups. */
+  canary?: boolean;
+  /** Only with canaryDeploySettings: the tasks of the step are healthy and wait to be accepted. */
+  stepLaunchComplete?: boolean;
+  /** Only with canaryDeploySettings: what each check says of the step. */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string', enum: [...deployAcceptanceStates] } })
+  stepAcceptanceResults?: Record<string, DeployAcceptanceState>;
+  /** Only with canaryDeploySettings: what checks said so far, as "(name - STATE) text". */
+  acceptanceResultMessageHistory?: string[];
+  /** Only with canaryDeploySettings: what the load balancer was asked for, by the text of the id it was asked under. */
+  @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(DeployProgressLbUpdateDto) } })
+  lbUpdates?: Record<string, DeployProgressLbUpdateDto>;
+  /** Only with canaryDeploySettings: the one of lbUpdates that is not done yet. */
+  pendingLbUpdate?: string;
 }
 
 /** A deploy in progress. */
 export class PendingDeployDto {
   /** Which deploy it is. */
   deployMarker: DeployMarkerDto;
-  /** WAITING while it goes on. */
+  /** What the load balancer was asked for last, and what it said. */
+  lastLoadBalancerUpdate?: LoadBalancerUpdateDto;
+  /** WAITING while it goes on; CANCELING while the load balancer is asked to undo what it was told. */
   @ApiProperty({ enum: deployStates, enumName: 'DeployState' })
   currentDeployState: DeployState;
   /** How far it has come. */

@@ -10,6 +10,7 @@ import {
   type TaskState,
 } from '../../../core/model/enums.js';
 import { DeployDto } from '../../deploys/dto/deploy.dto.js';
+import { LoadBalancerUpdateDto } from '../../load-balancer/dto/load-balancer-update.dto.js';
 import { DeployMarkerDto } from '../../deploys/dto/pending-deploy.dto.js';
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
 
@@ -31,6 +32,8 @@ export class DeployResultDto {
   deployState: DeployState;
   /** What happened, for people. */
   message?: string;
+  /** What the load balancer was asked for last, and what it said. */
+  lbUpdate?: LoadBalancerUpdateDto;
   /** Everything that went wrong. */
   deployFailures: DeployFailureDto[];
   /** When it ended, in epoch milliseconds. */

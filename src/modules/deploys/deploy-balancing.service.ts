@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import {
+  balanceIdText,
+  withBalance,
+  type DeployBalance,
+  type DeployStep,
+  type DeployView,
+} from '../../core/deploys/index.js';
+import { requestIdText, type BalancerChange, type BalancerRecords } from '../../core/load-balancer/index.js';
+import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import type { TaskId } from '../../core/model/task.js';
+import { LoadBalancerRecords, type RecordKind } from '../load-balancer/load-balancer-records.service.js';
+import { LoadBalancer } from '../load-balancer/load-balancer.js';
+import { HealthcheckResults } from '../tasks/health/healthcheck-results.service.js';
+import { BalancerChanges } from './balancer-changes.service.js';
+import { DeployStore, type StoredPendingDeploy } from './deploy-store.service.js';
+
+type BalanceStep = Extract<DeployStep, { kind: 'balance' }>;
+
+/** A call of the load balancer for a deploy, written down already. */
+export interface BalancerJob {
+  call: BalanceStep['call'];
+  balance: DeployBalance;
+  /** Only for ENQUEUE. */
+  change?: BalancerChange;
+}
+
+/**
+ * The load balancer's part of a deploy: what it is about to be asked is written down first, then it is asked outside any
+ * transaction, then its answer is written. A crash in between does no harm: the same is asked again under the same id.
+ */
+@Injectable()
+export class DeployBalancing {
+  constructor(
+    private readonly balancer: LoadBalancer,
+    private readonly records: LoadBalancerRecords,
+    private readonly changes: BalancerChanges,
+    private readonly deploys: DeployStore,
+    private readonly results: HealthcheckResults,
+  ) {}
+
+  get isEnabled(): boolean {
+    return this.balancer.enabled;
+  }
+
+  async prepare(
+    tx: EntityManager,
+    pending: StoredPendingDeploy,
+    view: DeployView,
+    { call, balance, putBack, state, progress = pending.progress, ending = pending.ending }: BalanceStep,
+  ): Promise<BalancerJob> {
+    const next = { ...pending, state, balance, ending, progress: withBalance(progress, balance) };
+    await this.deploys.savePending(tx, next);
+    const isNew = !pending.balance || balanceIdText(pending.balance) !== balanceIdText(balance);
+    if (isNew) await this.announce(tx, balance, putBack);
+    return { call, balance, change: call === 'ENQUEUE' ? await this.changes.load(tx, view, balance) : undefined };
+  }
+
+  /** Makes the call; what goes wrong is a state of the answer. */
+  async ask({ call, balance, change }: BalancerJob): Promise<LoadBalancerUpdate> {
+    const id = balance.update.loadBalancerRequestId;
+    if (call === 'STATE') return this.balancer.state(id);
+    if (call === 'CANCEL') return this.balancer.cancel(id);
+    if (change) return this.balancer.enqueue(id, change);
+    return { ...balance.update, loadBalancerState: 'FAILED', message: 'The deploy that describes the service is gone' };
+  }
+
+  /** false: the deploy is not waiting for this answer any more. The request's row is locked in `tx`. */
+  async store(tx: EntityManager, requestId: string, job: BalancerJob, answer: LoadBalancerUpdate): Promise<boolean> {
+    const [pending] = await this.deploys.findPending(tx, [requestId]);
+    if (!pending?.balance || balanceIdText(pending.balance) !== balanceIdText(job.balance)) return false;
+    const balance = { ...pending.balance, update: answer };
+    await this.copy(tx, balance, answer);
+    await this.deploys.savePending(tx, { ...pending, balance, progress: withBalance(pending.progress, balance) });
+    return true;
+  }
+
+  /** The load balancer was to remove these tasks and did not: they are as they were. */
+  async keep(tx: EntityManager, taskIds: readonly TaskId[]): Promise<void> {
+    const ids = taskIds.map(({ id }) => id);
+    const found = await this.records.find(tx, ids);
+    await this.records.forget(tx, ids);
+    for (const [id, { add }] of found) if (add) await this.records.save(tx, [id], 'ADD', add);
+  }
+
+  /** Each task's own story says what is about to happen to it. One that never came in has nothing to leave. */
+  private async announce(
+    tx: EntityManager,
+    { update, added, removed, isRevert }: DeployBalance,
+    putBack: readonly TaskId[],
+  ): Promise<void> {
+    // Those that are handed over were healthy; nobody asks them any more.
+    if (!isRevert) await this.results.finish(tx, ids(added));
+    await this.records.forget(tx, ids(putBack));
+    await this.records.save(tx, ids(added), 'ADD', update);
+    const found = await this.records.find(tx, ids(removed));
+    const cameIn = ids(removed).filter((id) => hasComeIn(found.get(id)));
+    await this.records.save(tx, cameIn, 'REMOVE', update);
+  }
+
+  /** The answer is that of each record made for this change; records made since are left alone. */
+  private async copy(tx: EntityManager, { added, removed }: DeployBalance, answer: LoadBalancerUpdate): Promise<void> {
+    const found = await this.records.find(tx, ids([...added, ...removed]));
+    const idText = requestIdText(answer.loadBalancerRequestId);
+    const ofThisChange = (
+      taskIds: readonly TaskId[],
+      pick: (records: BalancerRecords) => LoadBalancerUpdate | undefined,
+    ) =>
+      ids(taskIds).filter((id) => {
+        const update = pick(found.get(id)!);
+        return update !== undefined && requestIdText(update.loadBalancerRequestId) === idText;
+      });
+    const save = (kind: RecordKind, taskIds: string[]) => this.records.save(tx, taskIds, kind, answer);
+    await save(
+      'ADD',
+      ofThisChange(added, ({ add }) => add),
+    );
+    await save(
+      'REMOVE',
+      ofThisChange(removed, ({ remove }) => remove),
+    );
+  }
+}
+
+const ids = (taskIds: readonly TaskId[]): string[] => taskIds.map(({ id }) => id);
+
+const hasComeIn = (records: BalancerRecords | undefined): boolean =>
+  ['SUCCESS', 'WAITING', 'CANCELING'].includes(records?.add?.loadBalancerState ?? '');
