@@ -14,6 +14,8 @@ export interface CleanupTask extends ObservedTask {
   cleanup?: TaskCleanup;
   /** A kill was decided earlier. */
   killed: boolean;
+  /** The command that was to run before its kill has not ended. */
+  awaitsCommand?: boolean;
 }
 
 /** The tasks of one request that have to go, with everything that decides when. */
@@ -36,7 +38,12 @@ export type KillDecision =
   /** The task has ended, there is nothing left to do. */
   | { kind: 'drop'; cleanup: TaskCleanup };
 
-export type WaitReason = 'OLD_JOB_MAY_END' | 'HELD_FOR_DEPLOY' | 'TOO_FEW_REPLACEMENTS' | 'REPLACEMENTS_NOT_HEALTHY';
+export type WaitReason =
+  | 'SHELL_COMMAND_NOT_ENDED'
+  | 'OLD_JOB_MAY_END'
+  | 'HELD_FOR_DEPLOY'
+  | 'TOO_FEW_REPLACEMENTS'
+  | 'REPLACEMENTS_NOT_HEALTHY';
 
 /**
  * Decides about every task of the request that has a cleanup. In the order of their ids: of several that go one by one
@@ -65,6 +72,7 @@ function decideKill(
   const { request } = view;
   const { cleanupType } = cleanup;
   if (!request) return kill;
+  if (task.awaitsCommand) return wait('SHELL_COMMAND_NOT_ENDED');
   const longRunning = isLongRunning(request.requestType);
   const rule = cleanupRules[cleanupType];
   if (longRunning ? rule.longRunningAtOnce : rule.othersAtOnce) return kill;

@@ -9,6 +9,8 @@ export const wakeTopics = [
   'deploys',
   'cleanup',
   'expiring',
+  /** Somebody wants a command to be run in a task. */
+  'shell-commands',
   'webhooks',
   'history',
   /** An operator changed the state of a machine. */

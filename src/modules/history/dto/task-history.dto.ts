@@ -2,6 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
 import { TaskHistoryUpdateDto, TaskIdHistoryDto } from '../../tasks/dto/task-update.dto.js';
 import { TaskDto } from '../../tasks/dto/task.dto.js';
+import { TaskMetadataDto } from '../../tasks/metadata/task-metadata.dto.js';
+import { TaskShellCommandHistoryDto } from '../../tasks/shell-commands/dto/shell-command.dto.js';
 
 const anyObjects = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
@@ -42,11 +44,9 @@ export class TaskHistoryDto {
   @ApiProperty(anyObjects)
   loadBalancerUpdates: object[];
   /** Shell commands that ran in it. */
-  @ApiProperty(anyObjects)
-  shellCommandHistory: object[];
+  shellCommandHistory: TaskShellCommandHistoryDto[];
   /** Notes that were attached to it. */
-  @ApiProperty(anyObjects)
-  taskMetadata: object[];
+  taskMetadata: TaskMetadataDto[];
 }
 
 /** One page of tasks. */
