@@ -66,6 +66,10 @@ export const LocalClusterSettings = z.strictObject({
   shellCommandPrefix: z.array(z.string()).default([]).describe('Words put before each of them'),
   shellCommandPidPlaceholder: z.string().default('{PID}').describe('Word that becomes the process id of the task'),
   shellCommandUserPlaceholder: z.string().default('{USER}').describe('Word that becomes the user of the task'),
+  runShellCommandBeforeKillDueToThreads: z
+    .strictObject({ name: z.string().min(1), options: z.array(z.string()).default([]) })
+    .optional()
+    .describe('One of them, run in a task before it is killed for too many threads'),
   shellCommandPidFile: z
     .string()
     .min(1)

@@ -41,6 +41,7 @@ export class TaskRun {
   private shim: ProcessIdentity | undefined;
   private started: StartedTask | undefined;
   private memoryExceeded = false;
+  private tooManyThreads = false;
   /** Aborted by a kill, and when the agent stops. */
   private readonly preparing = new AbortController();
   /** Aborted when the shim has gone, and when the agent stops. */
@@ -129,9 +130,19 @@ export class TaskRun {
 
   async checkThreads(): Promise<void> {
     const limit = this.spec.executorData?.maxTaskThreads;
-    if (limit === undefined || !this.isRunning || this.kill.isAsked) return;
+    if (limit === undefined || !this.isRunning || this.kill.isAsked || this.tooManyThreads) return;
     const seen = this.processes().reduce((sum, found) => sum + found.threads, 0);
-    if (seen > limit) await this.requestKill(this.spec.killGraceMillis, { threads: { seen, limit } });
+    if (seen <= limit) return;
+    this.tooManyThreads = true;
+    // Beside the checks, which go on for all other tasks however long the command takes.
+    void this.unlessStopping(this.killForThreads({ seen, limit }));
+  }
+
+  /** The kill follows whether or not the command before it worked. */
+  private async killForThreads(threads: { seen: number; limit: number }): Promise<void> {
+    const before = this.context.settings.runShellCommandBeforeKillDueToThreads;
+    if (before) await this.commands.runToEnd(before).catch((cause: unknown) => this.warn('run a command', cause));
+    await this.requestKill(this.spec.killGraceMillis, { threads });
   }
 
   private async prepareAndRun(runAs: RunAs | undefined): Promise<void> {
@@ -259,9 +270,11 @@ export class TaskRun {
   }
 
   private async tryTo(what: string, work: Promise<void>): Promise<void> {
-    await work.catch((cause: unknown) =>
-      this.context.log.warn(`Task ${this.spec.taskId}: could not ${what}: ${messageOf(cause)}`),
-    );
+    await work.catch((cause: unknown) => this.warn(what, cause));
+  }
+
+  private warn(what: string, cause: unknown): void {
+    this.context.log.warn(`Task ${this.spec.taskId}: could not ${what}: ${messageOf(cause)}`);
   }
 
   /** Should something unforeseen happen, the task goes on from what is on disk, as after a restart of the agent. */

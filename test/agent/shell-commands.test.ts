@@ -246,6 +246,29 @@ describe.runIf(userInfo().uid === 0)('a command in a task of another user', () =
   });
 });
 
+describe('a task with too many threads', () => {
+  test.each([
+    { name: 'count', does: 'takes too long' },
+    { name: 'Say Hello', does: 'works' },
+    { name: 'unknown', does: 'is not there' },
+  ])('is killed after the command that is to run before, though it $does', async ({ name }) => {
+    const before = { checkThreadsEveryMillis: 100, runShellCommandBeforeKillDueToThreads: { name } };
+    const cluster = await AgentCluster.start({ settings: { ...settings, ...before } });
+    try {
+      const task = await cluster.launch('', {
+        command: { shell: false, value: 'sh -c "sleep 600 & sleep 600 & wait"', arguments: [] },
+        executorData: { cmd: 'x', maxTaskThreads: 2 },
+      } as Partial<LaunchSpec>);
+      expect(await cluster.untilState(task, 'TASK_FAILED')).toContain('too many threads: 3');
+      const story = cluster.seen.updates.map(({ shellCommand, state }) => shellCommand?.updateType ?? state);
+      const ends = { count: ['ACKED', 'STARTED', 'FAILED'], 'Say Hello': ['ACKED', 'STARTED', 'FINISHED'] }[name];
+      expect(story.slice(2)).toEqual([...(ends ?? ['INVALID']), 'TASK_FAILED']);
+    } finally {
+      await cluster.close();
+    }
+  });
+});
+
 describe('an agent that ends while commands run', () => {
   const compiled = tempFolder();
   let program: string;

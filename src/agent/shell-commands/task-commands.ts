@@ -53,6 +53,12 @@ export class TaskCommands {
     return true;
   }
 
+  /** One that the agent itself asks for. Resolves when it has ended, however it did. */
+  async runToEnd(command: Pick<ShellCommandOrder, 'name' | 'options'>): Promise<void> {
+    const order = { ...command, taskId: this.task.spec.taskId, timestamp: Date.now() };
+    if (await this.accept(order)) await this.running.get(CommandRecord.of(this.task.folder, order).path)?.finished;
+  }
+
   /** No further one is accepted; those that run are killed. Resolves when what became of them is on disk. */
   async endAll(): Promise<void> {
     this.isClosed = true;

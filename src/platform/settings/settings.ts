@@ -91,6 +91,12 @@ const ClusterSettings = z.strictObject({
       shellCommandPrefix: z.array(z.string()).default([]).describe('Words put before each of them'),
       shellCommandPidPlaceholder: z.string().default('{PID}').describe('Word that becomes the process id of the task'),
       shellCommandUserPlaceholder: z.string().default('{USER}').describe('Word that becomes the user of the task'),
+      runShellCommandBeforeKillDueToThreads: z
+        .strictObject({
+          name: z.string().describe('Shell command that runs in a task before it is killed for too many threads'),
+          options: z.array(z.string()).default([]).describe('Options of that command'),
+        })
+        .optional(),
       shellCommandPidFile: z
         .string()
         .default('.task-pid')
