@@ -15,6 +15,7 @@ import { SlavesModule } from './modules/slaves/slaves.module.js';
 import { StateModule } from './modules/state/state.module.js';
 import { CleanupModule } from './modules/tasks/cleanup/cleanup.module.js';
 import { TaskHealthModule } from './modules/tasks/health/task-health.module.js';
+import { ShellCommandsModule } from './modules/tasks/shell-commands/shell-commands.module.js';
 import { TasksModule } from './modules/tasks/tasks.module.js';
 import { TestOperationsModule } from './modules/test-operations/test-operations.module.js';
 import { TrackModule } from './modules/track/track.module.js';
@@ -33,6 +34,7 @@ const rooms = [
   TasksModule,
   CleanupModule,
   LoadBalancerModule,
+  ShellCommandsModule,
   TaskHealthModule,
   SlavesModule,
   RacksModule,

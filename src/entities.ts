@@ -32,6 +32,9 @@ import { TaskLaunchEntity } from './modules/tasks/task-launch.entity.js';
 import { TaskUpdateEntity } from './modules/tasks/task-update.entity.js';
 import { TaskUsageEntity } from './modules/tasks/task-usage.entity.js';
 import { TaskEntity } from './modules/tasks/task.entity.js';
+import { TaskMetadataEntity } from './modules/tasks/metadata/task-metadata.entity.js';
+import { TaskShellCommandEntity } from './modules/tasks/shell-commands/task-shell-command.entity.js';
+import { TaskShellCommandUpdateEntity } from './modules/tasks/shell-commands/task-shell-command-update.entity.js';
 import { ClusterUtilizationEntity } from './modules/usage/cluster-utilization.entity.js';
 import { RequestUtilizationEntity } from './modules/usage/request-utilization.entity.js';
 import { SlaveUsageEntity } from './modules/usage/slave-usage.entity.js';
@@ -86,7 +89,10 @@ export const entities = [
   TaskHealthcheckEntity,
   TaskHistoryEntity,
   TaskLaunchEntity,
+  TaskMetadataEntity,
   TaskReconciliationEntity,
+  TaskShellCommandEntity,
+  TaskShellCommandUpdateEntity,
   TaskUpdateEntity,
   TaskUsageEntity,
   WaitingReasonEntity,

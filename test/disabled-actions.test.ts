@@ -86,8 +86,8 @@ const effects: Record<ActionType, Effect> = {
     ['DELETE', '/api/tasks/task/{taskId}', { override: true }],
   ),
   BOUNCE_TASK: refuses(['DELETE', '/api/tasks/task/{taskId}', { waitForReplacementTask: true }]),
-  RUN_SHELL_COMMAND: onlyTold('no operation runs shell commands yet'),
-  ADD_METADATA: onlyTold('no operation adds metadata yet'),
+  RUN_SHELL_COMMAND: refuses(['POST', '/api/tasks/task/{taskId}/command', { name: 'any' }]),
+  ADD_METADATA: refuses(['POST', '/api/tasks/task/{taskId}/metadata', { type: 't', title: 'x' }]),
   DEPLOY: refuses(
     ['POST', '/api/deploys', { deploy: { requestId: 'known', id: 'd9', command: 'true' } }],
     ['POST', '/api/deploys', { deploy: 'not even readable' }],

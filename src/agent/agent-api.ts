@@ -7,6 +7,7 @@ import {
   machineSnapshot,
   machineUsage,
   sandboxEntry,
+  shellCommandOrder,
   statusUpdate,
   taskStatistics,
 } from './agent-records.js';
@@ -46,6 +47,7 @@ export const LeaderApi = contract('LeaderApi', {
     { maxBodyBytes: maxLaunchBytes },
   ),
   kill: post({ taskId: z.string().min(1), graceMillis: Millis }, z.enum(['KILLING', 'GONE'])),
+  runCommand: post({ order: shellCommandOrder }, z.enum(['ACCEPTED', 'GONE'])),
   /** Asking for what comes after n says that everything up to n is stored: the agent forgets it. */
   updates: get(
     { incarnation: z.string(), after: Count, waitMillis: Count.max(60_000) },

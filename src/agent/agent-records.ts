@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { taskStates } from '../core/model/enums.js';
+import { shellCommandUpdateTypes, taskStates } from '../core/model/enums.js';
 import type {
   AgentTaskList,
   LaunchAnswer,
   MachineSnapshot,
   MachineUsage,
   SandboxEntry,
+  ShellCommandOrder,
+  ShellCommandReport,
   StatusUpdate,
   TaskStatistics,
 } from '../cluster/cluster-driver.js';
@@ -21,6 +23,22 @@ export const launchAnswer: z.ZodType<LaunchAnswer> = z.discriminatedUnion('outco
   z.object({ taskId: z.string(), outcome: z.literal('UNKNOWN'), reason: z.string() }),
 ]);
 
+export const shellCommandOrder: z.ZodType<ShellCommandOrder> = z.object({
+  taskId: z.string().min(1),
+  name: z.string().min(1),
+  timestamp: z.int().min(0),
+  options: z.array(z.string()),
+  logfileName: z.string().optional(),
+});
+
+const shellCommandReport: z.ZodType<ShellCommandReport> = z.object({
+  name: z.string(),
+  timestamp: z.number(),
+  updateType: z.enum(shellCommandUpdateTypes),
+  message: z.string().optional(),
+  outputFilename: z.string().optional(),
+});
+
 export const statusUpdate: z.ZodType<StatusUpdate> = z.object({
   agentId: z.string(),
   incarnation: z.string(),
@@ -32,6 +50,7 @@ export const statusUpdate: z.ZodType<StatusUpdate> = z.object({
   message: z.string().optional(),
   reason: z.string().optional(),
   directory: z.string().optional(),
+  shellCommand: shellCommandReport.optional(),
 });
 
 export const agentTaskList: z.ZodType<AgentTaskList> = z.object({

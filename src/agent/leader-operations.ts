@@ -3,6 +3,7 @@ import type { LeaderApi } from './agent-api.js';
 import type { AgentParts } from './agent-parts.js';
 import { inParallel } from './in-parallel.js';
 import { killTask } from './kill-task.js';
+import { runCommand } from './shell-commands/run-command.js';
 
 const maxUpdatesPerAnswer = 500;
 /** Each has a few files open while it is decided. */
@@ -33,6 +34,10 @@ export class LeaderOperations implements Service<typeof LeaderApi> {
 
   kill({ taskId, graceMillis }: Args<typeof LeaderApi, 'kill'>) {
     return killTask(this.parts, { taskId, graceMillis, epoch: this.epoch });
+  }
+
+  runCommand({ order }: Args<typeof LeaderApi, 'runCommand'>) {
+    return runCommand(this.parts, order, this.epoch);
   }
 
   async updates({ incarnation, after, waitMillis }: Args<typeof LeaderApi, 'updates'>, { signal }: CallContext) {

@@ -14,11 +14,14 @@ export function allProcesses(): ProcessStat[] {
 }
 
 /** The sandbox a process was started in, by its environment; undefined when it has none or is not ours to look at. */
-export function sandboxOf(pid: number): string | undefined {
+export const sandboxOf = (pid: number): string | undefined => variableOf(pid, sandboxVariable);
+
+/** A variable that a process was started with. */
+export function variableOf(pid: number, name: string): string | undefined {
   try {
     const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
-    const found = variables.find((variable) => variable.startsWith(`${sandboxVariable}=`));
-    return found && Buffer.from(found.slice(sandboxVariable.length + 1), 'latin1').toString('utf8');
+    const found = variables.find((variable) => variable.startsWith(`${name}=`));
+    return found && Buffer.from(found.slice(name.length + 1), 'latin1').toString('utf8');
   } catch (cause) {
     if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(errorCode(cause) ?? '')) return undefined;
     throw cause;

@@ -8,6 +8,12 @@ test('defaults are complete', () => {
     cgroups: 'auto',
     checkThreadsEveryMillis: 5_000,
     maxTaskMessageLength: 80,
+    shellCommands: [],
+    shellCommandPrefix: [],
+    shellCommandPidPlaceholder: '{PID}',
+    shellCommandUserPlaceholder: '{USER}',
+    shellCommandPidFile: '.task-pid',
+    shellCommandTimeoutMillis: 600_000,
     rackIdAttributeKey: 'rackid',
     defaultRackId: 'DEFAULT',
   });
@@ -38,6 +44,22 @@ test.each([
     value: { slaves: [{ id: 'a', cpus: 1, memoryMb: 1, ports: '9-1' }] },
     says: 'slaves.0.ports: each range',
   },
+  {
+    why: 'two shell commands of one name',
+    value: {
+      shellCommands: [
+        { name: 'x', command: ['a'] },
+        { name: 'x', command: ['b'] },
+      ],
+    },
+    says: 'shellCommands: each command needs a name of its own',
+  },
+  {
+    why: 'a shell command of no words',
+    value: { shellCommands: [{ name: 'x', command: [] }] },
+    says: 'shellCommands.0.command',
+  },
+  { why: 'a pid file elsewhere', value: { shellCommandPidFile: '../x' }, says: 'shellCommandPidFile: must be' },
   { why: 'an unknown key', value: { slave: [] }, says: 'slave' },
 ])('$why is named', ({ value, says }) => expect(() => readLocalClusterSettings(value)).toThrow(says));
 

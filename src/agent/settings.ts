@@ -23,6 +23,17 @@ export const SlaveSetting = z.strictObject({
 });
 export type SlaveSetting = z.infer<typeof SlaveSetting>;
 
+/** What an agent runs for a command that users ask for by name. */
+export const ShellCommandSetting = z.strictObject({
+  name: z.string().min(1),
+  /** Program and arguments; no shell reads them. */
+  command: z.array(z.string()).min(1),
+  /** Those that are asked for add their flag, in this order. */
+  options: z.array(z.strictObject({ name: z.string().min(1), flag: z.string() })).default([]),
+  skipCommandPrefix: z.boolean().default(false),
+});
+export type ShellCommandSetting = z.infer<typeof ShellCommandSetting>;
+
 /** The key `cluster.local` of the settings file, and how racks are named. */
 export const LocalClusterSettings = z.strictObject({
   slaves: z
@@ -45,6 +56,33 @@ export const LocalClusterSettings = z.strictObject({
     .describe('auto: limit and track tasks with those cgroups that work on this machine'),
   checkThreadsEveryMillis: z.number().int().min(100).default(5_000).describe('Time between two counts of threads'),
   maxTaskMessageLength: z.number().int().min(20).default(80).describe('Longer messages of status updates are cut'),
+  shellCommands: z
+    .array(ShellCommandSetting)
+    .refine((commands) => new Set(commands.map((command) => command.name)).size === commands.length, {
+      message: 'each command needs a name of its own',
+    })
+    .default([])
+    .describe('What is run for the commands that users ask for'),
+  shellCommandPrefix: z.array(z.string()).default([]).describe('Words put before each of them'),
+  shellCommandPidPlaceholder: z.string().default('{PID}').describe('Word that becomes the process id of the task'),
+  shellCommandUserPlaceholder: z.string().default('{USER}').describe('Word that becomes the user of the task'),
+  runShellCommandBeforeKillDueToThreads: z
+    .strictObject({ name: z.string().min(1), options: z.array(z.string()).default([]) })
+    .optional()
+    .describe('One of them, run in a task before it is killed for too many threads'),
+  shellCommandPidFile: z
+    .string()
+    .min(1)
+    .regex(/^[^/\0]+$/, 'must be the name of a file')
+    .default('.task-pid')
+    .describe('File of a task that holds another process id for shell commands'),
+  shellCommandTimeoutMillis: z
+    .number()
+    .int()
+    .min(0)
+    .max(2_147_483_647)
+    .default(600_000)
+    .describe('Longest run of a shell command; 0: no limit'),
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
 });

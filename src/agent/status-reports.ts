@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskState } from '../core/model/enums.js';
-import type { LaunchSpec } from '../cluster/cluster-driver.js';
+import type { LaunchSpec, ShellCommandReport, StatusUpdate } from '../cluster/cluster-driver.js';
 import type { AgentContext } from './agent-context.js';
 import { cut } from './outcome.js';
 
@@ -23,17 +23,28 @@ export class StatusReports {
   }
 
   /** Resolves when the update is on disk. The disk may be full for a while; the update is not lost to that. */
-  async send(state: TaskState, message: string, reason?: string): Promise<void> {
-    const { updates, settings, log, stopping } = this.context;
+  send(state: TaskState, message: string, reason?: string): Promise<void> {
+    return this.append(state, { state, message: cut(message, this.context.settings.maxTaskMessageLength), reason });
+  }
+
+  /** The same for what becomes of a command of the task. */
+  sendCommand(shellCommand: ShellCommandReport): Promise<void> {
+    return this.append(`${shellCommand.updateType} of a command`, { state: this.state, shellCommand });
+  }
+
+  private async append(
+    what: string,
+    content: Pick<StatusUpdate, 'state' | 'message' | 'reason' | 'shellCommand'>,
+  ): Promise<void> {
+    const { updates, log, stopping } = this.context;
     const { taskId, slaveId } = this.spec;
-    const text = cut(message, settings.maxTaskMessageLength);
-    const update = { taskId, slaveId, state, timestamp: Date.now(), message: text, reason, directory: this.directory };
+    const update = { taskId, slaveId, timestamp: Date.now(), directory: this.directory, ...content };
     for (;;) {
       if (stopping.aborted) throw new AgentStops();
       try {
         return await updates.append(update);
       } catch (cause) {
-        log.error(`Task ${taskId}: cannot write down ${state}, trying again`, cause);
+        log.error(`Task ${taskId}: cannot write down ${what}, trying again`, cause);
         await delay(retryMillis);
       }
     }

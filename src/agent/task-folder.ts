@@ -59,6 +59,7 @@ export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId)
  *     exit        by the shim: exit status of the task
  *     kill.json   the kill under way
  *     end.json    the end, once acknowledged
+ *     commands/   shell commands that were accepted
  *     shim.log    what the shell had to say
  */
 export class TaskFolder {

@@ -11,6 +11,7 @@ import { isAlive, type ProcessIdentity, type ProcessStat } from './process-ident
 import { processesOf, type TaskMark } from './processes.js';
 import type { RunAs } from './run-as.js';
 import { sandboxOfSpec, type Sandbox } from './sandbox-layout.js';
+import { TaskCommands } from './shell-commands/task-commands.js';
 import { whenAdoptedGone, whenStarted, type Shim } from './shim.js';
 import { couldNotStart, prepareAndStart } from './start-task.js';
 import { AgentStops, StatusReports } from './status-reports.js';
@@ -31,6 +32,7 @@ const startOverMillis = 1_000;
 export class TaskRun {
   readonly sandbox: Sandbox;
   readonly group: TaskGroup;
+  readonly commands: TaskCommands;
   /** Resolves when the end is on disk, or when the agent stops before it. */
   finished: Promise<void> = Promise.resolve();
   private readonly folder: TaskFolder;
@@ -39,6 +41,7 @@ export class TaskRun {
   private shim: ProcessIdentity | undefined;
   private started: StartedTask | undefined;
   private memoryExceeded = false;
+  private tooManyThreads = false;
   /** Aborted by a kill, and when the agent stops. */
   private readonly preparing = new AbortController();
   /** Aborted when the shim has gone, and when the agent stops. */
@@ -52,6 +55,13 @@ export class TaskRun {
     this.sandbox = sandboxOfSpec(context.folder, spec);
     this.reports = new StatusReports(context, spec, this.sandbox.root);
     this.group = context.cgroups.group(fileNameOf(spec.taskId));
+    this.commands = new TaskCommands(context, {
+      spec,
+      sandbox: this.sandbox,
+      folder: this.folder,
+      reports: this.reports,
+      mainPid: () => (this.isRunning ? this.started?.main.pid : undefined),
+    });
     this.kill = new TaskKill(this.folder, {
       mark: () => this.mark(),
       main: () => this.started?.main,
@@ -80,13 +90,17 @@ export class TaskRun {
   /** Takes up a task that an earlier agent left. Resolves when a kill that was under way is known of. */
   async adopt(): Promise<void> {
     await this.restoreKill();
-    this.finished = this.untilAgentStops(() => this.goOnFromDisk());
+    this.finished = this.untilAgentStops(async () => {
+      await this.commands.failInterrupted();
+      await this.goOnFromDisk();
+    });
   }
 
   /** Ends a task of which no process can be left, as after a restart of the machine. */
   giveUp(outcome: Outcome): void {
     this.finished = this.untilAgentStops(async () => {
       await this.kill.endByForce();
+      await this.commands.failInterrupted();
       await this.end(outcome);
     });
   }
@@ -104,6 +118,7 @@ export class TaskRun {
   detach(): void {
     this.preparing.abort(new AgentStops());
     this.over.abort(new AgentStops());
+    this.commands.detach();
   }
 
   /** Where the kernel ends a task that exceeds its memory, it may end only one of its processes. */
@@ -115,9 +130,19 @@ export class TaskRun {
 
   async checkThreads(): Promise<void> {
     const limit = this.spec.executorData?.maxTaskThreads;
-    if (limit === undefined || !this.isRunning || this.kill.isAsked) return;
+    if (limit === undefined || !this.isRunning || this.kill.isAsked || this.tooManyThreads) return;
     const seen = this.processes().reduce((sum, found) => sum + found.threads, 0);
-    if (seen > limit) await this.requestKill(this.spec.killGraceMillis, { threads: { seen, limit } });
+    if (seen <= limit) return;
+    this.tooManyThreads = true;
+    // Beside the checks, which go on for all other tasks however long the command takes.
+    void this.unlessStopping(this.killForThreads({ seen, limit }));
+  }
+
+  /** The kill follows whether or not the command before it worked. */
+  private async killForThreads(threads: { seen: number; limit: number }): Promise<void> {
+    const before = this.context.settings.runShellCommandBeforeKillDueToThreads;
+    if (before) await this.commands.runToEnd(before).catch((cause: unknown) => this.warn('run a command', cause));
+    await this.requestKill(this.spec.killGraceMillis, { threads });
   }
 
   private async prepareAndRun(runAs: RunAs | undefined): Promise<void> {
@@ -230,6 +255,8 @@ export class TaskRun {
   }
 
   private async end({ state, message, reason }: Outcome): Promise<void> {
+    // What became of them is told before the end, after which nobody listens to this task any more.
+    await this.commands.endAll();
     const { executor } = this.sandbox;
     if (executor && !this.spec.executorData?.skipLogrotateAndCompress)
       await this.tryTo('save the tail of the log', saveTail(executor));
@@ -243,9 +270,11 @@ export class TaskRun {
   }
 
   private async tryTo(what: string, work: Promise<void>): Promise<void> {
-    await work.catch((cause: unknown) =>
-      this.context.log.warn(`Task ${this.spec.taskId}: could not ${what}: ${messageOf(cause)}`),
-    );
+    await work.catch((cause: unknown) => this.warn(what, cause));
+  }
+
+  private warn(what: string, cause: unknown): void {
+    this.context.log.warn(`Task ${this.spec.taskId}: could not ${what}: ${messageOf(cause)}`);
   }
 
   /** Should something unforeseen happen, the task goes on from what is on disk, as after a restart of the agent. */

@@ -90,7 +90,7 @@ export class Tasks {
   async detach(): Promise<void> {
     await this.decisions.settled();
     for (const run of this.runs.values()) run.detach();
-    await Promise.allSettled([...this.runs.values()].map((run) => run.finished));
+    await Promise.allSettled([...this.runs.values()].flatMap((run) => [run.finished, run.commands.settled()]));
     await this.archiving.settled();
   }
 }

@@ -124,3 +124,16 @@ test('an update that cannot be written is not there, and the next one takes its 
   await log.append(update('a', 'TASK_FINISHED'));
   expect(numbers(await openLog())).toEqual([1, 2]);
 });
+
+test('what a command of a task does changes neither its state nor its end', async () => {
+  const log = await openLog();
+  const command = { name: 'x', timestamp: 1, updateType: 'FAILED' } as const;
+  await log.append(update('a', 'TASK_RUNNING'));
+  await log.append({ ...update('a', 'TASK_STARTING'), shellCommand: command });
+  expect(log.latest('a')).toMatchObject({ number: 1, state: 'TASK_RUNNING' });
+  await log.append({ ...update('a', 'TASK_KILLED'), shellCommand: command });
+  expect(log.endsUpTo(3)).toEqual([]);
+  await log.acknowledge(3);
+  const again = await openLog();
+  expect(again.latest('a')).toMatchObject({ number: 1, state: 'TASK_RUNNING' });
+});

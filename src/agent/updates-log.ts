@@ -96,7 +96,7 @@ export class UpdatesLog {
 
   /** Ends of tasks up to `number` that were not acknowledged before. */
   endsUpTo(number: number): StatusUpdate[] {
-    return this.entries.filter((update) => update.number <= number && isTerminal(update.state));
+    return this.entries.filter((update) => update.number <= number && isTerminal(update.state) && !update.shellCommand);
   }
 
   /** Everything up to `number` may be forgotten, but for the newest update of each task that has not ended. */
@@ -129,7 +129,8 @@ export class UpdatesLog {
   private admit(update: StatusUpdate): void {
     if (update.number > this.acknowledgedNumber) this.entries.push(update);
     else if (isTerminal(update.state)) return;
-    this.states.set(update.taskId, update);
+    // What a command of the task does, does not change the task.
+    if (!update.shellCommand) this.states.set(update.taskId, update);
   }
 
   private inTurn(work: () => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { TaskState } from '../core/model/enums.js';
+import type { ShellCommandUpdateType, TaskState } from '../core/model/enums.js';
 import type { ClusterArtifact, Deploy, ExecutorData } from '../core/model/deploy.js';
 import type { RunNowRequest } from '../core/model/request.js';
 import type { MachineFigures } from '../core/model/usage.js';
@@ -79,6 +79,38 @@ export type KillAnswer =
   /** The agent could not be reached. Ask again. */
   | 'UNKNOWN';
 
+/** A command to be run in a task. Task, name and time are its id: under it, it runs once at most. */
+export interface ShellCommandOrder {
+  taskId: string;
+  /** One that the machine is configured with. */
+  name: string;
+  /** Epoch milliseconds at which it was queued. */
+  timestamp: number;
+  /** Names of options of the command. */
+  options: string[];
+  /** Stands in the name of its output file in place of its own name. */
+  logfileName?: string;
+}
+
+export type ShellCommandAnswer =
+  /** It is on the machine's disk; what becomes of it arrives as updates. */
+  | 'ACCEPTED'
+  /** The task does not run there (any more), and the command never will. */
+  | 'GONE'
+  /** The agent could not be reached. Ask again. */
+  | 'UNKNOWN';
+
+/** What became of a command. */
+export interface ShellCommandReport {
+  name: string;
+  /** Of its order. */
+  timestamp: number;
+  updateType: ShellCommandUpdateType;
+  message?: string;
+  /** Its output, relative to the task's sandbox; from ACKED on. */
+  outputFilename?: string;
+}
+
 /** One status of one task, numbered by its agent within an incarnation. */
 export interface StatusUpdate {
   agentId: string;
@@ -94,6 +126,8 @@ export interface StatusUpdate {
   /** REASON_... as the seed's failure rules name them. */
   reason?: string;
   directory?: string;
+  /** Set: the update is about a command of the task. Its state says nothing new then; nothing comes after the task's end. */
+  shellCommand?: ShellCommandReport;
 }
 
 /** What an agent holds, with the number of its newest update when the list was made. */
@@ -201,6 +235,8 @@ export interface ClusterDriver {
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
   /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace. */
   kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer>;
+  /** Asking twice for the same command is safe. Its updates are numbered with those of the task, which has not ended before. */
+  runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer>;
   /** What each reachable agent holds now, or each of those named. Agents that do not answer are missing from the list. */
   reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]>;
   /** undefined: the machine does not know the task (any more). Throws MachineUnreachableError. */
@@ -224,7 +260,7 @@ export class MachineUnreachableError extends Error {
   }
 }
 
-/** Thrown by start, launch, kill and reconcile when a machine has seen a higher epoch: this process no longer leads. */
+/** Thrown by start, launch, kill, runCommand and reconcile when a machine has seen a higher epoch: this process no longer leads. */
 export class StaleEpochError extends Error {
   constructor(readonly epoch: Epoch) {
     super(`Epoch ${epoch} is over: another instance leads`);

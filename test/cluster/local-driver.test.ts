@@ -14,7 +14,11 @@ const scriptOf = (kind: TaskKind): string => {
 };
 
 describeClusterDriver('local', async (): Promise<DriverHarness> => {
-  const cluster = await AgentCluster.start();
+  const shellCommands = [
+    { name: 'ENDS', command: ['/bin/true'] },
+    { name: 'RUNS', command: ['/bin/sleep', '600'] },
+  ];
+  const cluster = await AgentCluster.start({ settings: { shellCommands } });
   await cluster.driver.stop();
   const starts = join(cluster.root, 'starts');
   mkdirSync(starts);
@@ -27,6 +31,7 @@ describeClusterDriver('local', async (): Promise<DriverHarness> => {
         command: { shell: true, value: scriptOf(kind), arguments: [] },
         environment: { STARTS: join(starts, taskId) },
       }),
+    commandOf: (name, taskId) => ({ taskId, name, timestamp: Date.now(), options: [] }),
     starts: (taskId) => {
       try {
         return readFileSync(join(starts, taskId), 'utf8').trim().split('\n').length;

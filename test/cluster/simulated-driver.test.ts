@@ -1,4 +1,4 @@
-import type { LaunchSpec } from '../../src/cluster/cluster-driver.js';
+import type { LaunchSpec, ShellCommandOrder } from '../../src/cluster/cluster-driver.js';
 import { SimulatedCluster } from '../../src/cluster/simulated/simulated-cluster.js';
 import type { SimulatedDriver } from '../../src/cluster/simulated/simulated-driver.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
@@ -12,7 +12,8 @@ describeClusterDriver('simulated', async (): Promise<DriverHarness> => {
   cluster.onLaunch(({ taskId, ports, successfulExitCodes }: LaunchSpec) => {
     const kind = kinds.get(taskId) ?? 'RUNS';
     const portInUse = ports.find((port) => taken.has(port));
-    if (kind === 'RUNS') return { portInUse };
+    const commands = ({ name }: ShellCommandOrder) => ({ runFor: name === 'RUNS' ? Infinity : 10 });
+    if (kind === 'RUNS') return { portInUse, commands };
     if (kind === 'RUNS_AND_IGNORES_SIGTERM') return { stopAfter: Infinity };
     const isSuccess = successfulExitCodes.length > 0 ? successfulExitCodes.includes(kind.exit) : kind.exit === 0;
     return { runFor: 10, exit: isSuccess ? 'TASK_FINISHED' : 'TASK_FAILED' };
@@ -27,6 +28,7 @@ describeClusterDriver('simulated', async (): Promise<DriverHarness> => {
       kinds.set(taskId, kind);
       return launchSpec({ taskId, incarnation, slaveId: 'slave-1' });
     },
+    commandOf: (name, taskId) => ({ taskId, name, timestamp: cluster.now(), options: [] }),
     starts: (taskId) => cluster.starts.get(taskId) ?? 0,
     occupyPort: async () => {
       taken.add(31_007);

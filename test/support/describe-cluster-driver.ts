@@ -4,6 +4,7 @@ import {
   type ClusterDriver,
   type LaunchAnswer,
   type LaunchSpec,
+  type ShellCommandOrder,
 } from '../../src/cluster/cluster-driver.js';
 import { EventRecorder } from './event-recorder.js';
 
@@ -16,6 +17,8 @@ export interface DriverHarness {
   driver(): ClusterDriver;
   /** A launch of a task of this kind on the cluster's first machine. */
   launchOf(kind: TaskKind, taskId: string, incarnation: string): LaunchSpec;
+  /** An order of a command that ends by itself, or of one that does not. */
+  commandOf(kind: 'ENDS' | 'RUNS', taskId: string): ShellCommandOrder;
   /** How often the task was really started. */
   starts(taskId: string): number;
   /** A port of the first machine that something else listens on until `free` is called. */
@@ -235,6 +238,49 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(figures).toMatchObject({ taskId: spec.taskId, cpusLimit: spec.cpus });
       expect(figures?.memTotalBytes).toBeGreaterThan(0);
       expect(await driver.statistics('nobody', spec.slaveId)).toBeUndefined();
+    });
+
+    const untilCommand = (order: ShellCommandOrder, updateType: string) =>
+      harness.until(`${updateType} of ${order.name}`, () => seen.commandUpdatesOf(order).includes(updateType));
+
+    test('runs a command in a task once, however often it is asked for', async () => {
+      const spec = await launch('RUNS');
+      await untilState(spec, 'TASK_RUNNING');
+      const order = harness.commandOf('ENDS', spec.taskId);
+      expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
+      expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
+      await untilCommand(order, 'FINISHED');
+      expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
+      await harness.pause();
+      expect(seen.commandUpdatesOf(order)).toEqual(['ACKED', 'STARTED', 'FINISHED']);
+      const [acked] = seen.updates.flatMap(({ shellCommand }) => shellCommand ?? []);
+      expect(acked).toMatchObject({ name: order.name, timestamp: order.timestamp, outputFilename: expect.any(String) });
+      expect(seen.updates.map((update) => update.number)).toEqual([1, 2, 3, 4, 5]);
+    });
+
+    test('ends the commands of a task before it tells its end', async () => {
+      const spec = await launch('RUNS');
+      await untilState(spec, 'TASK_RUNNING');
+      const order = harness.commandOf('RUNS', spec.taskId);
+      await driver.runCommand(order, spec.slaveId, 1);
+      await untilCommand(order, 'STARTED');
+      await driver.kill(spec.taskId, spec.slaveId, 0, 1);
+      await untilState(spec, 'TASK_KILLED');
+      expect(seen.commandUpdatesOf(order)).toEqual(['ACKED', 'STARTED', 'FAILED']);
+      expect(seen.statesOf(spec.taskId).at(-1)).toBe('TASK_KILLED');
+      expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
+      expect(await driver.runCommand({ ...order, timestamp: order.timestamp + 1 }, spec.slaveId, 1)).toBe('GONE');
+    });
+
+    test('runs no command in a task that it does not know, and none for an epoch that is over', async () => {
+      const spec = await launch('RUNS');
+      await untilState(spec, 'TASK_RUNNING');
+      expect(await driver.runCommand(harness.commandOf('ENDS', newTaskId()), spec.slaveId, 1)).toBe('GONE');
+      await lead(2, seen.copy());
+      const order = harness.commandOf('ENDS', spec.taskId);
+      await expect(driver.runCommand(order, spec.slaveId, 1)).rejects.toThrow(StaleEpochError);
+      await harness.pause();
+      expect(seen.commandUpdatesOf(order)).toEqual([]);
     });
 
     test('tells what a machine has and uses, with the figures of its running tasks', async () => {

@@ -1,4 +1,9 @@
-import type { ClusterEvents, MachineSnapshot, StatusUpdate } from '../../src/cluster/cluster-driver.js';
+import type {
+  ClusterEvents,
+  MachineSnapshot,
+  ShellCommandOrder,
+  StatusUpdate,
+} from '../../src/cluster/cluster-driver.js';
 
 /** Stands for the scheduler behind a driver: stores what it is told, and remembers up to where. */
 export class EventRecorder implements ClusterEvents {
@@ -45,7 +50,15 @@ export class EventRecorder implements ClusterEvents {
   }
 
   statesOf = (taskId: string): string[] =>
-    this.updates.filter((update) => update.taskId === taskId).map((update) => update.state);
+    this.updates.filter((update) => update.taskId === taskId && !update.shellCommand).map((update) => update.state);
+
+  /** In the order in which they came. */
+  commandUpdatesOf = (order: Pick<ShellCommandOrder, 'taskId' | 'name' | 'timestamp'>): string[] =>
+    this.updates.flatMap(({ taskId, shellCommand: report }) =>
+      report && taskId === order.taskId && report.name === order.name && report.timestamp === order.timestamp
+        ? [report.updateType]
+        : [],
+    );
 
   messagesOf = (taskId: string): string[] =>
     this.updates.filter((update) => update.taskId === taskId).map((update) => update.message ?? '');

@@ -7,6 +7,7 @@ import {
   type LaunchAnswer,
   type MachineSnapshot,
   type MachineUsage,
+  type ShellCommandAnswer,
   type TaskSandbox,
   type TaskStatistics,
 } from '../../src/cluster/cluster-driver.js';
@@ -74,6 +75,7 @@ export class FileDriver implements ClusterDriver {
   machines = (): MachineSnapshot[] => [];
   launch = async (): Promise<LaunchAnswer[]> => [];
   kill = async (): Promise<KillAnswer> => 'GONE';
+  runCommand = async (): Promise<ShellCommandAnswer> => 'UNKNOWN';
   reconcile = async (): Promise<AgentTaskList[]> => [];
 }
 

@@ -12,6 +12,8 @@ import {
   type LaunchSpec,
   type MachineSnapshot,
   type MachineUsage,
+  type ShellCommandAnswer,
+  type ShellCommandOrder,
   type TaskSandbox,
   type TaskStatistics,
 } from '../cluster-driver.js';
@@ -97,6 +99,15 @@ export class LocalDriver implements ClusterDriver {
   async kill(taskId: string, _slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
     try {
       return await this.agent.askAsLeader(epoch, (agent) => agent.kill({ taskId, graceMillis }));
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) throw cause;
+      return 'UNKNOWN';
+    }
+  }
+
+  async runCommand(order: ShellCommandOrder, _slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
+    try {
+      return await this.agent.askAsLeader(epoch, (agent) => agent.runCommand({ order }));
     } catch (cause) {
       if (cause instanceof StaleEpochError) throw cause;
       return 'UNKNOWN';

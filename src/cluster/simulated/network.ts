@@ -1,4 +1,12 @@
-import { StaleEpochError, type Epoch, type KillAnswer, type LaunchAnswer, type LaunchSpec } from '../cluster-driver.js';
+import {
+  StaleEpochError,
+  type Epoch,
+  type KillAnswer,
+  type LaunchAnswer,
+  type LaunchSpec,
+  type ShellCommandAnswer,
+  type ShellCommandOrder,
+} from '../cluster-driver.js';
 import type { MessageFault } from './script.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedCluster } from './simulated-cluster.js';
@@ -66,6 +74,15 @@ export class Network {
       return 'UNKNOWN';
     }
     return agent.kill(taskId, graceMillis, epoch);
+  }
+
+  runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): ShellCommandAnswer {
+    const carryOut = (agent: SimulatedAgent) => agent.runCommand(order, epoch);
+    if (this.keeps(() => this.arriveAt(slaveId, epoch, carryOut))) return 'UNKNOWN';
+    const agent = this.admitted(slaveId, epoch);
+    if (!agent || this.happens('loseCommand')) return 'UNKNOWN';
+    const answer = agent.runCommand(order, epoch);
+    return this.happens('loseCommandAnswer') ? 'UNKNOWN' : answer;
   }
 
   happens(fault: MessageFault): boolean {

@@ -1,5 +1,5 @@
 import type { TaskState } from '../../core/model/enums.js';
-import type { LaunchSpec } from '../cluster-driver.js';
+import type { LaunchSpec, ShellCommandOrder } from '../cluster-driver.js';
 
 /** What a simulated task does with its life. Times in milliseconds of the virtual clock. */
 export interface TaskScript {
@@ -15,10 +15,20 @@ export interface TaskScript {
   stopAfter?: number;
   /** What it uses from launch to end. Default: half of the cpus and memory that it may, and no disk. */
   uses?: SimulatedUse;
+  /** What becomes of commands that are run in it. Default: each finishes after 10 ms. */
+  commands?: (order: ShellCommandOrder) => CommandScript;
   /** Answers PORT_IN_USE in place of starting. */
   portInUse?: number;
   /** Answers REFUSED in place of starting. */
   refuse?: string;
+}
+
+export interface CommandScript {
+  /** From STARTED to its end. Infinity: it runs until its task ends. */
+  runFor?: number;
+  /** How it then ends; INVALID: at once, it never starts. Default FINISHED. */
+  end?: 'INVALID' | 'FINISHED' | 'FAILED';
+  message?: string;
 }
 
 export interface SimulatedUse {
@@ -48,6 +58,10 @@ export interface Faults {
   loseKill?: number;
   /** A kill arrives late: answer UNKNOWN, carried out `launchDelayMillis` later. */
   delayKill?: number;
+  /** A command gets lost: answer UNKNOWN. */
+  loseCommand?: number;
+  /** A command is carried out, its answer is lost: answer UNKNOWN. */
+  loseCommandAnswer?: number;
   /** A batch of updates gets lost on its way; it is repeated, since it was not acknowledged. */
   loseUpdates?: number;
   /** A machine's updates are held up for `updateDelayMillis`, and all that follow with them. */

@@ -7,6 +7,9 @@ import {
   type LaunchAnswer,
   type LaunchSpec,
   type MachineSnapshot,
+  type ShellCommandAnswer,
+  type ShellCommandOrder,
+  type ShellCommandReport,
   type StatusUpdate,
 } from '../cluster-driver.js';
 import type { EventQueue } from './event-queue.js';
@@ -14,6 +17,7 @@ import type { LaunchScript, TaskScript } from './script.js';
 
 const startMillis = 5;
 const stopMillis = 10;
+const commandMillis = 10;
 
 export interface RunningTask {
   spec: LaunchSpec;
@@ -25,6 +29,7 @@ interface SimulatedTask extends RunningTask {
   state: TaskState;
   /** Virtual time at which a kill ends it; Infinity: none is under way. */
   killedAt: number;
+  commands: Set<ShellCommandOrder>;
 }
 
 type Refusal = Extract<LaunchAnswer, { outcome: 'REFUSED' | 'PORT_IN_USE' }>;
@@ -51,6 +56,8 @@ export class SimulatedAgent {
   private refusals = new Map<string, Refusal>();
   /** Acknowledged ends: their ids never start again. */
   private ended = new Map<string, TaskState>();
+  /** Every command that was ever accepted: it runs once. */
+  private commands = new Set<string>();
   private updates: StatusUpdate[] = [];
   private lastNumber = 0;
 
@@ -76,7 +83,10 @@ export class SimulatedAgent {
     const script = this.world.script(spec);
     if (script.portInUse !== undefined) return this.refuse({ taskId, outcome: 'PORT_IN_USE', port: script.portInUse });
     if (script.refuse !== undefined) return this.refuse({ taskId, outcome: 'REFUSED', reason: script.refuse });
-    this.start({ spec, script, state: 'TASK_STARTING', startedAt: this.world.now(), killedAt: Infinity }, epoch);
+    this.start(
+      { spec, script, state: 'TASK_STARTING', startedAt: this.world.now(), killedAt: Infinity, commands: new Set() },
+      epoch,
+    );
     return accepted(taskId, 'TASK_STARTING');
   }
 
@@ -95,6 +105,17 @@ export class SimulatedAgent {
       this.later(task, endsAt, () => this.report(task, 'TASK_KILLED', 'killed'));
     }
     return 'KILLING';
+  }
+
+  runCommand(order: ShellCommandOrder, epoch: Epoch): Exclude<ShellCommandAnswer, 'UNKNOWN'> {
+    this.hello(epoch);
+    const key = `${order.taskId} ${order.name} ${order.timestamp}`;
+    if (this.commands.has(key)) return 'ACCEPTED';
+    const task = this.tasks.get(order.taskId);
+    if (!task || isTerminal(task.state)) return 'GONE';
+    this.commands.add(key);
+    this.runIn(task, order);
+    return 'ACCEPTED';
   }
 
   list(epoch: Epoch): AgentTaskList {
@@ -148,6 +169,7 @@ export class SimulatedAgent {
     this.tasks = new Map();
     this.refusals = new Map();
     this.ended = new Map();
+    this.commands = new Set();
     this.updates = [];
     this.lastNumber = 0;
     for (const [slaveId, machine] of this.machines) this.machines.set(slaveId, { ...machine, incarnation });
@@ -172,8 +194,28 @@ export class SimulatedAgent {
     });
   }
 
+  private runIn(task: SimulatedTask, order: ShellCommandOrder): void {
+    const { end = 'FINISHED', runFor = commandMillis, message = 'Exit code 0' } = task.script.commands?.(order) ?? {};
+    if (end === 'INVALID') return this.tell(task, { shellCommand: reportOf(order, end, message) });
+    task.commands.add(order);
+    this.tell(task, { shellCommand: reportOf(order, 'ACKED', order.name) });
+    this.tell(task, { shellCommand: reportOf(order, 'STARTED', 'Process 1') });
+    if (!Number.isFinite(runFor)) return;
+    this.later(task, this.world.now() + runFor, () => {
+      task.commands.delete(order);
+      this.tell(task, { shellCommand: reportOf(order, end, message) });
+    });
+  }
+
+  /** What runs in a task ends before it does. */
   private report(task: SimulatedTask, state: TaskState, message?: string, reason?: string): void {
+    if (isTerminal(state))
+      for (const order of task.commands) this.tell(task, { shellCommand: reportOf(order, 'FAILED', 'The task ended') });
     task.state = state;
+    this.tell(task, { message, reason });
+  }
+
+  private tell(task: SimulatedTask, content: Pick<StatusUpdate, 'message' | 'reason' | 'shellCommand'>): void {
     const { taskId, slaveId } = task.spec;
     this.updates.push({
       agentId: this.agentId,
@@ -181,10 +223,9 @@ export class SimulatedAgent {
       number: ++this.lastNumber,
       taskId,
       slaveId,
-      state,
+      state: task.state,
       timestamp: this.world.now(),
-      message,
-      reason,
+      ...content,
       directory: directoryOf(taskId),
     });
     this.world.hasNews(this);
@@ -196,6 +237,17 @@ export class SimulatedAgent {
   }
 }
 
+const reportOf = (
+  order: ShellCommandOrder,
+  updateType: ShellCommandReport['updateType'],
+  message: string,
+): ShellCommandReport => ({
+  name: order.name,
+  timestamp: order.timestamp,
+  updateType,
+  message,
+  outputFilename: updateType === 'INVALID' ? undefined : `executor.commands.${order.name}.${order.timestamp}.log`,
+});
 const directoryOf = (taskId: string): string => `/sandboxes/${taskId}`;
 const accepted = (taskId: string, state: TaskState): LaunchAnswer => ({
   taskId,

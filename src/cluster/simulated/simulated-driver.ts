@@ -10,6 +10,8 @@ import {
   type LaunchSpec,
   type MachineSnapshot,
   type MachineUsage,
+  type ShellCommandAnswer,
+  type ShellCommandOrder,
   type StatusUpdate,
   type TaskStatistics,
 } from '../cluster-driver.js';
@@ -87,6 +89,10 @@ export class SimulatedDriver implements ClusterDriver {
 
   async kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
     return this.network.kill(taskId, slaveId, graceMillis, epoch);
+  }
+
+  async runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
+    return this.network.runCommand(order, slaveId, epoch);
   }
 
   async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {

@@ -70,6 +70,35 @@ describe('before replacements count', () => {
       decision: 'kill',
     },
     {
+      name: 'a task without a request whose command has not ended',
+      given: view({
+        request: undefined,
+        requestState: undefined,
+        tasks: [{ ...going(1, 'PAUSE'), awaitsCommand: true }],
+      }),
+      decision: 'kill',
+    },
+    {
+      name: 'a task that goes at once, but for its command',
+      given: view({ tasks: [{ ...going(1, 'USER_REQUESTED'), awaitsCommand: true }] }),
+      decision: 'SHELL_COMMAND_NOT_ENDED',
+    },
+    {
+      name: 'a task that is destroyed, but for its command',
+      given: view({ tasks: [{ ...going(1, 'USER_REQUESTED_DESTROY'), awaitsCommand: true }] }),
+      decision: 'SHELL_COMMAND_NOT_ENDED',
+    },
+    {
+      name: 'a service that is paused, but for its command',
+      given: view({ requestState: 'PAUSED', tasks: [{ ...going(1, 'PAUSING'), awaitsCommand: true }] }),
+      decision: 'SHELL_COMMAND_NOT_ENDED',
+    },
+    {
+      name: 'a task that has ended, whatever its command does',
+      given: view({ tasks: [{ ...going(1, 'BOUNCING'), state: 'TASK_FINISHED', awaitsCommand: true }] }),
+      decision: 'drop',
+    },
+    {
       name: 'a task that has ended',
       given: view({ tasks: [{ ...going(1, 'BOUNCING'), state: 'TASK_FINISHED' }] }),
       decision: 'drop',

@@ -18,6 +18,8 @@ export interface CleanupTask extends ObservedTask {
   killed: boolean;
   /** What the load balancer was told about it; absent: nothing. */
   balancing?: BalancerRecords;
+  /** The command that was to run before its kill has not ended. */
+  awaitsCommand?: boolean;
 }
 
 /** The tasks of one request that have to go, with everything that decides when. */
@@ -45,6 +47,7 @@ export type KillDecision =
   | { kind: 'drop'; cleanup: TaskCleanup };
 
 export type WaitReason =
+  | 'SHELL_COMMAND_NOT_ENDED'
   | 'OLD_JOB_MAY_END'
   | 'HELD_FOR_DEPLOY'
   | 'TOO_FEW_REPLACEMENTS'
@@ -87,6 +90,7 @@ function decideKill(
   const { request } = view;
   const { cleanupType } = cleanup;
   if (!request) return kill;
+  if (task.awaitsCommand) return wait('SHELL_COMMAND_NOT_ENDED');
   const longRunning = isLongRunning(request.requestType);
   const rule = cleanupRules[cleanupType];
   if (longRunning ? rule.longRunningAtOnce : rule.othersAtOnce) return kill;

@@ -267,6 +267,10 @@ export type ActionType = (typeof actionTypes)[number];
 export const disasterTypes = ['EXCESSIVE_TASK_LAG', 'LOST_SLAVES', 'LOST_TASKS', 'USER_INITIATED'] as const;
 export type DisasterType = (typeof disasterTypes)[number];
 
+/** What a machine says of a shell command, in the order in which it happens. The last three end it. */
+export const shellCommandUpdateTypes = ['ACKED', 'STARTED', 'INVALID', 'FINISHED', 'FAILED'] as const;
+export type ShellCommandUpdateType = (typeof shellCommandUpdateTypes)[number];
+
 export const expiringKinds = ['BOUNCE', 'PAUSE', 'SCALE', 'PRIORITY', 'SKIP_HEALTHCHECKS', 'SLAVE', 'RACK'] as const;
 export type ExpiringKind = (typeof expiringKinds)[number];
 

@@ -1,4 +1,4 @@
-import type { PendingType, RequestCleanupType, TaskCleanupType, TaskState } from './enums.js';
+import type { PendingType, RequestCleanupType, ShellCommandUpdateType, TaskCleanupType, TaskState } from './enums.js';
 import type { ClusterArtifact, Deploy, ObjstoreUploaderFile, Resources } from './deploy.js';
 import type { LoadBalancerUpdate } from './load-balancer.js';
 import type { Request, ShellCommand } from './request.js';
@@ -206,6 +206,8 @@ export interface TaskTracking {
   pending: boolean;
 }
 
+export const metadataLevels = ['INFO', 'WARN', 'ERROR'] as const;
+
 export interface TaskMetadata {
   taskId: TaskId;
   timestamp: number;
@@ -213,7 +215,7 @@ export interface TaskMetadata {
   title: string;
   message?: string;
   user?: string;
-  level: 'INFO' | 'WARN' | 'ERROR';
+  level: (typeof metadataLevels)[number];
 }
 
 export interface TaskShellCommandRequestId {
@@ -234,7 +236,7 @@ export interface TaskShellCommandUpdate {
   timestamp: number;
   message?: string;
   outputFilename?: string;
-  updateType: 'INVALID' | 'ACKED' | 'STARTED' | 'FINISHED' | 'FAILED';
+  updateType: ShellCommandUpdateType;
 }
 
 export interface TaskShellCommandHistory {

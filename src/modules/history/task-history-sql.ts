@@ -1,4 +1,4 @@
-import { isTerminal, taskStates } from '../../core/model/enums.js';
+import { isTerminal, shellCommandUpdateTypes, taskStates } from '../../core/model/enums.js';
 
 const list = (states: readonly string[]): string => states.map((state) => `'${state}'`).join(', ');
 
@@ -14,6 +14,9 @@ export const updateOrder = (alias: string, direction: 'ASC' | 'DESC' = 'ASC'): s
   ]
     .map((key) => `${key} ${direction}`)
     .join(', ');
+
+/** Of one command. Clocks may differ: the order is that of a command's life. */
+const shellUpdateOrder = `array_position(ARRAY[${list(shellCommandUpdateTypes)}], s.update_type)`;
 
 export const toMillisSql = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::bigint`;
 
@@ -34,13 +37,32 @@ const healthchecksSql = (id: string, taskId: string): string => `(
 const loadBalancerUpdatesSql = (id: string): string => `(
   SELECT coalesce(jsonb_agg(b.document ORDER BY (b.document->>'timestamp')::bigint, b.kind), '[]')
   FROM load_balancer_record b WHERE b.task_id = ${id} AND b.document IS NOT NULL)`;
+/** Those that were sent to their machine. */
+const shellCommandsSql = (id: string, taskId: string): string => `(
+  SELECT coalesce(jsonb_agg(jsonb_build_object(
+      'shellRequest', jsonb_strip_nulls(jsonb_build_object('taskId', ${taskId}, 'user', c.user_name,
+        'timestamp', ${toMillisSql('c.queued_at')})) || jsonb_build_object('shellCommand', c.document),
+      'shellUpdates', (SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+          'shellRequestId', jsonb_build_object('taskId', ${taskId}, 'name', c.name, 'timestamp', ${toMillisSql('c.queued_at')}),
+          'timestamp', ${toMillisSql('s.at')}, 'message', s.message, 'outputFilename', s.output_filename,
+          'updateType', s.update_type)) ORDER BY ${shellUpdateOrder}), '[]')
+        FROM task_shell_command_update s
+        WHERE s.task_id = c.task_id AND s.name = c.name AND s.queued_at = c.queued_at)) ORDER BY c.queued_at), '[]')
+  FROM task_shell_command c WHERE c.task_id = ${id} AND c.dispatched_at IS NOT NULL)`;
+
+const metadataSql = (id: string, taskId: string): string => `(
+  SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('taskId', ${taskId}, 'timestamp', ${toMillisSql('m.at')},
+      'type', m.type, 'title', m.title, 'message', m.message, 'user', m.user_name, 'level', m.level))
+      ORDER BY m.at, m.type), '[]')
+  FROM task_metadata m WHERE m.task_id = ${id})`;
 
 /** The TaskHistory record of a live task: t is its row of task, `task` the SQL of its Task record (jsonb). */
 export const liveTaskHistorySql = (task: string): string => `jsonb_build_object(
     'taskUpdates', ${updatesSql('t.task_id', `${task}->'taskId'`)},
     'healthcheckResults', ${healthchecksSql('t.task_id', `${task}->'taskId'`)},
-    'task', ${task}, 'loadBalancerUpdates', ${loadBalancerUpdatesSql('t.task_id')}, 'shellCommandHistory', '[]'::jsonb,
-    'taskMetadata', '[]'::jsonb)
+    'task', ${task}, 'loadBalancerUpdates', ${loadBalancerUpdatesSql('t.task_id')},
+    'shellCommandHistory', ${shellCommandsSql('t.task_id', `${task}->'taskId'`)},
+    'taskMetadata', ${metadataSql('t.task_id', `${task}->'taskId'`)})
   || CASE WHEN t.directory IS NULL THEN '{}' ELSE jsonb_build_object('directory', t.directory) END`;
 
 /** Time of a live task's newest update: t is its row of task. */
@@ -61,6 +83,9 @@ export const moveTasksSql = `WITH written AS (
   ), launch AS (DELETE FROM task_launch WHERE task_id = ANY ($1)
   ), updates AS (DELETE FROM task_update WHERE task_id = ANY ($1)
   ), healthchecks AS (DELETE FROM task_healthcheck WHERE task_id = ANY ($1)
+  ), commands AS (DELETE FROM task_shell_command WHERE task_id = ANY ($1)
+  ), command_updates AS (DELETE FROM task_shell_command_update WHERE task_id = ANY ($1)
+  ), metadata AS (DELETE FROM task_metadata WHERE task_id = ANY ($1)
   ), cleanup AS (DELETE FROM task_cleanup WHERE task_id = ANY ($1)
   ), balancing AS (DELETE FROM load_balancer_record WHERE task_id = ANY ($1)
   ), kill AS (DELETE FROM killed_task WHERE task_id = ANY ($1))

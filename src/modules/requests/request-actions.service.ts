@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RequestFacts, Refusal } from '../../core/requests/action-rules.js';
-import type { ShellCommand } from '../../core/model/request.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -81,13 +80,4 @@ export const deployInUse = ({ activeDeployId, pendingDeployId }: StoredRequest):
 
 export function throwIf(refusal: Refusal | undefined): void {
   if (refusal) throw new SchedulerError(refusal.code, refusal.message);
-}
-
-/** This version is configured with no shell commands, so every name is unknown. */
-export function refuseShellCommand(command: ShellCommand | undefined): void {
-  if (!command) return;
-  const message = `runShellCommandBeforeKill.name '${command.name}' is not one of the configured shell commands`;
-  throw new SchedulerError('UNKNOWN_SHELL_COMMAND', message, {
-    errors: [{ field: 'runShellCommandBeforeKill.name', rule: 'known', message }],
-  });
 }

@@ -8,9 +8,10 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { refuseShellCommand } from '../requests/request-actions.service.js';
 import { LiveTasks } from './live-tasks.service.js';
 import { PendingQueue } from './pending-queue.service.js';
+import { BeforeKills } from './shell-commands/before-kills.service.js';
+import { ShellCommandRules } from './shell-commands/shell-command-rules.service.js';
 import { TaskCleanups } from './task-cleanups.service.js';
 import { TaskLists } from './task-lists.service.js';
 
@@ -27,6 +28,8 @@ export class TaskKills {
     private readonly lists: TaskLists,
     private readonly cleanups: TaskCleanups,
     private readonly queue: PendingQueue,
+    private readonly rules: ShellCommandRules,
+    private readonly beforeKills: BeforeKills,
     private readonly disabled: DisabledActions,
     private readonly clock: Clock,
     private readonly wake: Wake,
@@ -34,9 +37,9 @@ export class TaskKills {
 
   /** Answers the cleanup that was ordered. One that was ordered before stands in the way unless `override` is set. */
   async kill(id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
-    refuseShellCommand(options.runShellCommandBeforeKill);
+    this.rules.refuseBeforeKill(options.runShellCommandBeforeKill);
     const cleanup = await this.db.transaction((tx) => this.order(tx, id, options, caller));
-    this.wake.signal('cleanup', ...(options.waitForReplacementTask ? (['scheduler'] as const) : []));
+    this.wake.signal('cleanup', 'shell-commands', ...(options.waitForReplacementTask ? (['scheduler'] as const) : []));
     return cleanup;
   }
 
@@ -45,7 +48,7 @@ export class TaskKills {
     const [task] = await this.tasks.find(tx, { taskIds: [id], lock: true });
     if (!task) throw SchedulerError.taskNotFound(id);
     await this.disabled.refuse(options.waitForReplacementTask ? 'BOUNCE_TASK' : 'KILL_TASK', tx);
-    const cleanup: TaskCleanup = {
+    const wanted: TaskCleanup = {
       user: caller.email,
       cleanupType: cleanupTypeOf(options),
       timestamp: this.clock.now(),
@@ -53,6 +56,8 @@ export class TaskKills {
       message: options.message,
       actionId: options.actionId,
     };
+    // Taken back with the rest if something else was ordered before.
+    const cleanup = await this.beforeKills.queue(tx, wanted, options.runShellCommandBeforeKill);
     if (options.override) {
       await this.cleanups.save(tx, cleanup);
       return cleanup;

@@ -8,6 +8,9 @@ import { HealthcheckResults } from './health/healthcheck-results.service.js';
 import { ObservedTasks } from './health/observed-tasks.service.js';
 import { LiveTasks } from './live-tasks.service.js';
 import { PendingQueue } from './pending-queue.service.js';
+import { BeforeKills } from './shell-commands/before-kills.service.js';
+import { ShellCommandRules } from './shell-commands/shell-command-rules.service.js';
+import { ShellCommandStore } from './shell-commands/shell-command-store.service.js';
 import { TaskCleanups } from './task-cleanups.service.js';
 import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
 import { WithdrawnCleanups } from './withdrawn-cleanups.service.js';
@@ -18,6 +21,9 @@ const stores = [
   HealthSwitch,
   HealthcheckResults,
   PendingQueue,
+  BeforeKills,
+  ShellCommandRules,
+  ShellCommandStore,
   TaskCleanups,
   TaskIdsByStatusService,
   WithdrawnCleanups,

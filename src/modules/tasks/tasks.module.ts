@@ -4,6 +4,8 @@ import { SandboxModule } from '../sandbox/sandbox.module.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { ActiveTasksController } from './active-tasks.controller.js';
 import { ScheduledTasksController } from './scheduled-tasks.controller.js';
+import { TaskMetadataController } from './metadata/task-metadata.controller.js';
+import { TaskMetadataService } from './metadata/task-metadata.service.js';
 import { ScheduledTasks } from './scheduled-tasks.service.js';
 import { TaskFilesController } from './task-files.controller.js';
 import { TaskFiles } from './task-files.service.js';
@@ -16,7 +18,13 @@ import { TaskController } from './task.controller.js';
 /** Tasks over HTTP: what runs, what waits, and orders to kill. */
 @Module({
   imports: [TaskStoreModule, RequestStoreModule, SlavesModule, SandboxModule],
-  controllers: [ActiveTasksController, ScheduledTasksController, TaskController, TaskFilesController],
-  providers: [TaskLists, TaskReads, ScheduledTasks, TaskKills, TaskFiles],
+  controllers: [
+    ActiveTasksController,
+    ScheduledTasksController,
+    TaskController,
+    TaskFilesController,
+    TaskMetadataController,
+  ],
+  providers: [TaskLists, TaskReads, ScheduledTasks, TaskKills, TaskFiles, TaskMetadataService],
 })
 export class TasksModule {}

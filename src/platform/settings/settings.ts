@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { disableableActions } from '../../core/disasters/index.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
+import { UiSettings } from './ui-settings.js';
 
 const seconds = () => z.number().min(0);
 const millis = () => z.number().int().min(0);
@@ -83,6 +84,24 @@ const ClusterSettings = z.strictObject({
         .describe('auto: limit and track tasks with those cgroups that work on this machine'),
       checkThreadsEveryMillis: z.number().int().min(100).default(5_000).describe('Time between two counts of threads'),
       maxTaskMessageLength: z.number().int().min(20).default(80).describe('Longer messages of status updates are cut'),
+      shellCommands: z
+        .array(z.unknown())
+        .default([])
+        .describe('What agents run for the commands of ui.shellCommands: name, command, options, skipCommandPrefix'),
+      shellCommandPrefix: z.array(z.string()).default([]).describe('Words put before each of them'),
+      shellCommandPidPlaceholder: z.string().default('{PID}').describe('Word that becomes the process id of the task'),
+      shellCommandUserPlaceholder: z.string().default('{USER}').describe('Word that becomes the user of the task'),
+      runShellCommandBeforeKillDueToThreads: z
+        .strictObject({
+          name: z.string().describe('Shell command that runs in a task before it is killed for too many threads'),
+          options: z.array(z.string()).default([]).describe('Options of that command'),
+        })
+        .optional(),
+      shellCommandPidFile: z
+        .string()
+        .default('.task-pid')
+        .describe('File of a task that holds another process id for shell commands'),
+      shellCommandTimeoutMillis: millis().default(600_000).describe('Longest run of a shell command; 0: no limit'),
     })
     .prefault({}),
 });
@@ -185,6 +204,7 @@ export const SettingsFile = z.strictObject({
   crashLoop: CrashLoopSettings.prefault({}),
   disasterDetection: DisasterDetectionSettings.prefault({}),
   historyPurging: HistoryPurgingSettings.prefault({}),
+  ui: UiSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
   legacyFieldNames: z
     .enum(['off', 'accept', 'accept+emit'])
@@ -377,6 +397,20 @@ export const SettingsFile = z.strictObject({
     .default(true)
     .describe('Whether pausing kills tasks unless killTasks says otherwise'),
   defaultBounceExpirationMinutes: z.number().positive().default(60).describe('Time after which a bounce is given up'),
+  dispatchTaskShellCommandsEverySeconds: seconds()
+    .default(5)
+    .describe('Timer of the poller that sends shell commands to machines; it is also woken'),
+  runBeforeKillTimeoutMillis: millis()
+    .default(300_000)
+    .describe('How long a kill waits for the shell command that is to run before it'),
+  maxUnfinishedShellCommandsPerTask: count()
+    .default(10)
+    .describe('Shell commands of one task that may wait or run at once'),
+  maxShellCommandsKeptPerTask: count().default(500).describe('Newest shell commands kept in the record of a task'),
+  allowedMetadataTypes: z.array(z.string()).default([]).describe('Types of notes on tasks; empty: any'),
+  maxMetadataTitleLength: count().default(2_000).describe('Titles of such notes must be shorter, in characters'),
+  maxMetadataMessageLength: count().default(10_000).describe('The same of their messages'),
+  maxMetadataPerTask: count().default(1_000).describe('Notes that one task may have'),
   hardKillAfterMillis: millis()
     .default(180_000)
     .describe('Time between SIGTERM and SIGKILL unless the deploy says otherwise'),

@@ -11,6 +11,8 @@ export const wakeTopics = [
   /** A task has to enter or to leave the load balancer, or a service goes. */
   'load-balancer',
   'expiring',
+  /** Somebody wants a command to be run in a task. */
+  'shell-commands',
   'webhooks',
   'history',
   /** An operator changed the state of a machine. */

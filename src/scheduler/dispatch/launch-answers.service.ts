@@ -84,11 +84,7 @@ export class LaunchAnswers {
     if (task.cleaning !== undefined || task.killed) return 'UNWANTED';
     const pending = (await this.store.launchedFor(tx, [taskId])).get(taskId)!;
     await this.queue.insertPendingTasks(tx, [pending]);
-    await tx.query(
-      `WITH launch AS (DELETE FROM task_launch WHERE task_id = $1), updates AS (DELETE FROM task_update WHERE task_id = $1)
-       DELETE FROM task WHERE task_id = $1`,
-      [taskId],
-    );
+    await this.store.removeLive(tx, taskId);
     return 'DONE';
   }
 

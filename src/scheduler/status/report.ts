@@ -1,3 +1,4 @@
+import type { ShellCommandReport } from '../../cluster/cluster-driver.js';
 import type { TaskState } from '../../core/model/enums.js';
 
 /** That a task is in a state now, as a machine says or as the scheduler concludes. */
@@ -11,6 +12,8 @@ export interface Report {
   /** REASON_... */
   reason?: string;
   directory?: string;
+  /** Set: it is about a command of the task, and about nothing else. */
+  shellCommand?: ShellCommandReport;
   /** Of the machine that says so; absent: the scheduler concludes it. */
   incarnation?: string;
 }

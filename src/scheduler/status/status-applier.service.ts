@@ -6,6 +6,10 @@ import { parseTaskId } from '../../core/task-id.js';
 import { TaskHistoryWriter } from '../../modules/history/task-history-writer.service.js';
 import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
 import { loadLaunchedTask } from '../../modules/tasks/task-cleanups.service.js';
+import {
+  ShellCommandStore,
+  type CommandUpdate,
+} from '../../modules/tasks/shell-commands/shell-command-store.service.js';
 import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js';
 import { Completions } from './completions.service.js';
 import type { Report } from './report.js';
@@ -24,6 +28,8 @@ export interface Applied {
   recorded: number;
   /** Tasks whose end was recorded. */
   ended: TaskId[];
+  /** Commands ended that somebody may wait for. */
+  commandsEnded: boolean;
 }
 
 /** Applies reports to the rows of tasks, each at most once, in the order given. */
@@ -35,12 +41,16 @@ export class StatusApplier {
     private readonly completions: Completions,
     private readonly history: TaskHistoryWriter,
     private readonly outbox: WebhookOutbox,
+    private readonly commands: ShellCommandStore,
   ) {}
 
-  async apply(tx: EntityManager, reports: readonly Report[], now: number): Promise<Applied> {
+  async apply(tx: EntityManager, given: readonly Report[], now: number): Promise<Applied> {
+    const reports = given.filter(({ shellCommand }) => !shellCommand);
     const locked = await this.lockRequestsOfEnds(tx, reports);
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
     const batch = new StatusBatch(await this.store.lockTasks(tx, taskIds));
+    // Before the ends, which take the commands of their tasks along into the history.
+    const commandsEnded = await this.commands.record(tx, given.flatMap(commandUpdate));
     for (const report of reports) batch.take(report);
     const fresh = await this.store.insertUpdates(tx, batch.recorded);
     await this.store.advance(tx, [...batch.advances.values()]);
@@ -49,11 +59,12 @@ export class StatusApplier {
     const endedIds = ended.map(({ id }) => id);
     if (ended.length > 0) {
       await this.completions.complete(tx, batch.ends, locked, now);
+      await this.commands.endThoseOf(tx, endedIds, now);
       await this.store.dropOrders(tx, endedIds);
       await this.history.move(tx, endedIds);
     }
     const { strangers, returned, dataless } = batch;
-    return { strangers, returned, dataless, recorded: fresh.length, ended };
+    return { strangers, returned, dataless, recorded: fresh.length, ended, commandsEnded };
   }
 
   /**
@@ -81,3 +92,6 @@ export class StatusApplier {
     return this.outbox.tasks(tx, updates, (taskId) => loadLaunchedTask(tx, taskId));
   }
 }
+
+const commandUpdate = ({ taskId, timestamp, shellCommand }: Report): CommandUpdate[] =>
+  shellCommand ? [{ ...shellCommand, taskId, at: timestamp }] : [];

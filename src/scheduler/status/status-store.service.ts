@@ -154,8 +154,12 @@ export class StatusStore {
   /** Everything about a live task, without a trace in the history. */
   async removeLive(tx: EntityManager, taskId: string): Promise<void> {
     await tx.query(
-      `WITH updates AS (DELETE FROM task_update WHERE task_id = $1),
+      `WITH launch AS (DELETE FROM task_launch WHERE task_id = $1),
+         updates AS (DELETE FROM task_update WHERE task_id = $1),
          checks AS (DELETE FROM task_healthcheck WHERE task_id = $1),
+         commands AS (DELETE FROM task_shell_command WHERE task_id = $1),
+         command_updates AS (DELETE FROM task_shell_command_update WHERE task_id = $1),
+         metadata AS (DELETE FROM task_metadata WHERE task_id = $1),
          cleanups AS (DELETE FROM task_cleanup WHERE task_id = $1),
          balancing AS (DELETE FROM load_balancer_record WHERE task_id = $1),
          removals AS (DELETE FROM load_balancer_removal WHERE task_id = $1),

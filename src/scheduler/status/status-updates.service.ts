@@ -122,9 +122,10 @@ export class StatusUpdates {
   }
 
   /** After the commit: the one place that knows what has changed. */
-  async follow({ strangers, returned, dataless, recorded, ended }: Applied): Promise<void> {
+  async follow({ strangers, returned, dataless, recorded, ended, commandsEnded }: Applied): Promise<void> {
     this.memory.ended(ended);
     this.killStrangers(strangers);
+    if (commandsEnded) this.wake.signal('cleanup');
     if (recorded > 0) this.wake.signal('deploys', 'cleanup', 'webhooks');
     if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer');
     for (const report of returned) await this.settle(report, () => this.returned.settle(report));
@@ -163,6 +164,12 @@ function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
 
 /** PostgreSQL stores no NUL in a text, and what a task wrote may hold one. */
 function storable(update: StatusUpdate): StatusUpdate {
-  if (!update.message?.includes('\0')) return update;
-  return { ...update, message: update.message.replaceAll('\0', '\u{fffd}') };
+  const { message, shellCommand } = update;
+  if (!message?.includes('\0') && !shellCommand?.message?.includes('\0')) return update;
+  const clean = (text: string | undefined) => text?.replaceAll('\0', '\u{fffd}');
+  return {
+    ...update,
+    message: clean(message),
+    shellCommand: shellCommand && { ...shellCommand, message: clean(shellCommand.message) },
+  };
 }

@@ -3,8 +3,8 @@ import { LoadBalancerUpdateDto } from '../../load-balancer/dto/load-balancer-upd
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
 import { TaskHistoryUpdateDto, TaskIdHistoryDto } from '../../tasks/dto/task-update.dto.js';
 import { TaskDto } from '../../tasks/dto/task.dto.js';
-
-const anyObjects = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
+import { TaskMetadataDto } from '../../tasks/metadata/task-metadata.dto.js';
+import { TaskShellCommandHistoryDto } from '../../tasks/shell-commands/dto/shell-command.dto.js';
 
 /** One health check of a task. */
 export class TaskHealthcheckResultDto {
@@ -42,11 +42,9 @@ export class TaskHistoryDto {
   /** What was told to the load balancer. */
   loadBalancerUpdates: LoadBalancerUpdateDto[];
   /** Shell commands that ran in it. */
-  @ApiProperty(anyObjects)
-  shellCommandHistory: object[];
+  shellCommandHistory: TaskShellCommandHistoryDto[];
   /** Notes that were attached to it. */
-  @ApiProperty(anyObjects)
-  taskMetadata: object[];
+  taskMetadata: TaskMetadataDto[];
 }
 
 /** One page of tasks. */

@@ -6,8 +6,9 @@ import { refuseBounce, refuseSecondBounce } from '../../../core/requests/action-
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { PriorityFreezes } from '../../priority/priority-freezes.service.js';
+import { ShellCommandRules } from '../../tasks/shell-commands/shell-command-rules.service.js';
 import { ExpiringActions } from '../expiring/expiring-actions.service.js';
-import { deployInUse, refuseShellCommand, RequestActions, throwIf } from '../request-actions.service.js';
+import { deployInUse, RequestActions, throwIf } from '../request-actions.service.js';
 import { RequestChecks } from '../request-checks.service.js';
 import { RequestCleanups } from '../request-cleanups.service.js';
 import { RequestHistoryService } from '../request-history.service.js';
@@ -35,6 +36,7 @@ export class Bounces {
     private readonly history: RequestHistoryService,
     private readonly parents: RequestParents,
     private readonly freezes: PriorityFreezes,
+    private readonly commands: ShellCommandRules,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -44,7 +46,7 @@ export class Bounces {
       throwIf(refuseBounce(facts));
       await this.checks.bounceCapacity(tx, stored.request, request.incremental ?? false);
       await this.freezes.refuse(tx, stored.request);
-      refuseShellCommand(request.runShellCommandBeforeKill);
+      this.commands.refuseBeforeKill(request.runShellCommandBeforeKill);
       throwIf(refuseSecondBounce(facts));
       await this.begin(tx, { ...stored, state: 'ACTIVE' }, { request, now, user: caller.id, message: request.message });
       const [parent] = await this.parents.load(tx, [id], { full: true });
@@ -70,6 +72,7 @@ export class Bounces {
       skipHealthchecks: bounce.skipHealthchecks,
       message: bounce.message,
       actionId,
+      runShellCommandBeforeKill: bounce.runShellCommandBeforeKill,
     });
     if (!ordered) return false;
     await this.requests.save(tx, { ...stored, bouncing: true, changedAt: now });

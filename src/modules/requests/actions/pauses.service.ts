@@ -6,8 +6,9 @@ import type { PendingType, RequestEventType } from '../../../core/model/enums.js
 import { refuseExitCooldown, refusePause, refuseUnpause } from '../../../core/requests/action-rules.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { PendingQueue } from '../../tasks/pending-queue.service.js';
+import { ShellCommandRules } from '../../tasks/shell-commands/shell-command-rules.service.js';
 import { ExpiringActions } from '../expiring/expiring-actions.service.js';
-import { deployInUse, refuseShellCommand, RequestActions, throwIf } from '../request-actions.service.js';
+import { deployInUse, RequestActions, throwIf } from '../request-actions.service.js';
 import { RequestCleanups } from '../request-cleanups.service.js';
 import { RequestHistoryService } from '../request-history.service.js';
 import { RequestParents } from '../request-parents.service.js';
@@ -33,14 +34,15 @@ export class Pauses {
     private readonly history: RequestHistoryService,
     private readonly queue: PendingQueue,
     private readonly parents: RequestParents,
+    private readonly commands: ShellCommandRules,
   ) {}
 
   pause(id: string, options: PauseRequest, caller: Caller): Promise<RequestParent> {
     return this.actions.perform(id, ['cleanup', 'deploys', 'expiring'], async (tx, { stored, facts, now }) => {
       throwIf(refusePause(facts));
-      refuseShellCommand(options.runShellCommandBeforeKill);
+      this.commands.refuseBeforeKill(options.runShellCommandBeforeKill);
       const { email: user } = caller;
-      const { killTasks, message, actionId } = options;
+      const { killTasks, message, actionId, runShellCommandBeforeKill } = options;
       await this.cleanups.create(tx, {
         user,
         cleanupType: 'PAUSING',
@@ -49,6 +51,7 @@ export class Pauses {
         requestId: id,
         message,
         actionId,
+        runShellCommandBeforeKill,
       });
       await this.endBounce(tx, stored);
       await this.requests.save(tx, { ...stored, state: 'PAUSED', bouncing: false, changedAt: now });

@@ -1,7 +1,7 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { Fraction, Int32, Int64, Nested, Texts } from '../../../platform/http/fields.js';
 
-/** A command that the executor of a task knows. */
+/** A command that is run in a task. */
 export class ShellCommandDto {
   /** Name of the command, one of those the service is configured with. */
   @IsString()
@@ -10,11 +10,11 @@ export class ShellCommandDto {
   @IsOptional()
   @Texts()
   options?: string[];
-  /** User to run it as. */
+  /** Who asks for it, in words of the caller's own; it runs as the user of its task. */
   @IsOptional()
   @IsString()
   user?: string;
-  /** File of the sandbox that its output goes to. */
+  /** Stands in the name of the file that its output goes to, in place of the name of the command. */
   @IsOptional()
   @IsString()
   logfileName?: string;

@@ -47,7 +47,9 @@ export class CleanupPoller implements OnModuleInit {
   private async clean(requestId: string, now: number): Promise<void> {
     const changed = await this.db.leaderTransaction((tx) => this.cleaner.clean(tx, requestId, now));
     // A deletion waits until the deploy in progress has been ended, hence 'deploys'.
-    if (changed) this.wake.signal('dispatch', 'scheduler', 'deploys', 'webhooks', 'load-balancer');
+    if (changed) {
+      this.wake.signal('dispatch', 'scheduler', 'deploys', 'webhooks', 'load-balancer', 'shell-commands');
+    }
   }
 
   private async requestsWithWork(): Promise<string[]> {

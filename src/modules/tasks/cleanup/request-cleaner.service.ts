@@ -3,12 +3,12 @@ import type { EntityManager } from 'typeorm';
 import {
   decideKills,
   decideRequestCleanup,
-  type CleanupTask,
   type CleanupView,
   type RequestCleanupStep,
 } from '../../../core/cleanup/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
 import type { RequestCleanup } from '../../../core/model/request.js';
+import type { TaskCleanup } from '../../../core/model/task.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { DeployStore } from '../../deploys/deploy-store.service.js';
 import { LoadBalancerRecords } from '../../load-balancer/load-balancer-records.service.js';
@@ -20,6 +20,7 @@ import { HealthSwitch } from '../health/health-switch.service.js';
 import { ObservedTasks } from '../health/observed-tasks.service.js';
 import { LiveTasks } from '../live-tasks.service.js';
 import { PendingQueue } from '../pending-queue.service.js';
+import { BeforeKills } from '../shell-commands/before-kills.service.js';
 import { TaskCleanups } from '../task-cleanups.service.js';
 import { Bounces } from './bounces.service.js';
 import { Kills } from './kills.service.js';
@@ -35,6 +36,7 @@ export class RequestCleaner {
     private readonly observed: ObservedTasks,
     private readonly requestCleanups: RequestCleanups,
     private readonly cleanups: TaskCleanups,
+    private readonly beforeKills: BeforeKills,
     private readonly queue: PendingQueue,
     private readonly bounces: Bounces,
     private readonly kills: Kills,
@@ -110,11 +112,12 @@ export class RequestCleaner {
         }
         for (const cleanup of step.cleanups) {
           if (step.overwrite) await this.cleanups.save(tx, cleanup);
-          else await this.cleanups.create(tx, cleanup);
+          else await this.beforeKills.create(tx, cleanup, order.runShellCommandBeforeKill);
         }
         return;
       case 'bounce':
-        for (const cleanup of step.cleanups) await this.cleanups.create(tx, cleanup);
+        for (const cleanup of step.cleanups)
+          await this.beforeKills.create(tx, cleanup, order.runShellCommandBeforeKill);
         await this.queue.enqueue(tx, step.queue);
     }
   }
@@ -128,7 +131,7 @@ export class RequestCleaner {
   ): Promise<boolean> {
     const orders = new Map((await this.cleanups.ofRequest(tx, requestId)).map((order) => [order.taskId.id, order]));
     if (orders.size === 0) return false;
-    const view = await this.view(tx, requestId, stored, orders);
+    const view = await this.view(tx, requestId, stored, orders, now);
     let changed = false;
     for (const { kind, cleanup } of decideKills(view, now)) {
       orders.delete(cleanup.taskId.id);
@@ -146,9 +149,11 @@ export class RequestCleaner {
     tx: EntityManager,
     requestId: string,
     stored: StoredRequest | undefined,
-    orders: ReadonlyMap<string, CleanupTask['cleanup']>,
+    orders: ReadonlyMap<string, TaskCleanup>,
+    now: number,
   ): Promise<CleanupView> {
     const live = await this.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
+    const holding = await this.beforeKills.holding(tx, orders.values(), now);
     const watched = await this.observed.observe(tx, live);
     const balancing = await this.balancing.find(
       tx,
@@ -170,6 +175,7 @@ export class RequestCleaner {
         ...task,
         cleanup: orders.get(task.taskId.id),
         balancing: balancing.get(task.taskId.id),
+        awaitsCommand: holding.has(task.taskId.id),
       })),
       settings: await this.health.inForce(tx),
     };

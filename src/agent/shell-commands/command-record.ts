@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
+import { shellCommandOrder } from '../agent-records.js';
+import { ensureFolder, isMissing, syncFolder, writeDurably } from '../files.js';
+import type { TaskFolder } from '../task-folder.js';
+
+/** `ended`: its last update is on disk. */
+const SavedCommand = z.object({ order: shellCommandOrder, ended: z.boolean() });
+
+const folderOf = (task: TaskFolder): string => join(task.path, 'commands');
+
+/** A command that was accepted: a file among the control files of its task, for as long as the task is remembered. */
+export class CommandRecord {
+  private constructor(readonly path: string) {}
+
+  /** A name may be of any length and of any characters. */
+  static of(task: TaskFolder, { name, timestamp }: ShellCommandOrder): CommandRecord {
+    const key = createHash('sha256').update(name).digest('hex').slice(0, 16);
+    return new CommandRecord(join(folderOf(task), `${timestamp}-${key}.json`));
+  }
+
+  /** All of a task. */
+  static async list(task: TaskFolder): Promise<CommandRecord[]> {
+    try {
+      const names = await readdir(folderOf(task));
+      return names
+        .filter((name) => name.endsWith('.json'))
+        .map((name) => new CommandRecord(join(folderOf(task), name)));
+    } catch (cause) {
+      if (isMissing(cause)) return [];
+      throw cause;
+    }
+  }
+
+  exists = (): Promise<boolean> =>
+    stat(this.path).then(
+      () => true,
+      () => false,
+    );
+
+  async save(order: ShellCommandOrder): Promise<void> {
+    const folder = join(this.path, '..');
+    await ensureFolder(folder, 0o700);
+    await writeDurably(this.path, JSON.stringify({ order, ended: false }));
+    await syncFolder(join(folder, '..'));
+  }
+
+  markEnded = (order: ShellCommandOrder): Promise<void> =>
+    writeDurably(this.path, JSON.stringify({ order, ended: true }));
+
+  async read(): Promise<z.infer<typeof SavedCommand>> {
+    return SavedCommand.parse(JSON.parse(await readFile(this.path, 'utf8')));
+  }
+}

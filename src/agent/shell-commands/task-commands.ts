@@ -1,0 +1,157 @@
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { LaunchSpec, ShellCommandOrder } from '../../cluster/cluster-driver.js';
+import type { AgentContext } from '../agent-context.js';
+import { messageOf } from '../files.js';
+import { sandboxVariable } from '../processes.js';
+import { resolveUser, type RunAs } from '../run-as.js';
+import type { Sandbox } from '../sandbox-layout.js';
+import type { StatusReports } from '../status-reports.js';
+import { taskEnvironment } from '../task-environment.js';
+import type { TaskFolder } from '../task-folder.js';
+import { commandVariable, killCommand } from './command-processes.js';
+import { CommandRecord } from './command-record.js';
+import { CommandRun, type CommandPlan, type Tell } from './command-run.js';
+import { commandWords, findCommand, isInvalid, type InvalidCommand } from './command-words.js';
+import { taskPid } from './task-pid.js';
+
+/** What commands need to know of the task they run in. */
+export interface CommandedTask {
+  spec: LaunchSpec;
+  sandbox: Sandbox;
+  folder: TaskFolder;
+  reports: StatusReports;
+  /** undefined: it does not run (yet, or any more). */
+  mainPid(): number | undefined;
+}
+
+const taskEnded = 'The task ended';
+const interrupted = 'The agent ended before the command did';
+
+/** The commands that users run in one task. Each is on disk before it begins, and begins once at most. */
+export class TaskCommands {
+  private readonly running = new Map<string, { run: CommandRun; finished: Promise<void> }>();
+  private isClosed = false;
+
+  constructor(
+    private readonly context: AgentContext,
+    private readonly task: CommandedTask,
+  ) {}
+
+  /** Resolves when it is on disk. False: the task is ending, and the command will never run. */
+  async accept(order: ShellCommandOrder): Promise<boolean> {
+    if (this.isClosed) return false;
+    const record = CommandRecord.of(this.task.folder, order);
+    const run = new CommandRun(order, record, this.tellOf(order));
+    const saved = record.save(order);
+    const finished = saved
+      .then(() => this.carryOut(order, record, run))
+      .catch((cause: unknown) => this.noticeFailure(cause))
+      .finally(() => this.running.delete(record.path));
+    this.running.set(record.path, { run, finished });
+    await saved;
+    return true;
+  }
+
+  /** One that the agent itself asks for. Resolves when it has ended, however it did. */
+  async runToEnd(command: Pick<ShellCommandOrder, 'name' | 'options'>): Promise<void> {
+    const order = { ...command, taskId: this.task.spec.taskId, timestamp: Date.now() };
+    if (await this.accept(order)) await this.running.get(CommandRecord.of(this.task.folder, order).path)?.finished;
+  }
+
+  /** No further one is accepted; those that run are killed. Resolves when what became of them is on disk. */
+  async endAll(): Promise<void> {
+    this.isClosed = true;
+    for (const { run } of this.running.values()) run.end(taskEnded);
+    await this.settled();
+  }
+
+  /** The agent stops: they are killed, and the next agent tells what became of them. */
+  detach(): void {
+    this.isClosed = true;
+    for (const { run } of this.running.values()) run.end(interrupted);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all([...this.running.values()].map(({ finished }) => finished));
+  }
+
+  /** Those of an earlier agent: nobody knows what became of them, and they are not begun again. */
+  async failInterrupted(): Promise<void> {
+    for (const record of await CommandRecord.list(this.task.folder)) {
+      if (this.running.has(record.path)) continue;
+      const { order, ended } = await record.read();
+      if (ended) continue;
+      await killCommand(record.path, () => undefined);
+      await this.tellOf(order)('FAILED', interrupted);
+      await record.markEnded(order);
+    }
+  }
+
+  private async carryOut(order: ShellCommandOrder, record: CommandRecord, run: CommandRun): Promise<void> {
+    const tell = this.tellOf(order);
+    const { updateType, message, file } = await this.outcome(order, record, run);
+    if (this.context.stopping.aborted) return;
+    await tell(updateType, message, file);
+    await record.markEnded(order);
+  }
+
+  private async outcome(
+    order: ShellCommandOrder,
+    record: CommandRecord,
+    run: CommandRun,
+  ): Promise<{ updateType: 'INVALID' | 'FINISHED' | 'FAILED'; message: string; file?: string }> {
+    try {
+      const plan = await this.plan(order, record);
+      if (isInvalid(plan)) return { updateType: 'INVALID', message: plan.invalid };
+      return await run.execute(plan);
+    } catch (cause) {
+      return { updateType: 'FAILED', message: messageOf(cause) };
+    }
+  }
+
+  private async plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand> {
+    const { context, task } = this;
+    const { settings } = context;
+    const mainPid = task.mainPid();
+    if (mainPid === undefined) return { invalid: 'The task has no process' };
+    const command = findCommand(order, settings.shellCommands);
+    if (isInvalid(command)) return command;
+    const runAs = await resolveUser(task.spec.user, context.folder.sandboxes);
+    if (typeof runAs === 'string') return { invalid: runAs };
+    const folder = task.sandbox.executor?.folder ?? task.sandbox.root;
+    const pid = (await taskPid(join(folder, settings.shellCommandPidFile))) ?? mainPid;
+    if (typeof pid !== 'number') return pid;
+    const user = task.spec.user ?? userInfo().username;
+    return {
+      words: [...(runAs?.prefix ?? []), ...commandWords(command, order.options, { pid, user }, settings)],
+      environment: this.environment(folder, record, runAs),
+      folder,
+      sandboxRoot: task.sandbox.root,
+      runAs,
+      timeoutMillis: settings.shellCommandTimeoutMillis,
+    };
+  }
+
+  /** That of the task, except by what its own processes are known: a command is none of them. */
+  private environment(folder: string, record: CommandRecord, runAs: RunAs | undefined): Record<string, string> {
+    const { spec, sandbox } = this.task;
+    const { [sandboxVariable]: _ofTask, ...environment } = taskEnvironment(
+      spec,
+      sandbox,
+      runAs,
+      this.context.searchPath,
+    );
+    return { ...environment, TASK_SANDBOX_DIR: folder, [commandVariable]: record.path };
+  }
+
+  private tellOf({ name, timestamp }: ShellCommandOrder): Tell {
+    return (updateType, message, outputFilename) =>
+      this.task.reports.sendCommand({ name, timestamp, updateType, message, outputFilename });
+  }
+
+  private noticeFailure(cause: unknown): void {
+    const { log, stopping } = this.context;
+    if (!stopping.aborted) log.error(`Task ${this.task.spec.taskId}: a command is left to the next agent`, cause);
+  }
+}

@@ -1,0 +1,43 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import { metadataLevels, type TaskMetadata } from '../../../core/model/task.js';
+import { OneOf } from '../../../platform/http/fields.js';
+import { TaskIdDto } from '../dto/task-id.dto.js';
+
+/** A note for a task. */
+export class TaskMetadataRequestDto {
+  /** What kind of note it is, in a word of your own (unless the service is configured with a list) without '/'. */
+  @IsString()
+  type: string;
+  /** The note in a line. */
+  @IsString()
+  title: string;
+  /** More about it. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** How bad it is; INFO unless given. */
+  @IsOptional()
+  @OneOf(metadataLevels, 'TaskMetadataLevel')
+  level?: TaskMetadata['level'];
+}
+
+/** A note that was attached to a task. */
+export class TaskMetadataDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** When it was attached, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** What kind of note it is. */
+  type: string;
+  /** The note in a line. */
+  title: string;
+  /** More about it. */
+  message?: string;
+  /** Who attached it. */
+  user?: string;
+  /** How bad it is. */
+  @ApiProperty({ enum: metadataLevels, enumName: 'TaskMetadataLevel' })
+  level: TaskMetadata['level'];
+}

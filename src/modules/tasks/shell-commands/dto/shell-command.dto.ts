@@ -1,0 +1,42 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { shellCommandUpdateTypes, type ShellCommandUpdateType } from '../../../../core/model/enums.js';
+import { ShellCommandDto } from '../../../requests/dto/actions.dto.js';
+import { TaskShellCommandRequestIdDto } from '../../dto/task-cleanup.dto.js';
+import { TaskIdDto } from '../../dto/task-id.dto.js';
+
+/** A command that somebody wants to be run in a task. */
+export class TaskShellCommandRequestDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** Who asked for it. */
+  user?: string;
+  /** When it was queued, in epoch milliseconds; with task and name the id of the command. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** What is run. */
+  shellCommand: ShellCommandDto;
+}
+
+/** What became of a command. */
+export class TaskShellCommandUpdateDto {
+  /** The command. */
+  shellRequestId: TaskShellCommandRequestIdDto;
+  /** When, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** The command line, the process, the exit code, or why it could not run. */
+  message?: string;
+  /** File of its output, relative to the sandbox of the task. */
+  outputFilename?: string;
+  /** How far it came; INVALID, FINISHED and FAILED end it. */
+  @ApiProperty({ enum: shellCommandUpdateTypes, enumName: 'ShellCommandUpdateType' })
+  updateType: ShellCommandUpdateType;
+}
+
+/** A command with everything that became of it. */
+export class TaskShellCommandHistoryDto {
+  /** The command. */
+  shellRequest: TaskShellCommandRequestDto;
+  /** What became of it, oldest first. */
+  shellUpdates: TaskShellCommandUpdateDto[];
+}

@@ -1,0 +1,73 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ShellCommand } from '../../../core/model/request.js';
+import type {
+  TaskShellCommandHistory,
+  TaskShellCommandRequest,
+  TaskShellCommandUpdate,
+} from '../../../core/model/task.js';
+import { safeName } from '../../../core/shell-commands/index.js';
+import { Clock } from '../../../platform/clock.js';
+import { Database } from '../../../platform/database/database.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import type { Caller } from '../../../platform/http/caller.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { Wake } from '../../../platform/wake/wake.js';
+import { TaskRecords } from '../../history/task-records.service.js';
+import { LiveTasks } from '../live-tasks.service.js';
+import { ShellCommandRules } from './shell-command-rules.service.js';
+import { ShellCommandStore } from './shell-command-store.service.js';
+
+/** Commands that users run in tasks, and what became of them. */
+@Injectable()
+export class ShellCommands {
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: LiveTasks,
+    private readonly records: TaskRecords,
+    private readonly rules: ShellCommandRules,
+    private readonly store: ShellCommandStore,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** Queues it; the leader sends it to the machine of the task. */
+  async run(id: string, shellCommand: ShellCommand, caller: Caller): Promise<TaskShellCommandRequest> {
+    const queued = await this.db.transaction(async (tx) => {
+      // Locked, so that the task does not end before its command stands, nor two commands take the same time.
+      const [task] = await this.tasks.find(tx, { taskIds: [id], lock: true });
+      if (!task) throw notActive(id);
+      this.rules.refuse(shellCommand, '');
+      const limit = this.settings.maxUnfinishedShellCommandsPerTask;
+      if ((await this.store.countUnfinished(tx, id)) >= limit) throw tooMany(id, limit);
+      await this.store.prune(tx, id, Math.max(0, this.settings.maxShellCommandsKeptPerTask - 1));
+      const { taskId } = task;
+      return this.store.queue(tx, { taskId, user: caller.email, timestamp: this.clock.now(), shellCommand });
+    });
+    this.wake.signal('shell-commands');
+    return queued;
+  }
+
+  /** Not sent yet. */
+  queued(): Promise<TaskShellCommandRequest[]> {
+    return this.store.queued(this.db.manager);
+  }
+
+  /** Of a live or an ended task; none of one that is not known. Oldest first. */
+  async ofTask(id: string): Promise<TaskShellCommandHistory[]> {
+    return (await this.records.find(this.db.manager, id))?.history.shellCommandHistory ?? [];
+  }
+
+  async updates(id: string, name: string, timestamp: number): Promise<TaskShellCommandUpdate[]> {
+    const found = (await this.ofTask(id)).find(
+      ({ shellRequest }) =>
+        shellRequest.timestamp === timestamp && safeName(shellRequest.shellCommand.name) === safeName(name),
+    );
+    return found?.shellUpdates ?? [];
+  }
+}
+
+const notActive = (id: string) => new SchedulerError('TASK_NOT_ACTIVE', `Task '${id}' is not active`);
+
+const tooMany = (id: string, limit: number) =>
+  new SchedulerError('TOO_MANY_COMMANDS', `Task '${id}' has ${limit} shell commands that wait or run already`);
