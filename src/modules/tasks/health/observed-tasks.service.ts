@@ -39,7 +39,7 @@ export class ObservedTasks {
     const found = await rows<ChecksRow>(
       tx,
       `SELECT t.task_id, newest.message AS status_message, newest.reason AS status_reason,
-         cleaning.message AS cleaning_text, coalesce(counted.number, 0)::int AS checks_counted,
+         cleaning.message AS cleaning_text, (counted.number + t.healthchecks_dropped)::int AS checks_counted,
          coalesce((launch.document #>> '{request,skipHealthchecks}')::boolean, false)
            OR coalesce(at_start.skips, false) AS skipped_by_request,
          last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
