@@ -4,6 +4,7 @@ import { passed } from '../../../core/health/index.js';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { rows } from '../../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { hasPassed } from './observed-tasks.service.js';
 
 /** The stored results of health checks. */
 @Injectable()
@@ -24,6 +25,7 @@ export class HealthcheckResults {
        SELECT r.* FROM unnest($1::text[], $2::timestamptz[], $3::boolean[], $4::integer[], $5::integer[], $6::text[],
          $7::text[]) AS r (task_id, checked_at, startup, status_code, duration_millis, response_body, error_message)
        JOIN task t USING (task_id) WHERE t.ended_at IS NULL AND NOT t.healthchecks_finished
+         AND NOT EXISTS (SELECT 1 FROM task_healthcheck h WHERE h.task_id = r.task_id AND ${hasPassed('h')})
        ON CONFLICT DO NOTHING RETURNING task_id`,
       [
         column((result) => result.taskId.id),
