@@ -1,7 +1,7 @@
 // The leader while thousands of tasks fail their health checks every few seconds: how late its event loop is, how late
 // the checks are, and how much of a CPU it takes. The whole application, PostgreSQL, and the programs that are asked in a
-// second process. The reference in the same run: the same number of GETs per second by undici alone, nothing decided and
-// nothing stored.
+// second process. References in the same run: the same number of GETs per second by undici alone, nothing decided and
+// nothing stored; and a process that does nothing, which shows what the rest of the machine does to an event loop.
 //
 //   npm run bench:health                                         2,000 tasks, every 5 s, for 60 s
 //   npm run bench:health -- --tasks 500 --interval 2 --seconds 20
@@ -29,6 +29,7 @@ const machines = 50;
 /** Several: the ports of closed connections to one and the same target would run out. */
 const targetPorts = 16;
 const tickMillis = 100;
+const idleSeconds = 20;
 
 const rounded = (value, digits = 1) => Math.round(value * 10 ** digits) / 10 ** digits;
 const percentile = (values, p) => values[Math.min(values.length - 1, Math.ceil((p / 100) * values.length) - 1)];
@@ -174,8 +175,9 @@ async function measureBare(ports, perSecond) {
 const targets = fork(fileURLToPath(new URL('./health/targets.mjs', import.meta.url)), [String(targetPorts)]);
 const ports = await new Promise((resolve) => targets.once('message', resolve));
 const server = await startServer();
-let leader, bare;
+let idle, leader, bare;
 try {
+  ({ figures: idle } = await watched(() => pause(idleSeconds * 1_000, 0)));
   leader = await measureProduct(server.url, ports);
   bare = await measureBare(ports, leader['checks per second']);
 } finally {
@@ -183,6 +185,6 @@ try {
   targets.disconnect();
 }
 console.log(`${tasks} tasks that fail their check every ${interval} s, for ${seconds} s`);
-console.table({ leader, 'undici alone': bare });
-console.log(JSON.stringify({ bench: 'health', tasks, interval, seconds, leader, bare, machine }));
+console.table({ leader, 'undici alone': bare, 'nothing at all': idle });
+console.log(JSON.stringify({ bench: 'health', tasks, interval, seconds, leader, bare, idle, machine }));
 process.exit(0);

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { FixedLeadership } from '../../../../test/support/fixed-leadership.js';
+import { aWhile, HealthScene } from '../../../../test/support/health-scene.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import { Leadership } from '../../../platform/leadership/leadership.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { aWhile, HealthScene } from './health-scene.fixtures.js';
 import { NewTaskCheckPoller } from './new-task-check.poller.js';
 
 let scene: HealthScene;

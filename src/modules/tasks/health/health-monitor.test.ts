@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FixedLeadership } from '../../../../test/support/fixed-leadership.js';
+import { aWhile, HealthScene, type Program } from '../../../../test/support/health-scene.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import type { HealthcheckOptions } from '../../../core/model/deploy.js';
 import type { Request } from '../../../core/model/request.js';
 import { Leadership } from '../../../platform/leadership/leadership.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { HealthMonitor } from './health-monitor.service.js';
-import { aWhile, HealthScene, type Program } from './health-scene.fixtures.js';
 
 let scene: HealthScene;
 

@@ -1,7 +1,7 @@
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { aWhile, HealthScene } from '../../../../test/support/health-scene.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
-import { aWhile, HealthScene } from './health-scene.fixtures.js';
 
 let scene: HealthScene;
 const busy = 25;

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { aWhile, HealthScene, type Program } from '../../../../test/support/health-scene.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import type { RequestParent } from '../../../core/model/request.js';
 import type { TaskHistory } from '../../../core/model/task.js';
 import { HistoryModule } from '../../history/history.module.js';
 import { ExpiringPoller } from '../../requests/expiring/expiring.poller.js';
 import { RequestsModule } from '../../requests/requests.module.js';
-import { aWhile, HealthScene, type Program } from './health-scene.fixtures.js';
 
 let scene: HealthScene;
 

@@ -2,15 +2,15 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { insertDeploy, insertRequest, insertTask } from '../../../../test/support/builders.js';
-import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
-import type { Deploy, HealthcheckOptions } from '../../../core/model/deploy.js';
-import type { Request } from '../../../core/model/request.js';
-import type { TaskId } from '../../../core/model/task.js';
-import type { Settings } from '../../../platform/settings/settings.js';
-import { Wake } from '../../../platform/wake/wake.js';
-import { HealthMonitor } from './health-monitor.service.js';
-import { TaskHealthModule } from './task-health.module.js';
+import { insertDeploy, insertRequest, insertTask } from './builders.js';
+import { startRooms, type RoomApp } from './room-app.js';
+import type { Deploy, HealthcheckOptions } from '../../src/core/model/deploy.js';
+import type { Request } from '../../src/core/model/request.js';
+import type { TaskId } from '../../src/core/model/task.js';
+import type { Settings } from '../../src/platform/settings/settings.js';
+import { Wake } from '../../src/platform/wake/wake.js';
+import { HealthMonitor } from '../../src/modules/tasks/health/health-monitor.service.js';
+import { TaskHealthModule } from '../../src/modules/tasks/health/task-health.module.js';
 
 /** A real server; `answer` says what it does with each request, undefined: it does not answer. */
 export interface Program {
