@@ -125,7 +125,8 @@ async function measureProduct(databaseUrl, ports) {
   const time = setInterval(() => void cluster.advance(Math.max(Date.now() - cluster.now(), 0)), tickMillis);
   try {
     await insertRequests(query, ports);
-    const checked = async () => (await query('SELECT count(DISTINCT task_id)::integer AS n FROM task_healthcheck'))[0].n;
+    const checked = async () =>
+      (await query('SELECT count(DISTINCT task_id)::integer AS n FROM task_healthcheck'))[0].n;
     await until('a check of every task', async () => (await checked()) === tasks);
     await query('ANALYZE');
     await pause(warmUpSeconds * 1_000);

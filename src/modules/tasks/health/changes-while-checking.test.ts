@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { FixedLeadership } from '../../../../test/support/fixed-leadership.js';
 import { aWhile, HealthScene } from '../../../../test/support/health-scene.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import { Leadership } from '../../../platform/leadership/leadership.js';
@@ -169,18 +168,20 @@ describe('who is told of a result', () => {
   });
 });
 
-test('an instance that leads no more asks nobody, and asks again when it leads', async () => {
-  const program = await scene.program(() => ({ status: 503 }));
-  await scene.deploy({});
-  await scene.run([program.port]);
-  await scene.look();
-  await waitFor('a check', () => program.asked > 0);
-  const leadership = scene.rooms.app.get(Leadership) as FixedLeadership;
-  const duties = (leadership as unknown as { duties: { name: string; lost(): Promise<void> }[] }).duties;
-  await duties.find(({ name }) => name === 'healthchecks')!.lost();
-  const asked = program.asked;
-  await aWhile();
-  expect(program.asked).toBe(asked);
-  leadership.start();
-  await waitFor('another check', () => program.asked > asked);
+test('an instance that leads no more asks nobody', async () => {
+  const own = await HealthScene.start();
+  try {
+    const program = await own.program(() => ({ status: 503 }));
+    await own.deploy({});
+    await own.run([program.port]);
+    await own.look();
+    await waitFor('a check', () => program.asked > 0);
+    await own.rooms.app.get(Leadership).stop();
+    const asked = program.asked;
+    await aWhile();
+    expect(program.asked).toBe(asked);
+    await own.clear();
+  } finally {
+    await own.close();
+  }
 });
