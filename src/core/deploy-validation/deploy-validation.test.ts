@@ -385,6 +385,21 @@ describe('the stored form', () => {
       stored: { healthcheck: { uri: '/h', responseTimeoutSeconds: 3, maxRetries: 2, portIndex: 1 } },
     },
     {
+      name: 'its protocol and interval from older fields, and not the total time',
+      sent: {
+        healthcheckUri: '/h',
+        healthcheckProtocol: 'HTTPS',
+        healthcheckIntervalSeconds: 9,
+        healthcheckMaxTotalTimeoutSeconds: 60,
+      },
+      stored: { healthcheck: { uri: '/h', protocol: 'HTTPS', intervalSeconds: 9 } },
+    },
+    {
+      name: 'a health check as it is when older fields say something else',
+      sent: { healthcheck: { uri: '/new' }, healthcheckUri: '/old', healthcheckMaxRetries: 2 },
+      stored: { healthcheck: { uri: '/new' } },
+    },
+    {
       name: 'docker',
       sent: {
         containerInfo: {
@@ -447,6 +462,9 @@ describe('the stored form', () => {
       },
     },
   ])('fills in $name', ({ sent, stored }) => expect(normal(sent)).toMatchObject(stored));
+
+  test('older fields without a path make no health check', () =>
+    expect(normal({ healthcheckIntervalSeconds: 9 })).not.toHaveProperty('healthcheck'));
 
   test('a deploy that was read can be posted again', () => {
     const anyDeploy = fc.record<Partial<Deploy>>(

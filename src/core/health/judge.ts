@@ -36,7 +36,7 @@ function judgeByChecks(task: ObservedTask, context: HealthContext, now: number):
 }
 
 /** Counts as healthy as soon as it runs: nobody asks it, or the executor checks it by itself before it reports running. */
-const isExcused = (task: ObservedTask, { deploy }: HealthContext): boolean =>
+export const isExcused = (task: ObservedTask, { deploy }: HealthContext): boolean =>
   deploy.skipHealthchecksOnDeploy === true ||
   task.skippedByRequest ||
   deploy.healthcheck?.healthcheckResultFilePath !== undefined;

@@ -1,4 +1,4 @@
-import { checkFailure } from './judge.js';
+import { checkFailure, isExcused } from './judge.js';
 import { checksDecide, passed, type HealthContext, type ObservedTask } from './observed-task.js';
 import { healthcheckTimings } from './timings.js';
 
@@ -10,11 +10,14 @@ export type NextCheck =
 
 const stop: NextCheck = { kind: 'stop' };
 
+/** A deploy may ask for an interval of 0; that must not become a loop that does nothing else. */
+const shortestPauseMillis = 100;
+
 /** When to ask a running task next. Asked again after every result, and for every running task when an instance takes the lead. */
 export function nextCheck(task: ObservedTask, context: HealthContext, now: number): NextCheck {
   const options = context.deploy.healthcheck;
-  if (!options || options.healthcheckResultFilePath !== undefined || task.runningAt === undefined) return stop;
-  if (!checksDecide([task], context)) return stop;
+  if (!options || task.runningAt === undefined) return stop;
+  if (!checksDecide([task], context) || isExcused(task, context)) return stop;
   const timings = healthcheckTimings(options, context.settings);
   const last = task.lastResult;
   // The first check is due even long after the startup time: nobody may have led while the task started.
@@ -22,5 +25,6 @@ export function nextCheck(task: ObservedTask, context: HealthContext, now: numbe
     return { kind: 'check', at: task.runningAt + (timings.startupDelayMillis ?? timings.startupIntervalMillis) };
   if (passed(last) || checkFailure(task, { ...context, deployPending: false }, now)) return stop;
   const askedUntil = last.timestamp + (last.durationMillis ?? 0);
-  return { kind: 'check', at: askedUntil + (last.startup ? timings.startupIntervalMillis : timings.intervalMillis) };
+  const pauseMillis = last.startup ? timings.startupIntervalMillis : timings.intervalMillis;
+  return { kind: 'check', at: askedUntil + Math.max(pauseMillis, shortestPauseMillis) };
 }

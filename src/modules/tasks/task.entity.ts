@@ -79,6 +79,10 @@ export class TaskEntity {
   @Column({ name: 'healthchecks_finished', type: 'boolean', default: false })
   healthchecksFinished: boolean;
 
+  /** Results that count toward the retries of its health check and are not stored any more. */
+  @Column({ name: 'healthchecks_dropped', type: 'integer', default: 0 })
+  healthchecksDropped: number;
+
   @Column({ type: 'text', nullable: true })
   directory: string | null;
 

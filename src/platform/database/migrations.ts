@@ -18,6 +18,7 @@ import { InactiveHosts1763800600000 } from '../../../migrations/1763800600000-in
 import { Instances1763800700000 } from '../../../migrations/1763800700000-instances.js';
 import { LoadBalancer1763900000000 } from '../../../migrations/1763900000000-load-balancer.js';
 import { DeployBalance1763900100000 } from '../../../migrations/1763900100000-deploy-balance.js';
+import { HealthcheckBounds1763900300000 } from '../../../migrations/1763900300000-healthcheck-bounds.js';
 import { ShellCommands1763900500000 } from '../../../migrations/1763900500000-shell-commands.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -42,5 +43,6 @@ export const migrations = [
   Instances1763800700000,
   LoadBalancer1763900000000,
   DeployBalance1763900100000,
+  HealthcheckBounds1763900300000,
   ShellCommands1763900500000,
 ];

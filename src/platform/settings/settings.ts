@@ -221,7 +221,13 @@ export const SettingsFile = z.strictObject({
     .int()
     .positive()
     .default(128)
-    .describe('Health checks in flight at once; the others wait in line'),
+    .describe('Health checks at once; the others wait in line. Those that have no answer after 250 ms do not count'),
+  maxHealthcheckResultsPerTask: z
+    .number()
+    .int()
+    .positive()
+    .default(100)
+    .describe('Results of health checks that are kept of a task, the newest'),
   allowRequestsWithoutOwners: z.boolean().default(true).describe('Whether a request may name no owners'),
   allowDeployOfPausedRequests: z
     .boolean()

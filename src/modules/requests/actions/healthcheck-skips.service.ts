@@ -22,7 +22,7 @@ export class HealthcheckSkips {
   ) {}
 
   setSkip(id: string, skip: SkipHealthchecksRequest, caller: Caller): Promise<RequestParent> {
-    return this.actions.perform(id, ['scheduler', 'expiring'], async (tx, locked) => {
+    return this.actions.perform(id, ['scheduler', 'deploys', 'expiring'], async (tx, locked) => {
       const { now, stored } = locked;
       const { message, durationMillis, actionId = randomUUID() } = skip;
       const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id, message } as const;

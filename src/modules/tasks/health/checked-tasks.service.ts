@@ -13,7 +13,12 @@ export interface CheckedTask {
   live: LiveTask;
   watched: WatchedTask;
   context: HealthContext;
+  /** The load balancer is told when it is healthy. */
+  loadBalanced: boolean;
 }
+
+/** More at once would keep the event loop busy with their rows for too long. */
+const mostAtOnce = 200;
 
 /** Finds the tasks whose health is not settled. */
 @Injectable()
@@ -26,25 +31,26 @@ export class CheckedTasks {
     private readonly health: HealthSwitch,
   ) {}
 
-  /** Running tasks of SERVICE and WORKER requests whose deploy has a health check over HTTP that has not passed yet. */
-  async unsettledIds(tx: EntityManager): Promise<string[]> {
-    // Deploys are read once each, not once per task: their documents are large.
-    const found = await rows<{ task_id: string }>(
+  /**
+   * Running tasks of SERVICE and WORKER requests whose deploy has a health check over HTTP that has not passed yet, with
+   * the version of their request: as long as it is the same, nothing that decides about their checks was changed by others.
+   */
+  async unsettled(tx: EntityManager): Promise<Map<string, number>> {
+    // Which deploys have such a check is told by an index over just those: the documents of deploys are large.
+    const found = await rows<{ task_id: string; version: number }>(
       tx,
-      `WITH unsettled AS MATERIALIZED (
-         SELECT task_id, request_id, deploy_id FROM task
-         WHERE ended_at IS NULL AND running_at IS NOT NULL AND NOT healthchecks_finished AND NOT skip_healthchecks
-       ), checked AS MATERIALIZED (
-         SELECT d.request_id, d.deploy_id FROM deploy_history d
-         JOIN (SELECT DISTINCT request_id, deploy_id FROM unsettled) u USING (request_id, deploy_id)
-         WHERE d.data #> '{deploy,healthcheck}' IS NOT NULL
-           AND d.data #> '{deploy,healthcheck,healthcheckResultFilePath}' IS NULL
-       )
-       SELECT task_id FROM unsettled JOIN checked USING (request_id, deploy_id) JOIN request r ON r.id = request_id
-       WHERE r.request_type IN ('SERVICE', 'WORKER')
+      `SELECT t.task_id, r.version FROM task t
+       JOIN deploy_history d ON d.request_id = t.request_id AND d.deploy_id = t.deploy_id AND ${hasHttpCheck('d')}
+       JOIN request r ON r.id = t.request_id
+       WHERE t.ended_at IS NULL AND t.running_at IS NOT NULL AND NOT t.healthchecks_finished AND NOT t.skip_healthchecks
+         AND r.request_type IN ('SERVICE', 'WORKER')
          AND coalesce((r.document ->> 'skipHealthchecks')::boolean, false) = false`,
     );
-    return found.map((row) => row.task_id);
+    return new Map(found.map((row) => [row.task_id, row.version]));
+  }
+
+  async unsettledIds(tx: EntityManager): Promise<string[]> {
+    return [...(await this.unsettled(tx)).keys()];
   }
 
   /** Active tasks that should run by now and do not. */
@@ -57,9 +63,16 @@ export class CheckedTasks {
     return found.map((row) => row.task_id);
   }
 
-  /** In the order of task ids. Tasks that have ended, or whose request or deploy is gone, are left out. */
+  /** Tasks that have ended, or whose request or deploy is gone, are left out. */
   async load(tx: EntityManager, taskIds: readonly string[]): Promise<CheckedTask[]> {
-    if (taskIds.length === 0) return [];
+    const found: CheckedTask[] = [];
+    for (let first = 0; first < taskIds.length; first += mostAtOnce) {
+      found.push(...(await this.loadSome(tx, taskIds.slice(first, first + mostAtOnce))));
+    }
+    return found;
+  }
+
+  private async loadSome(tx: EntityManager, taskIds: readonly string[]): Promise<CheckedTask[]> {
     const live = await this.tasks.find(tx, { taskIds });
     const watched = await this.observed.observe(tx, live);
     const keys = new Map(live.map(({ taskId }) => [deployKeyText(taskId), taskId]));
@@ -78,7 +91,11 @@ export class CheckedTasks {
         requestSkips: stored.request.skipHealthchecks === true,
         settings,
       };
-      return { live: task, watched: watched[index]!, context };
+      return { live: task, watched: watched[index]!, context, loadBalanced: stored.request.loadBalanced === true };
     });
   }
 }
+
+/** As the index deploy_history_checked says it, word for word: else it is of no use. */
+const hasHttpCheck = (deploy: string): string =>
+  `${deploy}.data #> '{deploy,healthcheck}' IS NOT NULL AND ${deploy}.data #> '{deploy,healthcheck,healthcheckResultFilePath}' IS NULL`;

@@ -1,71 +1,71 @@
-import { Inject, Injectable, Logger, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
-import { checkFailure, healthcheckTimings, nextCheck } from '../../../core/health/index.js';
+import { Injectable, Logger, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { nextCheck, passed } from '../../../core/health/index.js';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { Leadership } from '../../../platform/leadership/leadership.js';
 import type { Poller } from '../../../platform/poller/poller.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
-import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { CheckedTasks, type CheckedTask } from './checked-tasks.service.js';
-import { healthcheckTarget } from './healthcheck-target.js';
 import { HealthcheckResults } from './healthcheck-results.service.js';
-import { probe, type ProbeResult } from './http-probe.js';
-import { Limiter } from './limiter.js';
+import { HealthSwitch } from './health-switch.service.js';
 import { NewTaskCheckPoller } from './new-task-check.poller.js';
+import { isCondemned, newsForLoadBalancer, withResult } from './observed-result.js';
 import { ResultWriter } from './result-writer.js';
+import { TaskChecker } from './task-checker.service.js';
+import type { Cancel } from './timed-queue.js';
 
 /** Status batches come many times a second; looking for new tasks after each would be all the database does. */
-const lookEveryMs = 100;
+const lookEveryMs = 250;
 /** Tasks may become due without anybody saying so, for instance when the request stops to skip checks. */
 const lookAtLeastEveryMs = 5_000;
 
+/** A task that may need checks, as it was read from the rows. What its own checks say is added to that. */
 interface Watch {
-  /** Epoch milliseconds of the check that is planned. */
-  at: number;
-  timer: NodeJS.Timeout;
+  task: CheckedTask;
+  /** Of its request's row when the task was read: a higher one means that something else may hold by now. */
+  version: number;
   ending: AbortController;
+  /** A check was asked for and its result is not stored yet. */
   inFlight: boolean;
+  /** Takes the planned check back; absent: none is planned. */
+  cancel?: Cancel;
 }
 
 /**
- * Asks tasks whether they are healthy, on the leader. The rows are the only truth: after every result it looks again
- * which tasks are unsettled and plans the next check of each, so a new leader goes on where the last one stopped.
+ * Asks tasks whether they are healthy, on the leader. The rows are the only truth: a new leader goes on where the last
+ * one stopped. A task is read when it is new and when its request was changed; from one check to the next nothing is.
  */
 @Injectable()
 export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
   private readonly log = new Logger(HealthMonitor.name);
   private readonly watches = new Map<string, Watch>();
-  private readonly limiter: Limiter;
   private readonly writer = new ResultWriter(
     (batch) => this.store(batch),
     (cause) => this.log.warn(`Results of health checks were not stored: ${String(cause)}`),
   );
   private poller: Poller | undefined;
-  private lastLook = 0;
+  private lastLook = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly db: Database,
     private readonly tasks: CheckedTasks,
+    private readonly checker: TaskChecker,
     private readonly results: HealthcheckResults,
+    private readonly health: HealthSwitch,
     private readonly newTasks: NewTaskCheckPoller,
     private readonly leadership: Leadership,
     private readonly wake: Wake,
     private readonly clock: Clock,
     private readonly pollers: Pollers,
-    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
-    @Inject(SETTINGS) private readonly settings: Settings,
-  ) {
-    this.limiter = new Limiter(settings.maxConcurrentHealthchecks);
-  }
+  ) {}
 
   onModuleInit(): void {
     this.poller = this.pollers.register({
       name: 'healthchecks',
       everyMs: lookAtLeastEveryMs,
-      pass: () => this.look(),
+      pass: (now) => this.look(now),
       wakeOn: ['deploys', 'actions'],
     });
     this.leadership.register({
@@ -79,87 +79,98 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
     this.forgetAll();
   }
 
-  private async look(): Promise<void> {
-    const pause = this.lastLook + lookEveryMs - performance.now();
-    if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
-    this.lastLook = performance.now();
-    await this.runOnce(this.clock.now());
+  /** Too early: answers when. */
+  private async look(now: number): Promise<number | undefined> {
+    const next = this.lastLook + lookEveryMs;
+    if (now >= this.lastLook && now < next) return next;
+    this.lastLook = now;
+    await this.runOnce(now);
+    return undefined;
   }
 
   /** Plans the next check of every task whose health is not settled. Public so that a test runs it with its own `now`. */
   async runOnce(now: number): Promise<void> {
-    const tasks = await this.tasks.load(this.db.manager, await this.tasks.unsettledIds(this.db.manager));
-    const due = new Set<string>();
-    for (const task of tasks) {
-      const next = nextCheck(task.watched, task.context, now);
-      if (next.kind === 'stop') {
-        if (isCondemned(task, now)) this.newTasks.lookNow();
-        continue;
-      }
-      due.add(task.watched.taskId.id);
-      this.plan(task, next.at, now);
+    const tx = this.db.manager;
+    const { healthchecksDisabled } = await this.health.inForce(tx);
+    const unsettled = healthchecksDisabled ? new Map<string, number>() : await this.tasks.unsettled(tx);
+    for (const id of this.watches.keys()) if (!unsettled.has(id)) this.forget(id);
+    const unread = [...unsettled].filter(([id, version]) => this.isOutdated(id, version)).map(([id]) => id);
+    const settled: string[] = [];
+    for (const task of await this.tasks.load(tx, unread)) {
+      const { id } = task.live.taskId;
+      this.take(task, unsettled.get(id)!, now);
+      if (task.watched.lastResult && passed(task.watched.lastResult)) settled.push(id);
     }
-    for (const id of this.watches.keys()) if (!due.has(id)) this.forget(id);
+    // Passed on the word of a user: any instance writes that, but only the leader writes tasks.
+    if (settled.length > 0) await this.db.leaderTransaction((leader) => this.results.finish(leader, settled));
   }
 
-  private plan(task: CheckedTask, at: number, now: number): void {
-    const { id } = task.watched.taskId;
+  /** A check in flight ends first: its result counts, and the task is read again when that is stored. */
+  private isOutdated(id: string, version: number): boolean {
+    const watch = this.watches.get(id);
+    return !watch || (watch.version !== version && !watch.inFlight);
+  }
+
+  private take(task: CheckedTask, version: number, now: number): void {
+    const { id } = task.live.taskId;
     const former = this.watches.get(id);
-    if (former && (former.inFlight || former.at === at)) return;
-    if (former) this.forget(id);
-    const watch: Watch = {
-      at,
-      ending: new AbortController(),
-      inFlight: false,
-      timer: setTimeout(() => this.begin(task, watch), Math.max(at - now, 0)),
-    };
+    // While the task was read a check of it may have begun.
+    if (former?.inFlight) return;
+    this.forget(id);
+    const watch: Watch = { task, version, ending: new AbortController(), inFlight: false };
     this.watches.set(id, watch);
+    this.plan(watch, now);
+    if (isCondemned(task, now)) this.newTasks.lookNow();
   }
 
-  private begin(task: CheckedTask, watch: Watch): void {
-    this.limiter
-      .run(() => this.check(task, watch))
-      .catch((cause: unknown) => this.log.error(`Health check of ${task.live.taskId.id} broke`, cause));
+  /** false: no further check. */
+  private plan(watch: Watch, now: number): boolean {
+    const next = nextCheck(watch.task.watched, watch.task.context, now);
+    if (next.kind === 'stop') return false;
+    watch.cancel = this.checker.after(next.at - now, () => this.begin(watch));
+    return true;
   }
 
-  private async check(task: CheckedTask, watch: Watch): Promise<void> {
-    const { id } = task.watched.taskId;
-    if (watch.ending.signal.aborted) return;
+  private begin(watch: Watch): void {
     watch.inFlight = true;
-    const result = await this.ask(task, watch.ending.signal);
+    this.check(watch).catch((cause: unknown) =>
+      this.log.error(`Health check of ${watch.task.live.taskId.id} broke`, cause),
+    );
+  }
+
+  private async check(watch: Watch): Promise<void> {
+    const result = await this.checker.check(watch.task, watch.ending.signal);
+    if (!result) return;
+    const isStored = await this.writer.add(result);
     if (watch.ending.signal.aborted) return;
-    await this.writer.add(result);
-    if (this.watches.get(id) === watch) this.watches.delete(id);
-    // Plans the next one. Deploys hear of it only when something was stored.
+    watch.inFlight = false;
+    if (isStored) this.goOn(watch, result);
+    else this.readAgain(watch);
+  }
+
+  private goOn(watch: Watch, result: TaskHealthcheckResult): void {
+    const now = this.clock.now();
+    watch.task = withResult(watch.task, result);
+    if (this.plan(watch, now)) return;
+    // Only now somebody may draw a conclusion that he could not draw before.
+    this.wake.signal('deploys', 'cleanup');
+    if (isCondemned(watch.task, now) || newsForLoadBalancer(watch.task)) this.newTasks.lookNow();
+  }
+
+  /** The task has ended, was settled by somebody else, or the database is away. */
+  private readAgain(watch: Watch): void {
+    this.forget(watch.task.live.taskId.id);
     this.poller?.wake();
   }
 
-  private async ask({ live, context }: CheckedTask, signal: AbortSignal): Promise<TaskHealthcheckResult> {
-    const timestamp = this.clock.now();
-    const begun = performance.now();
-    const options = context.deploy.healthcheck!;
-    const target = healthcheckTarget(live, options, this.driver.name === 'local');
-    const { responseTimeoutMillis } = healthcheckTimings(options, context.settings);
-    const limits = {
-      timeoutMillis: responseTimeoutMillis,
-      maxBodyBytes: this.settings.maxHealthcheckResponseBodyBytes,
-    };
-    const asked: ProbeResult =
-      'errorMessage' in target ? { ...target, refused: false } : await probe({ ...target, ...limits }, signal);
-    const { refused, ...answer } = asked;
-    const durationMillis = Math.round(performance.now() - begun);
-    return { taskId: live.taskId, timestamp, startup: refused, durationMillis, ...answer };
-  }
-
-  private async store(batch: readonly TaskHealthcheckResult[]): Promise<void> {
-    await this.db.leaderTransaction((tx) => this.results.store(tx, batch));
-    this.wake.signal('deploys', 'cleanup');
+  private store(batch: readonly TaskHealthcheckResult[]): Promise<readonly string[]> {
+    return this.db.leaderTransaction((tx) => this.results.store(tx, batch));
   }
 
   private forget(id: string): void {
     const watch = this.watches.get(id);
     if (!watch) return;
-    clearTimeout(watch.timer);
+    watch.cancel?.();
     watch.ending.abort();
     this.watches.delete(id);
   }
@@ -168,10 +179,3 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
     for (const id of this.watches.keys()) this.forget(id);
   }
 }
-
-/** Failed at once, and nobody has ordered it to go yet. */
-const isCondemned = ({ watched, context, live }: CheckedTask, now: number): boolean =>
-  !context.deployPending &&
-  live.cleaning === undefined &&
-  !live.killed &&
-  checkFailure(watched, context, now) === 'FAILURE_STATUS_CODE';

@@ -1,15 +1,19 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { passed } from '../../../core/health/index.js';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { rows } from '../../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { hasPassed } from './observed-tasks.service.js';
 
 /** The stored results of health checks. */
 @Injectable()
 export class HealthcheckResults {
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
   /**
    * Stores results of active tasks whose checks are still of interest; others are dropped. A passed check is the last
-   * one of its task. Answers the ids of the tasks whose results were stored.
+   * one of its task; of many, only the newest are kept. Answers the ids of the tasks whose results were stored.
    */
   async store(tx: EntityManager, results: readonly TaskHealthcheckResult[]): Promise<string[]> {
     if (results.length === 0) return [];
@@ -21,6 +25,7 @@ export class HealthcheckResults {
        SELECT r.* FROM unnest($1::text[], $2::timestamptz[], $3::boolean[], $4::integer[], $5::integer[], $6::text[],
          $7::text[]) AS r (task_id, checked_at, startup, status_code, duration_millis, response_body, error_message)
        JOIN task t USING (task_id) WHERE t.ended_at IS NULL AND NOT t.healthchecks_finished
+         AND NOT EXISTS (SELECT 1 FROM task_healthcheck h WHERE h.task_id = r.task_id AND ${hasPassed('h')})
        ON CONFLICT DO NOTHING RETURNING task_id`,
       [
         column((result) => result.taskId.id),
@@ -33,12 +38,33 @@ export class HealthcheckResults {
       ],
     );
     const storedIds = stored.map((row) => row.task_id);
-    const healthy = results.filter(passed).map((result) => result.taskId.id);
+    const healthy = new Set(results.filter(passed).map((result) => result.taskId.id));
     await this.finish(
       tx,
-      healthy.filter((id) => storedIds.includes(id)),
+      storedIds.filter((id) => healthy.has(id)),
     );
+    await this.trim(tx, storedIds);
     return storedIds;
+  }
+
+  /** Drops the oldest results beyond the bound. Those that count toward the retries stay counted. */
+  private async trim(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+    await tx.query(
+      `WITH full_up AS MATERIALIZED (
+         SELECT task_id, checked_at FROM unnest($1::text[]) AS t (task_id) CROSS JOIN LATERAL
+           (SELECT h.checked_at FROM task_healthcheck h WHERE h.task_id = t.task_id
+            ORDER BY h.checked_at DESC OFFSET $2 LIMIT 1) beyond
+       ), dropped AS (
+         DELETE FROM task_healthcheck h USING full_up f WHERE h.task_id = f.task_id AND h.checked_at <= f.checked_at
+         RETURNING h.task_id, h.startup
+       ), counted AS (
+         SELECT task_id, count(*) AS number FROM dropped WHERE NOT startup GROUP BY task_id
+       ), locked AS MATERIALIZED (
+         SELECT t.task_id, c.number FROM task t JOIN counted c USING (task_id) ORDER BY t.task_id FOR NO KEY UPDATE OF t
+       )
+       UPDATE task t SET healthchecks_dropped = healthchecks_dropped + l.number FROM locked l WHERE t.task_id = l.task_id`,
+      [taskIds, this.settings.maxHealthcheckResultsPerTask],
+    );
   }
 
   /** Nothing more is stored for these tasks, and of refused connections only the last result is kept. */

@@ -1,5 +1,7 @@
-import { Agent, H2CClient, request, type Dispatcher } from 'undici';
+import { isIPv6 } from 'node:net';
+import { Client, H2CClient, request, type Dispatcher } from 'undici';
 import type { HealthcheckMethod, HealthcheckProtocol } from '../../../core/model/enums.js';
+import type { TimedQueue } from './timed-queue.js';
 
 export interface ProbeTarget {
   host: string;
@@ -23,34 +25,47 @@ export interface ProbeResult {
 }
 
 const maxRedirects = 5;
-/** What is asked is whether the task answers. Its certificate is for its clients, and names some other host than ours. */
-const anyCertificate = { rejectUnauthorized: false };
+/** Of an error's text, which may quote what the other side sent. */
+const maxErrorLength = 500;
 
-/** Asks once. Every failure is a result, never an error. */
-export async function probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult> {
-  // Not AbortSignal.any with AbortSignal.timeout: Node 20 may collect those as garbage before they fire.
+/** Asks once. Every failure is a result, never an error. `timers`: who keeps the time limit. */
+export async function probe(target: ProbeTarget, signal: AbortSignal, timers: TimedQueue): Promise<ProbeResult> {
+  // Ends every connection of this check, one that is still being made too, however the check ends.
   const ending = new AbortController();
   const end = () => ending.abort();
-  const timer = setTimeout(end, target.timeoutMillis);
+  let isTooLate = false;
+  const cancelLimit = timers.after(target.timeoutMillis, () => {
+    isTooLate = true;
+    end();
+  });
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
-  const scheme = target.protocol.startsWith('HTTPS') ? 'https' : 'http';
   try {
-    let url = new URL(`${scheme}://${target.host}:${target.port}${withSlash(target.uri)}`);
-    let { method } = target;
-    for (let redirects = 0; ; redirects++) {
-      const answer = await ask(url, method, target, ending.signal);
-      if (!answer.location) return { ...answer.result, refused: false };
-      if (redirects === maxRedirects) return failure(`More than ${maxRedirects} redirects`);
-      url = new URL(answer.location, url);
-      if (answer.result.statusCode! <= 303) method = 'GET';
-    }
+    return { ...(await askFollowing(target, ending.signal)), refused: false };
   } catch (cause) {
-    if (ending.signal.aborted && !signal.aborted) return failure(`No answer within ${target.timeoutMillis} ms`);
-    return { errorMessage: messageOf(cause), refused: isRefused(cause) };
+    if (isTooLate) return { errorMessage: `No answer within ${target.timeoutMillis} ms`, refused: false };
+    return { errorMessage: messageOf(cause).slice(0, maxErrorLength), refused: isRefused(cause) };
   } finally {
-    clearTimeout(timer);
+    cancelLimit();
     signal.removeEventListener('abort', end);
+    end();
+  }
+}
+
+async function askFollowing(
+  target: ProbeTarget,
+  ending: AbortSignal,
+): Promise<{ statusCode: number; responseBody?: string }> {
+  const scheme = target.protocol.startsWith('HTTPS') ? 'https' : 'http';
+  const host = isIPv6(target.host) ? `[${target.host}]` : target.host;
+  let url = new URL(`${scheme}://${host}:${target.port}${withSlash(target.uri)}`);
+  let { method } = target;
+  for (let redirects = 0; ; redirects++) {
+    const { result, location } = await ask(url, method, target, ending);
+    if (!location) return result;
+    if (redirects === maxRedirects) throw new Error(`More than ${maxRedirects} redirects`);
+    url = new URL(location, url);
+    if (result.statusCode <= 303) method = 'GET';
   }
 }
 
@@ -60,7 +75,7 @@ interface Asked {
 }
 
 async function ask(url: URL, method: HealthcheckMethod, target: ProbeTarget, signal: AbortSignal): Promise<Asked> {
-  const dispatcher = dispatcherFor(url, target.protocol);
+  const dispatcher = dispatcherFor(url, target.protocol, signal);
   try {
     // headersTimeout and bodyTimeout off: the signal limits the whole check.
     const { statusCode, headers, body } = await request(url, {
@@ -80,10 +95,15 @@ async function ask(url: URL, method: HealthcheckMethod, target: ProbeTarget, sig
 }
 
 /** A connection of its own for each check: a reused one would not tell whether new clients can connect. */
-function dispatcherFor(url: URL, protocol: HealthcheckProtocol): Dispatcher {
+function dispatcherFor(url: URL, protocol: HealthcheckProtocol, signal: AbortSignal): Dispatcher {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new Error(`A redirect to ${url.protocol} is not followed`);
   const isHttp2 = protocol.endsWith('2');
-  if (isHttp2 && url.protocol === 'http:') return new H2CClient(url.origin);
-  return new Agent({ allowH2: isHttp2, connect: anyCertificate });
+  // What is asked is whether the task answers. Its certificate is for its clients, and names some other host than ours.
+  // timeout 0: the signal limits connecting too, and destroys the socket of a connection that is not made yet.
+  const connect = { rejectUnauthorized: false, timeout: 0, signal };
+  if (isHttp2 && url.protocol === 'http:') return new H2CClient(url.origin, { connect });
+  return new Client(url.origin, { allowH2: isHttp2, connect });
 }
 
 async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | undefined> {
@@ -96,12 +116,18 @@ async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
   }
   // A character cut in two at the end is left out; NUL is the one character the database cannot store.
   const text = new TextDecoder().decode(Buffer.concat(chunks), { stream: true }).replaceAll('\0', '\uFFFD');
-  return text === '' ? undefined : text;
+  return text === '' ? undefined : firstBytes(text, maxBytes);
+}
+
+/** What is no text takes more bytes once it is made text: each byte that means nothing becomes a mark of three. */
+function firstBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
+  return text.slice(0, read);
 }
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 const withSlash = (uri: string): string => (uri.startsWith('/') ? uri : `/${uri}`);
-const failure = (errorMessage: string): ProbeResult => ({ errorMessage, refused: false });
 
 /** A name with several addresses fails with one error for each of them. */
 const causesOf = (cause: unknown): { code?: string; message?: string }[] => {

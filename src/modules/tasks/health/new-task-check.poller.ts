@@ -79,5 +79,5 @@ export class NewTaskCheckPoller implements OnModuleInit {
 }
 
 /** Not part of a deploy in progress, and nobody has ordered it to go. */
-const isOnItsOwn = ({ context, live }: CheckedTask): boolean =>
+export const isOnItsOwn = ({ context, live }: CheckedTask): boolean =>
   !context.deployPending && live.cleaning === undefined && !live.killed;

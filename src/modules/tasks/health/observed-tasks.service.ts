@@ -16,6 +16,13 @@ export interface WatchedTask extends ObservedTask {
   statusReason?: string;
 }
 
+/**
+ * SQL: this result is of a passed check. It is the last word on its task, also when that was given by a user (who skips
+ * checks from then on) while a check was in flight which then failed.
+ */
+export const hasPassed = (result: string): string =>
+  `(${result}.error_message IS NULL AND coalesce(${result}.status_code, 0) BETWEEN 200 AND 299)`;
+
 interface ChecksRow {
   task_id: string;
   status_message: string | null;
@@ -39,7 +46,7 @@ export class ObservedTasks {
     const found = await rows<ChecksRow>(
       tx,
       `SELECT t.task_id, newest.message AS status_message, newest.reason AS status_reason,
-         cleaning.message AS cleaning_text, coalesce(counted.number, 0)::int AS checks_counted,
+         cleaning.message AS cleaning_text, (counted.number + t.healthchecks_dropped)::int AS checks_counted,
          coalesce((launch.document #>> '{request,skipHealthchecks}')::boolean, false)
            OR coalesce(at_start.skips, false) AS skipped_by_request,
          last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
@@ -48,7 +55,7 @@ export class ObservedTasks {
        LEFT JOIN task_update cleaning ON cleaning.task_id = t.task_id AND cleaning.state = 'TASK_CLEANING'
        LEFT JOIN task_launch launch ON launch.task_id = t.task_id
        LEFT JOIN LATERAL (SELECT * FROM task_healthcheck h WHERE h.task_id = t.task_id
-         ORDER BY h.checked_at DESC LIMIT 1) last ON true
+         ORDER BY ${hasPassed('h')} DESC, h.checked_at DESC LIMIT 1) last ON true
        LEFT JOIN LATERAL (SELECT count(*) AS number FROM task_healthcheck h
          WHERE h.task_id = t.task_id AND NOT h.startup) counted ON true
        LEFT JOIN LATERAL (SELECT (h.request ->> 'skipHealthchecks')::boolean AS skips FROM request_history h

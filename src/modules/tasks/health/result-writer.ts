@@ -1,30 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 
+/** Least time from the start of one batch to the start of the next: a commit for each result would be most of the work. */
+const betweenBatchesMillis = 100;
+
 /**
- * Stores results together: whatever arrives while one batch is being written goes with the next. A batch that cannot be
- * stored is given up; its tasks are then asked again.
+ * Stores results together: whatever arrives while one batch is being written, or too soon after it began, goes with the
+ * next. A batch that cannot be stored is given up; its tasks are then asked again.
  */
 export class ResultWriter {
   private waiting: TaskHealthcheckResult[] = [];
-  private next: Promise<void> | undefined;
-  private last: Promise<void> = Promise.resolve();
+  private next: Promise<ReadonlySet<string>> | undefined;
+  private last: Promise<unknown> = Promise.resolve();
+  private lastBegan = Number.NEGATIVE_INFINITY;
 
   constructor(
-    private readonly store: (batch: readonly TaskHealthcheckResult[]) => Promise<void>,
+    /** Answers the ids of the tasks whose results were stored. */
+    private readonly store: (batch: readonly TaskHealthcheckResult[]) => Promise<readonly string[]>,
     private readonly failed: (cause: unknown) => void,
   ) {}
 
-  /** Resolves when the result is stored or given up. */
-  add(result: TaskHealthcheckResult): Promise<void> {
+  /** Resolves to whether the result was stored: that of a task that has ended, or was settled by others, is not. */
+  async add(result: TaskHealthcheckResult): Promise<boolean> {
     this.waiting.push(result);
     if (!this.next) this.last = this.next = this.last.then(() => this.writeWaiting());
-    return this.next;
+    return (await this.next).has(result.taskId.id);
   }
 
-  private async writeWaiting(): Promise<void> {
+  private async writeWaiting(): Promise<ReadonlySet<string>> {
+    const pause = this.lastBegan + betweenBatchesMillis - performance.now();
+    if (pause > 0) await delay(pause);
+    this.lastBegan = performance.now();
     const batch = this.waiting;
     this.waiting = [];
     this.next = undefined;
-    await this.store(batch).catch(this.failed);
+    try {
+      return new Set(await this.store(batch));
+    } catch (cause) {
+      this.failed(cause);
+      return new Set();
+    }
   }
 }

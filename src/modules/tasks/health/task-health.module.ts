@@ -5,10 +5,11 @@ import { TaskStoreModule } from '../task-store.module.js';
 import { CheckedTasks } from './checked-tasks.service.js';
 import { HealthMonitor } from './health-monitor.service.js';
 import { NewTaskCheckPoller } from './new-task-check.poller.js';
+import { TaskChecker } from './task-checker.service.js';
 
 /** Health: asks tasks whether they are healthy, and orders those away that never become so. */
 @Module({
   imports: [RequestStoreModule, DeployStoreModule, TaskStoreModule],
-  providers: [CheckedTasks, HealthMonitor, NewTaskCheckPoller],
+  providers: [CheckedTasks, HealthMonitor, NewTaskCheckPoller, TaskChecker],
 })
 export class TaskHealthModule {}

@@ -1,0 +1,191 @@
+// The leader while thousands of tasks fail their health checks every few seconds: how late its event loop is, how late
+// the checks are, and how much of a CPU it takes. The whole application, PostgreSQL, and the programs that are asked in a
+// second process. References in the same run: the same number of GETs per second by undici alone, nothing decided and
+// nothing stored; and a process that does nothing, which shows what the rest of the machine does to an event loop.
+//
+//   npm run bench:health                                         2,000 tasks, every 5 s, for 60 s
+//   npm run bench:health -- --tasks 500 --interval 2 --seconds 20
+import { fork } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
+import { machine, options, product, startServer } from './support/bench-world.mjs';
+
+const { startApp } = await product('app.js');
+const { SimulatedCluster } = await product('cluster/simulated/simulated-cluster.js');
+const { makePendingTaskId } = await product('core/task-id.js');
+const { Database } = await product('platform/database/database.js');
+const { SettingsFile } = await product('platform/settings/settings.js');
+
+const given = options(process.argv.slice(2));
+const tasks = Number(given.tasks ?? 2_000);
+const interval = Number(given.interval ?? 5);
+const seconds = Number(given.seconds ?? 60);
+const warmUpSeconds = Number(given.warmup ?? 15);
+const instances = 5;
+const machines = 50;
+/** Several: the ports of closed connections to one and the same target would run out. */
+const targetPorts = 16;
+const tickMillis = 100;
+const idleSeconds = 20;
+
+const rounded = (value, digits = 1) => Math.round(value * 10 ** digits) / 10 ** digits;
+const percentile = (values, p) => values[Math.min(values.length - 1, Math.ceil((p / 100) * values.length) - 1)];
+
+/** Requests with an active deploy each, and a pending task for each instance. */
+async function insertRequests(query, ports) {
+  const now = Date.now();
+  const ids = Array.from({ length: Math.ceil(tasks / instances) }, (_, index) => `request-${index}`);
+  await query(
+    `INSERT INTO request (id, request_type, state, changed_at, active_deploy_id, document)
+     SELECT id, 'SERVICE', 'ACTIVE', $3, 'd1', document FROM unnest($1::text[], $2::jsonb[]) AS r (id, document)`,
+    [ids, ids.map((id) => JSON.stringify({ id, requestType: 'SERVICE', instances })), new Date(now)],
+  );
+  const deploy = (requestId, index) => ({
+    requestId,
+    id: 'd1',
+    command: 'exec ./serve',
+    env: { LOG_LEVEL: 'info', REGION: 'eu-1' },
+    resources: { cpus: 0.1, memoryMb: 64, numPorts: 0, diskMb: 0 },
+    healthcheck: { uri: '/health', portNumber: ports[index % ports.length], intervalSeconds: interval },
+  });
+  await query(
+    `INSERT INTO deploy_history (request_id, deploy_id, created_at, data)
+     SELECT id, 'd1', $3, data FROM unnest($1::text[], $2::jsonb[]) AS d (id, data)`,
+    [ids, ids.map((id, index) => JSON.stringify({ deploy: deploy(id, index) })), new Date(now)],
+  );
+  const pending = Array.from({ length: tasks }, (_, index) => {
+    const requestId = ids[Math.floor(index / instances)];
+    const parts = { requestId, deployId: 'd1', nextRunAt: now, instanceNo: (index % instances) + 1, createdAt: now };
+    return { pendingTaskId: makePendingTaskId({ ...parts, pendingType: 'NEW_DEPLOY' }) };
+  });
+  await query(
+    `INSERT INTO pending_task (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, document)
+     SELECT id, request_id, 'd1', instance_no, 'NEW_DEPLOY', $5, $5, document
+     FROM unnest($1::text[], $2::text[], $3::integer[], $4::jsonb[]) AS p (id, request_id, instance_no, document)`,
+    [
+      pending.map(({ pendingTaskId }) => pendingTaskId.id),
+      pending.map(({ pendingTaskId }) => pendingTaskId.requestId),
+      pending.map(({ pendingTaskId }) => pendingTaskId.instanceNo),
+      pending.map((task) => JSON.stringify(task)),
+      new Date(now),
+    ],
+  );
+}
+
+async function until(what, condition) {
+  for (const deadline = Date.now() + 120_000; !(await condition()); await pause(200)) {
+    if (Date.now() > deadline) throw new Error(`Not in time: ${what}`);
+  }
+}
+
+/** What the process was like while `work` went on. */
+async function watched(work) {
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  const [cpuBefore, begun] = [process.cpuUsage(), performance.now()];
+  const done = await work();
+  const [cpu, took] = [process.cpuUsage(cpuBefore), performance.now() - begun];
+  delay.disable();
+  const millis = (nanoseconds) => rounded(nanoseconds / 1e6);
+  return {
+    done,
+    figures: {
+      'checks per second': rounded(done / (took / 1_000)),
+      'event loop p50, ms': millis(delay.percentile(50)),
+      'event loop p99, ms': millis(delay.percentile(99)),
+      'event loop max, ms': millis(delay.max),
+      'share of a CPU': rounded((cpu.user + cpu.system) / 1_000 / took, 2),
+    },
+  };
+}
+
+/** By its rows: each check against the end of the one before and the interval. Sorted milliseconds. */
+async function lateness(query, since, until) {
+  const found = await query(
+    `SELECT extract(epoch FROM checked_at - former) * 1000 - former_millis - $3 AS late FROM (
+       SELECT checked_at, lag(checked_at) OVER w AS former, lag(duration_millis) OVER w AS former_millis
+       FROM task_healthcheck WINDOW w AS (PARTITION BY task_id ORDER BY checked_at)) c
+     WHERE checked_at BETWEEN $1 AND $2 AND former IS NOT NULL ORDER BY 1`,
+    [new Date(since), new Date(until), interval * 1_000],
+  );
+  return found.map(({ late }) => Number(late));
+}
+
+async function measureProduct(databaseUrl, ports) {
+  const cluster = new SimulatedCluster({ machines: 0, startAt: Date.now() });
+  for (let number = 1; number <= machines; number++) {
+    cluster.addMachine({ slaveId: `slave-${number}`, hostname: `127.0.0.${number}`, cpus: 64 });
+  }
+  const settings = { ...SettingsFile.parse({}), port: 0, host: '127.0.0.1', databaseUrl, dataDir: tmpdir() };
+  const { app } = await startApp({ settings, driver: cluster.driver(), logger: false });
+  const query = (sql, parameters) => app.get(Database).manager.query(sql, parameters);
+  const time = setInterval(() => void cluster.advance(Math.max(Date.now() - cluster.now(), 0)), tickMillis);
+  try {
+    await insertRequests(query, ports);
+    const checked = async () =>
+      (await query('SELECT count(DISTINCT task_id)::integer AS n FROM task_healthcheck'))[0].n;
+    await until('a check of every task', async () => (await checked()) === tasks);
+    await query('ANALYZE');
+    await pause(warmUpSeconds * 1_000);
+    const since = Date.now();
+    const results = async () => {
+      await pause(seconds * 1_000);
+      const [{ n }] = await query('SELECT count(*)::integer AS n FROM task_healthcheck WHERE checked_at >= $1', [
+        new Date(since),
+      ]);
+      return n;
+    };
+    const { figures } = await watched(results);
+    const late = await lateness(query, since, since + seconds * 1_000);
+    return { ...figures, 'late p50, ms': rounded(percentile(late, 50)), 'late p99, ms': rounded(percentile(late, 99)) };
+  } finally {
+    clearInterval(time);
+    await app.close();
+  }
+}
+
+/** Each GET on a connection of its own, as a check is. */
+async function measureBare(ports, perSecond) {
+  const begun = performance.now();
+  const running = new Set();
+  let done = 0;
+  const get = async () => {
+    const port = ports[done % ports.length];
+    const { body } = await request(`http://127.0.0.${(done % machines) + 1}:${port}/health`, { reset: true });
+    await body.text();
+  };
+  const { figures } = await watched(async () => {
+    for (;;) {
+      const due = Math.floor(((performance.now() - begun) / 1_000) * perSecond);
+      for (; done < due; done++) {
+        const asked = get().finally(() => running.delete(asked));
+        running.add(asked);
+      }
+      if (performance.now() - begun > seconds * 1_000) break;
+      await pause(5);
+    }
+    await Promise.all(running);
+    return done;
+  });
+  return figures;
+}
+
+const targets = fork(fileURLToPath(new URL('./health/targets.mjs', import.meta.url)), [String(targetPorts)]);
+const ports = await new Promise((resolve) => targets.once('message', resolve));
+const server = await startServer();
+let idle, leader, bare;
+try {
+  ({ figures: idle } = await watched(() => pause(idleSeconds * 1_000, 0)));
+  leader = await measureProduct(server.url, ports);
+  bare = await measureBare(ports, leader['checks per second']);
+} finally {
+  await server.stop();
+  targets.disconnect();
+}
+console.log(`${tasks} tasks that fail their check every ${interval} s, for ${seconds} s`);
+console.table({ leader, 'undici alone': bare, 'nothing at all': idle });
+console.log(JSON.stringify({ bench: 'health', tasks, interval, seconds, leader, bare, idle, machine }));
+process.exit(0);
