@@ -28,6 +28,8 @@ const nextPortRange = (): string => {
 export interface InstallationOptions {
   /** Keys of the settings file, over the short periods that tests use. */
   settings?: Record<string, unknown>;
+  /** Under which the tasks of its machine are reached. Default: localhost. */
+  hostname?: string;
   /** A server of its own in place of the embedded one. */
   databaseUrl?: string;
   /** Passed to every process of this installation. */
@@ -42,7 +44,8 @@ export class Installation {
 
   constructor(private readonly options: InstallationOptions = {}) {
     chmodSync(this.dataDir, 0o755); // the embedded server runs as another user when this one is root
-    const slave = { id: 'slave1', hostname: 'localhost', rackId: 'rack1', cpus: 8, memoryMb: 8192, diskMb: 1024 };
+    const hostname = options.hostname ?? 'localhost';
+    const slave = { id: 'slave1', hostname, rackId: 'rack1', cpus: 8, memoryMb: 8192, diskMb: 1024 };
     writeFileSync(
       this.configFile,
       JSON.stringify({
