@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { firstAdministrator } from '../modules/auth/tokens/first-administrator.js';
 import { TokenStore } from '../modules/auth/tokens/token-store.service.js';
-import { randomUUID } from 'node:crypto';
 import { checkDatabase } from '../platform/database/check-database.js';
 import { createDataSource } from '../platform/database/data-sources.js';
 import { migrate } from '../platform/database/migrate.js';
@@ -16,7 +17,9 @@ import { say } from './say.js';
  * the one made so before. Works beside a Muster that runs, and without one.
  */
 export async function makeFirstToken(settings: Settings): Promise<number> {
-  const server = settings.databaseUrl === undefined ? await EmbeddedServer.start(settings) : undefined;
+  mkdirSync(settings.dataDir, { recursive: true });
+  const server =
+    settings.databaseUrl === undefined ? await EmbeddedServer.start({ dataDir: settings.dataDir }) : undefined;
   try {
     const token = await storeToken(settings, settings.databaseUrl ?? server!.url);
     say(`Token of the administrator '${firstAdministrator(settings.auth).id}', shown only now:`);
