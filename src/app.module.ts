@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { entities } from './entities.js';
+import { AuthModule } from './modules/auth/auth.module.js';
 import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
@@ -20,6 +21,7 @@ import { TasksModule } from './modules/tasks/tasks.module.js';
 import { TestOperationsModule } from './modules/test-operations/test-operations.module.js';
 import { TrackModule } from './modules/track/track.module.js';
 import { UsageModule } from './modules/usage/usage.module.js';
+import { UsersModule } from './modules/users/users.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
 import { HealthModule } from './platform/health/health.module.js';
 import { PlatformModule, type PlatformOptions } from './platform/platform.module.js';
@@ -27,6 +29,7 @@ import { PlanModule } from './scheduler/plan/plan.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 
 const rooms = [
+  AuthModule,
   RequestsModule,
   DeploysModule,
   DisastersModule,
@@ -47,6 +50,7 @@ const rooms = [
   TrackModule,
   ShuffleModule,
   UsageModule,
+  UsersModule,
   SchedulerModule,
   PlanModule,
   TestOperationsModule.on(SchedulerModule),

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { LoggerService } from '@nestjs/common';
 import { AppModule } from './app.module.js';
+import { ReadableAnswers } from './modules/auth/access/readable-answers.interceptor.js';
 import { configureHttp, httpOptions } from './platform/http/configure-http.js';
 import { Leadership } from './platform/leadership/leadership.js';
 import { ThisInstance } from './platform/leadership/this-instance.js';
@@ -28,6 +29,8 @@ export async function startApp({ logger, ...options }: AppOptions): Promise<Runn
   });
   try {
     configureHttp(app, options.settings);
+    // After what gives answers their form: it has to see them as the rooms give them.
+    app.useGlobalInterceptors(app.get(ReadableAnswers));
     const { host, port } = options.settings;
     await app.listen(port, host);
     const instance = app.get(ThisInstance);

@@ -1,3 +1,5 @@
+import { AuthLookupKeyEntity } from './modules/auth/tokens/auth-lookup-key.entity.js';
+import { AuthTokenEntity } from './modules/auth/tokens/auth-token.entity.js';
 import { DeployHistoryEntity } from './modules/deploys/deploy-history.entity.js';
 import { DeployStatisticsEntity } from './modules/deploys/deploy-statistics.entity.js';
 import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js';
@@ -38,6 +40,7 @@ import { TaskShellCommandUpdateEntity } from './modules/tasks/shell-commands/tas
 import { ClusterUtilizationEntity } from './modules/usage/cluster-utilization.entity.js';
 import { RequestUtilizationEntity } from './modules/usage/request-utilization.entity.js';
 import { SlaveUsageEntity } from './modules/usage/slave-usage.entity.js';
+import { UserSettingsEntity } from './modules/users/user-settings.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
@@ -53,6 +56,8 @@ export const entities = [
   ActiveDisasterEntity,
   AgentCursorEntity,
   CrashLoopEntity,
+  AuthLookupKeyEntity,
+  AuthTokenEntity,
   AutomatedActionsEntity,
   ClusterUtilizationEntity,
   DeployHistoryEntity,
@@ -95,6 +100,7 @@ export const entities = [
   TaskShellCommandUpdateEntity,
   TaskUpdateEntity,
   TaskUsageEntity,
+  UserSettingsEntity,
   WaitingReasonEntity,
   WebhookDeadLetterEntity,
   WebhookEntity,

@@ -19,8 +19,8 @@ export function announce({ url, databaseUrl, dataDir }: Addresses): void {
 }
 
 /** Everybody who can reach the address may do everything: that has to be wanted. */
-export function warnIfOpen(host: string): void {
-  if (/^(localhost|127\..*|::1)$/.test(host)) return;
+export function warnIfOpen(host: string, authEnabled: boolean): void {
+  if (authEnabled || /^(localhost|127\..*|::1)$/.test(host)) return;
   say(
     `WARNING: it listens on ${host} and asks nobody who they are: whoever reaches it can run programs on this machine.`,
   );

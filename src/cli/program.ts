@@ -3,6 +3,7 @@ import { readLocalClusterSettings } from '../agent/settings.js';
 import { loadSettings, type Flags } from '../platform/settings/load-settings.js';
 import type { Settings, SettingsFile } from '../platform/settings/settings.js';
 import { deployExamples } from './demo.js';
+import { makeFirstToken } from './make-token.js';
 import { reportFailure } from './report-failure.js';
 import { runAgent } from './run-agent.js';
 import { runScheduler } from './run-scheduler.js';
@@ -53,6 +54,9 @@ export async function runCommand(
     ),
   );
   command('agent', 'the agent of a data directory alone', (flags) => runAgent(settings(flags)));
+  command('token', 'makes the token of the first administrator', (flags) => makeFirstToken(settings(flags)))
+    // Said out loud, since it takes the place of the token that the administrator had.
+    .requiredOption('--bootstrap', 'make it, in the place of the one made so before');
   command('stop', 'stops what runs on a data directory, in order', (flags) => stopRunning(settings(flags).dataDir));
 
   try {

@@ -71,7 +71,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
     }
     checkpoint();
     announce({ url, databaseUrl: shownUrl, dataDir: settings.dataDir });
-    warnIfOpen(settings.host);
+    warnIfOpen(settings.host, settings.auth.enabled);
     await options.ready?.(url);
   }, reportFailure);
   const exitCode = await stop.stopped;

@@ -58,6 +58,7 @@ export interface State {
   decomissioningSlaves: number;
   decomissioningRacks: number;
   allRequests: number;
+  authDatastoreHealthy?: boolean;
 }
 
 export interface TaskReconciliationStatistics {

@@ -38,4 +38,15 @@ export class RequestHistoryService {
     );
     return new Map(found.map((row) => [row.request_id, row.at.getTime()]));
   }
+
+  /** Who caused the newest event of each of these requests, where that is known. */
+  async lastEventUsers(tx: EntityManager, requestIds: readonly string[]): Promise<Map<string, string>> {
+    const found = await rows<{ request_id: string; user_name: string | null }>(
+      tx,
+      `SELECT DISTINCT ON (request_id) request_id, user_name FROM request_history WHERE request_id = ANY ($1)
+       ORDER BY request_id, created_at DESC`,
+      [requestIds],
+    );
+    return new Map(found.flatMap((row) => (row.user_name === null ? [] : [[row.request_id, row.user_name]])));
+  }
 }

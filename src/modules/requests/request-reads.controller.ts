@@ -1,8 +1,10 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { User } from '../../core/authorization/index.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import type { RequestState } from '../../core/model/enums.js';
+import { CallerUser } from '../../platform/http/caller.js';
 import { PendingRequestDto, RequestCleanupDto } from './dto/pending-request.dto.js';
 import { BatchQuery, CacheQuery, RequestIdsQuery, RequestListQuery } from './dto/queries.dto.js';
 import { RequestBatchDto, RequestParentDto, RequestWithStateDto } from './dto/request-parent.dto.js';
@@ -19,36 +21,36 @@ export class RequestReadsController {
   /** All requests, those first that were acted on last. */
   @Get()
   @ApiOkResponse({ type: [RequestParentDto] })
-  list(@Query() query: RequestListQuery): Promise<RequestParent[]> {
-    return this.reads.list(query);
+  list(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
+    return this.reads.list(query, user);
   }
 
   /** Requests that run. */
   @Get('active')
   @ApiOkResponse({ type: [RequestParentDto] })
-  active(@Query() query: RequestListQuery): Promise<RequestParent[]> {
-    return this.reads.list({ ...query, states: activeStates });
+  active(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
+    return this.reads.list({ ...query, states: activeStates }, user);
   }
 
   /** Requests that are paused. */
   @Get('paused')
   @ApiOkResponse({ type: [RequestParentDto] })
-  paused(@Query() query: RequestListQuery): Promise<RequestParent[]> {
-    return this.reads.list({ ...query, states: ['PAUSED'] });
+  paused(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
+    return this.reads.list({ ...query, states: ['PAUSED'] }, user);
   }
 
   /** Requests whose tasks fail so fast that new ones are delayed. */
   @Get('cooldown')
   @ApiOkResponse({ type: [RequestParentDto] })
-  cooldown(@Query() query: RequestListQuery): Promise<RequestParent[]> {
-    return this.reads.list({ ...query, states: ['SYSTEM_COOLDOWN'] });
+  cooldown(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
+    return this.reads.list({ ...query, states: ['SYSTEM_COOLDOWN'] }, user);
   }
 
   /** SCHEDULED requests whose schedule has no further time. */
   @Get('finished')
   @ApiOkResponse({ type: [RequestParentDto] })
-  finished(@Query() query: RequestListQuery): Promise<RequestParent[]> {
-    return this.reads.list({ ...query, states: ['FINISHED'] });
+  finished(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
+    return this.reads.list({ ...query, states: ['FINISHED'] }, user);
   }
 
   /** Ids of all requests, in their order. */

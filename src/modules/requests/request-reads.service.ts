@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { isRelevantFor, type RelevanceFacts, type User } from '../../core/authorization/index.js';
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { Access } from '../auth/access/access.service.js';
 import { PendingQueue } from '../tasks/pending-queue.service.js';
+import { UserSettingsStore } from '../users/user-settings-store.service.js';
 import { shownPendingRequest } from './pending-requests.js';
 import { RequestCleanups } from './request-cleanups.service.js';
 import { RequestHistoryService } from './request-history.service.js';
@@ -17,6 +20,8 @@ export interface RequestListFilter {
   states?: readonly RequestState[];
   requestType?: readonly RequestType[];
   includeFullRequestData?: boolean;
+  /** Only what concerns the caller; without effect while nobody knows who calls. */
+  filterRelevantForUser?: boolean;
   limit?: number;
 }
 
@@ -30,6 +35,8 @@ export class RequestReads {
     private readonly parents: RequestParents,
     private readonly cleanups: RequestCleanups,
     private readonly queue: PendingQueue,
+    private readonly access: Access,
+    private readonly settings: UserSettingsStore,
   ) {}
 
   one(id: string): Promise<RequestParent> {
@@ -46,16 +53,26 @@ export class RequestReads {
     return { request: stored.request, state: stored.state, timestamp: stored.changedAt };
   }
 
-  /** Whatever was acted on last comes first. */
-  list(filter: RequestListFilter): Promise<RequestParent[]> {
+  /** What the caller may read: what they care for first, and then whatever was acted on last. */
+  list(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     return this.database.snapshot(async (tx) => {
+      const mayRead = this.access.readableBy(user);
       const all = await this.requests.findAll(tx, filter.states);
-      const wanted = all.filter(({ request }) => filter.requestType?.includes(request.requestType) ?? true);
+      const wanted = all.filter(
+        ({ request }) => (filter.requestType?.includes(request.requestType) ?? true) && mayRead(request),
+      );
       const brief = await this.parents.around(tx, wanted, { full: false });
       const full = filter.includeFullRequestData ?? false;
       const lastEvents = full ? await this.lastEvents(tx, brief) : undefined;
+      const starred = new Set((await this.settings.find(tx, user.id))?.starredRequestIds);
+      const relevant = filter.filterRelevantForUser
+        ? brief.filter((parent) => isRelevantFor(user, relevance(parent, starred, lastEvents)))
+        : brief;
+      const rank = (parent: RequestParent): number => (starred.has(parent.request.id) ? 1 : 0);
       const lastAction = (parent: RequestParent): number => lastActionAt(parent, lastEvents);
-      const sorted = brief.toSorted((a, b) => lastAction(b) - lastAction(a)).slice(0, filter.limit);
+      const sorted = relevant
+        .toSorted((a, b) => rank(b) - rank(a) || lastAction(b) - lastAction(a))
+        .slice(0, filter.limit);
       if (!full) return sorted;
       const ids = sorted.map(({ request }) => request.id);
       const detailed = await this.parents.load(tx, ids, { full: false, withTasks: true });
@@ -84,21 +101,36 @@ export class RequestReads {
     return (await this.queue.list(this.database.manager)).map(shownPendingRequest);
   }
 
-  private lastEvents(tx: EntityManager, parents: readonly RequestParent[]): Promise<Map<string, number>> {
-    return this.history.lastEventTimes(
-      tx,
-      parents.map(({ request }) => request.id),
-    );
+  private async lastEvents(tx: EntityManager, parents: readonly RequestParent[]): Promise<LastEvents> {
+    const ids = parents.map(({ request }) => request.id);
+    return { times: await this.history.lastEventTimes(tx, ids), users: await this.history.lastEventUsers(tx, ids) };
   }
 }
 
-/** The deploy counts, and, where the history was looked at, the newest event. */
-function lastActionAt(
+/** When the newest event of each request was, and who caused it. */
+interface LastEvents {
+  times: ReadonlyMap<string, number>;
+  users: ReadonlyMap<string, string>;
+}
+
+const relevance = (
   { request, requestDeployState }: RequestParent,
-  lastEvents: ReadonlyMap<string, number> | undefined,
-): number {
+  starred: ReadonlySet<string>,
+  lastEvents: LastEvents | undefined,
+): RelevanceFacts => ({
+  group: request.group,
+  starred: starred.has(request.id),
+  actedBy: [
+    requestDeployState?.activeDeploy?.user,
+    requestDeployState?.pendingDeploy?.user,
+    lastEvents?.users.get(request.id),
+  ],
+});
+
+/** The deploy counts, and, where the history was looked at, the newest event. */
+function lastActionAt({ request, requestDeployState }: RequestParent, lastEvents: LastEvents | undefined): number {
   const active = requestDeployState?.activeDeploy?.timestamp;
   const pending = requestDeployState?.pendingDeploy?.timestamp;
   if (!lastEvents) return active ?? pending ?? 0;
-  return Math.max(lastEvents.get(request.id) ?? 0, active ?? 0, pending ?? 0);
+  return Math.max(lastEvents.times.get(request.id) ?? 0, active ?? 0, pending ?? 0);
 }

@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { AccessModule } from '../auth/access.module.js';
 import { DeployStoreModule } from '../deploys/deploy-store.module.js';
 import { TaskRecordsModule } from '../history/task-records.module.js';
 import { PriorityStoreModule } from '../priority/priority-store.module.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
+import { UserStoreModule } from '../users/user-store.module.js';
 import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
 import { Bounces } from './actions/bounces.service.js';
 import { Deletions } from './actions/deletions.service.js';
@@ -35,12 +37,14 @@ import { SpreadAllPoller } from './spread-all.poller.js';
 /** Requests: what may be read of them and done to them. */
 @Module({
   imports: [
+    AccessModule,
     RequestStoreModule,
     DeployStoreModule,
     TaskStoreModule,
     TaskRecordsModule,
     PriorityStoreModule,
     SlavesModule,
+    UserStoreModule,
     WebhookOutboxModule,
   ],
   controllers: [

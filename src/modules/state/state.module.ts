@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DirectoryModule } from '../auth/directory/directory.module.js';
 import { PriorityStoreModule } from '../priority/priority-store.module.js';
 import { LeadershipModule } from '../leadership/leadership.module.js';
 import { ReconciliationFiguresModule } from './reconciliation-figures.module.js';
@@ -7,7 +8,7 @@ import { StateController } from './state.controller.js';
 import { StateService } from './state.service.js';
 
 @Module({
-  imports: [ReconciliationFiguresModule, PriorityStoreModule, LeadershipModule],
+  imports: [DirectoryModule, ReconciliationFiguresModule, PriorityStoreModule, LeadershipModule],
   controllers: [StateController],
   providers: [StateService, StateStore],
 })

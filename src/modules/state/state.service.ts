@@ -7,6 +7,7 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { UserDirectory } from '../auth/directory/user-directory.js';
 import { PriorityFreezes } from '../priority/priority-freezes.service.js';
 import { Instances } from '../leadership/instances.service.js';
 import { findLateTasks } from './late-tasks.js';
@@ -31,6 +32,7 @@ export class StateService {
     private readonly instances: Instances,
     private readonly figures: ReconciliationFigures,
     private readonly freezes: PriorityFreezes,
+    private readonly directory: UserDirectory,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -57,7 +59,9 @@ export class StateService {
     const now = this.clock.now();
     const { latest } = this;
     if (!skipCache && latest && now - latest.generatedAt < this.settings.saveStateEverySeconds * 1000) return latest;
-    this.latest = await this.db.snapshot((tx) => this.compute(tx, now));
+    // The directory is asked outside of the snapshot, which has to end soon.
+    const authDatastoreHealthy = await this.directory.healthy();
+    this.latest = { ...(await this.db.snapshot((tx) => this.compute(tx, now))), authDatastoreHealthy };
     return this.latest;
   }
 

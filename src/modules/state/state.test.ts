@@ -45,8 +45,9 @@ const pendingTask = (changes: Partial<Omit<PendingTaskId, 'id'>>) =>
 const state = async (query = '?skipCache=true') => (await rooms.get<State>(`/api/state${query}`)).body;
 
 test('of an empty service is all zeros', async () => {
-  const { hostStates, generatedAt, ...figures } = await state('');
+  const { hostStates, generatedAt, authDatastoreHealthy, ...figures } = await state('');
   expect(generatedAt).toBe(now);
+  expect(authDatastoreHealthy).toBe(true);
   expect(hostStates).toEqual([
     {
       master: true,

@@ -1,17 +1,17 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
+import { builtInUser, type User } from '../../core/authorization/user.js';
 
-/** Who makes a call. */
-export interface Caller {
-  id: string;
-  email?: string;
-}
+/** What most operations want to know of who makes a call. */
+export type Caller = Pick<User, 'id' | 'email'>;
 
 /** Everybody, while authentication is off. */
-export const builtInCaller: Caller = { id: 'scheduler' };
+export const builtInCaller: User = builtInUser;
 
-/** The caller of the operation, as a parameter of its handler. An authenticator puts it on the request as `caller`. */
-export const CallerUser = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): Caller =>
-    context.switchToHttp().getRequest<Request & { caller?: Caller }>().caller ?? builtInCaller,
+/** Who makes a call: whom an authenticator found, put on the request as `caller`, or nobody in particular. */
+export const userOf = (request: Request & { caller?: User }): User => request.caller ?? builtInUser;
+
+/** The caller of the operation, as a parameter of its handler; `Caller` or, with groups and scopes, `User`. */
+export const CallerUser = createParamDecorator((_data: unknown, context: ExecutionContext): User =>
+  userOf(context.switchToHttp().getRequest<Request>()),
 );

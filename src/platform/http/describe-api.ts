@@ -26,6 +26,8 @@ const pathParameters: Readonly<Record<string, string>> = {
   slaveId: 'Id of the slave.',
   rackId: 'Id of the rack.',
   type: 'The kind of disaster.',
+  user: 'Name of the user.',
+  userId: 'Id of the user.',
   webhookId: 'Id of the webhook.',
 };
 

@@ -370,7 +370,7 @@ describe('answers', () => {
   });
 
   test('the caller is the built-in one while authentication is off', async () => {
-    expect((await call('GET', '/api/things/who')).body).toEqual({ id: 'scheduler' });
+    expect((await call('GET', '/api/things/who')).body).toMatchObject({ id: 'scheduler', authenticated: false });
   });
 
   test('an error carries what the service added, and the id of the call', async () => {

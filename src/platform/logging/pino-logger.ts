@@ -2,6 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../settings/settings.js';
 import { forPeople } from './for-people.js';
+import { withoutCredentials } from './without-credentials.js';
 
 export interface LogOptions {
   level: LogLevel;
@@ -32,7 +33,7 @@ export class PinoLogger implements LoggerService {
         timestamp: stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
       },
-      people ? forPeople(destination) : destination,
+      withoutCredentials(people ? forPeople(destination) : destination),
     );
   }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { disableableActions } from '../../core/disasters/index.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
+import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { UiSettings } from './ui-settings.js';
 
@@ -199,17 +200,24 @@ const HistoryPurgingSettings = z.strictObject({
 });
 
 /** The settings file: every key with its default; units are in the names. */
-export const SettingsFile = z.strictObject({
+const Sections = z.strictObject({
+  auth: AuthSettings.prefault({}),
   cluster: ClusterSettings.prefault({}),
   crashLoop: CrashLoopSettings.prefault({}),
   disasterDetection: DisasterDetectionSettings.prefault({}),
   historyPurging: HistoryPurgingSettings.prefault({}),
+  ldap: LdapSettings.prefault({}),
   ui: UiSettings.prefault({}),
+  webhookAuth: WebhookAuthSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
+  ldapCacheEnabled: z.boolean().default(true).describe('Whether answers of the directory are kept'),
+  ldapCacheSize: z.number().int().min(1).default(100).describe('Users kept of its answers'),
+  ldapCacheExpireMillis: millis().default(60_000).describe('Age at which a kept answer is asked for again'),
   legacyFieldNames: z
     .enum(['off', 'accept', 'accept+emit'])
     .default('accept')
     .describe('Names of older clients: refuse, accept on input, or also write'),
+  maxUserIdSize: count().default(100).describe('Longest id of a user who keeps settings, in characters'),
   maxRequestIdSize: count().default(100).describe('Longest request id, in characters'),
   maxDeployIdSize: count().default(50).describe('Longest deploy id, in characters'),
   createDeployIds: z.boolean().default(false).describe('Make an id for a deploy that is sent without one'),
@@ -497,6 +505,8 @@ export const SettingsFile = z.strictObject({
     })
     .prefault({}),
 });
+/** Everything the settings file may say. */
+export const SettingsFile = Sections.check(checkAuthSections);
 export type SettingsFile = z.infer<typeof SettingsFile>;
 
 /** Everything that can be set: the file above plus what comes from the environment and the command line. */

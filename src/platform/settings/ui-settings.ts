@@ -10,8 +10,13 @@ const ShellCommandSetting = z.strictObject({
   options: z.array(z.strictObject({ name: name(), description: description() })).default([]),
 });
 
-/** What people can choose from. */
+/** What browsers are served, how they say who uses them, and what people can choose from. */
 export const UiSettings = z.strictObject({
+  authCookieName: z
+    .string()
+    .default('')
+    .describe('Cookie that says who calls, for the authenticator COOKIE; empty: none'),
+  authTokenKey: z.string().min(1).default('token').describe('Member of the JSON in that cookie which holds the token'),
   shellCommands: z
     .array(ShellCommandSetting)
     .refine((commands) => new Set(commands.map((command) => command.name)).size === commands.length, {

@@ -174,6 +174,8 @@ export class StateDto {
   /** Requests that are active, paused or in cooldown. */
   @ApiProperty(int32)
   allRequests: number;
+  /** Whether the directory of users answers. Absent where there is none. */
+  authDatastoreHealthy?: boolean;
 }
 
 /** How the last comparison of our tasks with those of the machines went. Times in milliseconds. */

@@ -1,0 +1,56 @@
+export const authModes = ['GROUPS', 'GROUPS_SCOPES', 'GROUPS_LOG_SCOPES'] as const;
+export type AuthMode = (typeof authModes)[number];
+
+export const accessScopes = ['READ', 'WRITE', 'DEPLOY', 'ADMIN'] as const;
+/** What a call does to the request it is about. */
+export type AccessScope = (typeof accessScopes)[number];
+
+/** Who may do what, as configured. */
+export interface AccessRules {
+  enabled: boolean;
+  authMode: AuthMode;
+  adminGroups: readonly string[];
+  requiredGroups: readonly string[];
+  jitaGroups: readonly string[];
+  defaultReadOnlyGroups: readonly string[];
+  globalReadOnlyGroups: readonly string[];
+  globalReadWriteGroups: readonly string[];
+  scopes: Readonly<Record<'admin' | 'write' | 'read' | 'deploy', readonly string[]>>;
+}
+
+/** The settings of a request that say who may do what to it. */
+export interface RequestGroups {
+  group?: string;
+  readWriteGroups?: readonly string[];
+  readOnlyGroups?: readonly string[];
+}
+
+/** What is asked about a caller. */
+export type Question =
+  | { kind: 'request'; scope: AccessScope; requestId: string; groups: RequestGroups }
+  /** What concerns the whole cluster, such as switching actions off. */
+  | { kind: 'admin' }
+  /** What anybody may read who reads at all, such as the machines. */
+  | { kind: 'globalRead' }
+  /** Reads that go over all requests at once. */
+  | { kind: 'readAll' };
+
+export interface Verdict {
+  allowed: boolean;
+  /** Why, in words for the caller. Of a permission, it is there only when somebody ought to know of it. */
+  reason?: string;
+}
+
+export const allow: Verdict = { allowed: true };
+export const refuse = (reason: string): Verdict => ({ allowed: false, reason });
+
+export const writersOf = ({ group, readWriteGroups = [] }: RequestGroups): string[] => [
+  ...(group === undefined ? [] : [group]),
+  ...readWriteGroups,
+];
+
+export const readersOf = ({ readOnlyGroups }: RequestGroups, rules: AccessRules): readonly string[] =>
+  readOnlyGroups ?? rules.defaultReadOnlyGroups;
+
+export const list = (names: readonly string[]): string =>
+  names.length === 0 ? 'none' : [...new Set(names)].toSorted().join(', ');

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { user } from './authorization.fixtures.js';
+import { isRelevantFor } from './relevance.js';
+import { builtInUser } from './user.js';
+
+const ann = user(['web'], [], { email: 'ann@example.com', name: 'Ann' });
+const nothing = { group: 'db', starred: false, actedBy: [] };
+
+test.each([
+  { name: 'that they starred', facts: { ...nothing, starred: true }, is: true },
+  { name: 'of one of their groups', facts: { ...nothing, group: 'web' }, is: true },
+  { name: 'that they deployed, by e-mail', facts: { ...nothing, actedBy: ['ann@example.com'] }, is: true },
+  { name: 'that they deployed, by id', facts: { ...nothing, actedBy: [undefined, 'ann'] }, is: true },
+  { name: 'that they deployed, by name', facts: { ...nothing, actedBy: ['bob', 'Ann'] }, is: true },
+  { name: 'that others deployed', facts: { ...nothing, actedBy: ['bob', undefined] }, is: false },
+  { name: 'of nobody', facts: { starred: false, actedBy: [undefined] }, is: false },
+])('a request $name concerns a caller: $is', ({ facts, is }) => expect(isRelevantFor(ann, facts)).toBe(is));
+
+test('everything concerns the built-in user', () => expect(isRelevantFor(builtInUser, nothing)).toBe(true));

@@ -1,0 +1,53 @@
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { builtInUser, type User } from '../../../core/authorization/index.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { Authentication } from '../authenticators/authentication.service.js';
+import { Access } from './access.service.js';
+import { needOf } from './endpoint-needs.js';
+import type { Need } from './needs.js';
+import { NeedsCheck } from './needs-check.service.js';
+
+/** What is known of a call once it was let through. */
+export interface CheckedRequest extends Request {
+  caller?: User;
+  need?: Need;
+}
+
+/**
+ * Before every operation of the API: who calls, and may they? What lies outside of /api (probes, pages, documents) is for
+ * everybody.
+ */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  constructor(
+    private readonly authentication: Authentication,
+    private readonly needs: NeedsCheck,
+    private readonly access: Access,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<CheckedRequest>();
+    const route = (request.route as { path: string }).path;
+    if (!route.startsWith('/api/')) return true;
+    const need = this.needNow(needOf(request.method, route));
+    request.need = need;
+    if (need.kind === 'nothing') return true;
+    const { user, failures } = await this.authentication.identify(request);
+    request.caller = user ?? builtInUser;
+    if (!this.access.enabled) return true;
+    if (!user) {
+      context.switchToHttp().getResponse<Response>().set('WWW-Authenticate', this.authentication.challenge);
+      throw new SchedulerError('UNAUTHENTICATED', `Nobody is authenticated: ${failures.join('; ')}`);
+    }
+    await this.needs.check(need, user, { params: request.params, query: request.query, body: request.body as unknown });
+    return true;
+  }
+
+  private needNow(need: Need): Need {
+    if (need.kind !== 'openable') return need;
+    return this.settings.auth.openAreas.includes(need.area) ? { kind: 'nothing' } : need.otherwise;
+  }
+}

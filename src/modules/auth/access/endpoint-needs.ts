@@ -1,0 +1,258 @@
+import {
+  groupsOfUpdatedRequest,
+  inBody,
+  inPath,
+  inQuery,
+  ofFile,
+  ofLogSearch,
+  ofPendingTask,
+  ofSentDeploy,
+  ofTask,
+  sentGroups,
+} from './call.js';
+import { batch, byRequestId, byTaskId, deployRows, ids, ownedRows, parentRows, taskRows } from './list-shapes.js';
+import {
+  admin,
+  askedByService,
+  caller,
+  depends,
+  expensiveList,
+  globalRead,
+  list,
+  nothing,
+  on,
+  openable,
+  readAll,
+  type Need,
+} from './needs.js';
+
+/** The operation itself says that there is no such request, so nothing is lost by letting the call through to it. */
+const found = { unfound: true } as const;
+const read = on(inPath, 'READ');
+const readTask = on(ofTask, 'READ');
+const writeTask = on(ofTask, 'WRITE');
+const act = on(inPath, ['READ', 'WRITE'], found);
+const undoAction = on(inPath, 'WRITE', found);
+const regroup = { newGroups: sentGroups, writesNew: true, refusal: 'GROUPS_NOT_PERMITTED' } as const;
+const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ') : readAll));
+const requestList = askedByService('a list is cut to its limit after what may not be read is gone');
+const files = openable('FILES', on(ofFile, 'READ'));
+
+/**
+ * What every operation below /api needs of its caller. This is the one place that says so: an operation that is missing
+ * here is for administrators only, and a test names it.
+ */
+export const endpointNeeds: Readonly<Record<string, Need>> = {
+  'GET /api/auth/user': caller,
+  'POST /api/auth/token': askedByService('a token for somebody else is the work of administrators'),
+  'DELETE /api/auth/token/:user': admin,
+  'GET /api/auth/:requestId/auth-check': askedByService('the scope is a parameter'),
+  'GET /api/auth/:requestId/auth-check/:userId': openable('AUTH_CHECK', caller),
+
+  'POST /api/deploys': on(ofSentDeploy, ['READ', 'DEPLOY'], { ...found, newGroups: groupsOfUpdatedRequest }),
+  'DELETE /api/deploys/deploy/:deployId/request/:requestId': on(inPath, ['READ', 'DEPLOY'], found),
+  'POST /api/deploys/update': on(inBody('requestId'), ['READ', 'DEPLOY'], found),
+  'GET /api/deploys/pending': list(deployRows),
+  'POST /api/deploys/plan': on(ofSentDeploy, 'READ', found),
+  'POST /api/deploys/request/:requestId/rollback': on(inPath, ['READ', 'DEPLOY'], found),
+
+  'GET /api/disasters/active': admin,
+  'POST /api/disasters/active/:type': admin,
+  'DELETE /api/disasters/active/:type': admin,
+  'GET /api/disasters/disabled-actions': admin,
+  'POST /api/disasters/disabled-actions/:action': admin,
+  'DELETE /api/disasters/disabled-actions/:action': admin,
+  'POST /api/disasters/failover': admin,
+  'POST /api/disasters/disable': admin,
+  'POST /api/disasters/enable': admin,
+  'GET /api/disasters/stats': admin,
+
+  'GET /api/history/request/:requestId/deploy/:deployId': read,
+  'GET /api/history/tasks': searchTasks,
+  'GET /api/history/tasks/withmetadata': searchTasks,
+  'GET /api/history/request/:requestId/tasks': read,
+  'GET /api/history/request/:requestId/tasks/withmetadata': read,
+  'GET /api/history/request/:requestId/tasks/active': read,
+  'GET /api/history/request/:requestId/deploy/:deployId/tasks/active': read,
+  'GET /api/history/request/:requestId/deploy/:deployId/tasks/inactive': read,
+  'GET /api/history/request/:requestId/deploy/:deployId/tasks/inactive/withmetadata': read,
+  'GET /api/history/task/:taskId': readTask,
+  'GET /api/history/request/:requestId/run/:runId': read,
+  'GET /api/history/request/:requestId/deploys': read,
+  'GET /api/history/request/:requestId/deploys/withmetadata': read,
+  'GET /api/history/request/:requestId/requests': read,
+  'GET /api/history/request/:requestId/requests/withmetadata': read,
+  'GET /api/history/requests/search': list(ids),
+  'GET /api/history/request/:requestId/command-line-args': read,
+  'POST /api/history/sql-backfill': admin,
+
+  'GET /api/inactive': openable('INACTIVE_HOSTS', globalRead),
+  'POST /api/inactive': admin,
+  'DELETE /api/inactive': admin,
+  'DELETE /api/inactive/all': admin,
+
+  'GET /api/metrics': openable('METRICS', globalRead),
+  'GET /api/metrics/zk-bytes': openable('METRICS', globalRead),
+
+  'GET /api/notifications/blacklist': openable('NOTIFICATIONS', globalRead),
+  'POST /api/notifications/subscribe': openable('NOTIFICATIONS', admin),
+  'POST /api/notifications/unsubscribe': openable('NOTIFICATIONS', admin),
+
+  'GET /api/priority/freeze': admin,
+  'POST /api/priority/freeze': admin,
+  'DELETE /api/priority/freeze': admin,
+
+  'GET /api/racks': globalRead,
+  'GET /api/racks/expiring': globalRead,
+  'GET /api/racks/rack/:rackId': globalRead,
+  'DELETE /api/racks/rack/:rackId': admin,
+  'POST /api/racks/rack/:rackId/activate': admin,
+  'POST /api/racks/rack/:rackId/decommission': admin,
+  'POST /api/racks/rack/:rackId/freeze': admin,
+  'DELETE /api/racks/rack/:rackId/expiring': admin,
+
+  'GET /api/groups': openable('REQUEST_GROUPS', globalRead),
+  'GET /api/groups/group/:requestGroupId': openable('REQUEST_GROUPS', globalRead),
+  'POST /api/groups': openable('REQUEST_GROUPS', on(inBody('requestIds'), 'WRITE', { unnamed: 'admin' })),
+  'DELETE /api/groups/group/:requestGroupId': openable('REQUEST_GROUPS', admin),
+
+  'GET /api/requests': requestList,
+  'GET /api/requests/active': requestList,
+  'GET /api/requests/paused': requestList,
+  'GET /api/requests/cooldown': requestList,
+  'GET /api/requests/finished': requestList,
+  'GET /api/requests/ids': list(ids),
+  'GET /api/requests/ids/active': list(ids),
+  'GET /api/requests/batch': list(batch),
+  'GET /api/requests/queued/pending': list(ownedRows),
+  'GET /api/requests/queued/cleanup': list(ownedRows),
+  'GET /api/requests/lbcleanup': list(ids),
+  'GET /api/requests/crashloops': list(byRequestId),
+  'POST /api/requests': on(inBody('id'), 'WRITE', { ...found, newGroups: sentGroups, writesNew: true }),
+  'GET /api/requests/request/:requestId': on(inPath, 'READ', found),
+  'GET /api/requests/request/:requestId/simple': on(inPath, 'READ', found),
+  'GET /api/requests/request/:requestId/explain': on(inPath, 'READ', found),
+  'GET /api/requests/request/:requestId/crashloops': read,
+  'DELETE /api/requests/request/:requestId': act,
+  'POST /api/requests/request/:requestId/groups': on(inPath, ['READ', 'WRITE'], { ...found, ...regroup }),
+  'POST /api/requests/request/:requestId/groups/auth-check': on(inPath, 'WRITE', { ...found, ...regroup }),
+  'POST /api/requests/request/:requestId/bounce': act,
+  'DELETE /api/requests/request/:requestId/bounce': undoAction,
+  'POST /api/requests/request/:requestId/pause': act,
+  'DELETE /api/requests/request/:requestId/pause': undoAction,
+  'POST /api/requests/request/:requestId/unpause': act,
+  'POST /api/requests/request/:requestId/exit-cooldown': act,
+  'PUT /api/requests/request/:requestId/scale': act,
+  'DELETE /api/requests/request/:requestId/scale': undoAction,
+  'PUT /api/requests/request/:requestId/priority': act,
+  'DELETE /api/requests/request/:requestId/priority': undoAction,
+  'POST /api/requests/request/:requestId/scale/plan': on(inPath, 'READ', found),
+  'PUT /api/requests/request/:requestId/skip-healthchecks': act,
+  'DELETE /api/requests/request/:requestId/skip-healthchecks': undoAction,
+  'PUT /api/requests/request/:requestId/skipHealthchecks': act,
+  'DELETE /api/requests/request/:requestId/skipHealthchecks': undoAction,
+  'POST /api/requests/request/:requestId/run': act,
+  'GET /api/requests/request/:requestId/run/:runId': read,
+
+  'GET /api/logs/task/:taskId': readTask,
+  'GET /api/logs/request/:requestId': read,
+  'GET /api/logs/request/:requestId/deploy/:deployId': read,
+  'POST /api/logs/search': on(ofLogSearch, 'READ'),
+
+  'GET /api/sandbox/:taskId/browse': readTask,
+  'GET /api/sandbox/:taskId/read': readTask,
+
+  'GET /api/shuffle/blacklist': globalRead,
+  'GET /api/shuffle/blacklist/:requestId': read,
+  'POST /api/shuffle/blacklist/:requestId': on(inPath, 'WRITE'),
+  'DELETE /api/shuffle/blacklist/:requestId': on(inPath, 'WRITE'),
+
+  'GET /api/slaves': globalRead,
+  'GET /api/slaves/expiring': globalRead,
+  'GET /api/slaves/slave/:slaveId': globalRead,
+  'GET /api/slaves/slave/:slaveId/details': globalRead,
+  'DELETE /api/slaves/slave/:slaveId': admin,
+  'POST /api/slaves/slave/:slaveId/activate': admin,
+  'POST /api/slaves/slave/:slaveId/decommission': admin,
+  'POST /api/slaves/slave/:slaveId/freeze': admin,
+  'DELETE /api/slaves/slave/:slaveId/expiring': admin,
+  'DELETE /api/slaves/dead': admin,
+
+  'GET /api/state': openable('STATE', globalRead),
+  'GET /api/state/task-reconciliation': openable('STATE', globalRead),
+  'GET /api/state/requests/under-provisioned': openable('STATE', globalRead),
+  'GET /api/state/requests/over-provisioned': openable('STATE', globalRead),
+
+  'GET /api/tasks/active': list(taskRows),
+  'GET /api/tasks/active/ids': list(ownedRows),
+  'GET /api/tasks/active/states': list(byTaskId),
+  'GET /api/tasks/active/slave/:slaveId': list(taskRows),
+  'GET /api/tasks/active/slave/:slaveId/ids': list(ownedRows),
+  'GET /api/tasks/cleaning': expensiveList(taskRows),
+  'GET /api/tasks/lbcleanup': list(ownedRows),
+  'GET /api/tasks/killed': list(taskRows),
+  'GET /api/tasks/ids/request/:requestId': read,
+  'GET /api/tasks/scheduled': expensiveList(parentRows),
+  'GET /api/tasks/scheduled/ids': list(ownedRows),
+  'GET /api/tasks/scheduled/request/:requestId': read,
+  'GET /api/tasks/scheduled/task/:pendingTaskId': on(ofPendingTask, 'READ'),
+  'GET /api/tasks/scheduled/task/:pendingTaskId/explain': on(ofPendingTask, 'READ'),
+  'DELETE /api/tasks/scheduled/task/:scheduledTaskId': on(ofPendingTask, 'WRITE'),
+  'GET /api/tasks/task/:taskId': readTask,
+  'DELETE /api/tasks/task/:taskId': writeTask,
+  'GET /api/tasks/task/:taskId/cleanup': readTask,
+  'GET /api/tasks/task/:taskId/statistics': readTask,
+  'POST /api/tasks/task/:taskId/metadata': writeTask,
+  'GET /api/tasks/task/:taskId/command': readTask,
+  'POST /api/tasks/task/:taskId/command': writeTask,
+  'GET /api/tasks/task/:taskId/command/:commandName/:commandTimestamp': readTask,
+  'GET /api/tasks/commands/queued': admin,
+  'GET /api/tasks/download': files,
+  'GET /api/tasks/open': files,
+  'POST /api/tasks/reconcile/:taskId': admin,
+
+  'GET /api/track/task/:taskId': readTask,
+  'GET /api/track/run/:requestId/:runId': read,
+
+  // Switched on by a setting that nobody sets where anybody but its developers is let in.
+  'POST /api/test/abort': nothing,
+  'POST /api/test/reconnect-cluster': nothing,
+  'POST /api/test/scheduler/statusUpdate/:taskId/:taskState': nothing,
+  'POST /api/test/notleader': nothing,
+  'POST /api/test/leader': nothing,
+  'POST /api/test/reconcile': nothing,
+  'POST /api/test/purge-history': nothing,
+  'POST /api/test/purge-history/request': nothing,
+  'POST /api/test/purge-history/deploy': nothing,
+  'POST /api/test/exception': nothing,
+  'POST /api/test/start': nothing,
+  'POST /api/test/stop': nothing,
+
+  'GET /api/usage/cluster/utilization': openable('UTILIZATION', globalRead),
+  'GET /api/usage/requests': openable('UTILIZATION', globalRead),
+  'GET /api/usage/requests/request/:requestId': openable('UTILIZATION', read),
+  'GET /api/usage/slaves': admin,
+  'GET /api/usage/tasks/:taskId/history': readTask,
+
+  'GET /api/users/settings': caller,
+  'POST /api/users/settings': caller,
+  'POST /api/users/settings/starred-requests': caller,
+  'DELETE /api/users/settings/starred-requests': caller,
+
+  'GET /api/webhooks': admin,
+  'POST /api/webhooks': admin,
+  'DELETE /api/webhooks': admin,
+  'DELETE /api/webhooks/:webhookId': admin,
+  'GET /api/webhooks/summary': admin,
+  'GET /api/webhooks/dead-letters': admin,
+  'GET /api/webhooks/deploy': admin,
+  'GET /api/webhooks/request': admin,
+  'GET /api/webhooks/task': admin,
+  'GET /api/webhooks/deploy/:webhookId': admin,
+  'GET /api/webhooks/request/:webhookId': admin,
+  'GET /api/webhooks/task/:webhookId': admin,
+};
+
+/** By method and by the path of the route, as its controller writes it. */
+export const needOf = (method: string, route: string): Need =>
+  endpointNeeds[`${method === 'HEAD' ? 'GET' : method} ${route}`] ?? admin;

@@ -1,0 +1,49 @@
+import { parseTaskId } from '../../../core/task-id.js';
+import type { RequestBatch } from '../../../core/model/request.js';
+
+/** How the parts of an answer are told to belong to requests. */
+export interface ListShape {
+  requestIds(answer: unknown): string[];
+  /** What is left when only these parts may be seen; `mask` hides what only writers may see of one. */
+  select(answer: unknown, mayRead: (requestId: string) => boolean, mask: Mask): unknown;
+}
+export type Mask = (requestId: string, part: unknown) => unknown;
+
+/** A list with one request per entry. */
+export const rowsOf = <Row>(requestIdOf: (row: Row) => string): ListShape => ({
+  requestIds: (answer) => (answer as Row[]).map(requestIdOf),
+  select: (answer, mayRead, mask) =>
+    (answer as Row[]).filter((row) => mayRead(requestIdOf(row))).map((row) => mask(requestIdOf(row), row)),
+});
+
+/** A map with one request per key. */
+export const entriesOf = (requestIdOf: (key: string) => string): ListShape => ({
+  requestIds: (answer) => Object.keys(answer as object).map(requestIdOf),
+  select: (answer, mayRead, mask) =>
+    Object.fromEntries(
+      Object.entries(answer as object)
+        .filter(([key]) => mayRead(requestIdOf(key)))
+        .map(([key, value]: [string, unknown]) => [key, mask(requestIdOf(key), value)]),
+    ),
+});
+
+export const ids = rowsOf<string>((id) => id);
+export const taskRows = rowsOf<{ taskId: { requestId: string } }>(({ taskId }) => taskId.requestId);
+export const ownedRows = rowsOf<{ requestId: string }>(({ requestId }) => requestId);
+export const parentRows = rowsOf<{ request: { id: string } }>(({ request }) => request.id);
+export const deployRows = rowsOf<{ deployMarker: { requestId: string } }>(({ deployMarker }) => deployMarker.requestId);
+export const byTaskId = entriesOf((taskId) => parseTaskId(taskId)?.requestId ?? '');
+export const byRequestId = entriesOf((requestId) => requestId);
+
+/** Requests that may not be read count as not found. */
+export const batch: ListShape = {
+  requestIds: (answer) => (answer as RequestBatch).requests.map(({ request }) => request.id),
+  select: (answer, mayRead, mask) => {
+    const { requests, notFound } = answer as RequestBatch;
+    const hidden = requests.map(({ request }) => request.id).filter((id) => !mayRead(id));
+    return {
+      requests: requests.filter(({ request }) => mayRead(request.id)).map((parent) => mask(parent.request.id, parent)),
+      notFound: [...notFound, ...hidden],
+    };
+  },
+};

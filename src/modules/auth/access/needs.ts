@@ -1,0 +1,63 @@
+import type { AccessScope, RequestGroups } from '../../../core/authorization/index.js';
+import type { ErrorCode } from '../../../platform/errors.js';
+import type { OpenableArea } from '../../../platform/settings/auth-settings.js';
+import type { Call } from './call.js';
+import type { ListShape } from './list-shapes.js';
+
+/** What an operation needs of its caller. */
+export type Need =
+  /** Nothing; it is not even asked who calls. */
+  | { kind: 'nothing' }
+  /** That they are known. `service`: what else it needs depends on what it finds, and its service asks. */
+  | { kind: 'caller'; service?: string }
+  | { kind: 'admin' }
+  | { kind: 'globalRead' }
+  | { kind: 'readAll' }
+  | RequestNeed
+  /** That they are known; they see what of the answer belongs to requests they may read. */
+  | { kind: 'list'; shape: ListShape; expensive?: true }
+  /** One of two, by what is asked for. */
+  | { kind: 'depends'; on: (call: Call) => Need }
+  /** Nothing where the settings leave it open. */
+  | { kind: 'openable'; area: OpenableArea; otherwise: Need };
+
+export interface RequestNeed {
+  kind: 'request';
+  scopes: readonly AccessScope[];
+  requestIds: (call: Call) => readonly string[];
+  /** An unknown request: `unfound` leaves it to the operation to say so; else its history decides, else administrators. */
+  unfound?: true;
+  /** The groups that the call wants the request to have from now on. */
+  newGroups?: (call: Call) => RequestGroups | undefined;
+  /** The caller needs WRITE on the request with these, too. */
+  writesNew?: true;
+  /** Nothing is named: whose matter that is. Default: the operation's, which answers 400 or 404. */
+  unnamed?: 'admin';
+  refusal?: ErrorCode;
+}
+
+type RequestIds = RequestNeed['requestIds'];
+type RequestOptions = Omit<RequestNeed, 'kind' | 'scopes' | 'requestIds'>;
+
+export const nothing: Need = { kind: 'nothing' };
+export const caller: Need = { kind: 'caller' };
+export const admin: Need = { kind: 'admin' };
+export const globalRead: Need = { kind: 'globalRead' };
+export const readAll: Need = { kind: 'readAll' };
+export const askedByService = (service: string): Need => ({ kind: 'caller', service });
+export const list = (shape: ListShape): Need => ({ kind: 'list', shape });
+/** A list that administrators alone get while expensive calls are switched off. */
+export const expensiveList = (shape: ListShape): Need => ({ kind: 'list', shape, expensive: true });
+export const depends = (on: (call: Call) => Need): Need => ({ kind: 'depends', on });
+export const openable = (area: OpenableArea, otherwise: Need): Need => ({ kind: 'openable', area, otherwise });
+
+export const on = (
+  requestIds: RequestIds,
+  scopes: AccessScope | readonly AccessScope[],
+  options: RequestOptions = {},
+): Need => ({
+  kind: 'request',
+  requestIds,
+  scopes: typeof scopes === 'string' ? [scopes] : scopes,
+  ...options,
+});

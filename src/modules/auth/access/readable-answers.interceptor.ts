@@ -1,0 +1,59 @@
+import {
+  Inject,
+  Injectable,
+  StreamableFile,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { from, mergeMap, of, type Observable } from 'rxjs';
+import { maskSecrets, type User } from '../../../core/authorization/index.js';
+import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
+import { userOf } from '../../../platform/http/caller.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import type { CheckedRequest } from './access.guard.js';
+import { Access } from './access.service.js';
+import type { Call } from './call.js';
+import type { Need, RequestNeed } from './needs.js';
+
+/** Takes out of an answer what its caller may not see: entries of lists, and secrets of requests they cannot write. */
+@Injectable()
+export class ReadableAnswers implements NestInterceptor {
+  constructor(
+    private readonly access: Access,
+    private readonly actions: DisabledActions,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const request = context.switchToHttp().getRequest<CheckedRequest>();
+    const { need } = request;
+    const user = userOf(request);
+    if (!need || this.access.isAdmin(user)) return next.handle();
+    if (need.kind === 'list' && need.expensive && (await this.actions.isDisabled('EXPENSIVE_API_CALLS'))) return of([]);
+    const call = { params: request.params, query: request.query, body: request.body as unknown };
+    const handled = next.handle();
+    return handled.pipe(mergeMap((answer) => from(this.select(need, user, call, answer))));
+  }
+
+  private async select(need: Need, user: User, call: Call, answer: unknown): Promise<unknown> {
+    if (answer === undefined || answer === null || typeof answer !== 'object') return answer;
+    if (answer instanceof StreamableFile) return answer;
+    if (need.kind === 'depends') return this.select(need.on(call), user, call, answer);
+    if (need.kind === 'request') return this.maskOne(need, user, call, answer);
+    if (need.kind !== 'list') return answer;
+    const { shape } = need;
+    const { readable, writable } = await this.access.sort(user, shape.requestIds(answer));
+    return shape.select(answer, readable, (id, part) => (writable(id) ? part : this.masked(part)));
+  }
+
+  /** Who needs WRITE to get here has it. */
+  private async maskOne(need: RequestNeed, user: User, call: Call, answer: object): Promise<unknown> {
+    if (need.scopes.includes('WRITE')) return answer;
+    return (await this.access.writesAll(user, need.requestIds(call))) ? answer : this.masked(answer);
+  }
+
+  private masked(part: unknown): unknown {
+    return maskSecrets(part, this.settings.auth.secretEnvNames);
+  }
+}

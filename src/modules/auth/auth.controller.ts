@@ -1,0 +1,57 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiForbiddenResponse, ApiTags, ApiTooManyRequestsResponse } from '@nestjs/swagger';
+import type { User } from '../../core/authorization/index.js';
+import { CallerUser } from '../../platform/http/caller.js';
+import { ErrorDto } from '../../platform/http/error.dto.js';
+import { AuthService } from './auth.service.js';
+import { AuthCheckQuery, TokenRequestDto, TokenResponseDto, UserHolderDto } from './dto/auth.dto.js';
+
+@ApiTags('Auth')
+@Controller('api/auth')
+export class AuthController {
+  constructor(private readonly auth: AuthService) {}
+
+  /** Shows who the caller is taken for. */
+  @Get('user')
+  whoCalls(@CallerUser() caller: User): Promise<UserHolderDto> {
+    return this.auth.whoCalls(caller);
+  }
+
+  /** Makes a token for the caller or, as an administrator, for somebody else. It takes the place of the one they had. */
+  @Post('token')
+  @HttpCode(200)
+  @ApiForbiddenResponse({ type: ErrorDto })
+  @ApiTooManyRequestsResponse({ type: ErrorDto })
+  createToken(@Body() wanted: TokenRequestDto, @CallerUser() caller: User): Promise<TokenResponseDto> {
+    return this.auth.createToken(wanted, caller);
+  }
+
+  /** Takes the token of the user with this name away. No effect if there is none. */
+  @Delete('token/:user')
+  @ApiForbiddenResponse({ type: ErrorDto })
+  clearToken(@Param('user') userName: string): Promise<void> {
+    return this.auth.clearToken(userName);
+  }
+
+  /** 200 if the caller may do this to the request; else 403, and the message says what they lack. */
+  @Get(':requestId/auth-check')
+  @ApiForbiddenResponse({ type: ErrorDto })
+  checkCaller(
+    @Param('requestId') requestId: string,
+    @Query() { scope }: AuthCheckQuery,
+    @CallerUser() caller: User,
+  ): Promise<void> {
+    return this.auth.check(requestId, scope, caller);
+  }
+
+  /** 200 if this user, looked up in the directory, may do this to the request; else 403. */
+  @Get(':requestId/auth-check/:userId')
+  @ApiForbiddenResponse({ type: ErrorDto })
+  checkUser(
+    @Param('requestId') requestId: string,
+    @Param('userId') userId: string,
+    @Query() { scope }: AuthCheckQuery,
+  ): Promise<void> {
+    return this.auth.checkUser(requestId, scope, userId);
+  }
+}

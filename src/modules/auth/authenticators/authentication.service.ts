@@ -1,0 +1,85 @@
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import type { Request } from 'express';
+import type { User } from '../../../core/authorization/index.js';
+import { authenticatorsOf, type AuthenticatorName } from '../../../platform/settings/auth-settings.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import type { Authenticator } from './authenticator.js';
+import { CookieAuthenticator } from './cookie.authenticator.js';
+import { OidcAuthenticator } from './oidc.authenticator.js';
+import { HeaderPassthrough, QueryParameterPassthrough } from './passthrough.authenticators.js';
+import { TokenAuthenticator } from './token.authenticator.js';
+import { WebhookAuthenticator } from './webhook.authenticator.js';
+
+export interface Identification {
+  user?: User;
+  /** What came of each way that was tried in vain. */
+  failures: string[];
+}
+
+/** Knows nobody. */
+const disabled: Authenticator = {
+  name: 'DISABLED',
+  authenticate: () => Promise.resolve('this way knows nobody'),
+};
+
+/** Tries the configured ways to tell who calls, one after the other. */
+@Injectable()
+export class Authentication implements OnModuleInit {
+  private readonly log = new Logger(Authentication.name);
+  private readonly ways: readonly Authenticator[];
+
+  constructor(
+    @Inject(SETTINGS) private readonly settings: Settings,
+    query: QueryParameterPassthrough,
+    header: HeaderPassthrough,
+    webhook: WebhookAuthenticator,
+    token: TokenAuthenticator,
+    cookie: CookieAuthenticator,
+    oidc: OidcAuthenticator,
+  ) {
+    const known: Record<AuthenticatorName, Authenticator> = {
+      QUERYPARAM_PASSTHROUGH: query,
+      HEADER_PASSTHROUGH: header,
+      WEBHOOK: webhook,
+      TOKEN: token,
+      COOKIE: cookie,
+      OIDC: oidc,
+      DISABLED: disabled,
+    };
+    this.ways = authenticatorsOf(settings.auth).map((name) => known[name]);
+  }
+
+  /** The rule in force belongs into the log: whether a request without groups is everybody's depends on it. */
+  onModuleInit(): void {
+    const { enabled, authMode, adminGroups } = this.settings.auth;
+    if (!enabled) return this.log.log('Authentication is off: everybody may do everything');
+    const ways = this.ways.map(({ name }) => name).join(', ');
+    this.log.log(`Authentication is on (${ways}), mode ${authMode}: ${rules[authMode]}`);
+    if (authMode !== 'GROUPS_SCOPES' && adminGroups.length === 0) {
+      this.log.warn('auth.adminGroups is empty: whoever is authenticated may do the work of administrators');
+    }
+  }
+
+  /** For the header WWW-Authenticate. */
+  get challenge(): string {
+    const names = this.ways.map(({ name }) => name);
+    const bearer = names.some((name) => name === 'OIDC' || name === 'WEBHOOK' || name === 'COOKIE');
+    return [...(bearer ? ['Bearer'] : []), ...(names.includes('TOKEN') || !bearer ? ['Token'] : [])].join(', ');
+  }
+
+  async identify(request: Request): Promise<Identification> {
+    const failures: string[] = [];
+    for (const way of this.ways) {
+      const found = await way.authenticate(request);
+      if (typeof found !== 'string') return { user: found, failures };
+      failures.push(`${way.name}: ${found}`);
+    }
+    return { failures };
+  }
+}
+
+const rules = {
+  GROUPS: 'a request that names no group is open to all who are authenticated',
+  GROUPS_LOG_SCOPES: 'as GROUPS, and what scopes would decide otherwise is logged',
+  GROUPS_SCOPES: 'a request that names no group is open to administrators and members of global groups only',
+} as const;

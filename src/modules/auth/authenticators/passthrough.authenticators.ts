@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import type { User } from '../../../core/authorization/index.js';
+import { addressMatcher } from '../../../platform/settings/auth-settings.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { UserDirectory } from '../directory/user-directory.js';
+import type { Authenticator } from './authenticator.js';
+
+/** Believes the name that a call brings, if it comes from somebody who has checked it. */
+abstract class Passthrough {
+  private readonly isTrusted: (address: string | undefined) => boolean;
+
+  constructor(
+    private readonly directory: UserDirectory,
+    protected readonly settings: Settings,
+  ) {
+    const { enabled, trustedProxies } = settings.auth;
+    this.isTrusted = trustedProxies || enabled ? addressMatcher(trustedProxies ?? []) : () => true;
+  }
+
+  protected async lookUp(request: Request, name: unknown, place: string): Promise<User | string> {
+    if (typeof name !== 'string' || name === '') return `${place} is missing`;
+    // The address of the connection, whatever a header says of where the call came from.
+    const { remoteAddress } = request.socket;
+    if (!this.isTrusted(remoteAddress)) return `${remoteAddress} is none of auth.trustedProxies`;
+    return (await this.directory.find(name)) ?? `the directory knows no user '${name}'`;
+  }
+}
+
+@Injectable()
+export class QueryParameterPassthrough extends Passthrough implements Authenticator {
+  readonly name = 'QUERYPARAM_PASSTHROUGH';
+
+  constructor(directory: UserDirectory, @Inject(SETTINGS) settings: Settings) {
+    super(directory, settings);
+  }
+
+  authenticate(request: Request): Promise<User | string> {
+    return this.lookUp(request, request.query['user'], "query parameter 'user'");
+  }
+}
+
+@Injectable()
+export class HeaderPassthrough extends Passthrough implements Authenticator {
+  readonly name = 'HEADER_PASSTHROUGH';
+
+  constructor(directory: UserDirectory, @Inject(SETTINGS) settings: Settings) {
+    super(directory, settings);
+  }
+
+  authenticate(request: Request): Promise<User | string> {
+    const { requestUserHeaderName: name } = this.settings.auth;
+    return this.lookUp(request, request.get(name), `header ${name}`);
+  }
+}

@@ -1,0 +1,104 @@
+import { Client, type Entry, type SearchOptions } from 'ldapts';
+import type { User } from '../../../core/authorization/index.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import type { Settings } from '../../../platform/settings/settings.js';
+import { UserDirectory } from './user-directory.js';
+
+const scopes = { OBJECT: 'base', ONELEVEL: 'one', SUBTREE: 'sub' } as const;
+
+/** Users and their groups as an LDAP server knows them. One connection carries all lookups, and is made anew when it broke. */
+export class LdapDirectory extends UserDirectory {
+  private client: Client;
+  private bound: Promise<void> | undefined;
+
+  constructor(private readonly settings: Settings['ldap']) {
+    super();
+    this.client = this.newClient();
+  }
+
+  override async find(given: string): Promise<User | undefined> {
+    const { stripUserEmailDomain, userNameAttribute, userEmailAttribute, groupNameAttribute } = this.settings;
+    const id = stripUserEmailDomain ? given.replace(/@.*$/s, '') : given;
+    if (id === '') return undefined;
+    try {
+      const [entry] = await this.search(this.settings.userBaseDN, { scope: 'one', filter: this.filter('user', id) });
+      if (!entry) return undefined;
+      const scope = scopes[this.settings.groupSearchScope];
+      const groups = await this.search(this.settings.groupBaseDN, { scope, filter: this.filter('group', id) });
+      return {
+        id,
+        name: first(entry, userNameAttribute),
+        email: first(entry, userEmailAttribute),
+        groups: [...new Set(groups.flatMap((group) => values(group, groupNameAttribute)))],
+        scopes: [],
+        authenticated: true,
+      };
+    } catch (cause) {
+      throw new SchedulerError('DIRECTORY_FAILED', `The directory of users cannot be asked about '${id}'`, { cause });
+    }
+  }
+
+  override async healthy(): Promise<boolean> {
+    try {
+      // Anew each time: an old connection tells nothing of whether one can log in now.
+      const probe = this.newClient();
+      await this.bind(probe).finally(() => probe.unbind().catch(() => undefined));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.client.unbind().catch(() => undefined);
+  }
+
+  /** Once more on a new connection when the old one turned out to be gone. */
+  private async search(base: string, options: SearchOptions): Promise<Entry[]> {
+    for (let left = 1; ; left--) {
+      const { client } = this;
+      try {
+        this.bound ??= this.bind(client);
+        await this.bound;
+        return (await client.search(base, options)).searchEntries;
+      } catch (cause) {
+        if (isMissingBase(cause)) return [];
+        if (client === this.client) this.renew();
+        if (left === 0) throw cause;
+      }
+    }
+  }
+
+  private renew(): void {
+    void this.client.unbind().catch(() => undefined);
+    this.client = this.newClient();
+    this.bound = undefined;
+  }
+
+  private bind(client: Client): Promise<void> {
+    return client.bind(this.settings.bindDn ?? '', this.settings.bindPassword ?? '');
+  }
+
+  private newClient(): Client {
+    const { hostname, port, tls, timeoutMillis, connectTimeoutMillis } = this.settings;
+    const url = `${tls ? 'ldaps' : 'ldap'}://${hostname}:${port}`;
+    return new Client({ url, timeout: timeoutMillis, connectTimeout: connectTimeoutMillis });
+  }
+
+  private filter(kind: 'user' | 'group', id: string): string {
+    return this.settings[`${kind}Filter`].replaceAll('%s', () => escapeFilter(id));
+  }
+}
+
+/** What has a meaning in a filter stands for itself. */
+export const escapeFilter = (text: string): string =>
+  text.replace(/[\\*()\0]/g, (sign) => `\\${sign.charCodeAt(0).toString(16).padStart(2, '0')}`);
+
+/** noSuchObject: the entry below which to look is not there, so nobody is. */
+const isMissingBase = (cause: unknown): boolean => (cause as { code?: unknown }).code === 32;
+
+const values = (entry: Entry, attribute: string): string[] => {
+  const name = Object.keys(entry).find((key) => key.toLowerCase() === attribute.toLowerCase());
+  return name === undefined ? [] : [entry[name]!].flat().map(String);
+};
+const first = (entry: Entry, attribute: string): string | undefined => values(entry, attribute)[0];

@@ -1,0 +1,38 @@
+interface Kept<T> {
+  answer: T;
+  /** Epoch milliseconds at which it was given. */
+  at: number;
+}
+
+/** A bounded memory of answers: the one that was not used for longest goes first. */
+export class RecentAnswers<T> {
+  private readonly kept = new Map<string, Kept<T>>();
+
+  constructor(private readonly most: number) {}
+
+  get(key: string): Kept<T> | undefined {
+    const found = this.kept.get(key);
+    if (found) {
+      this.kept.delete(key);
+      this.kept.set(key, found);
+    }
+    return found;
+  }
+
+  put(key: string, answer: T, at: number): void {
+    this.kept.delete(key);
+    this.kept.set(key, { answer, at });
+    for (const oldest of this.kept.keys()) {
+      if (this.kept.size <= this.most) break;
+      this.kept.delete(oldest);
+    }
+  }
+
+  remove(key: string): void {
+    this.kept.delete(key);
+  }
+
+  removeWhere(holds: (answer: T) => boolean): void {
+    for (const [key, { answer }] of this.kept) if (holds(answer)) this.kept.delete(key);
+  }
+}

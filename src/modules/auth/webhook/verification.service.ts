@@ -1,0 +1,96 @@
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { Agent, fetch } from 'undici';
+import type { User } from '../../../core/authorization/index.js';
+import { Clock } from '../../../platform/clock.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { RecentAnswers } from '../recent-answers.js';
+import { readUser } from './read-user.js';
+
+const keptAtMost = 1_000;
+
+/** Refused: the service has answered that it knows nobody. Unreachable: it has not answered. */
+type Outcome = { user: User } | { refused: string } | { unreachable: string };
+
+/** Asks another service whose Authorization header this is. */
+@Injectable()
+export class VerificationService implements OnApplicationShutdown {
+  private readonly log = new Logger(VerificationService.name);
+  private readonly answers = new RecentAnswers<User>(keptAtMost);
+  private readonly refreshing = new Set<string>();
+  private readonly connections: Agent;
+
+  constructor(
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    this.connections = new Agent({ connect: { timeout: settings.auth.webhookAuthConnectTimeoutMs } });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.connections.destroy();
+  }
+
+  get configured(): boolean {
+    return this.settings.webhookAuth.authVerificationUrl !== '';
+  }
+
+  /** The user, or why there is none. What was answered before is served while it is asked for again. */
+  async verify(authorization: string): Promise<User | string> {
+    const key = createHash('sha256').update(authorization).digest('hex');
+    const known = this.answers.get(key);
+    if (!known) return this.ask(key, authorization);
+    if (this.clock.now() - known.at >= this.settings.webhookAuth.cacheValidationMs) this.refresh(key, authorization);
+    return known.answer;
+  }
+
+  private async ask(key: string, authorization: string): Promise<User | string> {
+    const outcome = await this.request(authorization);
+    if ('user' in outcome) {
+      this.answers.put(key, outcome.user, this.clock.now());
+      return outcome.user;
+    }
+    return 'refused' in outcome ? outcome.refused : outcome.unreachable;
+  }
+
+  /** A service that cannot be reached takes nothing back; one that refuses does. */
+  private refresh(key: string, authorization: string): void {
+    if (this.refreshing.has(key)) return;
+    this.refreshing.add(key);
+    void this.request(authorization)
+      .then((outcome) => {
+        if ('user' in outcome) this.answers.put(key, outcome.user, this.clock.now());
+        else if ('refused' in outcome) this.answers.remove(key);
+        else this.log.warn(`An earlier answer goes on to count: ${outcome.unreachable}`);
+      })
+      .finally(() => this.refreshing.delete(key));
+  }
+
+  private async request(authorization: string): Promise<Outcome> {
+    let outcome: Outcome = { unreachable: 'the verification service was not asked' };
+    for (let left = this.settings.auth.webhookAuthRetries; left >= 0; left--) {
+      outcome = await this.requestOnce(authorization);
+      if (!('unreachable' in outcome)) break;
+    }
+    return outcome;
+  }
+
+  private async requestOnce(authorization: string): Promise<Outcome> {
+    const { webhookAuthRequestTimeoutMs, authResponseParser, defaultEmailDomain } = this.settings.auth;
+    try {
+      const answer = await fetch(this.settings.webhookAuth.authVerificationUrl, {
+        headers: { authorization, accept: 'application/json' },
+        signal: AbortSignal.timeout(webhookAuthRequestTimeoutMs),
+        dispatcher: this.connections,
+        redirect: 'error',
+      });
+      const text = await answer.text();
+      if (answer.status >= 500) return { unreachable: `the verification service answered ${answer.status}` };
+      if (answer.status > 299) return { refused: `the verification service answered ${answer.status}` };
+      const user = readUser(text, { parser: authResponseParser, defaultEmailDomain });
+      return typeof user === 'string' ? { refused: user } : { user };
+    } catch {
+      return { unreachable: 'the verification service cannot be reached' };
+    }
+  }
+}

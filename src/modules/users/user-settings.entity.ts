@@ -1,0 +1,14 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** What a user has chosen for themselves. */
+@Entity('user_settings')
+export class UserSettingsEntity {
+  @PrimaryColumn({ name: 'user_id', type: 'text', primaryKeyConstraintName: 'user_settings_pkey' })
+  userId: string;
+
+  @Column({ name: 'starred_request_ids', type: 'jsonb', default: [] })
+  starredRequestIds: string[];
+
+  @Column({ name: 'updated_at', type: 'timestamptz' })
+  updatedAt: Date;
+}

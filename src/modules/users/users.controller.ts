@@ -1,0 +1,38 @@
+import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { UserSettingsDto } from './dto/user-settings.dto.js';
+import { UsersService } from './users.service.js';
+
+@ApiTags('Users')
+@Controller('api/users/settings')
+export class UsersController {
+  constructor(private readonly users: UsersService) {}
+
+  /** Shows what the caller has chosen. All who do not say who they are share one choice. */
+  @Get()
+  find(@CallerUser() caller: Caller): Promise<UserSettingsDto> {
+    return this.users.find(caller);
+  }
+
+  /** Replaces what the caller has chosen. */
+  @Post()
+  @HttpCode(204)
+  replace(@Body() { starredRequestIds = [] }: UserSettingsDto, @CallerUser() caller: Caller): Promise<void> {
+    return this.users.replace(caller, starredRequestIds);
+  }
+
+  /** Adds requests to those the caller cares for. */
+  @Post('starred-requests')
+  @HttpCode(204)
+  star(@Body() { starredRequestIds = [] }: UserSettingsDto, @CallerUser() caller: Caller): Promise<void> {
+    return this.users.star(caller, starredRequestIds);
+  }
+
+  /** Takes requests off those the caller cares for. */
+  @Delete('starred-requests')
+  @HttpCode(204)
+  unstar(@Body() { starredRequestIds = [] }: UserSettingsDto, @CallerUser() caller: Caller): Promise<void> {
+    return this.users.unstar(caller, starredRequestIds);
+  }
+}

@@ -1,0 +1,225 @@
+import { BlockList, isIP } from 'node:net';
+import { z } from 'zod';
+import { authModes } from '../../core/authorization/access-rules.js';
+
+const names = () => z.array(z.string().min(1)).default([]);
+const millis = () => z.number().int().min(0);
+
+export const authenticatorNames = [
+  'QUERYPARAM_PASSTHROUGH',
+  'HEADER_PASSTHROUGH',
+  'WEBHOOK',
+  'TOKEN',
+  'COOKIE',
+  'OIDC',
+  'DISABLED',
+] as const;
+export type AuthenticatorName = (typeof authenticatorNames)[number];
+
+/** They believe whoever calls, so only somebody who has checked the caller may do so. */
+const passthrough: readonly AuthenticatorName[] = ['QUERYPARAM_PASSTHROUGH', 'HEADER_PASSTHROUGH'];
+
+export const openableAreas = [
+  'AUTH_CHECK',
+  'FILES',
+  'INACTIVE_HOSTS',
+  'METRICS',
+  'NOTIFICATIONS',
+  'REQUEST_GROUPS',
+  'STATE',
+  'UTILIZATION',
+] as const;
+/** Operations that can be left open to everybody while authentication is on. */
+export type OpenableArea = (typeof openableAreas)[number];
+
+/** Tokens of an OpenID Connect provider; its keys are found through `<issuer>/.well-known/openid-configuration`. */
+const OidcSettings = z.strictObject({
+  issuer: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Issuer that tokens must come from'),
+  audience: z.string().min(1).optional().describe('Audience that tokens must be for'),
+  userClaim: z.string().min(1).default('sub').describe('Claim with the id of the user; dots lead into objects'),
+  emailClaim: z.string().min(1).default('email').describe('Claim with their e-mail address'),
+  groupsClaim: z.string().min(1).default('groups').describe('Claim with the list of their groups'),
+  scopesClaim: z.string().min(1).default('scope').describe('Claim with their scopes: a list, or a text with blanks'),
+  timeoutMillis: millis().default(5_000).describe('Time for the provider to answer'),
+});
+
+const ScopeSettings = z.strictObject({
+  admin: z.array(z.string()).default(['SCHEDULER_ADMIN']).describe('Scopes of administrators'),
+  write: z.array(z.string()).default(['SCHEDULER_WRITE']).describe('Scopes that allow to change requests'),
+  read: z.array(z.string()).default(['SCHEDULER_READONLY']).describe('Scopes that allow to read'),
+  deploy: z.array(z.string()).default([]).describe('Scopes that allow to deploy; empty: those of write'),
+});
+
+/** Who is let in, and what they may do. */
+export const AuthSettings = z
+  .strictObject({
+    enabled: z.boolean().default(false).describe('Whether callers are refused what they may not do'),
+    authenticators: z
+      .array(z.enum(authenticatorNames))
+      .optional()
+      .describe(
+        'Ways to tell who calls, tried in this order; default: TOKEN when enabled, QUERYPARAM_PASSTHROUGH otherwise',
+      ),
+    authenticator: z.enum(authenticatorNames).optional().describe('One more, tried last; for older settings files'),
+    trustedProxies: z
+      .array(z.string().refine(isAddressOrNetwork, 'must be an address or a network such as 10.0.0.0/8'))
+      .optional()
+      .describe('Addresses and networks that may say who calls (the PASSTHROUGH ways); default: any while not enabled'),
+    datastore: z
+      .enum(['DUMMY', 'DISABLED', 'LDAP'])
+      .default('DUMMY')
+      .describe('Where users are looked up who are told by name: DUMMY believes, DISABLED knows nobody'),
+    requestUserHeaderName: z.string().min(1).default('X-Username').describe('Header of HEADER_PASSTHROUGH'),
+    authMode: z.enum(authModes).default('GROUPS').describe('What decides: groups, or groups together with scopes'),
+    adminGroups: names().describe('Groups of administrators; empty: in mode GROUPS everybody known may do their work'),
+    requiredGroups: names().describe('Mode GROUPS: of these, all but administrators need one; empty: none is needed'),
+    jitaGroups: names().describe('Groups with just-in-time access: any request, but no work of administrators'),
+    defaultReadOnlyGroups: names().describe('Groups that read requests which name no readOnlyGroups'),
+    globalReadOnlyGroups: names().describe('Groups that read every request'),
+    globalReadWriteGroups: names().describe('Mode GROUPS_SCOPES: groups that read and write every request'),
+    scopes: ScopeSettings.prefault({}),
+    openAreas: z
+      .array(z.enum(openableAreas))
+      .default([])
+      .describe('Operations that stay open to everybody while enabled'),
+    defaultEmailDomain: z.string().min(1).optional().describe('Domain of users whose WEBHOOK answer is RAW'),
+    authResponseParser: z.enum(['WRAPPED', 'RAW']).default('WRAPPED').describe('Form of the answer of WEBHOOK'),
+    webhookAuthRequestTimeoutMs: millis().default(2_000).describe('Time for the service of WEBHOOK to answer'),
+    webhookAuthConnectTimeoutMs: millis().default(2_000).describe('Time to connect to it'),
+    webhookAuthRetries: z.number().int().min(0).default(2).describe('How often it is asked again'),
+    oidc: OidcSettings.prefault({}),
+    bootstrapToken: z
+      .string()
+      .min(16)
+      .optional()
+      .describe('A token that makes an administrator of its bearer without being stored; take it away again'),
+    tokenLookupKey: z
+      .string()
+      .min(16)
+      .optional()
+      .describe('Key of the digest that tokens are found by; default: one kept in the database'),
+    tokenHashIterations: z.number().int().min(1_000).default(20_000).describe('Rounds of the hash of a new token'),
+    tokenCreationsPerMinute: z.number().int().min(1).default(10).describe('Tokens one caller may make in a minute'),
+    secretEnvNames: z
+      .array(z.string().min(1))
+      .default([
+        'password',
+        'passwd',
+        'secret',
+        'token',
+        'credential',
+        'private_key',
+        'api_key',
+        'apikey',
+        'access_key',
+      ])
+      .describe('Variables whose names contain one of these are shown only to who may write the request'),
+  })
+  .check(({ value, issues }) => {
+    const problem = (path: string, message: string) =>
+      issues.push({ code: 'custom', path: [path], message, input: value });
+    const used = authenticatorsOf(value);
+    const blind = used.filter((name) => passthrough.includes(name));
+    if (value.enabled && blind.length > 0 && !value.trustedProxies?.length) {
+      problem('trustedProxies', `must name who may use ${blind.join(' and ')}: anybody could claim to be anybody`);
+    }
+    if (used.includes('OIDC') && (!value.oidc.issuer || !value.oidc.audience)) {
+      problem('oidc', 'needs issuer and audience for the authenticator OIDC');
+    }
+  });
+export type AuthSettings = z.infer<typeof AuthSettings>;
+
+/** Each once, in the order in which they are tried. */
+export function authenticatorsOf(
+  auth: Pick<AuthSettings, 'enabled' | 'authenticators' | 'authenticator'>,
+): AuthenticatorName[] {
+  const last = auth.authenticator === undefined ? [] : [auth.authenticator];
+  if (auth.authenticators !== undefined || last.length > 0)
+    return [...new Set([...(auth.authenticators ?? []), ...last])];
+  return [auth.enabled ? 'TOKEN' : 'QUERYPARAM_PASSTHROUGH'];
+}
+
+/** The service that WEBHOOK asks. */
+export const WebhookAuthSettings = z.strictObject({
+  authVerificationUrl: z
+    .union([z.literal(''), z.url({ protocol: /^https?$/ })])
+    .default('')
+    .describe('Asked with the Authorization header of the caller'),
+  cacheValidationMs: millis().default(60_000).describe('Age at which an answer is asked for again'),
+});
+
+/** The directory of users. */
+export const LdapSettings = z.strictObject({
+  hostname: z.string().min(1).optional().describe('Host of the directory; required with auth.datastore LDAP'),
+  port: z.number().int().min(1).max(65_535).default(389).describe('Its port'),
+  tls: z.boolean().default(false).describe('Whether to speak TLS from the start (ldaps)'),
+  bindDn: z.string().optional().describe('Name to log in with; default: nobody'),
+  bindPassword: z.string().optional().describe('Its password'),
+  userBaseDN: z.string().default('').describe('Entry right below which users are'),
+  userFilter: z.string().default('(uid=%s)').describe('Filter of users; %s: the name that was given'),
+  userNameAttribute: z.string().default('cn').describe('Attribute with their name'),
+  userEmailAttribute: z.string().default('mail').describe('Attribute with their e-mail address'),
+  groupBaseDN: z.string().default('').describe('Entry below which groups are'),
+  groupFilter: z.string().default('(memberUid=%s)').describe('Filter of the groups of a user'),
+  groupNameAttribute: z.string().default('cn').describe('Attribute with the name of a group'),
+  groupSearchScope: z.enum(['OBJECT', 'ONELEVEL', 'SUBTREE']).default('SUBTREE').describe('How far below groups are'),
+  stripUserEmailDomain: z.boolean().default(true).describe('Whether a name is looked up without @ and what follows'),
+  connectTimeoutMillis: millis().default(5_000).describe('Time to connect'),
+  timeoutMillis: millis().default(5_000).describe('Time for each answer'),
+});
+
+/** Whether an address is one of these, or in one of these networks. */
+export function addressMatcher(places: readonly string[]): (address: string | undefined) => boolean {
+  const known = new BlockList();
+  for (const place of places) {
+    const [address, prefix] = place.split('/') as [string, string?];
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    known.addSubnet(address, prefix === undefined ? (family === 'ipv6' ? 128 : 32) : Number(prefix), family);
+  }
+  return (text) => {
+    // A socket that takes both kinds shows the old kind in the new one's clothes.
+    const address = text?.replace(/^::ffff:(?=\d+\.)/, '') ?? '';
+    const family = isIP(address);
+    return family !== 0 && known.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+function isAddressOrNetwork(text: string): boolean {
+  const [address, prefix, ...rest] = text.split('/') as [string, ...string[]];
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32));
+}
+
+interface AuthSections {
+  auth: AuthSettings;
+  ldap: z.infer<typeof LdapSettings>;
+  webhookAuth: z.infer<typeof WebhookAuthSettings>;
+  ui: { authCookieName: string };
+}
+
+/** What an authenticator or a directory needs from other sections than `auth`. */
+export function checkAuthSections({ value, issues }: z.core.ParsePayload<AuthSections>): void {
+  const used = authenticatorsOf(value.auth);
+  const need = (given: boolean, path: string[], forWhat: string) => {
+    if (!given) issues.push({ code: 'custom', path, message: `is needed for ${forWhat}`, input: value });
+  };
+  need(
+    value.auth.datastore !== 'LDAP' || value.ldap.hostname !== undefined,
+    ['ldap', 'hostname'],
+    'auth.datastore LDAP',
+  );
+  need(
+    !used.includes('WEBHOOK') || value.webhookAuth.authVerificationUrl !== '',
+    ['webhookAuth', 'authVerificationUrl'],
+    'the authenticator WEBHOOK',
+  );
+  need(
+    !used.includes('COOKIE') || value.ui.authCookieName !== '',
+    ['ui', 'authCookieName'],
+    'the authenticator COOKIE',
+  );
+}
