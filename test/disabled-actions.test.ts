@@ -135,11 +135,11 @@ const effects: Record<ActionType, Effect> = {
   PROCESS_OFFERS: onlyTold('nothing is placed meanwhile: scheduler.test.ts'),
   CACHE_OFFERS: onlyTold('there are no offers that could be kept'),
   EXPENSIVE_API_CALLS: onlyTold('it concerns callers who are no admins, and without authentication there are none'),
-  RUN_CLEANUP_POLLER: stops('cleanup'),
+  RUN_CLEANUP_POLLER: stops('cleanup', 'load-balancer-cleanup'),
   RUN_DEPLOY_POLLER: stops('deploys'),
   RUN_SCHEDULER_POLLER: stops('scheduler'),
   RUN_EXPIRING_ACTION_POLLER: stops('expiring actions of requests', 'expiring-machines', 'expiring priority freeze'),
-  RUN_UPSTREAM_POLLER: onlyTold('there is no load balancer'),
+  RUN_UPSTREAM_POLLER: stops('upstream-check'),
   TASK_SHUFFLE: onlyTold('nothing is shuffled meanwhile: sampling.test.ts'),
 };
 const casesOf = <Kind extends Effect['kind']>(kind: Kind) =>

@@ -35,23 +35,27 @@ export class DeploysPoller implements OnModuleInit {
     const moments: number[] = [];
     const waiting: Waiting[] = [];
     for (const key of await this.deploys.findPending(this.db.manager)) {
-      const result = await this.guarded(key, () =>
-        this.db.leaderTransaction((tx) => this.steps.step(tx, key.requestId, now)),
-      );
+      const result = await this.guarded(key, () => this.step(key, now));
       if (result?.lookAgainAt !== undefined) moments.push(result.lookAgainAt);
       if (result?.outside) waiting.push({ key, job: result.outside });
     }
     // Those outside may be slow, so they are asked when everything else is done.
     await inParallel(waiting, async ({ key, job }) => {
-      const result = await this.guarded(key, async () => {
-        const said = await this.steps.ask(job);
-        return this.db.leaderTransaction((tx) => this.steps.answered(tx, key.requestId, said, now));
-      });
+      const result = await this.guarded(key, () => this.stepOutside(key, job, now));
       // Whatever else is to be asked is asked in the next pass, which follows at once.
       const next = result?.outside ? now : result?.lookAgainAt;
       if (next !== undefined) moments.push(next);
     });
     return moments.length > 0 ? Math.min(...moments) : undefined;
+  }
+
+  private step({ requestId }: DeployKey, now: number): Promise<StepResult> {
+    return this.db.leaderTransaction((tx) => this.steps.step(tx, requestId, now));
+  }
+
+  private async stepOutside({ requestId }: DeployKey, job: OutsideJob, now: number): Promise<StepResult> {
+    const said = await this.steps.ask(job);
+    return this.db.leaderTransaction((tx) => this.steps.answered(tx, requestId, said, now));
   }
 
   /** The others still move when one is stuck. */
