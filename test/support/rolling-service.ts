@@ -5,6 +5,8 @@ import { DeployStore } from '../../src/modules/deploys/deploy-store.service.js';
 import { DeploysModule } from '../../src/modules/deploys/deploys.module.js';
 import { DeploysPoller } from '../../src/modules/deploys/deploys.poller.js';
 import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
+import { LoadBalancerCleanupPoller } from '../../src/modules/load-balancer/load-balancer-cleanup.poller.js';
+import { LoadBalancerModule } from '../../src/modules/load-balancer/load-balancer.module.js';
 import { RequestsService } from '../../src/modules/requests/requests.service.js';
 import { CleanupModule } from '../../src/modules/tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../../src/modules/tasks/cleanup/cleanup.poller.js';
@@ -24,7 +26,7 @@ export class RollingService {
     world.cluster.onLaunch((spec) => this.script(spec.taskId.split('-')[1]!));
   }
   static async start(settings: Partial<Settings> = {}): Promise<RollingService> {
-    const modules = [DeploysModule, CleanupModule];
+    const modules = [DeploysModule, CleanupModule, LoadBalancerModule];
     return new RollingService(await SchedulerWorld.start({ machines: 2, modules, settings }));
   }
 
@@ -56,6 +58,7 @@ export class RollingService {
       await this.world.pass();
       await this.world.get(DeploysPoller).runOnce(this.world.now);
       await this.world.get(CleanupPoller).runOnce(this.world.now);
+      await this.world.get(LoadBalancerCleanupPoller).runOnce(this.world.now);
       await this.world.pass();
       this.leastServing = Math.min(this.leastServing, await this.serving());
       await this.world.cluster.advance(250);
