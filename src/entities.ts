@@ -4,6 +4,8 @@ import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js'
 import { ActiveDisasterEntity } from './modules/disasters/active-disaster.entity.js';
 import { AutomatedActionsEntity } from './modules/disasters/automated-actions.entity.js';
 import { DisasterDataPointEntity } from './modules/disasters/disaster-data-point.entity.js';
+import { HistoryBackfillEntity } from './modules/history/backfill/history-backfill.entity.js';
+import { UnreadableHistoryEntity } from './modules/history/backfill/unreadable-history.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
 import { InactiveHostEntity } from './modules/inactive/inactive-host.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
@@ -54,6 +56,7 @@ export const entities = [
   DisabledActionEntity,
   DisasterDataPointEntity,
   ExpiringActionEntity,
+  HistoryBackfillEntity,
   InactiveHostEntity,
   InstanceEntity,
   HeldStatusUpdateEntity,
@@ -83,6 +86,7 @@ export const entities = [
   TaskReconciliationEntity,
   TaskUpdateEntity,
   TaskUsageEntity,
+  UnreadableHistoryEntity,
   WaitingReasonEntity,
   WebhookDeadLetterEntity,
   WebhookEntity,
