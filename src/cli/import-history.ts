@@ -1,8 +1,10 @@
+import { Logger } from '@nestjs/common';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { dumpTableOf, dumpTables } from '../core/history/index.js';
 import { HistoryImport } from '../modules/history/import/history-import.js';
 import { createDataSource } from '../platform/database/data-sources.js';
+import { PinoLogger } from '../platform/logging/pino-logger.js';
 import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { StartError } from '../platform/start-error.js';
@@ -16,6 +18,7 @@ const quiet = (): void => undefined;
 
 /** Copies the history of an older installation, a folder of CSV files, into ours. Answers the exit code. */
 export async function importHistory(settings: Settings, folder: string): Promise<number> {
+  Logger.overrideLogger(new PinoLogger({ level: settings.logLevel, format: settings.logFormat }));
   const files = filesOf(folder);
   const ownsDatabase = settings.databaseUrl === undefined;
   if (ownsDatabase) claim(settings.dataDir);

@@ -53,56 +53,67 @@ const shortTask = `updated_at - started_at <= '01:00:00'::interval`;
 export function pageSql(search: TaskSearch, { count, offset }: PageBounds): Statement {
   const direction = search.orderDirection ?? 'DESC';
   const order = `updated_at ${direction}, request_id, task_id`;
-  const { tests, parameters, placeOf } = conditions(search);
+  const { parts, parameters } = partsOf(search);
   // Each part is cut before they are joined, so that those of the history are walks along an index.
-  const part = (source: string, ...further: string[]): string =>
-    `(SELECT task_id, request_id, updated_at, run_id, last_task_status AS state FROM ${source}
-      WHERE ${[...tests, ...further].join(' AND ')} ORDER BY ${order} LIMIT ${offset + count})`;
-  const startedBefore = placeOf('startedBefore');
-  const history =
-    direction === 'DESC' && startedBefore
-      ? // Newest first, everything that began later stands in the way. Short tasks ended soon after they began, so the
-        // walk begins an hour after the bound; long ones are few.
-        [
-          part('task_history', shortTask, `updated_at < ${startedBefore}::timestamptz + '01:00:00'::interval`),
-          part('task_history', longTask),
-        ]
-      : [part('task_history', ...endedAfter(placeOf('startedAfter')))];
-  const parts = search.historyOnly ? history : [...history, part(endedLiveTasks)];
-  const found = `(${parts.join(' UNION ALL ')}) AS found`;
+  const cut = parts.map(
+    ({ source, tests }) => `(SELECT task_id, request_id, updated_at, run_id, last_task_status AS state FROM ${source}
+      WHERE ${tests.join(' AND ')} ORDER BY ${order} LIMIT ${offset + count})`,
+  );
+  const found = `(${cut.join(' UNION ALL ')}) AS found`;
   return { sql: `SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`, parameters };
 }
 
 /** How many there are, exactly. */
 export function countSql(search: TaskSearch): Statement {
-  const { tests, parameters, placeOf } = conditions(search);
-  const part = (source: string, ...further: string[]): string =>
-    `(SELECT count(*) FROM ${source} WHERE ${[...tests, ...further].join(' AND ')})`;
-  const history = part('task_history', ...endedAfter(placeOf('startedAfter')));
-  const parts = search.historyOnly ? [history] : [history, part(endedLiveTasks)];
-  return { sql: `SELECT ${parts.join(' + ')} AS count`, parameters };
+  const { parts, parameters } = partsOf(search);
+  const counts = parts.map(({ source, tests }) => `(SELECT count(*) FROM ${source} WHERE ${tests.join(' AND ')})`);
+  return { sql: `SELECT ${counts.join(' + ')} AS count`, parameters };
 }
 
-/** What began after a moment ended after it, and along the ends there are indexes. */
-const endedAfter = (startedAfter: string | undefined): string[] =>
-  startedAfter ? [`updated_at > ${startedAfter}`] : [];
-
-interface Conditions {
+/** Rows of one source that pass all tests. */
+interface Part {
+  source: string;
   tests: string[];
-  parameters: unknown[];
-  /** Where the value of a filter stands among the parameters; undefined: it is not given. */
-  placeOf(name: keyof TaskFilter): string | undefined;
 }
 
-function conditions(filter: TaskFilter): Conditions {
+/** What is searched. No task is in two parts. */
+function partsOf(search: TaskSearch): { parts: Part[]; parameters: unknown[] } {
   const parameters: unknown[] = [];
+  const tests = new Map<keyof TaskFilter, string>();
   const places = new Map<keyof TaskFilter, string>();
   for (const name of Object.keys(testOf) as (keyof TaskFilter)[]) {
-    const value = filter[name];
+    const value = search[name];
     if (value === undefined) continue;
-    parameters.push(name === 'host' ? sanitize(String(value)) : typeof value === 'number' ? new Date(value) : value);
+    parameters.push(typeof value === 'number' ? toDate(value) : name === 'host' ? sanitize(value) : value);
     places.set(name, `$${parameters.length}`);
+    tests.set(name, `${testOf[name]} ${places.get(name)}`);
   }
-  const tests = ['true', ...[...places].map(([name, place]) => `${testOf[name]} ${place}`)];
-  return { tests, parameters, placeOf: (name) => places.get(name) };
+  const all = ['true', ...tests.values()];
+  const live = search.historyOnly ? [] : [{ source: endedLiveTasks, tests: all }];
+  const startedAfter = places.get('startedAfter');
+  // What began after a moment ended after it, and along the ends there are indexes.
+  const endedAfter = startedAfter ? [`updated_at > ${startedAfter}`] : [];
+  const startedBefore = places.get('startedBefore');
+  const history = startedBefore
+    ? partsStartedBefore(startedBefore, [...all, ...endedAfter], tests.get('startedBefore')!)
+    : [[...all, ...endedAfter]];
+  return { parts: [...history.map((of) => ({ source: 'task_history', tests: of })), ...live], parameters };
 }
+
+/**
+ * What began before a moment, told by the ends: all that ended before it, and what ran at that moment. The latter is
+ * sought where it can be only: short tasks within the next hour, long ones in their own index. One search by the start
+ * would in the worst case look through all tasks, because pages are in the order of the ends.
+ */
+function partsStartedBefore(moment: string, tests: string[], startedBefore: string): string[][] {
+  const others = tests.filter((test) => test !== startedBefore);
+  return [
+    [...others, `updated_at < ${moment}`],
+    [...tests, `updated_at >= ${moment}`, `updated_at < ${moment}::timestamptz + '01:00:00'::interval`, shortTask],
+    [...tests, `updated_at >= ${moment}`, longTask],
+  ];
+}
+
+/** The greatest time that a Date can hold. */
+const farthest = 8_640_000_000_000_000;
+const toDate = (millis: number): Date => new Date(Math.min(millis, farthest));
