@@ -13,10 +13,10 @@ export class HistorySearch1763920000000 implements MigrationInterface {
     );
     await q.query(`CREATE INDEX task_history_by_deploy_alone ON task_history (deploy_id, updated_at)`);
     await q.query(`CREATE INDEX task_history_by_status_alone ON task_history (last_task_status, updated_at)`);
-    // Where there are few machines, each has very many tasks: what else is asked of them is answered from the index as well.
+    // Hosts are asked together with anything, and where there are few, each has very many tasks: this index answers alone.
     await q.query(`DROP INDEX task_history_by_host`);
     await q.query(`CREATE INDEX task_history_by_host ON task_history (host, updated_at)
-      INCLUDE (request_id, deploy_id, last_task_status)`);
+      INCLUDE (task_id, request_id, deploy_id, run_id, last_task_status, started_at)`);
     // What ran at a moment: short tasks ended soon after it, so only these few have to be looked through.
     await q.query(`CREATE INDEX task_history_long ON task_history (updated_at, request_id, task_id)
       INCLUDE (deploy_id, run_id, host, last_task_status, started_at) WHERE updated_at - started_at > '01:00:00'::interval`);

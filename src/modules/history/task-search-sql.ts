@@ -53,67 +53,77 @@ const shortTask = `updated_at - started_at <= '01:00:00'::interval`;
 export function pageSql(search: TaskSearch, { count, offset }: PageBounds): Statement {
   const direction = search.orderDirection ?? 'DESC';
   const order = `updated_at ${direction}, request_id, task_id`;
-  const { parts, parameters } = partsOf(search);
+  const { filters, parameters } = filtersOf(search);
+  const { startedAfter } = filters;
+  // What began after a moment ended after it, and along the ends there are indexes.
+  const tests = [...testsOf(filters), ...(startedAfter ? [`updated_at > ${startedAfter}`] : [])];
   // Each part is cut before they are joined, so that those of the history are walks along an index.
-  const cut = parts.map(
-    ({ source, tests }) => `(SELECT task_id, request_id, updated_at, run_id, last_task_status AS state FROM ${source}
-      WHERE ${tests.join(' AND ')} ORDER BY ${order} LIMIT ${offset + count})`,
-  );
-  const found = `(${cut.join(' UNION ALL ')}) AS found`;
+  const cut = (source: string, all: string[]): string =>
+    `(SELECT task_id, request_id, updated_at, run_id, last_task_status AS state FROM ${source}
+      WHERE ${all.join(' AND ')} ORDER BY ${order} LIMIT ${offset + count})`;
+  const parts = historyParts(tests, filters).map((all) => cut('task_history', all));
+  if (!search.historyOnly) parts.push(cut(endedLiveTasks, testsOf(filters)));
+  const found = `(${parts.join(' UNION ALL ')}) AS found`;
   return { sql: `SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`, parameters };
 }
 
 /** How many there are, exactly. */
 export function countSql(search: TaskSearch): Statement {
-  const { parts, parameters } = partsOf(search);
-  const counts = parts.map(({ source, tests }) => `(SELECT count(*) FROM ${source} WHERE ${tests.join(' AND ')})`);
-  return { sql: `SELECT ${counts.join(' + ')} AS count`, parameters };
+  const { filters, parameters } = filtersOf(search);
+  const { startedAfter, ...others } = filters;
+  const count = (source: string, all: string[]): string =>
+    `(SELECT count(*) FROM ${source} WHERE ${all.join(' AND ')})`;
+  // Indexes tell the ends: of what ended after the moment is taken away what ran at it.
+  const ended = [...testsOf(others), ...(startedAfter ? [`updated_at > ${startedAfter}`] : [])];
+  const ran = startedAfter ? ranAt(startedAfter, [...ended, `started_at <= ${startedAfter}`]) : [];
+  const counts = [
+    ...historyParts(ended, others).map((all) => `+ ${count('task_history', all)}`),
+    ...ran.map((all) => `- ${count('task_history', all)}`),
+    ...(search.historyOnly ? [] : [`+ ${count(endedLiveTasks, testsOf(filters))}`]),
+  ];
+  return { sql: `SELECT ${counts.join(' ')} AS count`, parameters };
 }
 
-/** Rows of one source that pass all tests. */
-interface Part {
-  source: string;
-  tests: string[];
-}
+/** The filters that are given, each with the place of its value among the parameters. */
+type Filters = Partial<Record<keyof TaskFilter, string>>;
 
-/** What is searched. No task is in two parts. */
-function partsOf(search: TaskSearch): { parts: Part[]; parameters: unknown[] } {
+function filtersOf(search: TaskSearch): { filters: Filters; parameters: unknown[] } {
   const parameters: unknown[] = [];
-  const tests = new Map<keyof TaskFilter, string>();
-  const places = new Map<keyof TaskFilter, string>();
+  const filters: Filters = {};
   for (const name of Object.keys(testOf) as (keyof TaskFilter)[]) {
     const value = search[name];
     if (value === undefined) continue;
     parameters.push(typeof value === 'number' ? toDate(value) : name === 'host' ? sanitize(value) : value);
-    places.set(name, `$${parameters.length}`);
-    tests.set(name, `${testOf[name]} ${places.get(name)}`);
+    filters[name] = `$${parameters.length}`;
   }
-  const all = ['true', ...tests.values()];
-  const live = search.historyOnly ? [] : [{ source: endedLiveTasks, tests: all }];
-  const startedAfter = places.get('startedAfter');
-  // What began after a moment ended after it, and along the ends there are indexes.
-  const endedAfter = startedAfter ? [`updated_at > ${startedAfter}`] : [];
-  const startedBefore = places.get('startedBefore');
-  const history = startedBefore
-    ? partsStartedBefore(startedBefore, [...all, ...endedAfter], tests.get('startedBefore')!)
-    : [[...all, ...endedAfter]];
-  return { parts: [...history.map((of) => ({ source: 'task_history', tests: of })), ...live], parameters };
-}
-
-/**
- * What began before a moment, told by the ends: all that ended before it, and what ran at that moment. The latter is
- * sought where it can be only: short tasks within the next hour, long ones in their own index. One search by the start
- * would in the worst case look through all tasks, because pages are in the order of the ends.
- */
-function partsStartedBefore(moment: string, tests: string[], startedBefore: string): string[][] {
-  const others = tests.filter((test) => test !== startedBefore);
-  return [
-    [...others, `updated_at < ${moment}`],
-    [...tests, `updated_at >= ${moment}`, `updated_at < ${moment}::timestamptz + '01:00:00'::interval`, shortTask],
-    [...tests, `updated_at >= ${moment}`, longTask],
-  ];
+  return { filters, parameters };
 }
 
 /** The greatest time that a Date can hold. */
 const farthest = 8_640_000_000_000_000;
 const toDate = (millis: number): Date => new Date(Math.min(millis, farthest));
+
+const testsOf = (filters: Filters): string[] => [
+  'true',
+  ...Object.entries(filters).map(([name, place]) => `${testOf[name as keyof TaskFilter]} ${place}`),
+];
+
+/**
+ * The history in parts that have no task in common. What began before a moment is told by the ends as well: all that
+ * ended before it, and what ran at it. One search by the start would in the worst case look through all tasks, because
+ * pages are in the order of the ends.
+ */
+function historyParts(tests: string[], { startedBefore }: Filters): string[][] {
+  if (!startedBefore) return [tests];
+  const others = tests.filter((test) => test !== `${testOf.startedBefore} ${startedBefore}`);
+  return [
+    [...others, `updated_at < ${startedBefore}`],
+    ...ranAt(startedBefore, [...tests, `updated_at >= ${startedBefore}`]),
+  ];
+}
+
+/** Of what passes the tests and ended at the moment or later, what may have run at it, sought only where it can be. */
+const ranAt = (moment: string, tests: string[]): string[][] => [
+  [...tests, `updated_at <= ${moment}::timestamptz + '01:00:00'::interval`, shortTask],
+  [...tests, longTask],
+];
