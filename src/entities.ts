@@ -6,6 +6,8 @@ import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js'
 import { ActiveDisasterEntity } from './modules/disasters/active-disaster.entity.js';
 import { AutomatedActionsEntity } from './modules/disasters/automated-actions.entity.js';
 import { DisasterDataPointEntity } from './modules/disasters/disaster-data-point.entity.js';
+import { HistoryBackfillEntity } from './modules/history/backfill/history-backfill.entity.js';
+import { UnreadableHistoryEntity } from './modules/history/backfill/unreadable-history.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
 import { InactiveHostEntity } from './modules/inactive/inactive-host.entity.js';
 import { LoadBalancerDeletionEntity } from './modules/load-balancer/load-balancer-deletion.entity.js';
@@ -65,6 +67,7 @@ export const entities = [
   DisabledActionEntity,
   DisasterDataPointEntity,
   ExpiringActionEntity,
+  HistoryBackfillEntity,
   InactiveHostEntity,
   InstanceEntity,
   HeldStatusUpdateEntity,
@@ -101,6 +104,7 @@ export const entities = [
   TaskUpdateEntity,
   TaskUsageEntity,
   UserSettingsEntity,
+  UnreadableHistoryEntity,
   WaitingReasonEntity,
   WebhookDeadLetterEntity,
   WebhookEntity,

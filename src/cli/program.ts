@@ -4,6 +4,7 @@ import { loadSettings, type Flags } from '../platform/settings/load-settings.js'
 import type { Settings, SettingsFile } from '../platform/settings/settings.js';
 import { deployExamples } from './demo.js';
 import { makeFirstToken } from './make-token.js';
+import { importHistory } from './import-history.js';
 import { reportFailure } from './report-failure.js';
 import { runAgent } from './run-agent.js';
 import { runScheduler } from './run-scheduler.js';
@@ -24,14 +25,17 @@ export async function runCommand(
   const command = (
     name: string,
     description: string,
-    run: (flags: Flags & { keepTasks?: boolean }) => Promise<number>,
+    run: (flags: Flags & { keepTasks?: boolean }, ...words: string[]) => Promise<number>,
   ) =>
     program
       .command(name)
       .description(description)
       .addOption(new Option('--data-dir <folder>', 'where everything lies (MUSTER_DATA_DIR)'))
       .addOption(new Option('--config <file>', 'settings file, YAML or JSON (MUSTER_CONFIG)'))
-      .action(async (flags: Flags) => void (exitCode = await run(flags)));
+      // The words after the name come first, then the flags, then the command itself.
+      .action(
+        async (...given) => void (exitCode = await run(given.at(-2) as Flags, ...(given.slice(0, -2) as string[]))),
+      );
   const serving = (built: Command): Command =>
     built
       .addOption(new Option('--port <port>', 'HTTP port (MUSTER_PORT)'))
@@ -58,6 +62,11 @@ export async function runCommand(
     // Said out loud, since it takes the place of the token that the administrator had.
     .requiredOption('--bootstrap', 'make it, in the place of the one made so before');
   command('stop', 'stops what runs on a data directory, in order', (flags) => stopRunning(settings(flags).dataDir));
+  command(
+    'import-history <folder>',
+    'copies the history of an older installation: taskHistory.csv, requestHistory.csv, deployHistory.csv, taskUsage.csv',
+    (flags, folder) => importHistory(settings(flags), folder!),
+  );
 
   try {
     await program.parseAsync([...argv], { from: 'user' });

@@ -11,6 +11,7 @@ import type {
 import { Database } from '../../platform/database/database.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { OldPayloads } from './old-payloads.service.js';
 import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
 
 interface DeployRow {
@@ -23,6 +24,8 @@ interface DeployRow {
   deploy_state_at: Date | null;
   result: DeployResult | null;
   deploy?: Deploy | null;
+  statistics?: DeployStatistics | null;
+  bytes?: Buffer | null;
 }
 
 interface StatisticsRow {
@@ -45,18 +48,27 @@ const columns = `request_id, deploy_id, created_at, user_name, message, deploy_s
 /** Deploys of a request, in progress or past: every deploy is in the history from its first second. */
 @Injectable()
 export class DeployHistories {
-  constructor(private readonly db: Database) {}
+  constructor(
+    private readonly db: Database,
+    private readonly old: OldPayloads,
+  ) {}
 
   find(requestId: string, deployId: string): Promise<DeployHistory> {
     return this.db.snapshot(async (tx) => {
       const [row] = await rows<DeployRow>(
         tx,
-        `SELECT ${columns}, data->'deploy' AS deploy FROM deploy_history WHERE request_id = $1 AND deploy_id = $2`,
+        `SELECT ${columns}, data->'deploy' AS deploy, data->'deployStatistics' AS statistics,
+           CASE WHEN data IS NULL THEN bytes END AS bytes FROM deploy_history WHERE request_id = $1 AND deploy_id = $2`,
         [requestId, deployId],
       );
       if (!row) throw SchedulerError.deployNotFound(requestId, deployId);
-      const statistics = await this.statistics(tx, requestId, deployId);
-      return { ...fromRow(row), deploy: row.deploy ?? undefined, deployStatistics: statistics };
+      const old = this.old.document<DeployHistory>('DEPLOY', row.bytes ?? null);
+      return {
+        ...fromRow({ ...row, result: row.result ?? old?.deployResult ?? null }),
+        deploy: row.deploy ?? old?.deploy,
+        // Those of an older installation came with the deploy.
+        deployStatistics: (await this.statistics(tx, requestId, deployId)) ?? row.statistics ?? old?.deployStatistics,
+      };
     });
   }
 

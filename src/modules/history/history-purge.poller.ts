@@ -10,8 +10,8 @@ const hourMillis = 3_600_000;
 export class HistoryPurgePoller {
   constructor(purger: HistoryPurger, pollers: Pollers, @Inject(SETTINGS) { historyPurging }: Settings) {
     const { enabled, deleteTaskHistoryAfterDays, deleteTaskHistoryAfterTasksPerRequest } = historyPurging;
-    const isWanted = enabled && (deleteTaskHistoryAfterDays >= 1 || deleteTaskHistoryAfterTasksPerRequest >= 1);
-    if (!isWanted) return;
+    const isLimited = deleteTaskHistoryAfterDays >= 1 || deleteTaskHistoryAfterTasksPerRequest >= 1;
+    if (!enabled || !isLimited || historyPurging.checkTaskHistoryEveryHours <= 0) return;
     pollers.register({
       name: 'history-purge',
       everyMs: historyPurging.checkTaskHistoryEveryHours * hourMillis,

@@ -12,6 +12,12 @@ const day = (days: number, now: number): Date => new Date(now - days * dayMillis
 /** Which rows of a request's history one step is about. */
 type Step = { limits: PurgeLimits; of: string; purge: string };
 
+/** The requests that have tasks in the history: from one to the next along the index, not past every task of each. */
+const requestIdsSql = `WITH RECURSIVE found (id) AS (
+    SELECT min(request_id) FROM task_history
+    UNION ALL SELECT (SELECT min(h.request_id) FROM task_history h WHERE h.request_id > found.id) FROM found WHERE id IS NOT NULL)
+  SELECT id FROM found WHERE id IS NOT NULL`;
+
 /** Removes old history. Every statement touches at most `purgeLimitPerQuery` rows, in a transaction of its own. */
 @Injectable()
 export class HistoryPurger {
@@ -24,10 +30,7 @@ export class HistoryPurger {
   /** Everything. What exceeds the limit per query of one request's tasks goes in the next run. */
   async purge(): Promise<void> {
     const now = this.clock.now();
-    const found = await rows<{ id: string }>(
-      this.db.manager,
-      'SELECT DISTINCT request_id AS id FROM task_history ORDER BY request_id',
-    );
+    const found = await rows<{ id: string }>(this.db.manager, requestIdsSql);
     for (const { id } of found) await this.purgeTasks(id, now);
     await this.purgeLeftovers(now);
     await this.purgeRequests();

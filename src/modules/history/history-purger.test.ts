@@ -66,6 +66,38 @@ describe('ended tasks', () => {
     expect(await left()).toEqual(stay);
   });
 
+  test('of the same moment as the last one that stays stay with it', async () => {
+    Object.assign(purging(), { deleteTaskHistoryAfterTasksPerRequest: 2 });
+    for (const [id, age] of [
+      ['a', 1],
+      ['b', 2],
+      ['c', 2],
+      ['d', 3],
+    ] as const)
+      await ended(id, age);
+    await purger().purge();
+    expect(await left()).toEqual(['a', 'b', 'c']);
+  });
+
+  test('keep to the global limits where those of their request say nothing', async () => {
+    Object.assign(purging(), {
+      deleteTaskHistoryAfterDays: 2,
+      requestOverrides: { web: { deleteTaskHistoryAfterTasksPerRequest: 4 } },
+    });
+    await fiveTasks();
+    await purger().purge();
+    expect(await left()).toEqual(['web-1', 'web-2']);
+  });
+
+  test('a payload of an older installation goes with the details', async () => {
+    Object.assign(purging(), { deleteTaskHistoryBytesAfterTasksPerRequest: 1 });
+    await fiveTasks();
+    await tx().query(`UPDATE task_history SET data = NULL, bytes = '\\x00'`);
+    await purger().purge();
+    expect(await left('purged AND bytes IS NULL')).toEqual(['web-2', 'web-3', 'web-4', 'web-5']);
+    expect(await left('bytes IS NOT NULL')).toEqual(['web-1']);
+  });
+
   test('lose their details by the other two limits, and are listed still', async () => {
     Object.assign(purging(), { deleteTaskHistoryBytesAfterTasksPerRequest: 3 });
     await fiveTasks();

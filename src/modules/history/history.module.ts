@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { HistoryBackfillModule } from './backfill/history-backfill.module.js';
 import { DeployHistories } from './deploy-histories.service.js';
 import { HistoryPurgePoller } from './history-purge.poller.js';
 import { HistoryPurgerModule } from './history-purger.module.js';
@@ -12,7 +13,7 @@ import { TaskRecordsModule } from './task-records.module.js';
 
 /** What was: tasks, deploys and changes of requests. */
 @Module({
-  imports: [TaskHistoryWriterModule, TaskRecordsModule, HistoryPurgerModule],
+  imports: [TaskHistoryWriterModule, TaskRecordsModule, HistoryPurgerModule, HistoryBackfillModule],
   controllers: [TaskHistoryController, RequestHistoryController],
   providers: [TaskHistories, DeployHistories, RequestHistories, HistoryPoller, HistoryPurgePoller],
 })

@@ -77,7 +77,7 @@ export const moveTasksSql = `WITH written AS (
     INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at, running_at,
       updated_at, last_task_status, data)
     SELECT task_id, t.request_id, t.deploy_id, t.run_id, t.slave_id, replace(t.host, '-', '_'), t.rack_id, t.instance_no, t.started_at,
-      t.running_at, ${newestUpdateSql}, t.state, ${liveTaskHistorySql('n.record')}
+      t.running_at, greatest(${newestUpdateSql}, t.started_at), t.state, ${liveTaskHistorySql('n.record')}
     FROM ROWS FROM (unnest($1::text[]), jsonb_array_elements($2::jsonb)) AS n (task_id, record) JOIN task t USING (task_id)
     ON CONFLICT (task_id) DO NOTHING
   ), launch AS (DELETE FROM task_launch WHERE task_id = ANY ($1)

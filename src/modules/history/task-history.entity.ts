@@ -1,14 +1,19 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { TaskState } from '../../core/model/enums.js';
 import type { TaskHistory } from '../../core/model/task.js';
 
 /** A task that has ended. */
-@Index('task_history_by_request', ['requestId', 'updatedAt', 'taskId'])
+@Index('task_history_by_request', { synchronize: false })
 @Index('task_history_by_deploy', ['requestId', 'deployId', 'updatedAt'])
 @Index('task_history_by_status', ['requestId', 'lastTaskStatus', 'updatedAt'])
-@Index('task_history_by_host', ['host', 'updatedAt'])
+@Index('task_history_by_host', { synchronize: false })
 @Index('task_history_by_time', ['updatedAt', 'requestId'])
 @Index('task_history_by_run', ['runId'])
+@Index('task_history_by_deploy_alone', ['deployId', 'updatedAt'])
+@Index('task_history_by_status_alone', ['lastTaskStatus', 'updatedAt'])
+@Index('task_history_long', { synchronize: false })
+@Index('task_history_unconverted', { synchronize: false })
+@Check('task_history_times', '"updated_at" >= "started_at"')
 @Entity('task_history')
 export class TaskHistoryEntity {
   @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: 'task_history_pkey' })

@@ -9,6 +9,7 @@ import {
   launchedTaskTables,
   type LaunchedTaskRow,
 } from '../tasks/launched-tasks.js';
+import { OldPayloads } from './old-payloads.service.js';
 import { liveTaskHistorySql } from './task-history-sql.js';
 
 /** One task, wherever its row stands. */
@@ -27,13 +28,15 @@ interface RecordRow {
   slave_id: string | null;
   run_id: string | null;
   state: TaskState | null;
-  data: TaskHistory;
+  data: TaskHistory | null;
 }
 
 /** Reads single tasks with everything known about them: live ones first, then the history. */
 @Injectable()
 export class TaskRecords {
-  /** undefined: no such task, or its history was purged. */
+  constructor(private readonly old: OldPayloads) {}
+
+  /** undefined: no such task, or its history was purged or cannot be read. */
   async find(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
     return (await this.findLive(tx, taskId)) ?? this.findEnded(tx, taskId);
   }
@@ -51,24 +54,27 @@ export class TaskRecords {
        FROM task t WHERE t.task_id = $1`,
       [taskId, JSON.stringify(launchedTask(launched))],
     );
-    return found.map(fromRow)[0];
+    return found.map((row) => fromRow(row, row.data))[0];
   }
 
   private async findEnded(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
-    const found = await rows<RecordRow>(
+    const [row] = await rows<RecordRow & { bytes: Buffer | null }>(
       tx,
-      `SELECT false AS active, slave_id, run_id, last_task_status AS state, data
-       FROM task_history WHERE task_id = $1 AND data IS NOT NULL`,
+      `SELECT false AS active, slave_id, run_id, last_task_status AS state, data, bytes
+       FROM task_history WHERE task_id = $1 AND NOT purged`,
       [taskId],
     );
-    return found.map(fromRow)[0];
+    return row && fromRow(row, row.data ?? this.old.document<TaskHistory>('TASK', row.bytes));
   }
 }
 
-const fromRow = (row: RecordRow): TaskRecord => ({
-  active: row.active,
-  slaveId: row.slave_id ?? undefined,
-  runId: row.run_id ?? undefined,
-  state: row.state ?? undefined,
-  history: row.data,
-});
+const fromRow = (row: RecordRow, history: TaskHistory | null | undefined): TaskRecord | undefined =>
+  history
+    ? {
+        active: row.active,
+        slaveId: row.slave_id ?? undefined,
+        runId: row.run_id ?? undefined,
+        state: row.state ?? undefined,
+        history,
+      }
+    : undefined;

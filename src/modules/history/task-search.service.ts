@@ -1,31 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { TaskState } from '../../core/model/enums.js';
-import type { TaskIdHistory } from '../../core/model/task.js';
-import { parseTaskId, sanitize } from '../../core/task-id.js';
+import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
+import { parseTaskId } from '../../core/task-id.js';
 import { rows } from '../../platform/database/sql.js';
-import { newestUpdateSql, newestStateSql } from './task-history-sql.js';
+import { OldPayloads } from './old-payloads.service.js';
 import type { PageBounds } from './paging.js';
+import { newestUpdateSql, newestStateSql } from './task-history-sql.js';
+import { countSql, pageSql, type TaskSearch } from './task-search-sql.js';
 
-/** All given filters must hold. Times are exclusive bounds in epoch milliseconds. */
-export interface TaskFilter {
-  requestId?: string;
-  deployId?: string;
-  runId?: string;
-  /** Host name, sanitized or not. */
-  host?: string;
-  lastTaskStatus?: TaskState;
-  startedBefore?: number;
-  startedAfter?: number;
-  updatedBefore?: number;
-  updatedAfter?: number;
-}
-
-export interface TaskSearch extends TaskFilter {
-  orderDirection?: 'ASC' | 'DESC';
-  /** Only tasks whose row has moved to the history; else also ended ones that are live still. */
-  historyOnly: boolean;
-}
+export type { TaskFilter, TaskSearch } from './task-search-sql.js';
 
 interface TaskIdRow {
   task_id: string;
@@ -34,50 +18,19 @@ interface TaskIdRow {
   state: TaskState | null;
 }
 
-/** Ended tasks whose rows are live still, in the columns of the history. */
-const endedLiveTasks = `SELECT t.task_id, t.request_id, t.deploy_id, t.run_id, replace(t.host, '-', '_') AS host, t.started_at,
-    ${newestUpdateSql} AS updated_at, t.state AS last_task_status
-  FROM task t WHERE t.ended_at IS NOT NULL`;
-
-const columnOf: Readonly<Record<keyof TaskFilter, string>> = {
-  requestId: 'request_id =',
-  deployId: 'deploy_id =',
-  runId: 'run_id =',
-  host: 'host =',
-  lastTaskStatus: 'last_task_status =',
-  startedBefore: 'started_at <',
-  startedAfter: 'started_at >',
-  updatedBefore: 'updated_at <',
-  updatedAfter: 'updated_at >',
-};
-
 /** Lists of tasks. Active tasks are in the active lists only, ended ones in the searches only. */
 @Injectable()
 export class TaskSearches {
-  async find(tx: EntityManager, search: TaskSearch, { count, offset }: PageBounds): Promise<TaskIdHistory[]> {
-    const direction = search.orderDirection ?? 'DESC';
-    const order = `updated_at ${direction}, request_id, task_id`;
-    const { where, parameters } = conditions(search);
-    // Each tier is cut before they are joined, so that the history's part is a walk along an index.
-    const part = (source: string): string =>
-      `(SELECT task_id, request_id, updated_at, run_id, last_task_status AS state FROM ${source} WHERE ${where}
-        ORDER BY ${order} LIMIT ${offset + count})`;
-    const found = await rows<TaskIdRow>(
-      tx,
-      `SELECT * FROM (${tiers(search).map(part).join(' UNION ALL ')}) AS found ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`,
-      parameters,
-    );
-    return found.map(fromRow);
+  constructor(private readonly old: OldPayloads) {}
+
+  async find(tx: EntityManager, search: TaskSearch, bounds: PageBounds): Promise<TaskIdHistory[]> {
+    const { sql, parameters } = pageSql(search, bounds);
+    return (await rows<TaskIdRow>(tx, sql, parameters)).map(fromRow);
   }
 
   async count(tx: EntityManager, search: TaskSearch): Promise<number> {
-    const { where, parameters } = conditions(search);
-    const part = (source: string): string => `(SELECT count(*) FROM ${source} WHERE ${where})`;
-    const [found] = await rows<{ count: string }>(
-      tx,
-      `SELECT ${tiers(search).map(part).join(' + ')} AS count`,
-      parameters,
-    );
+    const { sql, parameters } = countSql(search);
+    const [found] = await rows<{ count: string }>(tx, sql, parameters);
     return Number(found!.count);
   }
 
@@ -116,35 +69,25 @@ export class TaskSearches {
     historyOnly: boolean,
   ): Promise<string[][]> {
     const path = `->'taskRequest'->'pendingTask'->'cmdLineArgsList'`;
-    const live = `UNION ALL SELECT t.task_id, ${newestUpdateSql}, (l.document->'pendingTask'->'cmdLineArgsList')::jsonb
+    const live = `UNION ALL SELECT t.task_id, ${newestUpdateSql}, (l.document->'pendingTask'->'cmdLineArgsList')::jsonb, NULL
       FROM task t JOIN task_launch l USING (task_id) WHERE t.request_id = $1 AND t.ended_at IS NOT NULL`;
-    const found = await rows<{ arguments: string[] }>(
+    const found = await rows<{ arguments: string[] | null; bytes: Buffer | null }>(
       tx,
-      `SELECT arguments FROM (
-         SELECT arguments, updated_at FROM (
-           (SELECT task_id, updated_at, data->'task'${path} AS arguments FROM task_history WHERE request_id = $1
-            ORDER BY updated_at DESC, task_id LIMIT $2) ${historyOnly ? '' : live}
-         ) AS tasks ORDER BY updated_at DESC, task_id LIMIT $2) AS newest
-       WHERE jsonb_typeof(arguments) = 'array' AND arguments <> '[]' GROUP BY arguments ORDER BY max(updated_at) DESC`,
+      `SELECT arguments, bytes FROM (
+         (SELECT task_id, updated_at, data->'task'${path} AS arguments, CASE WHEN data IS NULL THEN bytes END AS bytes
+          FROM task_history WHERE request_id = $1 ORDER BY updated_at DESC, task_id LIMIT $2) ${historyOnly ? '' : live}
+       ) AS tasks ORDER BY updated_at DESC, task_id LIMIT $2`,
       [requestId, count],
     );
-    return found.map((row) => row.arguments);
+    const lists = found.map((row) => row.arguments ?? this.oldArguments(row.bytes));
+    const given = lists.filter((list) => Array.isArray(list) && list.length > 0) as string[][];
+    return [...new Map(given.map((list) => [JSON.stringify(list), list])).values()];
   }
-}
 
-const tiers = ({ historyOnly }: TaskSearch): string[] =>
-  historyOnly ? ['task_history'] : ['task_history', `(${endedLiveTasks}) AS live`];
-
-function conditions(filter: TaskFilter): { where: string; parameters: unknown[] } {
-  const parameters: unknown[] = [];
-  const tests = ['true'];
-  for (const [name, test] of Object.entries(columnOf) as [keyof TaskFilter, string][]) {
-    const value = filter[name];
-    if (value === undefined) continue;
-    parameters.push(name === 'host' ? sanitize(String(value)) : typeof value === 'number' ? new Date(value) : value);
-    tests.push(`${test} $${parameters.length}`);
+  private oldArguments(bytes: Buffer | null): string[] | undefined {
+    const old = this.old.document<TaskHistory>('TASK', bytes);
+    return old?.task.taskRequest?.pendingTask?.cmdLineArgsList;
   }
-  return { where: tests.join(' AND '), parameters };
 }
 
 const fromRow = (row: TaskIdRow): TaskIdHistory => ({

@@ -5,6 +5,7 @@ import type { Request } from '../../core/model/request.js';
 /** Something that happened to a request, with the request as it was afterwards. */
 @Index('request_history_by_time', ['createdAt'])
 @Index('request_history_by_prefix', { synchronize: false })
+@Index('request_history_unconverted', { synchronize: false })
 @Check('request_history_check', '"request" IS NOT NULL OR "bytes" IS NOT NULL')
 @Entity('request_history')
 export class RequestHistoryEntity {

@@ -21,6 +21,8 @@ import { DeployBalance1763900100000 } from '../../../migrations/1763900100000-de
 import { HealthcheckBounds1763900300000 } from '../../../migrations/1763900300000-healthcheck-bounds.js';
 import { ShellCommands1763900500000 } from '../../../migrations/1763900500000-shell-commands.js';
 import { Auth1763910000000 } from '../../../migrations/1763910000000-auth.js';
+import { HistorySearch1763920000000 } from '../../../migrations/1763920000000-history-search.js';
+import { HistoryBackfill1763920000001 } from '../../../migrations/1763920000001-history-backfill.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -47,4 +49,6 @@ export const migrations = [
   HealthcheckBounds1763900300000,
   ShellCommands1763900500000,
   Auth1763910000000,
+  HistorySearch1763920000000,
+  HistoryBackfill1763920000001,
 ];

@@ -296,6 +296,12 @@ const Sections = z.strictObject({
   persistHistoryEverySeconds: seconds()
     .default(120)
     .describe('Timer of the poller that moves ended tasks to the history; it is also woken'),
+  sqlFallBackToBytesFields: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether history of an older installation is read from its old payloads until the backfill has been there',
+    ),
   checkWebhooksEveryMillis: millis().default(10_000).describe('Timer of the webhook poller; it is also woken'),
   checkUsageEveryMillis: millis().default(60_000).describe('Time between two samples of resource usage'),
   cleanUsageEveryMillis: millis().default(300_000).describe('Time between two removals of old samples'),

@@ -15,6 +15,8 @@ export const wakeTopics = [
   'shell-commands',
   'webhooks',
   'history',
+  /** Somebody asked to convert the payloads of an older installation. */
+  'history-backfill',
   /** An operator changed the state of a machine. */
   'machines',
   /** The record of a machine was removed: those that the cluster lists are to be stored again. */

@@ -76,3 +76,10 @@ export class CommandLineArgsQuery {
   @QueryBoolean()
   skipZk?: boolean;
 }
+
+/** How to convert the history of an older installation. */
+export class BackfillQuery {
+  /** Rows per transaction, at most 1000; default 20. */
+  @QueryInt()
+  batchSize?: number;
+}

@@ -12,8 +12,8 @@ export class RequestHistoryDto {
   /** What was changed. */
   @ApiProperty({ enum: requestEventTypes, enumName: 'RequestEventType' })
   eventType: RequestEventType;
-  /** The request as it was after the change. */
-  request: RequestDto;
+  /** The request as it was after the change; absent only when an older installation left a record that cannot be read. */
+  request?: RequestDto;
   /** What was said about it. */
   message?: string;
 }

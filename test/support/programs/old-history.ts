@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import type { DataSource } from 'typeorm';
+import { dumpTables } from '../../../src/core/history/index.js';
+import { HistoryBackfillStore } from '../../../src/modules/history/backfill/history-backfill-store.service.js';
+import { HistoryBackfill } from '../../../src/modules/history/backfill/history-backfill.service.js';
+import { HistoryImport } from '../../../src/modules/history/import/history-import.js';
+import { Clock } from '../../../src/platform/clock.js';
+import { createDataSource } from '../../../src/platform/database/data-sources.js';
+import { Database } from '../../../src/platform/database/database.js';
+import { Wake } from '../../../src/platform/wake/wake.js';
+import { FixedLeadership } from '../fixed-leadership.js';
+
+/** A process that takes over the history of an older installation, for a test that kills it: import <folder>, or backfill. */
+const [url, what, folder] = process.argv.slice(2) as [string, string, string];
+const sources = (['api', 'leader'] as const).map((use) => createDataSource({ url, use }));
+await Promise.all(sources.map((source) => source.initialize()));
+const [api, leader] = sources as [DataSource, DataSource];
+if (what === 'import') {
+  for (const table of dumpTables.slice(0, 3)) {
+    console.log(
+      `${table.name} ${JSON.stringify(await new HistoryImport(api, join(folder, `${table.name}.csv`), table).run())}`,
+    );
+  }
+} else {
+  const database = new Database(api, leader, new FixedLeadership(1));
+  const backfill = new HistoryBackfill(database, new HistoryBackfillStore(), new Clock(), new Wake());
+  while (await backfill.step());
+}
+console.log('done');
+await Promise.all(sources.map((source) => source.destroy()));
