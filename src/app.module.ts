@@ -4,8 +4,10 @@ import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { InactiveModule } from './modules/inactive/inactive.module.js';
+import { NotificationsModule } from './modules/notifications/notifications.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
 import { LeadershipModule } from './modules/leadership/leadership.module.js';
+import { RequestGroupsModule } from './modules/request-groups/request-groups.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
@@ -25,9 +27,11 @@ import { PlanModule } from './scheduler/plan/plan.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 
 const rooms = [
+  RequestGroupsModule,
   RequestsModule,
   DeploysModule,
   DisastersModule,
+  NotificationsModule,
   PriorityModule,
   TasksModule,
   CleanupModule,

@@ -8,7 +8,9 @@ import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
 import { InactiveHostEntity } from './modules/inactive/inactive-host.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { InstanceEntity } from './modules/leadership/instance.entity.js';
+import { MailBlacklistEntity } from './modules/notifications/mail-blacklist.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
+import { RequestGroupEntity } from './modules/request-groups/request-group.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
@@ -62,6 +64,7 @@ export const entities = [
   LeaderEpochEntity,
   LeaderLeaseEntity,
   MachineHistoryEntity,
+  MailBlacklistEntity,
   PendingDeployEntity,
   PendingRequestEntity,
   PendingTaskEntity,
@@ -70,6 +73,7 @@ export const entities = [
   ReconciliationWishEntity,
   RequestCleanupEntity,
   RequestEntity,
+  RequestGroupEntity,
   RequestHistoryEntity,
   RequestUtilizationEntity,
   ShuffleBlacklistEntity,

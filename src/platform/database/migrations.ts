@@ -16,6 +16,8 @@ import { Disasters1763800400001 } from '../../../migrations/1763800400001-disast
 import { Usage1763800500000 } from '../../../migrations/1763800500000-usage.js';
 import { InactiveHosts1763800600000 } from '../../../migrations/1763800600000-inactive-hosts.js';
 import { Instances1763800700000 } from '../../../migrations/1763800700000-instances.js';
+import { RequestGroups1763930000000 } from '../../../migrations/1763930000000-request-groups.js';
+import { MailBlacklist1763930000001 } from '../../../migrations/1763930000001-mail-blacklist.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -37,4 +39,6 @@ export const migrations = [
   Usage1763800500000,
   InactiveHosts1763800600000,
   Instances1763800700000,
+  RequestGroups1763930000000,
+  MailBlacklist1763930000001,
 ];

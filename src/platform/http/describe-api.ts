@@ -14,6 +14,7 @@ until there is none. Reads carry an ETag. Under overload a call is refused at on
 /** What the names in paths stand for: the same everywhere. */
 const pathParameters: Readonly<Record<string, string>> = {
   action: 'The action.',
+  requestGroupId: 'Id of the group.',
   requestId: 'Id of the request.',
   deployId: 'Id of the deploy.',
   runId: 'Id of the run, given when it was asked for or made up then.',
