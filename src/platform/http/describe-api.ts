@@ -58,7 +58,8 @@ function complete(operation: Operation, document: OpenAPIObject): void {
     content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
   };
   const schema = operation.requestBody?.content?.['application/json']?.schema?.$ref;
-  if (schema && operation.requestBody) {
+  // A handler whose body is not even looked at says itself that it may be missing.
+  if (schema && operation.requestBody && operation.requestBody.required !== false) {
     operation.requestBody.required = operation[needsBody] === true || hasRequiredMembers(document, schema);
   }
   delete operation[needsBody];

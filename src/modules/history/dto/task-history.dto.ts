@@ -1,4 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { OlderNames } from '../../../platform/http/older-names.js';
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
 import { TaskHistoryUpdateDto, TaskIdHistoryDto } from '../../tasks/dto/task-update.dto.js';
 import { TaskDto } from '../../tasks/dto/task.dto.js';
@@ -6,6 +7,7 @@ import { TaskDto } from '../../tasks/dto/task.dto.js';
 const anyObjects = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
 /** One health check of a task. */
+@OlderNames({ duration: { of: 'durationMillis', type: 'integer', format: 'int64' } })
 export class TaskHealthcheckResultDto {
   /** What it answered, when it answered. */
   @ApiProperty({ type: 'integer', format: 'int32' })
@@ -50,6 +52,7 @@ export class TaskHistoryDto {
 }
 
 /** One page of tasks. */
+@ApiSchema({ name: 'PaginatedResponseOfTaskIdHistoryDto' })
 export class TaskIdHistoryPageDto {
   /** How many match in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })
