@@ -4,6 +4,7 @@ import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { InactiveModule } from './modules/inactive/inactive.module.js';
+import { MetricsModule } from './modules/metrics/metrics.module.js';
 import { NotificationsModule } from './modules/notifications/notifications.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
 import { LeadershipModule } from './modules/leadership/leadership.module.js';
@@ -31,6 +32,7 @@ const rooms = [
   RequestsModule,
   DeploysModule,
   DisastersModule,
+  MetricsModule,
   NotificationsModule,
   PriorityModule,
   TasksModule,

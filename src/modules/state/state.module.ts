@@ -10,5 +10,6 @@ import { StateService } from './state.service.js';
   imports: [ReconciliationFiguresModule, PriorityStoreModule, LeadershipModule],
   controllers: [StateController],
   providers: [StateService, StateStore],
+  exports: [StateService],
 })
 export class StateModule {}
