@@ -4,6 +4,7 @@ import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { InactiveModule } from './modules/inactive/inactive.module.js';
+import { IndexPageModule } from './modules/index-page/index-page.module.js';
 import { MetricsModule } from './modules/metrics/metrics.module.js';
 import { NotificationsModule } from './modules/notifications/notifications.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
@@ -60,7 +61,12 @@ export class AppModule {
   static forRoot(options: Omit<PlatformOptions, 'entities'>): DynamicModule {
     return {
       module: AppModule,
-      imports: [PlatformModule.forRoot({ ...options, entities }), HealthModule, ...rooms],
+      imports: [
+        PlatformModule.forRoot({ ...options, entities }),
+        HealthModule,
+        IndexPageModule.at(options.settings.ui.path),
+        ...rooms,
+      ],
     };
   }
 }

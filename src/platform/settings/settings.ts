@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { disableableActions } from '../../core/disasters/index.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
+import { UiSettings } from './ui-settings.js';
 
 const seconds = () => z.number().min(0);
 const millis = () => z.number().int().min(0);
@@ -185,6 +186,7 @@ export const SettingsFile = z.strictObject({
   crashLoop: CrashLoopSettings.prefault({}),
   disasterDetection: DisasterDetectionSettings.prefault({}),
   historyPurging: HistoryPurgingSettings.prefault({}),
+  ui: UiSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
   legacyFieldNames: z
     .enum(['off', 'accept', 'accept+emit'])
@@ -330,6 +332,44 @@ export const SettingsFile = z.strictObject({
   killNonLongRunningTasksInCleanupAfterSeconds: seconds()
     .default(86_400)
     .describe('How long a job may go on after it was told to go'),
+  loadBalancerUri: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('Where the load balancer takes changes; default: there is none'),
+  loadBalancerQueryParams: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Query parameters of these calls, such as a key'),
+  loadBalancerRequestTimeoutMillis: z
+    .number()
+    .int()
+    .positive()
+    .default(2_000)
+    .describe('Time for one call to the load balancer'),
+  loadBalancerRemovalGracePeriodMillis: millis()
+    .default(0)
+    .describe('How long a task runs on after the load balancer has let go of it'),
+  deleteRemovedRequestsFromLoadBalancer: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the service of a deleted request goes from the load balancer, unless the deletion says so itself',
+    ),
+  preResolveUpstreamDNS: z
+    .boolean()
+    .default(false)
+    .describe('Whether the load balancer is asked to resolve host names of upstreams itself, beforehand'),
+  skipDNSPreResolutionForRequests: z
+    .array(z.string())
+    .default([])
+    .describe('Requests for which preResolveUpstreamDNS does not hold'),
+  taskLabelForLoadBalancerUpstreamGroup: z
+    .string()
+    .optional()
+    .describe('Label of a task that names the group of its upstream'),
+  checkUpstreamsEverySeconds: seconds()
+    .default(600)
+    .describe('Time between two searches for upstreams behind which there is no task'),
   askDriverToKillTasksAgainAfterMillis: millis().default(300_000).describe('Time after which a kill is sent again'),
   pendingDeployHoldTaskDuringDecommissionMillis: millis()
     .default(600_000)
