@@ -4,7 +4,6 @@ import { NotificationsService } from './notifications.service.js';
 
 const AddressBody = () =>
   applyDecorators(
-    HttpCode(204),
     ApiConsumes('application/json', 'text/plain'),
     ApiBody({ description: 'The address, plain or as a JSON string.', required: true, schema: { type: 'string' } }),
   );
@@ -22,6 +21,7 @@ export class NotificationsController {
 
   /** Takes an address off the blacklist, in capital or small letters. No effect if it is not on it. */
   @Post('subscribe')
+  @HttpCode(204)
   @AddressBody()
   subscribe(@Body() address: string): Promise<void> {
     return this.notifications.subscribe(address);
@@ -29,6 +29,7 @@ export class NotificationsController {
 
   /** Puts an address on the blacklist: no mail is sent to it any more. No effect if it is on it. */
   @Post('unsubscribe')
+  @HttpCode(204)
   @AddressBody()
   unsubscribe(@Body() address: string): Promise<void> {
     return this.notifications.unsubscribe(address);

@@ -80,6 +80,8 @@
     'Longest delay': (state) => duration(state.maxTaskLag),
     'Active slaves': (state) => state.activeSlaves,
     Deploys: (state) => state.numDeploys,
+    // The service keeps them for a while: they may be older than the lists below.
+    'As of': (state) => new Date(state.generatedAt).toLocaleTimeString(),
   };
 
   class Failure extends Error {}
