@@ -6,8 +6,12 @@ import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { InactiveModule } from './modules/inactive/inactive.module.js';
 import { LoadBalancerModule } from './modules/load-balancer/load-balancer.module.js';
+import { IndexPageModule } from './modules/index-page/index-page.module.js';
+import { MetricsModule } from './modules/metrics/metrics.module.js';
+import { NotificationsModule } from './modules/notifications/notifications.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
 import { LeadershipModule } from './modules/leadership/leadership.module.js';
+import { RequestGroupsModule } from './modules/request-groups/request-groups.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
@@ -30,9 +34,12 @@ import { SchedulerModule } from './scheduler/scheduler.module.js';
 
 const rooms = [
   AuthModule,
+  RequestGroupsModule,
   RequestsModule,
   DeploysModule,
   DisastersModule,
+  MetricsModule,
+  NotificationsModule,
   PriorityModule,
   TasksModule,
   CleanupModule,
@@ -62,7 +69,12 @@ export class AppModule {
   static forRoot(options: Omit<PlatformOptions, 'entities'>): DynamicModule {
     return {
       module: AppModule,
-      imports: [PlatformModule.forRoot({ ...options, entities }), HealthModule, ...rooms],
+      imports: [
+        PlatformModule.forRoot({ ...options, entities }),
+        HealthModule,
+        IndexPageModule.at(options.settings.ui.path),
+        ...rooms,
+      ],
     };
   }
 }

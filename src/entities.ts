@@ -15,7 +15,9 @@ import { LoadBalancerRecordEntity } from './modules/load-balancer/load-balancer-
 import { LoadBalancerRemovalEntity } from './modules/load-balancer/load-balancer-removal.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { InstanceEntity } from './modules/leadership/instance.entity.js';
+import { MailBlacklistEntity } from './modules/notifications/mail-blacklist.entity.js';
 import { RackEntity } from './modules/racks/rack.entity.js';
+import { RequestGroupEntity } from './modules/request-groups/request-group.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
@@ -79,6 +81,7 @@ export const entities = [
   LoadBalancerRecordEntity,
   LoadBalancerRemovalEntity,
   MachineHistoryEntity,
+  MailBlacklistEntity,
   PendingDeployEntity,
   PendingRequestEntity,
   PendingTaskEntity,
@@ -87,6 +90,7 @@ export const entities = [
   ReconciliationWishEntity,
   RequestCleanupEntity,
   RequestEntity,
+  RequestGroupEntity,
   RequestHistoryEntity,
   RequestUtilizationEntity,
   ShuffleBlacklistEntity,

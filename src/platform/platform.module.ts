@@ -9,6 +9,8 @@ import { Database } from './database/database.js';
 import { Leadership } from './leadership/leadership.js';
 import { PgLeadership } from './leadership/pg-leadership.js';
 import { ThisInstance } from './leadership/this-instance.js';
+import { Metrics } from './metrics/metrics.js';
+import { PlacementFigures } from './metrics/placement-figures.js';
 import { Pollers } from './poller/pollers.js';
 import { SETTINGS, type Settings } from './settings/settings.js';
 import { Notifier } from './wake/notifier.js';
@@ -57,6 +59,8 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
           useFactory: (api: DataSource, leader: DataSource, who: Leadership) => new Database(api, leader, who),
         },
         DisabledActions,
+        Metrics,
+        PlacementFigures,
         Pollers,
       ],
       exports: [
@@ -70,6 +74,8 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
         Leadership,
         Database,
         DisabledActions,
+        Metrics,
+        PlacementFigures,
         Pollers,
       ],
     };

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
+import { Metrics } from '../platform/metrics/metrics.js';
 import { Wake } from '../platform/wake/wake.js';
 import { JobPoller } from './pollers/job.poller.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
@@ -24,6 +25,7 @@ describe('from the queue to a running task', () => {
     expect(tasks[0]!.answeredAt).toBeDefined();
     expect(tasks[0]!.directory).toContain(tasks[0]!.taskId.id);
     expect([...world.cluster.starts.values()]).toEqual([1, 1, 1]);
+    expect(await world.get(Metrics).registry.metrics()).toContain('muster_placements_total 3');
     expect(await world.query('SELECT * FROM pending_request')).toEqual([]);
     expect(await world.query('SELECT * FROM pending_task')).toEqual([]);
   });

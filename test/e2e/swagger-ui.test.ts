@@ -1,11 +1,7 @@
-import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { chromium, type Browser } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
-
-const executablePath = '/usr/bin/chromium';
-const hasBrowser = existsSync(executablePath);
-if (!hasBrowser) console.log(`Tests in a browser are left out: there is no ${executablePath}`);
 
 describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
   const installation = new Installation();
@@ -13,19 +9,7 @@ describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     muster = await installation.start();
-    browser = await chromium.launch({
-      executablePath,
-      args: [
-        '--headless',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    browser = await startBrowser();
   }, 90_000);
   afterAll(async () => {
     await browser?.close();

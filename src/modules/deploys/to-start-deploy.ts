@@ -1,4 +1,4 @@
-import { SaveRequestDto } from '../requests/dto/save-request.dto.js';
+import { RequestDto } from '../requests/dto/request.dto.js';
 import { DeployDto } from './dto/deploy.dto.js';
 import type { DeployRequestDto, StartDeployQuery } from './dto/deploy-request.dto.js';
 import type { StartDeploy } from './deploys.service.js';
@@ -9,7 +9,7 @@ export function toStartDeploy(body: DeployRequestDto, query: StartDeployQuery): 
     deploy: DeployDto.toDeploy(body.deploy),
     message: body.message,
     unpauseOnSuccessfulDeploy: body.unpauseOnSuccessfulDeploy ?? false,
-    updatedRequest: body.updatedRequest && SaveRequestDto.toRequest(body.updatedRequest),
+    updatedRequest: body.updatedRequest && RequestDto.toRequest(body.updatedRequest),
     largeScaleDownAcknowledged: query.largeScaleDownAcknowledged ?? false,
     checkIndex: query.checkIndex,
   };

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { DeployHistories } from './deploy-histories.service.js';
 import { DeployHistoryDto, DeployHistoryPageDto } from './dto/deploy-history.dto.js';
-import { CommandLineArgsQuery, HistoryQuery, RequestSearchQuery } from './dto/queries.dto.js';
+import { CommandLineArgsQuery, HistoryQuery, RequestSearchQuery, SkipZkDefault } from './dto/queries.dto.js';
 import { RequestHistoryDto, RequestHistoryPageDto } from './dto/request-history.dto.js';
 import { RequestHistories } from './request-histories.service.js';
 import { TaskHistories } from './task-histories.service.js';
@@ -24,24 +24,28 @@ export class RequestHistoryController {
 
   /** Lists the deploys of a request, newest first. */
   @Get('request/:requestId/deploys')
+  @SkipZkDefault(false)
   deploysOf(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<DeployHistoryDto[]> {
     return this.deploys.list(requestId, choice);
   }
 
   /** Lists the deploys of a request, newest first, and counts them. */
   @Get('request/:requestId/deploys/withmetadata')
+  @SkipZkDefault(true)
   deployPage(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<DeployHistoryPageDto> {
     return this.deploys.page(requestId, choice);
   }
 
   /** Lists the changes of a request, newest first. */
   @Get('request/:requestId/requests')
+  @SkipZkDefault(false)
   changes(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<RequestHistoryDto[]> {
     return this.requests.list(requestId, choice);
   }
 
   /** Lists the changes of a request, newest first, and counts them. */
   @Get('request/:requestId/requests/withmetadata')
+  @SkipZkDefault(true)
   changePage(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<RequestHistoryPageDto> {
     return this.requests.page(requestId, choice);
   }
@@ -54,6 +58,7 @@ export class RequestHistoryController {
 
   /** Lists the different arguments with which the newest ended tasks of a request were run. */
   @Get('request/:requestId/command-line-args')
+  @SkipZkDefault(true)
   @ApiOkResponse({ schema: { type: 'array', items: { type: 'array', items: { type: 'string' } }, uniqueItems: true } })
   commandLineArgs(
     @Param('requestId') requestId: string,

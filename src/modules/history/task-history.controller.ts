@@ -2,7 +2,7 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { TaskIdHistoryDto } from '../tasks/dto/task-update.dto.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
-import { HistoryQuery, TaskFilterQuery, TaskSearchQuery } from './dto/queries.dto.js';
+import { HistoryQuery, SkipZkDefault, TaskFilterQuery, TaskSearchQuery } from './dto/queries.dto.js';
 import { TaskHistoryDto, TaskIdHistoryPageDto } from './dto/task-history.dto.js';
 import { TaskHistories } from './task-histories.service.js';
 
@@ -13,12 +13,14 @@ export class TaskHistoryController {
 
   /** Searches the ended tasks of all requests. */
   @Get('tasks')
+  @SkipZkDefault(true)
   search(@Query() { skipZk = true, ...query }: TaskSearchQuery): Promise<TaskIdHistoryDto[]> {
     return this.tasks.search({ ...query, historyOnly: skipZk }, query);
   }
 
   /** Searches the ended tasks of all requests, and counts them. */
   @Get('tasks/withmetadata')
+  @SkipZkDefault(true)
   searchPage(@Query() { skipZk = true, ...query }: TaskSearchQuery): Promise<TaskIdHistoryPageDto> {
     return this.tasks.page({ ...query, historyOnly: skipZk }, query);
   }
@@ -31,6 +33,7 @@ export class TaskHistoryController {
 
   /** Searches the ended tasks of one request. */
   @Get('request/:requestId/tasks')
+  @SkipZkDefault(false)
   ofRequest(
     @Param('requestId') requestId: string,
     @Query() { skipZk = false, ...query }: TaskFilterQuery,
@@ -40,6 +43,7 @@ export class TaskHistoryController {
 
   /** Searches the ended tasks of one request, and counts them. */
   @Get('request/:requestId/tasks/withmetadata')
+  @SkipZkDefault(true)
   ofRequestPage(
     @Param('requestId') requestId: string,
     @Query() { skipZk = true, ...query }: TaskFilterQuery,
@@ -64,6 +68,7 @@ export class TaskHistoryController {
 
   /** Lists the ended tasks of one deploy, newest update first. */
   @Get('request/:requestId/deploy/:deployId/tasks/inactive')
+  @SkipZkDefault(true)
   ofDeploy(
     @Param('requestId') requestId: string,
     @Param('deployId') deployId: string,
@@ -74,6 +79,7 @@ export class TaskHistoryController {
 
   /** Lists the ended tasks of one deploy, newest update first, and counts them. */
   @Get('request/:requestId/deploy/:deployId/tasks/inactive/withmetadata')
+  @SkipZkDefault(true)
   ofDeployPage(
     @Param('requestId') requestId: string,
     @Param('deployId') deployId: string,

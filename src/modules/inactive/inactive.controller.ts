@@ -1,5 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { IgnoredUserBody } from '../auth/dto/ignored-user-body.js';
 import { HostQuery } from './dto/inactive.dto.js';
 import { InactiveMachines } from './inactive-machines.service.js';
 
@@ -30,6 +31,7 @@ export class InactiveController {
 
   /** Takes all hosts off the list. */
   @Delete('all')
+  @IgnoredUserBody()
   @HttpCode(204)
   unmarkAll(): Promise<void> {
     return this.machines.unmarkAll();

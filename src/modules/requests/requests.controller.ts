@@ -8,7 +8,6 @@ import { Deletions } from './actions/deletions.service.js';
 import { DeleteRequestRequestDto, UpdateGroupsRequestDto } from './dto/actions.dto.js';
 import { RequestParentDto } from './dto/request-parent.dto.js';
 import { RequestDto } from './dto/request.dto.js';
-import { SaveRequestDto } from './dto/save-request.dto.js';
 import { RequestsService } from './requests.service.js';
 
 @ApiTags('Requests')
@@ -23,8 +22,8 @@ export class RequestsController {
   @Post()
   @ApiOkResponse({ type: RequestParentDto })
   @HttpCode(200)
-  save(@Body() request: SaveRequestDto, @CallerUser() caller: Caller): Promise<RequestParent> {
-    return this.requests.saveRequest(SaveRequestDto.toRequest(request), caller);
+  save(@Body() request: RequestDto, @CallerUser() caller: Caller): Promise<RequestParent> {
+    return this.requests.saveRequest(RequestDto.toRequest(request), caller);
   }
 
   /** Deletes a request: its tasks are killed, and when the last one is gone, so is the request. Its history stays. */

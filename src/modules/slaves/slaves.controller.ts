@@ -1,9 +1,11 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { IgnoredUserBody } from '../auth/dto/ignored-user-body.js';
 import {
   ExpiringMachineStateDto,
+  ExpiringSlaveStateDto,
   MachineChangeRequestDto,
   MachineQuery,
   MachineStateHistoryUpdateDto,
@@ -13,6 +15,7 @@ import { MachineChanges } from './machine-changes.service.js';
 import { MachineReads } from './machine-reads.service.js';
 
 @ApiTags('Slaves')
+@ApiExtraModels(ExpiringSlaveStateDto)
 @Controller('api/slaves')
 export class SlavesController {
   constructor(
@@ -46,6 +49,7 @@ export class SlavesController {
 
   /** Forgets all slaves that are DEAD. */
   @Delete('dead')
+  @IgnoredUserBody()
   removeDead(): Promise<void> {
     return this.changes.removeDead('SLAVE');
   }

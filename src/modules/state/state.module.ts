@@ -11,5 +11,6 @@ import { StateService } from './state.service.js';
   imports: [DirectoryModule, ReconciliationFiguresModule, PriorityStoreModule, LeadershipModule],
   controllers: [StateController],
   providers: [StateService, StateStore],
+  exports: [StateService],
 })
 export class StateModule {}

@@ -48,7 +48,8 @@ export class TaskReads {
     const { slaveId } = await this.active(id);
     const statistics = await reachable(() => this.driver.statistics(id, slaveId));
     if (!statistics) throw new SchedulerError('NOT_FOUND', `Slave '${slaveId}' has no figures for task '${id}'`);
-    return statistics;
+    // Clients read it as a whole number; a share of a core needs a whole one.
+    return { ...statistics, cpusLimit: Math.ceil(statistics.cpusLimit) };
   }
 
   async ofRequest(requestId: string): Promise<TaskIdsByStatus> {

@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { IgnoredUserBody } from '../auth/dto/ignored-user-body.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
 import { ClusterUtilizationDto, RequestUtilizationDto, SlaveUsageDto, TaskUsageDto } from './dto/usage.dto.js';
@@ -30,12 +31,14 @@ export class UsageController {
 
   /** Lists what the tasks of each request use. */
   @Get('requests')
+  @IgnoredUserBody()
   requests(@Query() _query: CacheQuery): Promise<RequestUtilizationDto[]> {
     return this.usage.requests();
   }
 
   /** Shows what the tasks of a request use. */
   @Get('requests/request/:requestId')
+  @IgnoredUserBody()
   request(@Param('requestId') requestId: string, @Query() _query: CacheQuery): Promise<RequestUtilizationDto> {
     return this.usage.request(requestId);
   }

@@ -2,14 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@ne
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { pageBounds } from '../history/paging.js';
-import {
-  DeadLetterDto,
-  DeadLetterQuery,
-  NewWebhookDto,
-  WebhookDto,
-  WebhookQuery,
-  WebhookSummaryDto,
-} from './dto/webhook.dto.js';
+import { DeadLetterDto, DeadLetterQuery, WebhookDto, WebhookQuery, WebhookSummaryDto } from './dto/webhook.dto.js';
 import { Webhooks } from './webhooks.service.js';
 
 @ApiTags('Webhooks')
@@ -29,7 +22,7 @@ export class WebhooksController {
   @NeedsAction('ADD_WEBHOOK')
   @HttpCode(200)
   @ApiOkResponse({ schema: { type: 'string', enum: ['CREATED', 'EXISTED'] } })
-  register(@Body() webhook: NewWebhookDto): Promise<string> {
+  register(@Body() webhook: WebhookDto): Promise<string> {
     return this.webhooks.register(webhook);
   }
 

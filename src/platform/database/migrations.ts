@@ -23,6 +23,8 @@ import { ShellCommands1763900500000 } from '../../../migrations/1763900500000-sh
 import { Auth1763910000000 } from '../../../migrations/1763910000000-auth.js';
 import { HistorySearch1763920000000 } from '../../../migrations/1763920000000-history-search.js';
 import { HistoryBackfill1763920000001 } from '../../../migrations/1763920000001-history-backfill.js';
+import { RequestGroups1763930000000 } from '../../../migrations/1763930000000-request-groups.js';
+import { MailBlacklist1763930000001 } from '../../../migrations/1763930000001-mail-blacklist.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -51,4 +53,6 @@ export const migrations = [
   Auth1763910000000,
   HistorySearch1763920000000,
   HistoryBackfill1763920000001,
+  RequestGroups1763930000000,
+  MailBlacklist1763930000001,
 ];

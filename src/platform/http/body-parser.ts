@@ -2,6 +2,7 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import { SchedulerError } from '../errors.js';
 import { markBodiless } from './needs-body.js';
 import { BodyProblem, normalizeBody } from './normalize-body.js';
+import { isPlainText, readsText } from './text-bodies.js';
 
 const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -12,6 +13,7 @@ const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
 export function jsonBody(maxBytes: number, acceptLegacyNames: boolean): RequestHandler[] {
   return [
     refuseOtherMediaTypes,
+    express.text({ limit: maxBytes, type: (request) => readsText(request as Request), verify: noteIfEmpty }),
     express.json({ strict: false, limit: maxBytes, type: hasBody, verify: noteIfEmpty }),
     (request, _response, next) => {
       if (withoutBody.has(request.method)) return next();
@@ -37,8 +39,8 @@ function refuseOtherMediaTypes(request: Request, _response: Response, next: Next
   const given = request.get('content-type');
   const length = request.get('content-length');
   const empty = request.get('transfer-encoding') === undefined && (length === undefined || length === '0');
-  if (empty || given === undefined || !hasBody(request) || /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(given)) {
-    return next();
-  }
+  const isJson = given !== undefined && /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(given);
+  if (empty || given === undefined || !hasBody(request) || isJson) return next();
+  if (readsText(request) && isPlainText(given)) return next();
   next(new SchedulerError('UNSUPPORTED_MEDIA_TYPE', `The body must be application/json, not '${given}'`));
 }

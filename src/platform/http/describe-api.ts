@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, getSchemaPath, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { ErrorDto } from './error.dto.js';
 import { needsBody } from './needs-body.js';
+import { shownAt } from './shown-at.js';
 
 const description = `Schedules services, workers, cron jobs, on-demand and run-once jobs on a cluster of machines.
 
@@ -16,6 +17,7 @@ const pathParameters: Readonly<Record<string, string>> = {
   action: 'The action.',
   commandName: 'Name of the shell command, with or without its slashes.',
   commandTimestamp: 'When it was queued, in epoch milliseconds.',
+  requestGroupId: 'Id of the group.',
   requestId: 'Id of the request.',
   deployId: 'Id of the deploy.',
   runId: 'Id of the run, given when it was asked for or made up then.',
@@ -35,6 +37,7 @@ interface Operation {
   parameters?: { in: string; name: string; description?: string }[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string } }> };
   'x-needs-body'?: true;
+  'x-shown-at'?: string;
   responses: Record<string, { description?: string; content?: unknown }>;
 }
 
@@ -45,10 +48,24 @@ export function describeApi(app: INestApplication): OpenAPIObject {
     extraModels: [ErrorDto],
     operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
   });
+  showAtNames(document);
   for (const path of Object.values(document.paths)) {
     for (const operation of Object.values(path as unknown as Record<string, Operation>)) complete(operation, document);
   }
   return document;
+}
+
+/** Paths that settings decide are shown by the names of the settings. */
+function showAtNames({ paths }: OpenAPIObject): void {
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations as unknown as Record<string, Operation>)) {
+      const name = operation[shownAt];
+      if (name === undefined) continue;
+      delete paths[path];
+      delete operation[shownAt];
+      paths[name] = { ...paths[name], [method]: operation };
+    }
+  }
 }
 
 function complete(operation: Operation, document: OpenAPIObject): void {
@@ -61,7 +78,8 @@ function complete(operation: Operation, document: OpenAPIObject): void {
     content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
   };
   const schema = operation.requestBody?.content?.['application/json']?.schema?.$ref;
-  if (schema && operation.requestBody) {
+  // A handler whose body is not even looked at says itself that it may be missing.
+  if (schema && operation.requestBody && operation.requestBody.required !== false) {
     operation.requestBody.required = operation[needsBody] === true || hasRequiredMembers(document, schema);
   }
   delete operation[needsBody];

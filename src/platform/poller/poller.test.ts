@@ -82,6 +82,7 @@ test('a pass that fails is reported, counted, and the next one runs', async () =
   poller.wake();
   await waitFor('the success', () => poller.state().failuresInRow === 0);
   expect(poller.state().lastError).toBeUndefined();
+  expect(poller.figures()).toEqual({ name: 'test', passes: 2, failures: 1 });
 });
 
 test('stopping waits for the pass in flight, and no pass begins after it', async () => {

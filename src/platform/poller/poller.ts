@@ -23,6 +23,8 @@ export class Poller {
   private stopped = false;
   private lastEndedAt: number;
   private failuresInRow = 0;
+  private passes = 0;
+  private failures = 0;
   private lastError: string | undefined;
 
   constructor(
@@ -56,12 +58,14 @@ export class Poller {
   private async runWhileWanted(): Promise<void> {
     while (this.wanted && !this.stopped && this.around.mayRun()) {
       this.wanted = false;
+      this.passes += 1;
       try {
         this.setAlarm(await this.options.pass(this.around.now()));
         this.failuresInRow = 0;
         this.lastError = undefined;
       } catch (cause) {
         this.failuresInRow += 1;
+        this.failures += 1;
         this.lastError = cause instanceof Error ? cause.message : String(cause);
         this.around.failed(cause);
       }
@@ -83,6 +87,11 @@ export class Poller {
     clearTimeout(this.alarm);
     await this.job.stop();
     await this.running;
+  }
+
+  /** Passes since the start, and how many of them failed. */
+  figures(): { name: string; passes: number; failures: number } {
+    return { name: this.options.name, passes: this.passes, failures: this.failures };
   }
 
   state(): { name: string; failuresInRow: number; lastError?: string } {

@@ -80,6 +80,11 @@ export class Pollers {
     return [...this.standing].map(([name, action]) => ({ name, action }));
   }
 
+  /** Passes of each poller since the start, and how many of them failed. */
+  figures(): { name: string; passes: number; failures: number }[] {
+    return [...this.pollers.values()].map((poller) => poller.figures());
+  }
+
   /** State of each poller, for /readyz: failures in a row and the last error. */
   states(): { name: string; failuresInRow: number; lastError?: string }[] {
     return [...this.pollers.values()].map((poller) => poller.state());

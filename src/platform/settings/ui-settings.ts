@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { safeName } from '../../core/shell-commands/index.js';
+import { pageSettings } from './page-settings.js';
 
 const name = () => z.string().regex(/^[^\p{Cc}]{1,100}$/u, 'must have 1 to 100 characters, none of them a control one');
 const description = () => z.string().default('');
@@ -12,6 +13,7 @@ const ShellCommandSetting = z.strictObject({
 
 /** What browsers are served, how they say who uses them, and what people can choose from. */
 export const UiSettings = z.strictObject({
+  ...pageSettings,
   authCookieName: z
     .string()
     .default('')

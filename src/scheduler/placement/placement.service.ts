@@ -4,6 +4,7 @@ import type { PendingTaskId } from '../../core/model/task.js';
 import { placeTasks, type WaitingOutcome } from '../../core/placement/index.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { PlacementFigures } from '../../platform/metrics/placement-figures.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { LaunchDispatcher } from '../dispatch/launch-dispatcher.service.js';
@@ -37,6 +38,7 @@ export class PlacementService {
     private readonly reasons: WaitingReasons,
     private readonly launches: LaunchDispatcher,
     private readonly wake: Wake,
+    private readonly figures: PlacementFigures,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -92,6 +94,7 @@ export class PlacementService {
     const written = await this.db.leaderTransaction((tx) => this.writer.write(tx, planned, now));
     for (const plan of written) this.memory.placed(plan.pending.pendingTaskId.id, heldTask(plan));
     if (written.length < planned.length) this.takeBack(planned, written);
+    this.figures.placed(written.length);
     this.launches.send(written.map(({ launch }) => launch));
     this.log.debug(`Placed ${written.length} of ${planned.length} tasks`);
     if (written.length > 0) this.wake.signal('webhooks');

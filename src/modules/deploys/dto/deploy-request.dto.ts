@@ -1,5 +1,5 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
-import { SaveRequestDto } from '../../requests/dto/save-request.dto.js';
+import { RequestDto } from '../../requests/dto/request.dto.js';
 import { Int32, Nested } from '../../../platform/http/fields.js';
 import { QueryBoolean, QueryText } from '../../../platform/http/query.js';
 import { DeployDto } from './deploy.dto.js';
@@ -19,8 +19,8 @@ export class DeployRequestDto {
   message?: string;
   /** Takes the place of the request when the deploy succeeds. */
   @IsOptional()
-  @Nested(() => SaveRequestDto)
-  updatedRequest?: SaveRequestDto;
+  @Nested(() => RequestDto)
+  updatedRequest?: RequestDto;
 }
 
 /** Another number of new tasks for the deploy in progress. */

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { normalizeDeploy } from '../../../core/deploy-validation/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
@@ -131,7 +131,10 @@ export class DeployDto {
   @IsOptional()
   @raw((value) => value)
   @is('labels', 'must be a map of instance numbers to lists of {key, value}', (value) => everyValue(value, isLabelList))
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'array', items: { type: 'object' } } })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'array', items: { $ref: getSchemaPath(ClusterTaskLabelDto) } },
+  })
   clusterTaskLabels?: Record<string, ClusterTaskLabelDto[]>;
   /** Seconds in which the tasks of a step must become healthy, the time for health checks not included. */
   @IsOptional()

@@ -18,6 +18,7 @@ export class EmbeddedArtifactDto {
   @IsString()
   md5sum?: string;
   /** Content in base64; several texts are written one after the other. */
+  @ApiProperty({ type: 'array', items: { type: 'string', format: 'byte' } })
   @IsOptional()
   @Texts()
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value), { toClassOnly: true })

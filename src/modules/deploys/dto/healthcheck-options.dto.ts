@@ -21,6 +21,7 @@ export class HealthcheckOptionsDto {
   @Int32()
   portIndex?: number;
   /** A fixed port to ask in place of one of the task's. */
+  @ApiProperty({ format: 'int64' })
   @IsOptional()
   @Int32({ min: 1, max: 65_535 })
   portNumber?: number;

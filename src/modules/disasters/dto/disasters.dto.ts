@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { actionTypes, disasterTypes, type ActionType, type DisasterType } from '../../../core/model/enums.js';
 import { OneOf } from '../../../platform/http/fields.js';
+import { OlderNames } from '../../../platform/http/older-names.js';
 import { PathWord } from '../../../platform/http/query.js';
 
 const actionType = { enum: actionTypes, enumName: 'ActionType' } as const;
@@ -89,6 +90,10 @@ export class DisasterDataPointDto {
 }
 
 /** What is known of disasters. */
+@OlderNames({
+  disasterStates: { of: 'disasters', type: () => DisasterDto, isArray: true },
+  automatedActionDisabled: { of: 'automatedActionsDisabled', type: 'boolean' },
+})
 export class DisastersDataDto {
   /** Figures of the last moments, newest first. */
   stats: DisasterDataPointDto[];

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import {
   deployFailureReasons,
   deployStates,
@@ -107,6 +107,7 @@ export class DeployHistoryDto {
 }
 
 /** One page of deploys. */
+@ApiSchema({ name: 'PaginatedResponseOfDeployHistoryDto' })
 export class DeployHistoryPageDto {
   /** How many there are in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })

@@ -1,3 +1,4 @@
+import { ApiQuery } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
 import { taskStates, type TaskState } from '../../../core/model/enums.js';
 import { QueryBoolean, QueryInt, QueryInt64, QueryText, QueryWord } from '../../../platform/http/query.js';
@@ -11,6 +12,18 @@ export class PageQuery {
   @QueryInt()
   page?: number;
 }
+
+const skipZkMeaning =
+  'Only what has moved to the history. Requests and deploys are in it at once, ended tasks usually within a second.';
+
+/** What skipZk is for an operation when it is not given, for the served document. */
+export const SkipZkDefault = (value: boolean) =>
+  ApiQuery({
+    name: 'skipZk',
+    required: false,
+    schema: { type: 'boolean', default: value },
+    description: skipZkMeaning,
+  });
 
 /** Which part of a list, and from where. */
 export class HistoryQuery extends PageQuery {

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { requestEventTypes, type RequestEventType } from '../../../core/model/enums.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
 
@@ -19,6 +19,7 @@ export class RequestHistoryDto {
 }
 
 /** One page of changes of a request. */
+@ApiSchema({ name: 'PaginatedResponseOfRequestHistoryDto' })
 export class RequestHistoryPageDto {
   /** How many there are in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })

@@ -1,4 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { OlderNames } from '../../../platform/http/older-names.js';
 import { LoadBalancerUpdateDto } from '../../load-balancer/dto/load-balancer-update.dto.js';
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
 import { TaskHistoryUpdateDto, TaskIdHistoryDto } from '../../tasks/dto/task-update.dto.js';
@@ -7,6 +8,7 @@ import { TaskMetadataDto } from '../../tasks/metadata/task-metadata.dto.js';
 import { TaskShellCommandHistoryDto } from '../../tasks/shell-commands/dto/shell-command.dto.js';
 
 /** One health check of a task. */
+@OlderNames({ duration: { of: 'durationMillis', type: 'integer', format: 'int64' } })
 export class TaskHealthcheckResultDto {
   /** What it answered, when it answered. */
   @ApiProperty({ type: 'integer', format: 'int32' })
@@ -48,6 +50,7 @@ export class TaskHistoryDto {
 }
 
 /** One page of tasks. */
+@ApiSchema({ name: 'PaginatedResponseOfTaskIdHistoryDto' })
 export class TaskIdHistoryPageDto {
   /** How many match in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })

@@ -10,6 +10,8 @@ import {
   type ScheduleType,
   type SlavePlacement,
 } from '../../../core/model/enums.js';
+import type { Request } from '../../../core/model/request.js';
+import { readLegacyType } from '../../../core/request-validation/index.js';
 import { Decimal, everyValue, Int32, Int64, is, OneOf, raw, TextMap, Texts } from '../../../platform/http/fields.js';
 
 const isDestinations = (value: unknown): boolean =>
@@ -177,4 +179,22 @@ export class RequestDto {
   @IsOptional()
   @IsBoolean()
   hideEvenNumberAcrossRacksHint?: boolean;
+  /** Older form of requestType: false is ON_DEMAND, true SERVICE or WORKER; SCHEDULED when there is a schedule. */
+  @ApiProperty({ writeOnly: true })
+  @IsOptional()
+  @IsBoolean()
+  daemon?: boolean;
+  /** Older name of hideEvenNumberAcrossRacksHint. */
+  @ApiProperty({ writeOnly: true })
+  @IsOptional()
+  @IsBoolean()
+  hideEvenNumberAcrossRacks?: boolean;
+
+  /** The request that was meant; its type may still be missing. */
+  static toRequest({ daemon, hideEvenNumberAcrossRacks, ...sent }: RequestDto): Request {
+    const requestType = readLegacyType({ ...sent, daemon });
+    const hint = sent.hideEvenNumberAcrossRacksHint ?? hideEvenNumberAcrossRacks;
+    const request = { ...sent, requestType, hideEvenNumberAcrossRacksHint: hint };
+    return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) as unknown as Request;
+  }
 }

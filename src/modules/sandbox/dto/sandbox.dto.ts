@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { QueryText, readInteger } from '../../../platform/http/query.js';
@@ -66,6 +66,7 @@ export class SandboxDto {
 }
 
 /** Part of a file. */
+@ApiSchema({ name: 'ClusterFileChunkObjectDto' })
 export class FileChunkDto {
   /** The text, without the fragments of characters at its ends. */
   data: string;

@@ -1,7 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { machineStates, type MachineState } from '../../../core/model/enums.js';
 import { Int64, OneOf } from '../../../platform/http/fields.js';
+import { OlderNames } from '../../../platform/http/older-names.js';
 import { QueryWord } from '../../../platform/http/query.js';
 
 const machineState = { enum: machineStates, enumName: 'MachineState' } as const;
@@ -23,6 +24,7 @@ export class MachineStateHistoryUpdateDto {
 }
 
 /** What a slave offers in all. */
+@ApiSchema({ name: 'ClusterResourcesObjectDto' })
 export class ClusterResourcesDto {
   /** Cores. */
   cpus?: number;
@@ -35,6 +37,7 @@ export class ClusterResourcesDto {
 }
 
 /** A machine that runs tasks. */
+@OlderNames({ slaveId: { of: 'id', type: 'string' } })
 export class SlaveDto {
   /** When it was seen first, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
@@ -55,6 +58,7 @@ export class SlaveDto {
 }
 
 /** A group of machines that may fail together. */
+@OlderNames({ rackId: { of: 'id', type: 'string' } })
 export class RackDto {
   /** When it was seen first, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
@@ -108,6 +112,9 @@ export class ExpiringMachineStateDto {
   /** Whether tasks that are left then are killed. */
   killTasksOnDecommissionTimeout?: boolean;
 }
+
+/** The same of a slave; machineId is the slave. */
+export class ExpiringSlaveStateDto extends ExpiringMachineStateDto {}
 
 /** Which machines. */
 export class MachineQuery {

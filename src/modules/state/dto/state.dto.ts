@@ -43,6 +43,8 @@ export class HostStateDto {
   hostname: string;
   /** It leads and hears of at least one machine. */
   clusterConnected: boolean;
+  /** Address of the master of the cluster; absent where machines are talked to one by one. */
+  clusterMaster?: string;
   /** Machines it knows; 0 unless it leads. */
   @ApiProperty(int32)
   offerCacheSize: number;

@@ -1,7 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { pendingTypes, type PendingType } from '../../../core/model/enums.js';
+import { OlderNames } from '../../../platform/http/older-names.js';
 
 /** Names one task for ever: id is made of the other fields. */
+@OlderNames({ nextRunAt: { of: 'startedAt', type: 'integer', format: 'int64' } })
 export class TaskIdDto {
   /** Request that the task belongs to. */
   requestId: string;

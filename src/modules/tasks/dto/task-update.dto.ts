@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { taskStates, type TaskState } from '../../../core/model/enums.js';
+import { OlderNames } from '../../../platform/http/older-names.js';
 import { TaskIdDto } from './task-id.dto.js';
 
 /** One state that a task came to. */
@@ -22,6 +23,7 @@ export class TaskHistoryUpdateDto {
 }
 
 /** A task in a list: its id and its newest state. */
+@OlderNames({ lastStatus: { of: 'lastTaskState', enum: taskStates, enumName: 'TaskState' } })
 export class TaskIdHistoryDto {
   /** The task. */
   taskId: TaskIdDto;

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { TaskIdDto } from './task-id.dto.js';
 import { TaskRequestDto } from './task-request.dto.js';
 
@@ -11,6 +11,7 @@ export class ClusterStringValueDto {
 }
 
 /** The machine a task was given to. */
+@ApiSchema({ name: 'ClusterOfferObjectDto' })
 export class ClusterOfferDto {
   /** Id of the slave, under its newer name. */
   agentId?: ClusterStringValueDto;
@@ -28,6 +29,7 @@ export class ClusterOfferDto {
 }
 
 /** A range of numbers, both ends included. */
+@ApiSchema({ name: 'ClusterRangeObjectDto' })
 export class ClusterRangeDto {
   /** First number. */
   @ApiProperty({ type: 'integer', format: 'int64' })
@@ -38,12 +40,14 @@ export class ClusterRangeDto {
 }
 
 /** Ranges of numbers. */
+@ApiSchema({ name: 'ClusterRangesObjectDto' })
 export class ClusterRangesDto {
   /** The ranges. */
   range?: ClusterRangeDto[];
 }
 
 /** One resource that a task holds: cpus, mem, disk or ports. */
+@ApiSchema({ name: 'ClusterResourceObjectDto' })
 export class ClusterResourceDto {
   /** Which one. */
   name?: string;
@@ -78,6 +82,7 @@ export class ClusterExecutorInfoDto {
 }
 
 /** What was sent to the machine. */
+@ApiSchema({ name: 'ClusterTaskObjectDto' })
 export class ClusterTaskDto {
   /** Id of the task. */
   taskId?: ClusterStringValueDto;

@@ -1,8 +1,10 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { QueryText } from '../../../platform/http/query.js';
 
 /** What to fail with. */
 export class TestExceptionQuery {
-  /** Message of the error, for the log; default: test exception. */
+  /** Message of the error, for the log. */
+  @ApiPropertyOptional({ default: 'test exception' })
   @QueryText()
   message?: string;
 }

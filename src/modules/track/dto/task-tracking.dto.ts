@@ -1,9 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { taskStates, type TaskState } from '../../../core/model/enums.js';
 import { PendingTaskIdDto, TaskIdDto } from '../../tasks/dto/task-id.dto.js';
 import { TaskHistoryUpdateDto } from '../../tasks/dto/task-update.dto.js';
 
 /** How far a task or a run has come. */
+@ApiSchema({ name: 'TaskStateDto' })
 export class TaskTrackingDto {
   /** The task; absent until it was launched. */
   taskId?: TaskIdDto;

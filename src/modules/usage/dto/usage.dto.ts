@@ -1,9 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
 
 /** What a slave and its tasks used when it was sampled last. Figures of the machine count whatever runs there. */
+@ApiSchema({ name: 'SlaveUsageWithIdDto' })
 export class SlaveUsageDto {
   /** Cores in use by its tasks. */
   cpusUsed: number;

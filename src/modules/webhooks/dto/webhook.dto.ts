@@ -9,43 +9,31 @@ const isHttpUri = (value: unknown): boolean => {
   return ['http:', 'https:'].includes(new URL(value).protocol);
 };
 
-/** A receiver of updates, to be registered. */
-export class NewWebhookDto {
+/** A receiver of updates. */
+export class WebhookDto {
   /** Where updates are posted to. $REQUEST_ID, $DEPLOY_ID and $TASK_ID in it are filled in for each update. */
   @is('uri', 'must be an http or https URI', isHttpUri)
   @IsString()
   uri: string;
-  /** What to tell it of. */
-  @OneOf(webhookTypes)
+  /** What it is told of. */
+  @OneOf(webhookTypes, 'WebhookType')
   type: WebhookType;
   /** When it was registered, in epoch milliseconds; default: now. */
   @IsOptional()
   @Timestamp()
   timestamp?: number;
-  /** Who registers it. */
+  /** Who registered it. */
   @IsOptional()
   @IsString()
   user?: string;
   /** Key for the signatures of its deliveries (Standard Webhooks), plain or as whsec_ with Base64. Never shown again. */
+  @ApiProperty({ writeOnly: true })
   @IsOptional()
   @IsString()
   secret?: string;
-}
-
-/** A registered receiver of updates. */
-export class WebhookDto {
-  /** Where updates are posted to. */
-  uri: string;
-  /** When it was registered, in epoch milliseconds. */
-  @ApiProperty({ type: 'integer', format: 'int64' })
-  timestamp: number;
-  /** Who registered it. */
-  user?: string;
-  /** What it is told of. */
-  @ApiProperty({ enum: webhookTypes, enumName: 'WebhookType' })
-  type: WebhookType;
-  /** The type and the encoded uri. */
-  id: string;
+  /** The type and the encoded uri. One that is sent is ignored. */
+  @ApiProperty({ readOnly: true })
+  id?: string;
 }
 
 /** A webhook and how much waits for it. */

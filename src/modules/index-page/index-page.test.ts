@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import { testSettings } from '../../../test/support/test-settings.js';
+import { SettingsFile, type Settings } from '../../platform/settings/settings.js';
+import type { IndexViewDto } from './dto/index-view.dto.js';
+import { IndexPageModule } from './index-page.module.js';
+import { toIndexView } from './index-view.js';
+import { renderPage } from './render-page.js';
+
+const assets = { appJsPath: 'app.1.js', appCssPath: 'app.1.css', vendorJsPath: 'vendor.1.js' };
+const viewWith = (file: Record<string, unknown>): IndexViewDto =>
+  toIndexView({ ...testSettings(), ...SettingsFile.parse(file) }, assets);
+
+describe('IndexView', () => {
+  test('has all of its fields as they are by default', () => {
+    expect(viewWith({})).toEqual({
+      appRoot: '/ui',
+      apiDocs: '/docs',
+      staticRoot: '/static',
+      apiRoot: '/api',
+      navColor: '',
+      defaultMemory: 64,
+      defaultCpus: 1,
+      defaultDisk: 0,
+      hideNewDeployButton: false,
+      hideNewRequestButton: false,
+      loadBalancingEnabled: false,
+      title: 'Muster',
+      slaveHttpPort: 5051,
+      defaultBounceExpirationMinutes: 60,
+      defaultHealthcheckIntervalSeconds: 5,
+      defaultHealthcheckTimeoutSeconds: 5,
+      defaultHealthcheckMaxRetries: 0,
+      defaultStartupTimeoutSeconds: 45,
+      runningTaskLogPath: 'stdout',
+      finishedTaskLogPath: 'stdout',
+      commonHostnameSuffixToOmit: '',
+      taskS3LogOmitPrefix: '',
+      warnIfScheduledJobIsRunningPastNextRunPct: 200,
+      shellCommands: '[]',
+      shortenSlaveUsageHostname: false,
+      timestampFormat: 'lll Z',
+      showTaskDiskResource: true,
+      timestampWithSecondsFormat: 'lll:ss Z',
+      redirectOnUnauthorizedUrl: '',
+      extraScript: '',
+      generateAuthHeader: false,
+      authCookieName: '',
+      authTokenKey: 'token',
+      quickLinks: '{}',
+      navTitleLinks: '[]',
+      lessTerminalPath: '',
+      ...assets,
+    });
+  });
+
+  const links = [{ title: 'East', linkFormat: 'https://east.example/ui/{CURRENT_PATH}', tooltip: 'the other one' }];
+  const quick = { request: { ALL: [{ title: 'Logs', linkFormat: 'https://logs/{{request.id}}' }] } };
+  const command = { name: 'jstack', description: 'threads', options: [] };
+  test.each<[Record<string, unknown>, Partial<IndexViewDto>]>([
+    [{ ui: { path: 'dash/board' } }, { appRoot: '/dash/board' }],
+    [
+      { ui: { baseUrl: 'https://muster.example/east/' } },
+      {
+        appRoot: 'https://muster.example/east/ui',
+        apiDocs: 'https://muster.example/east/docs',
+        staticRoot: 'https://muster.example/east/static',
+        apiRoot: 'https://muster.example/east/api',
+      },
+    ],
+    [{ ui: { apiDocs: '/d', apiRoot: '/a', staticRoot: '/s' } }, { apiDocs: '/d', apiRoot: '/a', staticRoot: '/s' }],
+    [{ ui: { navColor: 'green', title: 'East' } }, { navColor: 'green', title: 'East' }],
+    [
+      { cluster: { defaultMemory: 99.5, defaultCpus: 0.5, defaultDisk: 7 } },
+      { defaultMemory: 100, defaultCpus: 1, defaultDisk: 7 },
+    ],
+    [
+      { ui: { hideNewDeployButton: true, hideNewRequestButton: true } },
+      { hideNewDeployButton: true, hideNewRequestButton: true },
+    ],
+    [{ loadBalancerUri: 'http://balancer:80' }, { loadBalancingEnabled: true }],
+    [{ ui: { slaveHttpPort: 80, slaveHttpsPort: 443 } }, { slaveHttpPort: 80, slaveHttpsPort: 443 }],
+    [{ defaultBounceExpirationMinutes: 5 }, { defaultBounceExpirationMinutes: 5 }],
+    [
+      {
+        healthcheckIntervalSeconds: 1,
+        healthcheckTimeoutSeconds: 2,
+        healthcheckMaxRetries: 3,
+        startupTimeoutSeconds: 4,
+      },
+      {
+        defaultHealthcheckIntervalSeconds: 1,
+        defaultHealthcheckTimeoutSeconds: 2,
+        defaultHealthcheckMaxRetries: 3,
+        defaultStartupTimeoutSeconds: 4,
+      },
+    ],
+    [
+      { ui: { runningTaskLogPath: 'r', finishedTaskLogPath: 'f', taskS3LogOmitPrefix: 'p' } },
+      { runningTaskLogPath: 'r', finishedTaskLogPath: 'f', taskS3LogOmitPrefix: 'p' },
+    ],
+    [{ commonHostnameSuffixToOmit: '.local' }, { commonHostnameSuffixToOmit: '.local' }],
+    [{ warnIfScheduledJobIsRunningPastNextRunPct: 150 }, { warnIfScheduledJobIsRunningPastNextRunPct: 150 }],
+    [{ ui: { shellCommands: [command] } }, { shellCommands: JSON.stringify([command]) }],
+    [
+      { ui: { shortenSlaveUsageHostname: true, showTaskDiskResource: false } },
+      { shortenSlaveUsageHostname: true, showTaskDiskResource: false },
+    ],
+    [
+      { ui: { timestampFormat: 'a', timestampWithSecondsFormat: 'b' } },
+      { timestampFormat: 'a', timestampWithSecondsFormat: 'b' },
+    ],
+    [
+      { ui: { redirectOnUnauthorizedUrl: 'https://login?to={URL}', extraScript: '/static/more.js' } },
+      { redirectOnUnauthorizedUrl: 'https://login?to={URL}', extraScript: '/static/more.js' },
+    ],
+    [
+      { ui: { generateAuthHeader: true, authCookieName: 'who', authTokenKey: 'key' } },
+      { generateAuthHeader: true, authCookieName: 'who', authTokenKey: 'key' },
+    ],
+    [
+      { ui: { quickLinks: quick, navTitleLinks: links, lessTerminalPath: '$HOST/$TASK' } },
+      { quickLinks: JSON.stringify(quick), navTitleLinks: JSON.stringify(links), lessTerminalPath: '$HOST/$TASK' },
+    ],
+  ])('%j says so', (file, fields) => {
+    expect(viewWith(file)).toMatchObject(fields);
+  });
+
+  test.each([
+    { path: 'api' },
+    { path: 'docs/ui' },
+    { path: '/ui' },
+    { path: 'ui?' },
+    { navColor: 'red blue' },
+    { extraScript: 'javascript:alert(1)' },
+    { apiDocs: '//elsewhere' },
+    { navTitleLinks: [{ title: 'x', linkFormat: 'javascript:alert(1)' }] },
+  ])('%j is refused at the start', (ui) => {
+    expect(SettingsFile.safeParse({ ui }).success).toBe(false);
+  });
+});
+
+test('nothing that the settings say becomes markup, and nothing ends the data early', () => {
+  const title = `</title></script><script>alert("1'&")</script><!--\u2028`;
+  const page = renderPage(viewWith({ ui: { title, lessTerminalPath: title } }));
+  expect(page).toContain('<title>&lt;/title&gt;&lt;/script&gt;&lt;script&gt;alert(&quot;1&#39;&amp;&quot;)');
+  expect(page.match(/<script\b/g)).toHaveLength(3);
+  expect(page).not.toContain('<!--');
+  expect(embeddedView(page)).toMatchObject({ title, lessTerminalPath: title });
+});
+
+test('a further script is loaded like the others, never written into the page', () => {
+  const page = renderPage(viewWith({ ui: { extraScript: '/static/more.js?a&b' } }));
+  expect(page).toContain('<script defer src="/static/more.js?a&amp;b"></script>');
+});
+
+const embeddedView = (page: string): IndexViewDto =>
+  JSON.parse(/<script type="application\/json" id="index-view">(.*?)<\/script>/s.exec(page)![1]!) as IndexViewDto;
+
+describe('in the browser', () => {
+  let rooms: RoomApp;
+  const ui = { ...testSettings().ui, path: 'dash/board', title: 'East' };
+  beforeAll(async () => {
+    rooms = await startRooms({ modules: [IndexPageModule.at(ui.path)], settings: { ui } satisfies Partial<Settings> });
+  });
+  afterAll(() => rooms.close());
+  const raw = (path: string, init: RequestInit = {}) => fetch(rooms.url + path, { redirect: 'manual', ...init });
+
+  test.each(['/dash/board', '/dash/board/', '/dash/board/request/web', '/dash/board/task/a-b/files/x.log?y=1'])(
+    '%s answers the page',
+    async (path) => {
+      const response = await raw(path);
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(response.headers.get('cache-control')).toBe('no-cache');
+      const page = await response.text();
+      expect(page).toContain('<title>East</title>');
+      expect(page).toContain('<a href="/docs">Swagger UI</a>');
+      expect(embeddedView(page)).toMatchObject({ appRoot: '/dash/board', title: 'East' });
+    },
+  );
+
+  test('HEAD answers without the page', async () => {
+    const response = await raw('/dash/board', { method: 'HEAD' });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+  });
+
+  test('/ leads to the page', async () => {
+    const response = await raw('/');
+    expect([response.status, response.headers.get('location')]).toEqual([302, '/dash/board']);
+  });
+
+  test.each([
+    '/ui',
+    '/dash',
+    '/dash/boards',
+    '/nowhere',
+    '/static/app.js',
+    '/static/../index-page.module.ts',
+    '/static',
+  ])('%s is 404 in the shape of errors', async (path) => {
+    const response = await raw(path);
+    expect([response.status, await response.json()]).toMatchObject([404, { status: 404, code: 'NOT_FOUND' }]);
+  });
+
+  test('other methods are 405 with what is allowed', async () => {
+    const response = await raw('/dash/board/anything', { method: 'POST' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+
+  test('scripts come from this origin only, none is in the page, and nobody frames it', async () => {
+    const response = await raw('/dash/board');
+    const policy = response.headers.get('content-security-policy')!;
+    expect(policy).toContain("default-src 'self'");
+    expect(policy).not.toContain('script-src');
+    const scripts = (await response.text()).match(/<script[^>]*>/g)!;
+    for (const script of scripts) expect(script).toMatch(/src="\/static\/|type="application\/json"/);
+  });
+
+  test('its script, styles and vendor script are the files that IndexView names, to be kept for ever', async () => {
+    const page = await (await raw('/dash/board')).text();
+    const { staticRoot, appJsPath, appCssPath, vendorJsPath } = embeddedView(page);
+    for (const [name, type] of [
+      [appJsPath, 'text/javascript'],
+      [vendorJsPath, 'text/javascript'],
+      [appCssPath, 'text/css'],
+    ] as const) {
+      expect(page).toContain(`"${staticRoot}/${name}"`);
+      const file = await raw(`${staticRoot}/${name}`);
+      expect([file.status, file.headers.get('content-type')]).toEqual([200, `${type}; charset=utf-8`]);
+      expect(file.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect((await file.text()).length).toBeGreaterThan(500);
+    }
+  });
+});

@@ -1,0 +1,36 @@
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+
+const double = { type: 'number', format: 'double' } as const;
+
+/** One figure. Which members it has depends on its kind: a gauge, a counter, or times in seconds. */
+export class MetricDto {
+  /** What a gauge shows now. */
+  @ApiProperty(double)
+  value?: number;
+  /** What a counter has come to, or the number of times. */
+  @ApiProperty(double)
+  count?: number;
+  /** Of times: all together. */
+  @ApiProperty(double)
+  sum?: number;
+  /** Of times: on average. */
+  @ApiProperty(double)
+  mean?: number;
+  /** Of times: half of them were no longer. */
+  @ApiProperty(double)
+  p50?: number;
+  /** Of times: 95 of 100 were no longer. */
+  @ApiProperty(double)
+  p95?: number;
+  /** Of times: 99 of 100 were no longer. */
+  @ApiProperty(double)
+  p99?: number;
+}
+
+/** The figures of this instance and of the service. */
+@ApiExtraModels(MetricDto)
+export class MetricsContainerDto {
+  /** By name, and by labels where there are several of a name: muster_tasks{state=TASK_RUNNING}. Names tell the unit. */
+  @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(MetricDto) } })
+  metrics: Record<string, MetricDto>;
+}

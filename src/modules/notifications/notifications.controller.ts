@@ -1,0 +1,37 @@
+import { applyDecorators, Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
+import { NotificationsService } from './notifications.service.js';
+
+const AddressBody = () =>
+  applyDecorators(
+    ApiConsumes('application/json', 'text/plain'),
+    ApiBody({ description: 'The address, plain or as a JSON string.', required: true, schema: { type: 'string' } }),
+  );
+
+@ApiTags('Notifications')
+@Controller('api/notifications')
+export class NotificationsController {
+  constructor(private readonly notifications: NotificationsService) {}
+
+  /** Lists the addresses that no mail is sent to, in their order. */
+  @Get('blacklist')
+  blacklist(): Promise<string[]> {
+    return this.notifications.list();
+  }
+
+  /** Takes an address off the blacklist, in capital or small letters. No effect if it is not on it. */
+  @Post('subscribe')
+  @HttpCode(204)
+  @AddressBody()
+  subscribe(@Body() address: string): Promise<void> {
+    return this.notifications.subscribe(address);
+  }
+
+  /** Puts an address on the blacklist: no mail is sent to it any more. No effect if it is on it. */
+  @Post('unsubscribe')
+  @HttpCode(204)
+  @AddressBody()
+  unsubscribe(@Body() address: string): Promise<void> {
+    return this.notifications.unsubscribe(address);
+  }
+}

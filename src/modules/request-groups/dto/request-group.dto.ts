@@ -1,0 +1,16 @@
+import { IsOptional, IsString } from 'class-validator';
+import { TextMap, Texts } from '../../../platform/http/fields.js';
+
+/** Requests that belong together, such as those of one product. */
+export class RequestGroupDto {
+  /** Id of the group: letters, digits, '_' and '-'. */
+  @IsString()
+  id: string;
+  /** Ids of its requests, in the order in which people see them. They need not exist. */
+  @Texts()
+  requestIds: string[];
+  /** Whatever people want to note about the group. */
+  @IsOptional()
+  @TextMap()
+  metadata?: Record<string, string>;
+}

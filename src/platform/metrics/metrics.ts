@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Of calls: most take milliseconds, the slowest lists seconds. */
+const secondsOfCalls = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/**
+ * The figures of this process, for /metrics and /api/metrics. Any room may add some: names begin with "muster_" and end in
+ * their unit, counters in "_total". `collect` is asked whenever the figures are read.
+ */
+@Injectable()
+export class Metrics {
+  /** Not the registry that all of a process share: several instances may live in one. */
+  readonly registry = new Registry();
+
+  gauge<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[] = [],
+    collect?: (gauge: Gauge<Label>) => void,
+  ): Gauge<Label> {
+    const gauge: Gauge<Label> = new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect: collect && (() => collect(gauge)),
+    });
+    return gauge;
+  }
+
+  /** `collect`: for what is counted elsewhere; it adds up all anew. */
+  counter<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[] = [],
+    collect?: (counter: Counter<Label>) => void,
+  ): Counter<Label> {
+    const counter: Counter<Label> = new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect:
+        collect &&
+        (() => {
+          counter.reset();
+          collect(counter);
+        }),
+    });
+    return counter;
+  }
+
+  secondsOfCalls<Label extends string>(name: string, help: string, labelNames: Label[]): Histogram<Label> {
+    return new Histogram({ name, help, labelNames, buckets: secondsOfCalls, registers: [this.registry] });
+  }
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+
+/** An address within this service or elsewhere; nothing that a browser would run. */
+const address = () =>
+  z.string().regex(/^(?:https?:\/\/|\/(?!\/))[^\s"'<>\\]*$/i, 'must begin with http://, https:// or a single /');
+const flag = () => z.boolean().default(false);
+const text = () => z.string().default('');
+
+const TitleLink = z.strictObject({
+  title: z.string().min(1),
+  linkFormat: address(),
+  tooltip: z.string().optional(),
+});
+
+const QuickLink = z.strictObject({ title: z.string().min(1), linkFormat: z.string().min(1) });
+
+/** What the page that people open is told about this installation. */
+export const pageSettings = {
+  path: z
+    .string()
+    .regex(/^[\w-]+(\/[\w-]+)*$/, 'must be words of letters, digits, _ and -, with a / between them')
+    .refine((path) => !/^(api|docs|static|metrics|healthz|readyz)(\/|$)/.test(path), 'is a path of the service itself')
+    .default('ui')
+    .describe('Where the page is, below the root of the service'),
+  baseUrl: z
+    .union([z.literal(''), address()])
+    .default('')
+    .describe('Address or path that a proxy has for the root of the service; empty: the root itself'),
+  apiRoot: address().optional().describe('Where the page finds the API; default: /api below baseUrl'),
+  apiDocs: address().optional().describe('Where the page finds the description of the API; default: /docs'),
+  staticRoot: address().optional().describe('Where the page finds its scripts and styles; default: /static'),
+  title: z.string().min(1).default('Muster').describe('Title of the page, such as the name of the cluster'),
+  navColor: z
+    .string()
+    .regex(/^\w*$/, 'must be one word')
+    .default('')
+    .describe('Colour by which people tell clusters apart: red, orange, yellow, green, blue or purple'),
+  hideNewDeployButton: flag().describe('Offer no new deploys'),
+  hideNewRequestButton: flag().describe('Offer no new requests'),
+  runningTaskLogPath: z.string().default('stdout').describe('Log of a running task; $TASK_ID becomes its id'),
+  finishedTaskLogPath: z.string().default('stdout').describe('Log of a task that has ended'),
+  taskS3LogOmitPrefix: text().describe('Begin of the names of stored logs that is not shown'),
+  showTaskDiskResource: z.boolean().default(true).describe('Show the disk that tasks ask for'),
+  shortenSlaveUsageHostname: flag().describe('Show only the first part of the names of hosts'),
+  timestampFormat: z.string().default('lll Z').describe('How times are written'),
+  timestampWithSecondsFormat: z.string().default('lll:ss Z').describe('How times with seconds are written'),
+  redirectOnUnauthorizedUrl: z
+    .union([z.literal(''), address()])
+    .default('')
+    .describe('Where people go to log in; {URL} becomes the address they came from'),
+  extraScript: z
+    .union([z.literal(''), address()])
+    .default('')
+    .describe('A further script of this origin that the page loads'),
+  generateAuthHeader: flag().describe('Send the token of the cookie as Authorization: Bearer'),
+  quickLinks: z
+    .record(z.string(), z.record(z.string(), z.array(QuickLink)))
+    .default({})
+    .describe(
+      'Links on the page of a request, by request and then by its type or ALL; {{path}} becomes a member of it',
+    ),
+  navTitleLinks: z
+    .array(TitleLink)
+    .default([])
+    .describe('Links to other clusters: title, linkFormat, tooltip; {CURRENT_PATH} becomes the present path'),
+  lessTerminalPath: text().describe('Where logs can be read in a terminal; $HOST and $TASK are filled in'),
+  slaveHttpPort: z.number().int().min(1).max(65_535).default(5_051).describe('Port at which machines serve files'),
+  slaveHttpsPort: z.number().int().min(1).max(65_535).optional().describe('The same with TLS; default: none'),
+};

@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Installation } from '../e2e/support/product.js';
+import { readContract } from './contract.js';
+import type { Document } from './document.js';
+import { walk } from './walk.js';
+
+/** Of the built product: the plugin that describes records from their comments and types runs in the build only. */
+const installation = new Installation();
+let document: Document;
+beforeAll(async () => {
+  const { api } = await installation.start();
+  document = (await (await fetch(`${api.url}/docs/openapi.json`)).json()) as Document;
+}, 90_000);
+afterAll(() => installation.dispose(), 90_000);
+
+test('every operation, parameter, body, answer and record of the contract is in the served document', () => {
+  const contract = readContract();
+  const found = walk(contract, document);
+  const all = { operations: contract.operations.length, records: Object.keys(contract.records).length };
+  const whole = (kind: 'operations' | 'records') => `${all[kind] - found[kind].size} of ${all[kind]} ${kind}`;
+  const missing = [...found.operations, ...found.records].map(([name, what]) => `${name}: ${what.join('; ')}`);
+  console.log([`${whole('operations')}, ${whole('records')}`, ...missing].join('\n'));
+  expect(missing).toEqual([]);
+});

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+
+/** What clients of this API rely on: every operation with its input and output, every record with its fields. */
+export interface Contract {
+  operations: ContractOperation[];
+  records: Record<string, Record<string, ContractField>>;
+}
+
+export interface ContractOperation {
+  group: string;
+  method: string;
+  path: string;
+  params: { name: string; in: 'path' | 'query'; required: boolean; type: string; default?: unknown }[];
+  body: { type: string; required: boolean } | null;
+  /** A type, 'text/html', or null: nothing is answered, or nothing is said about it. */
+  response: string | null;
+}
+
+/** Types are written as in 'int64', 'array of Resources', 'map string to array of string', 'ASC / DESC'. */
+export interface ContractField {
+  type: string;
+  required?: boolean;
+  writeOnly?: boolean;
+}
+
+export const readContract = (): Contract =>
+  JSON.parse(readFileSync(new URL('contract.json', import.meta.url), 'utf8')) as Contract;

@@ -1,0 +1,96 @@
+import type { Contract, ContractOperation } from './contract.js';
+import { compareTypes } from './compare-types.js';
+import { Schemas, type Document, type Operation } from './document.js';
+
+export interface Findings {
+  /** By operation ("GET /api/state") or record: what is missing or differs. */
+  operations: Map<string, string[]>;
+  records: Map<string, string[]>;
+}
+
+/** Holds a served document against the contract. What the document has beyond it is fine. */
+export function walk(contract: Contract, document: Document): Findings {
+  const schemas = new Schemas(document.components.schemas);
+  const operations = contract.operations.map((wanted): [string, string[]] => {
+    const { method, path } = wanted;
+    const served = document.paths[path]?.[method.toLowerCase()];
+    return [`${method} ${path}`, served ? compareOperation(wanted, served, contract, schemas) : ['does not exist']];
+  });
+  const records = Object.keys(contract.records).map((record): [string, string[]] => [
+    record,
+    compareRecord(record, contract, schemas),
+  ]);
+  const different = (found: [string, string[]][]) => new Map(found.filter(([, differences]) => differences.length > 0));
+  return { operations: different(operations), records: different(records) };
+}
+
+function compareOperation(
+  wanted: ContractOperation,
+  served: Operation,
+  contract: Contract,
+  schemas: Schemas,
+): string[] {
+  return [
+    ...wanted.params.flatMap((parameter) => compareParameter(parameter, served, schemas)),
+    ...compareBody(wanted.body, served, contract, schemas),
+    ...compareResponse(wanted.response, served, schemas),
+  ];
+}
+
+function compareParameter(
+  wanted: ContractOperation['params'][number],
+  { parameters = [] }: Operation,
+  schemas: Schemas,
+): string[] {
+  const name = `parameter ${wanted.name}`;
+  const served = parameters.find((one) => one.in === wanted.in && one.name === wanted.name);
+  if (!served) return [`${name} does not exist`];
+  const differences = compareTypes(wanted.type, served.schema, schemas).map((difference) => `${name} ${difference}`);
+  if ((served.required ?? false) !== wanted.required) differences.push(`${name} ${mustBe(wanted.required)}`);
+  if ('default' in wanted && served.schema?.default !== wanted.default) {
+    differences.push(`${name} has default ${String(served.schema?.default)}, not ${String(wanted.default)}`);
+  }
+  return differences;
+}
+
+function compareBody(
+  wanted: ContractOperation['body'],
+  served: Operation,
+  contract: Contract,
+  schemas: Schemas,
+): string[] {
+  if (!wanted) return [];
+  const body = served.requestBody;
+  if (!body) return ['body does not exist'];
+  const schema = body.content?.['application/json']?.schema;
+  const differences = compareTypes(wanted.type, schema, schemas).map((difference) => `body ${difference}`);
+  // Where a member of the body is required, so is the body, whether the contract says so or not.
+  const mayBeRequired = wanted.required || requiresMembers(wanted.type, contract);
+  if (wanted.required && !body.required) differences.push('body is not required');
+  if (body.required && !mayBeRequired) differences.push('body is required');
+  return differences;
+}
+
+function compareResponse(wanted: string | null, { responses }: Operation, schemas: Schemas): string[] {
+  if (wanted === null) return [];
+  const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
+  if (wanted === 'text/html') return success?.content?.[wanted] ? [] : ['answer is not text/html'];
+  const schema = success?.content?.['application/json']?.schema;
+  return compareTypes(wanted, schema, schemas).map((difference) => `answer ${difference}`);
+}
+
+function compareRecord(record: string, contract: Contract, schemas: Schemas): string[] {
+  const name = schemas.nameOf(record);
+  if (name === undefined) return ['does not exist'];
+  const { properties = {} } = schemas.named(name);
+  return Object.entries(contract.records[record]!).flatMap(([field, wanted]) => {
+    const served = properties[field];
+    if (!served) return [`${field} does not exist`];
+    const differences = compareTypes(wanted.type, served, schemas).map((difference) => `${field} ${difference}`);
+    return wanted.writeOnly && !served.writeOnly ? [...differences, `${field} is not marked writeOnly`] : differences;
+  });
+}
+
+const requiresMembers = (record: string, { records }: Contract): boolean =>
+  Object.values(records[record] ?? {}).some((field) => field.required);
+const mustBe = (required: boolean): string => (required ? 'is not required' : 'is required');
