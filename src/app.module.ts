@@ -6,6 +6,7 @@ import { HistoryModule } from './modules/history/history.module.js';
 import { InactiveModule } from './modules/inactive/inactive.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
 import { LeadershipModule } from './modules/leadership/leadership.module.js';
+import { LogsModule } from './modules/logs/logs.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
@@ -39,6 +40,7 @@ const rooms = [
   WebhooksModule,
   SandboxModule,
   LeadershipModule,
+  LogsModule,
   StateModule,
   TrackModule,
   ShuffleModule,

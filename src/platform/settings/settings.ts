@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { disableableActions } from '../../core/disasters/index.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
+import { ObjstoreSettings } from './objstore-settings.js';
 
 const seconds = () => z.number().min(0);
 const millis = () => z.number().int().min(0);
@@ -185,6 +186,7 @@ export const SettingsFile = z.strictObject({
   crashLoop: CrashLoopSettings.prefault({}),
   disasterDetection: DisasterDetectionSettings.prefault({}),
   historyPurging: HistoryPurgingSettings.prefault({}),
+  objstore: ObjstoreSettings.optional(),
   webhooks: WebhookSettings.prefault({}),
   legacyFieldNames: z
     .enum(['off', 'accept', 'accept+emit'])
