@@ -1,7 +1,8 @@
-import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
 import type { ObjstoreBucket } from '../../core/model/logs.js';
 import type { ObjstoreSettings } from '../../platform/settings/objstore-settings.js';
+import type { ListChoice, Listing } from './object-store.service.js';
 
 /** Where the objects of a bucket are. */
 interface BucketAddress {
@@ -16,9 +17,12 @@ const mostConnections = 64;
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const probe = 'x';
 
+/** What stores answer at most in one call. */
+const mostPerCall = 1_000;
+
 /** One caller to the store: a client and what signs links in its name. */
 export class StoreClient {
-  readonly s3: S3Client;
+  private readonly s3: S3Client;
   private readonly signer: S3RequestPresigner;
   private readonly addresses = new Map<string, Promise<BucketAddress>>();
 
@@ -43,6 +47,33 @@ export class StoreClient {
     this.signer = new S3RequestPresigner({ ...this.s3.config });
   }
 
+  async list(bucket: string, { prefix, after, most = mostPerCall, signal }: ListChoice): Promise<Listing> {
+    const command = new ListObjectsV2Command({
+      Bucket: bucket,
+      Prefix: prefix,
+      StartAfter: after,
+      MaxKeys: Math.min(most, mostPerCall),
+    });
+    const { Contents = [], IsTruncated } = await this.s3.send(command, { abortSignal: signal });
+    const objects = Contents.map(({ Key, LastModified, Size }) => ({
+      key: Key ?? '',
+      lastModified: LastModified?.getTime() ?? 0,
+      size: Size ?? 0,
+    }));
+    return { objects, after: IsTruncated ? objects.at(-1)?.key : undefined };
+  }
+
+  /** What its writer noted about an object; of one that is gone meanwhile, nothing. */
+  async metadata(bucket: string, key: string, signal: AbortSignal): Promise<Record<string, string>> {
+    try {
+      const command = new HeadObjectCommand({ Bucket: bucket, Key: key });
+      return (await this.s3.send(command, { abortSignal: signal })).Metadata ?? {};
+    } catch (cause) {
+      if (statusOf(cause) === 404) return {};
+      throw cause;
+    }
+  }
+
   /** A link to an object that whoever has it can follow until it expires. `query`: what else the link asks for. */
   async sign(bucket: string, key: string, expiresInSeconds: number, query: Record<string, string>): Promise<string> {
     const { path, ...address } = await this.address(bucket);
@@ -53,6 +84,10 @@ export class StoreClient {
     const parameters = Object.entries(signed.query ?? {}).map(([name, value]) => `${name}=${escape(String(value))}`);
     const port = signed.port === undefined ? '' : `:${signed.port}`;
     return `${signed.protocol}//${signed.hostname}${port}${signed.path}?${parameters.join('&')}`;
+  }
+
+  destroy(): void {
+    this.s3.destroy();
   }
 
   /** The client is asked once and not per link, which would take a hundred times as long. */
@@ -77,6 +112,9 @@ export class StoreClient {
     };
   }
 }
+
+const statusOf = (cause: unknown): number | undefined =>
+  (cause as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 
 /** As signatures want it: everything but letters, digits and -_.~ */
 const escape = (text: string): string =>
