@@ -12,6 +12,7 @@ import { NotificationsModule } from './modules/notifications/notifications.modul
 import { PriorityModule } from './modules/priority/priority.module.js';
 import { LeadershipModule } from './modules/leadership/leadership.module.js';
 import { RequestGroupsModule } from './modules/request-groups/request-groups.module.js';
+import { LogsModule } from './modules/logs/logs.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
 import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
@@ -53,6 +54,7 @@ const rooms = [
   WebhooksModule,
   SandboxModule,
   LeadershipModule,
+  LogsModule,
   StateModule,
   TrackModule,
   ShuffleModule,

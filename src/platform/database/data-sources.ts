@@ -13,6 +13,9 @@ export interface DataSourceSettings {
   poolSize?: number;
 }
 
+/** Which migrations have run. */
+export const migrationsTable = 'muster_migration';
+
 /** Not connected yet; `initialize()` does that. int8 columns arrive as numbers: ours stay far below 2^53. */
 export function createDataSource({ url, use, entities, poolSize = 10 }: DataSourceSettings): DataSource {
   const log = new Logger('Database');
@@ -22,7 +25,7 @@ export function createDataSource({ url, use, entities, poolSize = 10 }: DataSour
     applicationName: `muster ${use}`,
     entities: entities ?? [],
     migrations,
-    migrationsTableName: 'muster_migration',
+    migrationsTableName: migrationsTable,
     parseInt8: true,
     poolSize,
     connectTimeoutMS: 5_000,

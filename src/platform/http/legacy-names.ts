@@ -19,6 +19,7 @@ export const legacyNames: Readonly<Record<string, string>> = {
   mesosConnected: 'clusterConnected',
   mesosMaster: 'clusterMaster',
   mesos: 'cluster',
+  fileNamePrefixAllowlist: 'fileNamePrefixWhitelist',
   agentPlacement: 'slavePlacement',
   requiredAgentAttributes: 'requiredSlaveAttributes',
   allowedAgentAttributes: 'allowedSlaveAttributes',

@@ -50,6 +50,7 @@ const ownIds = [
   ['request', 'id'],
   ['pendingTask', 'pendingTaskId', 'id'],
   ['pendingTaskId', 'id'],
+  ['key'],
 ];
 
 /** Records without an id of their own are told apart, and ordered, by all that they say. */

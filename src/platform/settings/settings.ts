@@ -4,6 +4,7 @@ import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { UiSettings } from './ui-settings.js';
+import { ObjstoreSettings } from './objstore-settings.js';
 
 const seconds = () => z.number().min(0);
 const millis = () => z.number().int().min(0);
@@ -209,6 +210,7 @@ const Sections = z.strictObject({
   ldap: LdapSettings.prefault({}),
   ui: UiSettings.prefault({}),
   webhookAuth: WebhookAuthSettings.prefault({}),
+  objstore: ObjstoreSettings.optional(),
   webhooks: WebhookSettings.prefault({}),
   ldapCacheEnabled: z.boolean().default(true).describe('Whether answers of the directory are kept'),
   ldapCacheSize: z.number().int().min(1).default(100).describe('Users kept of its answers'),

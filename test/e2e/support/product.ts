@@ -34,6 +34,8 @@ export interface InstallationOptions {
   databaseUrl?: string;
   /** Passed to every process of this installation. */
   env?: Record<string, string>;
+  /** Another build than the present one. */
+  program?: string;
 }
 
 /** A data directory of its own under a short temporary path, with everything that runs in it. */
@@ -41,8 +43,10 @@ export class Installation {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'mu-'));
   private readonly instances: Instance[] = [];
   private readonly configFile = join(this.dataDir, 'settings.json');
+  private program: string;
 
   constructor(private readonly options: InstallationOptions = {}) {
+    this.program = options.program ?? muster;
     chmodSync(this.dataDir, 0o755); // the embedded server runs as another user when this one is root
     const hostname = options.hostname ?? 'localhost';
     const slave = { id: 'slave1', hostname, rackId: 'rack1', cpus: 8, memoryMb: 8192, diskMb: 1024 };
@@ -67,7 +71,7 @@ export class Installation {
   /** The same without waiting for it. */
   async spawn(command: string[], env: Record<string, string> = {}): Promise<Instance> {
     const port = await freePort();
-    const child = spawn(process.execPath, [muster, ...command], {
+    const child = spawn(process.execPath, [this.program, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],
@@ -88,6 +92,11 @@ export class Installation {
   /** The process of the agent, as it tells in its folder. */
   agentPid(): number {
     return (JSON.parse(readFileSync(join(this.dataDir, 'agent', 'endpoint.json'), 'utf8')) as { pid: number }).pid;
+  }
+
+  /** From now on it is the present build that is started. */
+  upgrade(): void {
+    this.program = muster;
   }
 
   /** Stops in order whatever was started here. */

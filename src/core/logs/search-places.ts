@@ -1,0 +1,98 @@
+import type { ObjstoreBucket, ObjstoreLayout } from '../model/logs.js';
+import type { Span } from './date-steps.js';
+import { isOwn, keyPrefixes, type KeyPrefix, type LogOwner, type LogSubject } from './key-prefixes.js';
+
+/** What begins so in a bucket, as far as it belongs to the owner. */
+export interface SearchPlace extends KeyPrefix {
+  /** Of the request; 'default' for none. It decides about the bucket. */
+  group: string;
+  bucket: ObjstoreBucket;
+  owner: LogOwner;
+}
+
+export interface Search {
+  subject: LogSubject;
+  span: Span;
+}
+
+/** What pages of a search know it by: 'a-b-' begins the logs of request 'a-b' and those of deploy 'b' of request 'a'. */
+export function placeName({ group, bucket, prefix, taskIdAt, owner }: SearchPlace): string {
+  const deploy = taskIdAt === undefined || owner.deployId === undefined ? '' : `@${owner.deployId}`;
+  return `${group}-${bucket.objstoreBucket}-${prefix}${deploy}`;
+}
+
+/** Everywhere to look, without what would be found twice; or whose span is too long to look everywhere. */
+export function searchPlaces(
+  layout: ObjstoreLayout,
+  searches: readonly Search[],
+): { places: SearchPlace[] } | { tooLong: LogOwner } {
+  const patterns = patternsOf(layout);
+  const places: SearchPlace[] = [];
+  for (const { subject, span } of searches) {
+    const { group, owner } = subject;
+    const prefixes = patterns.map((pattern) => keyPrefixes(pattern, subject, span));
+    if (prefixes.includes(undefined)) return { tooLong: owner };
+    for (const bucket of bucketsOf(layout, group)) {
+      for (const prefix of prefixes.flat()) if (prefix) places.push({ ...prefix, group, bucket, owner });
+    }
+  }
+  return { places: withoutCovered(places) };
+}
+
+function patternsOf({ objstoreKeyFormat, objstoreUploaderAdditionalFiles: files }: ObjstoreLayout): string[] {
+  return [...new Set([objstoreKeyFormat, ...present(files.map((file) => file.objstoreUploaderKeyPattern))])];
+}
+
+function bucketsOf(layout: ObjstoreLayout, group: string): ObjstoreBucket[] {
+  const { objstoreBucket, objstoreAccessKey, objstoreSecretKey, objstoreUploaderAdditionalFiles: files } = layout;
+  const standard = { objstoreBucket, objstoreAccessKey, objstoreSecretKey };
+  const buckets = [
+    ofGroup(layout.groupOverrides, group) ?? standard,
+    ofGroup(layout.groupObjstoreSearchConfigs, group) ?? standard,
+    ...present(files.map((file) => file.objstoreUploaderBucket)).map((name) => ({ ...standard, objstoreBucket: name })),
+  ];
+  const byName = new Map<string, ObjstoreBucket>();
+  for (const bucket of buckets) if (!byName.has(bucket.objstoreBucket)) byName.set(bucket.objstoreBucket, bucket);
+  return [...byName.values()];
+}
+
+/** Groups are text of users: one may be called 'constructor'. */
+const ofGroup = (buckets: Record<string, ObjstoreBucket>, group: string): ObjstoreBucket | undefined =>
+  Object.hasOwn(buckets, group) ? buckets[group] : undefined;
+
+/** The order given is kept. */
+function withoutCovered(places: readonly SearchPlace[]): SearchPlace[] {
+  const kept = new Set<SearchPlace>();
+  // Places whose prefixes begin the present one, the shortest first: sorted, these come right before it.
+  let around: SearchPlace[] = [];
+  for (const place of places.toSorted(byBucketAndPrefix)) {
+    around = around.filter((wider) => contains(wider, place));
+    if (around.some((wider) => covers(wider, place))) continue;
+    kept.add(place);
+    around.push(place);
+  }
+  return places.filter((place) => kept.has(place));
+}
+
+const contains = (a: SearchPlace, b: SearchPlace): boolean =>
+  a.bucket.objstoreBucket === b.bucket.objstoreBucket && b.prefix.startsWith(a.prefix);
+
+/** Whether a place that contains another drops nothing of it as not its own. */
+function covers(a: SearchPlace, b: SearchPlace): boolean {
+  if (a.taskIdAt === undefined || isOwn(b.prefix, a, a.owner)) return true;
+  return (
+    a.taskIdAt === b.taskIdAt &&
+    a.owner.requestId === b.owner.requestId &&
+    (a.owner.deployId === undefined || a.owner.deployId === b.owner.deployId)
+  );
+}
+
+const byBucketAndPrefix = (a: SearchPlace, b: SearchPlace): number =>
+  compare(a.bucket.objstoreBucket, b.bucket.objstoreBucket) ||
+  compare(a.prefix, b.prefix) ||
+  (a.taskIdAt ?? -1) - (b.taskIdAt ?? -1);
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const present = (texts: readonly (string | undefined)[]): string[] =>
+  texts.filter((text): text is string => text !== undefined && text !== '');

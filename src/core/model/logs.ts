@@ -1,0 +1,64 @@
+import type { ObjstoreUploaderFile } from './deploy.js';
+
+/** A file of a task in the object store. */
+export interface ObjstoreLogMetadata {
+  key: string;
+  /** Epoch milliseconds, as the two below. */
+  lastModified: number;
+  /** Bytes. */
+  size: number;
+  startTime?: number;
+  endTime?: number;
+}
+
+export interface ObjstoreLog extends ObjstoreLogMetadata {
+  /** Shows the file. Valid for a while, for whoever has it. */
+  getUrl?: string;
+  /** Saves it under its own name. */
+  downloadUrl?: string;
+}
+
+/** How far the search below one prefix of a bucket has come. */
+export interface ContinuationToken {
+  /** Absent: nothing was asked there yet. */
+  value?: string;
+  /** There is nothing more. */
+  lastPage: boolean;
+}
+
+export interface ObjstoreSearchRequest {
+  /** Deploy ids by request id; an empty list means all of the request. */
+  requestsAndDeploys?: Record<string, string[]>;
+  taskIds?: string[];
+  /** Only what lies in these times, in epoch milliseconds. */
+  start?: number;
+  end?: number;
+  excludeMetadata?: boolean;
+  listOnly?: boolean;
+  maxPerPage?: number;
+  continuationTokens?: Record<string, ContinuationToken>;
+  fileNamePrefixWhitelist?: string[];
+}
+
+export interface ObjstoreSearchResult {
+  results: ObjstoreLog[];
+  continuationTokens: Record<string, ContinuationToken>;
+  lastPage: boolean;
+}
+
+/** A bucket and who may read it; without keys: whoever this process is to the store. */
+export interface ObjstoreBucket {
+  objstoreBucket: string;
+  objstoreAccessKey?: string;
+  objstoreSecretKey?: string;
+}
+
+/** Where the logs of tasks are kept. */
+export interface ObjstoreLayout extends ObjstoreBucket {
+  objstoreKeyFormat: string;
+  /** By group of a request: where its logs are, in place of the bucket above. */
+  groupOverrides: Record<string, ObjstoreBucket>;
+  /** By group of a request: where else to look. */
+  groupObjstoreSearchConfigs: Record<string, ObjstoreBucket>;
+  objstoreUploaderAdditionalFiles: ObjstoreUploaderFile[];
+}

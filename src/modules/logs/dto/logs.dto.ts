@@ -1,0 +1,126 @@
+import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { everyValue, Int32, is, isMap, raw, Texts, Timestamp } from '../../../platform/http/fields.js';
+import { QueryBoolean, QueryInt, QueryInt64 } from '../../../platform/http/query.js';
+
+/** Which logs of a task, and what of each. */
+export class TaskLogsQuery {
+  /** Only logs from this time on, in epoch milliseconds. */
+  @QueryInt64()
+  start?: number;
+  /** Only logs until this time, in epoch milliseconds. */
+  @QueryInt64()
+  end?: number;
+  /** Leave out startTime and endTime, which take a call to the store for each file. */
+  @QueryBoolean()
+  excludeMetadata?: boolean;
+  /** Leave out the links: only files and metadata. */
+  @QueryBoolean()
+  list?: boolean;
+}
+
+/** Which logs of a request or a deploy, and what of each. */
+export class LogsQuery extends TaskLogsQuery {
+  /** At most so many of each bucket that is searched, the newest; absent: all. */
+  @QueryInt()
+  maxPerPage?: number;
+}
+
+/** A file of a task in the object store. Members that nobody noted are left out. */
+export class ObjstoreLogMetadataDto {
+  /** Its key in the bucket. */
+  key: string;
+  /** When it was written, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  lastModified: number;
+  /** Its size in bytes. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  size: number;
+  /** When the first line of it was written, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64', required: false })
+  startTime?: number;
+  /** When the last line of it was written, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64', required: false })
+  endTime?: number;
+}
+
+/** A file of a task in the object store, with links for whoever has them, valid for a day unless configured otherwise. */
+export class ObjstoreLogDto extends ObjstoreLogMetadataDto {
+  /** Shows the file; left out with list. */
+  getUrl?: string;
+  /** Saves the file as it is stored; left out with list. */
+  downloadUrl?: string;
+}
+
+/** How far a search has come in one place. */
+export class ContinuationTokenDto {
+  /** Where to go on; absent: at the start. */
+  value?: string;
+  /** There is nothing more in this place. */
+  lastPage: boolean;
+}
+
+const tokens = { additionalProperties: { $ref: '#/components/schemas/ContinuationTokenDto' } };
+
+const isToken = (value: unknown): boolean =>
+  isMap(value) &&
+  typeof value['lastPage'] === 'boolean' &&
+  (value['value'] === undefined || typeof value['value'] === 'string');
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((member) => typeof member === 'string' && member !== '');
+
+/** Whose logs to search. At least one of requestsAndDeploys and taskIds must name something. */
+@ApiExtraModels(ContinuationTokenDto)
+export class ObjstoreSearchRequestDto {
+  /** Deploy ids by request id; an empty list means all of the request. */
+  @IsOptional()
+  @raw((value) => value)
+  @is('textLists', 'must be a map of request ids to lists of deploy ids', (value) => everyValue(value, isTexts))
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } })
+  requestsAndDeploys?: Record<string, string[]>;
+  /** Ids of tasks. */
+  @IsOptional()
+  @Texts()
+  taskIds?: string[];
+  /** Only logs from this time on, in epoch milliseconds. */
+  @IsOptional()
+  @Timestamp()
+  start?: number;
+  /** Only logs until this time, in epoch milliseconds. */
+  @IsOptional()
+  @Timestamp()
+  end?: number;
+  /** Leave out startTime and endTime, which take a call to the store for each file. */
+  @IsOptional()
+  @IsBoolean()
+  excludeMetadata?: boolean;
+  /** Leave out the links: only files and metadata. */
+  @IsOptional()
+  @IsBoolean()
+  listOnly?: boolean;
+  /** How many results to look for; default 10. A page can be longer when several places answer at once. */
+  @IsOptional()
+  @Int32()
+  maxPerPage?: number;
+  /** As the page before answered them; absent: the first page. */
+  @IsOptional()
+  @raw((value) => value)
+  @is('tokens', 'must be the map that the page before answered', (value) => everyValue(value, isToken))
+  @ApiProperty({ type: 'object', ...tokens })
+  continuationTokens?: Record<string, ContinuationTokenDto>;
+  /** Only files whose key, or the last part of it, begins with one of these. */
+  @IsOptional()
+  @Texts()
+  fileNamePrefixWhitelist?: string[];
+}
+
+/** A page of results. */
+export class ObjstoreSearchResultDto {
+  /** What was found, the newest first; with getUrl and downloadUrl unless listOnly. */
+  results: ObjstoreLogDto[];
+  /** How far the search has come; to be sent along for the next page. */
+  @ApiProperty({ type: 'object', ...tokens })
+  continuationTokens: Record<string, ContinuationTokenDto>;
+  /** Nothing is left to be found. */
+  lastPage: boolean;
+}

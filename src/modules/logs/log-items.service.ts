@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import type { ObjstoreBucket, ObjstoreLog } from '../../core/model/logs.js';
+import { inParallel } from './in-parallel.js';
+import { ObjectStore, type StoredObject } from './object-store.service.js';
+import { within } from './time-limit.js';
+
+export interface FoundObject extends StoredObject {
+  bucket: ObjstoreBucket;
+}
+
+export interface ItemChoice {
+  /** Leave out startTime and endTime, which take a call to the store for each object. */
+  excludeMetadata?: boolean;
+  /** Leave out the links. */
+  list?: boolean;
+}
+
+const less = 'ask for fewer at once (maxPerPage), without metadata (excludeMetadata) or without links (list)';
+
+/** By name where the times are the same, so that two calls answer the same order. */
+export const newestFirst = (objects: readonly FoundObject[]): FoundObject[] =>
+  objects.toSorted((a, b) => b.lastModified - a.lastModified || (a.key < b.key ? -1 : 1));
+
+/** Makes of objects what callers get: with the times their writer noted, and links. */
+@Injectable()
+export class LogItems {
+  constructor(private readonly store: ObjectStore) {}
+
+  async describe(objects: readonly FoundObject[], choice: ItemChoice): Promise<ObjstoreLog[]> {
+    const { maxObjstoreThreads, waitForObjstoreLinksSeconds } = this.store.configured();
+    const items = await within(waitForObjstoreLinksSeconds, less, (signal) =>
+      inParallel({
+        items: newestFirst(objects),
+        atMost: maxObjstoreThreads,
+        work: (object) => this.item(object, choice, signal),
+      }),
+    );
+    return items.flatMap((item) => item ?? []);
+  }
+
+  private async item(
+    { bucket, key, lastModified, size }: FoundObject,
+    choice: ItemChoice,
+    signal: AbortSignal,
+  ): Promise<ObjstoreLog> {
+    signal.throwIfAborted();
+    const noted = choice.excludeMetadata ? {} : await this.store.metadata(bucket, key, signal);
+    const item = {
+      key,
+      lastModified,
+      size,
+      startTime: readMillis(noted['starttime']),
+      endTime: readMillis(noted['endtime']),
+    };
+    if (choice.list) return item;
+    const getUrl = await this.store.link(bucket, key);
+    // Identity: else a browser would unpack what it saves under a name that ends in .gz.
+    const downloadUrl = await this.store.link(bucket, key, {
+      'response-content-disposition': 'attachment',
+      'response-content-encoding': 'identity',
+    });
+    return { ...item, getUrl, downloadUrl };
+  }
+}
+
+const readMillis = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;

@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { narrow, spanOfDeploy, spanOfRequest, spanOfTask, type Narrowing, type Search } from '../../core/logs/index.js';
+import { parseTaskId } from '../../core/task-id.js';
+import type { TaskId } from '../../core/model/task.js';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { LogOwners, type OwningRequest } from './log-owners.service.js';
+import { ObjectStore } from './object-store.service.js';
+
+/** Whose logs are asked for. */
+export interface Wanted extends Narrowing {
+  taskIds?: readonly string[];
+  /** Deploy ids by request id; an empty list means all of the request. */
+  requestsAndDeploys?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Tasks, deploys and requests of one search; each is a question to the database and several to the store. */
+const mostWanted = 1_000;
+/** Of requests that are in none. */
+const defaultGroup = 'default';
+
+/** Finds out when and under which names the logs that are asked for can have been written. */
+@Injectable()
+export class LogSearches {
+  constructor(
+    private readonly db: Database,
+    private readonly owners: LogOwners,
+    private readonly store: ObjectStore,
+    private readonly clock: Clock,
+  ) {}
+
+  find({ taskIds = [], requestsAndDeploys = {}, ...times }: Wanted): Promise<Search[]> {
+    const tasks = [...new Set(taskIds)].map(readTaskId);
+    const requests = Object.entries(requestsAndDeploys);
+    const count = requests.reduce((sum, [, deploys]) => sum + Math.max(deploys.length, 1), tasks.length);
+    if (count === 0) throw refusal('', 'required', 'taskIds or requestsAndDeploys must say whose logs to search');
+    if (count > mostWanted) {
+      throw refusal(
+        '',
+        'max',
+        `A search takes at most ${mostWanted} tasks, deploys and requests together, not ${count}`,
+      );
+    }
+    return this.db.snapshot(async (tx) => {
+      const requestIds = [...requests.map(([id]) => id), ...tasks.map((task) => task.requestId)];
+      const owning = await this.owners.requests(tx, [...new Set(requestIds)]);
+      const searches = await this.ofTasks(tx, tasks, owning);
+      for (const [requestId, deployIds] of requests) {
+        const request = owning.get(requestId)!;
+        if (deployIds.length === 0) searches.push(this.ofRequest(requestId, request, times));
+        for (const deployId of new Set(deployIds)) {
+          searches.push(await this.ofDeploy(tx, requestId, deployId, request));
+        }
+      }
+      return searches.map(({ subject, span }) => ({ subject, span: narrow(span, times) }));
+    });
+  }
+
+  private async ofTasks(
+    tx: EntityManager,
+    tasks: readonly TaskId[],
+    requests: ReadonlyMap<string, OwningRequest>,
+  ): Promise<Search[]> {
+    const { missingTaskDefaultObjstoreSearchPeriodMillis: missingTaskPeriod } = this.store.configured();
+    const found = await this.owners.tasks(
+      tx,
+      tasks.map((task) => task.id),
+    );
+    return tasks.map(({ id, requestId, deployId, host, startedAt }) => {
+      const known = found.get(id);
+      const group = known?.group ?? requests.get(requestId)?.group ?? defaultGroup;
+      const times = { startedAt, isKnown: known !== undefined, endedAt: known?.endedAt };
+      return {
+        subject: { owner: { requestId, deployId, task: { id, host } }, group, tag: known?.tag },
+        span: spanOfTask(times, missingTaskPeriod, this.clock.now()),
+      };
+    });
+  }
+
+  private async ofDeploy(
+    tx: EntityManager,
+    requestId: string,
+    deployId: string,
+    { group = defaultGroup }: OwningRequest,
+  ): Promise<Search> {
+    const deploy = await this.owners.deploy(tx, { requestId, deployId });
+    if (!deploy) throw SchedulerError.deployNotFound(requestId, deployId);
+    const subject = { owner: { requestId, deployId }, group, tag: deploy.tag };
+    return { subject, span: spanOfDeploy(deploy, this.clock.now()) };
+  }
+
+  private ofRequest(requestId: string, { group = defaultGroup, times }: OwningRequest, choice: Narrowing): Search {
+    const span = spanOfRequest(times, choice, this.clock.now());
+    if (!span) {
+      const message = `start is needed: nothing in the history of request '${requestId}' says since when it has logs`;
+      throw refusal('start', 'required', message);
+    }
+    return { subject: { owner: { requestId }, group }, span };
+  }
+}
+
+function readTaskId(id: string): TaskId {
+  const taskId = parseTaskId(id);
+  if (!taskId) throw refusal('taskIds', 'pattern', `taskIds has '${id}', which is not the id of a task`);
+  return taskId;
+}
+
+export const refusal = (field: string, rule: string, message: string): SchedulerError =>
+  SchedulerError.invalid('INVALID_REQUEST', [{ field, rule, message }]);

@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import { isOwn, searchPlaces, type SearchPlace } from '../../core/logs/index.js';
+import type { ObjstoreLog, ObjstoreSearchRequest, ObjstoreSearchResult } from '../../core/model/logs.js';
+import { LogItems, newestFirst, type FoundObject, type ItemChoice } from './log-items.service.js';
+import { LogSearches, refusal, type Wanted } from './log-searches.service.js';
+import { inParallel } from './in-parallel.js';
+import { ObjectStore } from './object-store.service.js';
+import { searchPage, type PlaceListing } from './search-page.js';
+import { within } from './time-limit.js';
+
+export interface ListChoice extends ItemChoice {
+  /** At most so many of each bucket, the newest. */
+  maxPerPage?: number;
+}
+
+const defaultPerPage = 10;
+const shorter = 'ask for a shorter time between start and end, or in pages with /api/logs/search';
+
+/** Finds logs of tasks in the object store, those of machines that are long gone included. */
+@Injectable()
+export class LogsService {
+  constructor(
+    private readonly store: ObjectStore,
+    private readonly searches: LogSearches,
+    private readonly items: LogItems,
+  ) {}
+
+  /** All of them, the newest first. */
+  async list(wanted: Wanted, choice: ListChoice): Promise<ObjstoreLog[]> {
+    const { maxObjstoreThreads, waitForObjstoreListSeconds } = this.store.configured();
+    const places = await this.places(wanted);
+    const found = await within(waitForObjstoreListSeconds, shorter, (signal) =>
+      inParallel({ items: places, atMost: maxObjstoreThreads, work: (place) => this.listAll(place, signal) }),
+    );
+    const newest = newestOfEachBucket(
+      found.flatMap((objects) => objects ?? []),
+      choice.maxPerPage,
+    );
+    return this.items.describe(newest, choice);
+  }
+
+  /** A page of them. The answered tokens, sent again, ask for the next one. */
+  async search(request: ObjstoreSearchRequest): Promise<ObjstoreSearchResult> {
+    const { maxObjstoreThreads, waitForObjstoreListSeconds } = this.store.configured();
+    const { start, end, maxPerPage, continuationTokens = {}, fileNamePrefixWhitelist = [] } = request;
+    const { taskIds, requestsAndDeploys } = request;
+    // Zero is how some clients say that nothing was chosen.
+    const most = maxPerPage || defaultPerPage;
+    const places = await this.places({ taskIds, requestsAndDeploys, start: start || undefined, end: end || undefined });
+    const page = await within(waitForObjstoreListSeconds, 'ask for fewer at once', (signal) =>
+      searchPage({
+        places,
+        tokens: continuationTokens,
+        maxPerPage: most,
+        threads: maxObjstoreThreads,
+        list: (place, after) => this.listOwn(place, { after, most, signal }, fileNamePrefixWhitelist),
+      }),
+    );
+    const { excludeMetadata, listOnly: list } = request;
+    const results = await this.items.describe(page.found, { excludeMetadata, list });
+    return { results, continuationTokens: page.tokens, lastPage: page.lastPage };
+  }
+
+  private async places(wanted: Wanted): Promise<SearchPlace[]> {
+    const layout = this.store.configured();
+    const found = searchPlaces(layout, await this.searches.find(wanted));
+    if ('places' in found) return found.places;
+    const { requestId } = found.tooLong;
+    const message = `start must be later, or end earlier: the logs of request '${requestId}' are in too many places`;
+    throw refusal('start', 'span', message);
+  }
+
+  private async listAll(place: SearchPlace, signal: AbortSignal): Promise<FoundObject[]> {
+    const all: FoundObject[] = [];
+    let after: string | undefined;
+    do {
+      const listing = await this.listOwn(place, { after, signal });
+      all.push(...listing.found);
+      after = listing.after;
+    } while (after !== undefined);
+    return all;
+  }
+
+  private async listOwn(
+    place: SearchPlace,
+    choice: { after?: string; most?: number; signal: AbortSignal },
+    beginnings: readonly string[] = [],
+  ): Promise<PlaceListing<FoundObject>> {
+    const { bucket, prefix, owner } = place;
+    const { objects, after } = await this.store.list(bucket, { prefix, ...choice });
+    const own = objects.filter(({ key }) => isOwn(key, place, owner) && beginsWithOneOf(key, beginnings));
+    return { found: own.map((object) => ({ ...object, bucket })), after };
+  }
+}
+
+/** The key or the name of the file, which is its last part. */
+const beginsWithOneOf = (key: string, beginnings: readonly string[]): boolean =>
+  beginnings.length === 0 ||
+  beginnings.some((text) => key.startsWith(text) || key.slice(key.lastIndexOf('/') + 1).startsWith(text));
+
+function newestOfEachBucket(found: readonly FoundObject[], most = Number.POSITIVE_INFINITY): FoundObject[] {
+  const taken = new Map<string, number>();
+  return newestFirst(found).filter(({ bucket: { objstoreBucket } }) => {
+    const count = (taken.get(objstoreBucket) ?? 0) + 1;
+    taken.set(objstoreBucket, count);
+    return count <= most;
+  });
+}

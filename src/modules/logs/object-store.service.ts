@@ -1,0 +1,85 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import type { ObjstoreBucket } from '../../core/model/logs.js';
+import { SchedulerError } from '../../platform/errors.js';
+import type { ObjstoreSettings } from '../../platform/settings/objstore-settings.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import type { StoreClient } from './store-client.js';
+
+export interface StoredObject {
+  key: string;
+  /** Epoch milliseconds. */
+  lastModified: number;
+  size: number;
+}
+
+export interface Listing {
+  objects: StoredObject[];
+  /** There is more: what follows this key. */
+  after?: string;
+}
+
+export interface ListChoice {
+  prefix: string;
+  /** Go on after this key. */
+  after?: string;
+  /** At most so many, and no more than 1000. */
+  most?: number;
+  signal: AbortSignal;
+}
+
+/** The calls to the object store. Whatever fails there is told without what the store said: that may name credentials. */
+@Injectable()
+export class ObjectStore implements OnModuleDestroy {
+  private readonly clients = new Map<string, Promise<StoreClient>>();
+
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
+  /** 404 for every operation when there is none. */
+  configured(): ObjstoreSettings {
+    if (this.settings.objstore) return this.settings.objstore;
+    throw new SchedulerError('OBJSTORE_NOT_CONFIGURED', 'No object store is configured: there is no section objstore');
+  }
+
+  list(bucket: ObjstoreBucket, choice: ListChoice): Promise<Listing> {
+    return this.ask(bucket, (client) => client.list(bucket.objstoreBucket, choice));
+  }
+
+  /** What its writer noted about an object; of one that is gone meanwhile, nothing. */
+  metadata(bucket: ObjstoreBucket, key: string, signal: AbortSignal): Promise<Record<string, string>> {
+    return this.ask(bucket, (client) => client.metadata(bucket.objstoreBucket, key, signal));
+  }
+
+  /** Without a call to the store, and valid for as long as the settings say. */
+  link(bucket: ObjstoreBucket, key: string, query: Record<string, string> = {}): Promise<string> {
+    const seconds = Math.floor(this.configured().expireObjstoreLinksAfterMillis / 1_000);
+    return this.ask(bucket, (client) => client.sign(bucket.objstoreBucket, key, seconds, query));
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    for (const client of this.clients.values()) (await client).destroy();
+  }
+
+  private async ask<T>(bucket: ObjstoreBucket, call: (client: StoreClient) => Promise<T>): Promise<T> {
+    try {
+      return await call(await this.client(bucket));
+    } catch (cause) {
+      const { name, code } = cause as { name?: string; code?: string };
+      // Names such as AccessDenied, NoSuchBucket, ECONNREFUSED say enough.
+      throw new SchedulerError(
+        'OBJSTORE_UNAVAILABLE',
+        `The object store does not give access to bucket '${bucket.objstoreBucket}': ${code ?? name ?? 'it failed'}`,
+      );
+    }
+  }
+
+  /** One per caller to the store. Loaded with the first call: the library is large, and most have no store. */
+  private client(bucket: ObjstoreBucket): Promise<StoreClient> {
+    const name = JSON.stringify([bucket.objstoreAccessKey, bucket.objstoreSecretKey]);
+    const settings = this.configured();
+    const client =
+      this.clients.get(name) ??
+      import('./store-client.js').then(({ StoreClient: Client }) => new Client(settings, bucket));
+    this.clients.set(name, client);
+    return client;
+  }
+}

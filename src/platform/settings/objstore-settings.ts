@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { tellsRequestsApart } from '../../core/logs/index.js';
+
+const seconds = () => z.number().positive();
+const text = () => z.string().min(1);
+const bucket = {
+  objstoreBucket: text(),
+  objstoreAccessKey: text().optional(),
+  objstoreSecretKey: text().optional(),
+};
+const hasBothKeysOrNone = (keys: { objstoreAccessKey?: string; objstoreSecretKey?: string }): boolean =>
+  (keys.objstoreAccessKey === undefined) === (keys.objstoreSecretKey === undefined);
+const bothKeys = 'objstoreAccessKey and objstoreSecretKey go together';
+
+const ofGroups = () => z.record(z.string(), z.strictObject(bucket).refine(hasBothKeysOrNone, bothKeys)).default({});
+
+const keyPattern = () =>
+  text().refine(tellsRequestsApart, {
+    message:
+      'must have %requestId or %taskId, before it only text, %group and parts of the date: else everybody would see the logs of all',
+  });
+
+const UploaderFile = z.strictObject({
+  filename: text(),
+  objstoreUploaderBucket: text().optional(),
+  objstoreUploaderKeyPattern: keyPattern().optional(),
+  objstoreUploaderFilenameHint: text().optional(),
+  directory: text().optional(),
+  checkSubdirectories: z.boolean().optional(),
+});
+
+/** A link is signed for so long at most: stores refuse longer ones. */
+const longestLinkMillis = 7 * 24 * 3_600_000;
+
+/** The object store (S3 or one that speaks its protocol) that keeps the logs of tasks. Absent: there is none. */
+export const ObjstoreSettings = z
+  .strictObject({
+    objstoreBucket: text().describe('Bucket of the logs; required when the section is there'),
+    objstoreAccessKey: text()
+      .optional()
+      .describe('Who this service is to the store; default: what its environment or its machine says'),
+    objstoreSecretKey: text().optional().describe('The secret that belongs to it'),
+    endpoint: z
+      .url({ protocol: /^https?$/, error: 'must be a URL such as http://store:9000' })
+      .optional()
+      .describe('Where the store is; default: that of AWS in the region. Links to files lead there, too'),
+    region: text().default('us-east-1').describe('Region of the buckets'),
+    usePathStyle: z
+      .boolean()
+      .optional()
+      .describe('Whether buckets are named in the path and not in the host name; default: with an endpoint'),
+    objstoreKeyFormat: keyPattern()
+      .default('%requestId/%Y/%m/%taskId_%index-%s-%filename')
+      .describe(
+        'Pattern of the keys: %requestId, %group, %tag, %deployId, %host, %taskId, %filename, %fileext, %guid, %index; of the time of the file, in UTC: %Y, %m, %d, %H, %s (epoch milliseconds)',
+      ),
+    groupOverrides: ofGroups().describe(
+      'By group of a request: objstoreBucket and keys of the bucket that has its logs in place of the general one',
+    ),
+    groupObjstoreSearchConfigs: ofGroups().describe('By group of a request: the same of a bucket to search as well'),
+    objstoreUploaderAdditionalFiles: z
+      .array(z.union([text().transform((filename) => ({ filename })), UploaderFile]))
+      .default([{ filename: 'service.log' }])
+      .describe(
+        'Files of every task that are uploaded, by name or as ObjstoreUploaderFile; their buckets are searched',
+      ),
+    maxObjstoreThreads: z.number().int().positive().default(3).describe('Calls to the store at a time, for one search'),
+    waitForObjstoreListSeconds: seconds().default(5).describe('Time for the store to list what a search asks for'),
+    waitForObjstoreLinksSeconds: seconds()
+      .default(1)
+      .describe('Time to ask the store for the metadata of what was found and to sign the links'),
+    expireObjstoreLinksAfterMillis: z
+      .number()
+      .int()
+      .min(1_000)
+      .max(longestLinkMillis)
+      .default(86_400_000)
+      .describe('How long a link to a file is valid'),
+    missingTaskDefaultObjstoreSearchPeriodMillis: z
+      .number()
+      .int()
+      .positive()
+      .default(259_200_000)
+      .describe('Time after its start in which the logs of a task without history are looked for'),
+  })
+  .refine(hasBothKeysOrNone, bothKeys);
+export type ObjstoreSettings = z.infer<typeof ObjstoreSettings>;
