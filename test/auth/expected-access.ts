@@ -172,6 +172,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/inactive
     GET /api/metrics
     GET /api/metrics/zk-bytes
+    GET /metrics
     GET /api/notifications/blacklist
     GET /api/racks
     GET /api/racks/expiring

@@ -7,6 +7,7 @@ import { SimulatedCluster } from '../../src/cluster/simulated/simulated-cluster.
 import { Tokens } from '../../src/modules/auth/tokens/tokens.service.js';
 import type { User } from '../../src/core/authorization/index.js';
 import { Database } from '../../src/platform/database/database.js';
+import { isGuarded } from '../../src/modules/auth/access/access.guard.js';
 import { configureHttp, httpOptions } from '../../src/platform/http/configure-http.js';
 import { FixedLeadership } from '../support/fixed-leadership.js';
 import { testSettings } from '../support/test-settings.js';
@@ -47,11 +48,11 @@ export class GuardedApp {
     return new GuardedApp(app, `http://127.0.0.1:${port}`);
   }
 
-  /** Every operation below /api, such as `GET /api/state`. */
+  /** Every operation that is guarded, such as `GET /api/state`. */
   operations(): string[] {
     const { stack } = (this.app.getHttpAdapter().getInstance() as Express).router as unknown as { stack: Layer[] };
     return stack.flatMap(({ route }) =>
-      route?.path.startsWith('/api/')
+      route && isGuarded(route.path)
         ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`)
         : [],
     );

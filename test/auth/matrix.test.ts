@@ -54,6 +54,9 @@ const bodies: Record<string, unknown> = {
   'PUT /api/requests/request/:requestId/scale': { instances: 2 },
   'PUT /api/requests/request/:requestId/priority': { priority: 0.5 },
   'POST /api/groups': { id: 'g', requestIds: ['shop'] },
+  'POST /api/users/settings': {},
+  'POST /api/users/settings/starred-requests': {},
+  'DELETE /api/users/settings/starred-requests': {},
   'POST /api/logs/search': { requestsAndDeploys: { shop: [] }, taskIds: [taskId] },
 };
 

@@ -54,6 +54,7 @@ export class RequestsController {
 
   /** 200 if the caller may give the request these groups; else 401. Nothing is changed, and the request need not exist yet. */
   @Post('request/:requestId/groups/auth-check')
+  @NeedsBody()
   @HttpCode(200)
   checkGroups(@Param('requestId') _requestId: string, @Body() _groups: UpdateGroupsRequestDto): void {
     // Who gets here may: what this operation needs of its caller stands with that of all others.

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { NeedsBody } from '../../platform/http/needs-body.js';
 import { UserSettingsDto } from './dto/user-settings.dto.js';
 import { UsersService } from './users.service.js';
 
@@ -17,6 +18,7 @@ export class UsersController {
 
   /** Replaces what the caller has chosen. */
   @Post()
+  @NeedsBody()
   @HttpCode(204)
   replace(@Body() { starredRequestIds = [] }: UserSettingsDto, @CallerUser() caller: Caller): Promise<void> {
     return this.users.replace(caller, starredRequestIds);
@@ -24,6 +26,7 @@ export class UsersController {
 
   /** Adds requests to those the caller cares for. */
   @Post('starred-requests')
+  @NeedsBody()
   @HttpCode(204)
   star(@Body() { starredRequestIds = [] }: UserSettingsDto, @CallerUser() caller: Caller): Promise<void> {
     return this.users.star(caller, starredRequestIds);
@@ -31,6 +34,7 @@ export class UsersController {
 
   /** Takes requests off those the caller cares for. */
   @Delete('starred-requests')
+  @NeedsBody()
   @HttpCode(204)
   unstar(@Body() { starredRequestIds = [] }: UserSettingsDto, @CallerUser() caller: Caller): Promise<void> {
     return this.users.unstar(caller, starredRequestIds);

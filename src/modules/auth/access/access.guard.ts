@@ -15,9 +15,12 @@ export interface CheckedRequest extends Request {
   need?: Need;
 }
 
+/** Is the route one of those that endpointNeeds has something to say about? */
+export const isGuarded = (route: string): boolean => route.startsWith('/api/') || route === '/metrics';
+
 /**
  * Before every operation of the API: who calls, and may they? What lies outside of /api (probes, pages, documents) is for
- * everybody.
+ * everybody, but for the figures, which are the same as those of the API.
  */
 @Injectable()
 export class AccessGuard implements CanActivate {
@@ -31,7 +34,7 @@ export class AccessGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<CheckedRequest>();
     const route = (request.route as { path: string }).path;
-    if (!route.startsWith('/api/')) return true;
+    if (!isGuarded(route)) return true;
     const need = this.needNow(needOf(request.method, route));
     request.need = need;
     if (need.kind === 'nothing') return true;

@@ -93,6 +93,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
 
   'GET /api/metrics': openable('METRICS', globalRead),
   'GET /api/metrics/zk-bytes': openable('METRICS', globalRead),
+  'GET /metrics': openable('METRICS', globalRead),
 
   'GET /api/notifications/blacklist': openable('NOTIFICATIONS', globalRead),
   'POST /api/notifications/subscribe': openable('NOTIFICATIONS', admin),

@@ -1,3 +1,4 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { accessScopes, type AccessScope } from '../../../core/authorization/index.js';
 import { Nested } from '../../../platform/http/fields.js';
@@ -39,7 +40,8 @@ export class TokenResponseDto {
 
 /** What is asked about a user and a request. */
 export class AuthCheckQuery {
-  /** What they want to do to the request; READ unless given. */
+  /** What they want to do to the request. */
+  @ApiPropertyOptional({ default: 'READ' })
   @QueryWord(accessScopes)
   scope?: AccessScope;
 }

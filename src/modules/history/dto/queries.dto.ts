@@ -1,4 +1,4 @@
-import { ApiQuery } from '@nestjs/swagger';
+import { ApiPropertyOptional, ApiQuery } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
 import { taskStates, type TaskState } from '../../../core/model/enums.js';
 import { QueryBoolean, QueryInt, QueryInt64, QueryText, QueryWord } from '../../../platform/http/query.js';
@@ -94,5 +94,6 @@ export class CommandLineArgsQuery {
 export class BackfillQuery {
   /** Rows per transaction, at most 1000; default 20. */
   @QueryInt()
+  @ApiPropertyOptional({ default: 20 })
   batchSize?: number;
 }

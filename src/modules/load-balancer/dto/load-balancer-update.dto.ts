@@ -7,6 +7,7 @@ import {
   type LoadBalancerRequestType,
   type LoadBalancerState,
 } from '../../../core/model/enums.js';
+import { OlderNames } from '../../../platform/http/older-names.js';
 
 /** Names one change of the load balancer. */
 export class LoadBalancerRequestIdDto {
@@ -21,6 +22,7 @@ export class LoadBalancerRequestIdDto {
 }
 
 /** How a change of the load balancer stands. */
+@OlderNames({ state: { of: 'loadBalancerState', enum: loadBalancerStates, enumName: 'LoadBalancerState' } })
 export class LoadBalancerUpdateDto {
   /** What became of it. */
   @ApiProperty({ enum: loadBalancerStates, enumName: 'LoadBalancerState' })

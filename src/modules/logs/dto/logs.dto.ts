@@ -1,4 +1,4 @@
-import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { everyValue, Int32, is, isMap, raw, Texts, Timestamp } from '../../../platform/http/fields.js';
 import { QueryBoolean, QueryInt, QueryInt64 } from '../../../platform/http/query.js';
@@ -13,9 +13,11 @@ export class TaskLogsQuery {
   end?: number;
   /** Leave out startTime and endTime, which take a call to the store for each file. */
   @QueryBoolean()
+  @ApiPropertyOptional({ default: false })
   excludeMetadata?: boolean;
   /** Leave out the links: only files and metadata. */
   @QueryBoolean()
+  @ApiPropertyOptional({ default: false })
   list?: boolean;
 }
 
@@ -117,6 +119,7 @@ export class ObjstoreSearchRequestDto {
 /** A page of results. */
 export class ObjstoreSearchResultDto {
   /** What was found, the newest first; with getUrl and downloadUrl unless listOnly. */
+  @ApiProperty({ type: [ObjstoreLogMetadataDto] })
   results: ObjstoreLogDto[];
   /** How far the search has come; to be sent along for the next page. */
   @ApiProperty({ type: 'object', ...tokens })

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../../platform/http/caller.js';
 import { ShellCommandDto } from '../../requests/dto/actions.dto.js';
@@ -42,6 +42,7 @@ export class ShellCommandsController {
 
   /** Lists what became of one shell command of a task, which its name and time name. */
   @Get('task/:taskId/command/:commandName/:commandTimestamp')
+  @ApiParam({ name: 'commandTimestamp', schema: { type: 'integer', format: 'int64' } })
   updates(
     @Param('taskId', TaskIdPipe) taskId: string,
     @Param('commandName') commandName: string,
