@@ -57,6 +57,7 @@ export const agentTaskList: z.ZodType<AgentTaskList> = z.object({
   agentId: z.string(),
   incarnation: z.string(),
   asOfUpdate: z.number(),
+  acknowledged: z.number().optional(),
   tasks: z.array(z.object({ taskId: z.string(), state: State })),
 });
 

@@ -47,6 +47,7 @@ export class Tasks {
     await this.decisions.settled();
     return {
       asOfUpdate: this.context.updates.last,
+      acknowledged: this.context.updates.acknowledged,
       tasks: [...this.runs.values()].map((run) => ({ taskId: run.spec.taskId, state: run.state })),
     };
   }

@@ -135,6 +135,8 @@ export interface AgentTaskList {
   agentId: string;
   incarnation: string;
   asOfUpdate: number;
+  /** Updates up to this number were stored and are forgotten there. Absent: an older agent, which does not tell. */
+  acknowledged?: number;
   tasks: { taskId: string; state: TaskState }[];
 }
 

@@ -149,6 +149,21 @@ describe('a cycle', () => {
     expect(await world.ends('svc')).toEqual(['TASK_FAILED']);
   });
 
+  test('believes the absence when those updates were stored once and come no more: the database is an older one', async () => {
+    await taskOn('slave-1');
+    const agent = world.cluster.findAgent('slave-1')!;
+    vi.spyOn(agent, 'list').mockImplementation(() => ({
+      agentId: agent.agentId,
+      incarnation: agent.incarnation,
+      asOfUpdate: 1_000,
+      acknowledged: 1_000,
+      tasks: [],
+    }));
+    await begin();
+    await look();
+    expect(await world.ends('svc')).toEqual(['TASK_LOST']);
+  });
+
   test('believes no absence while updates of the machine are on their way, and looks again a second later', async () => {
     const id = await taskOn('slave-1');
     const agent = world.cluster.findAgent('slave-1')!;
