@@ -53,6 +53,11 @@ export class Lease {
     ]);
   }
 
+  /** Somebody has led since that epoch, even if nobody does now. */
+  async wasTakenAfter(epoch: Epoch): Promise<boolean> {
+    return (await this.query('SELECT 1 FROM leader_lease WHERE epoch > $1', [epoch])).length > 0;
+  }
+
   /** Ends the connection, and with it the wait of any query in flight. The next call opens a new one. */
   close(): void {
     if (this.client) discard(this.client);

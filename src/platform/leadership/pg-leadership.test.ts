@@ -166,8 +166,18 @@ describe('a leader that is told to fail over', () => {
     await ready(one);
     expect(one.current()).toBeGreaterThan(epoch!);
     expect(events).toEqual(['gained 1', 'lost', `gained ${one.current()}`]);
-    // If the first one has not seen yet that another leads, it waits for its 15 s first.
   }, 60_000);
+
+  test('a hand-over right after another one does not leave two that wait for each other', async () => {
+    const [one, two] = [contender(), contender({ holder: 'two' })];
+    one.start('http://one');
+    await ready(one);
+    two.start('http://two');
+    one.failOver('a test wants it');
+    await ready(two);
+    two.failOver('before the first one has looked');
+    await waitFor('the first one to lead again', () => one.ready(), { timeoutMillis: 5_000 });
+  });
 
   test('leads again by itself when nobody else wants to, within 15 s and not at once', async () => {
     let ahead = 0;

@@ -184,7 +184,7 @@ export class PgLeadership extends Leadership {
     await Promise.race([Promise.all([begin, renewing]), delay(dutyEndMillis, undefined, { ref: false })]);
     this.term = undefined;
     await this.giveBack(term.epoch);
-    if (this.orders.standAside) await this.waitForSuccessor();
+    if (this.orders.standAside) await this.waitForSuccessor(term.epoch);
     if (this.failuresInRow > 0) await this.pause(Math.min(longestPauseMillis, 1_000 * 2 ** (this.failuresInRow - 1)));
   }
 
@@ -248,12 +248,12 @@ export class PgLeadership extends Leadership {
     }
   }
 
-  /** Until another instance leads, or it is clear that none wants to. */
-  private async waitForSuccessor(): Promise<void> {
+  /** Until another instance has led, or it is clear that none wants to. */
+  private async waitForSuccessor(epoch: Epoch): Promise<void> {
     const deadline = this.monotonic() + standAsideMillis;
     while (this.orders.standAside && this.monotonic() < deadline && !this.stopping.signal.aborted) {
-      const leader = await this.options.readAddress().catch(() => undefined);
-      if (leader !== undefined) break;
+      // It may have handed over again already: two that wait for each other would be none.
+      if (await this.lease.wasTakenAfter(epoch).catch(() => false)) break;
       await delay(watchEveryMillis);
     }
     this.orders.standAside = false;
