@@ -60,6 +60,9 @@ const bodies: Record<string, unknown> = {
   'POST /api/logs/search': { requestsAndDeploys: { shop: [] }, taskIds: [taskId] },
 };
 
+/** Without one its operations are not there. Nothing is asked of it. */
+const objstore = { endpoint: 'http://127.0.0.1:9', objstoreBucket: 'logs' };
+
 let databaseUrl: string;
 let remove: () => Promise<void>;
 beforeAll(async () => {
@@ -87,7 +90,7 @@ function describeMode(
   describe(`in mode ${mode}`, () => {
     let app: GuardedApp;
     beforeAll(async () => {
-      app = await GuardedApp.start(databaseUrl, { auth: { ...auth, authMode: mode } });
+      app = await GuardedApp.start(databaseUrl, { auth: { ...auth, authMode: mode }, objstore });
       await app.sql(
         `INSERT INTO request (id, request_type, state, changed_at, document) VALUES ('shop', 'SERVICE', 'ACTIVE', now(), $1)
          ON CONFLICT DO NOTHING`,
