@@ -145,10 +145,14 @@ test('a status waits for nobody who holds its request; an end does, because it c
   });
   let letGo = (): void => undefined;
   const released = new Promise<void>((resolve) => (letGo = resolve));
+  let isLocked = (): void => undefined;
+  const locked = new Promise<void>((resolve) => (isLocked = resolve));
   const held = world.db.transaction(async (tx) => {
     await tx.query('SELECT 1 FROM request FOR NO KEY UPDATE');
+    isLocked();
     await released;
   });
+  await locked;
   let ended = false;
   const end = report(update(2, 'TASK_FINISHED')).then(() => (ended = true));
   await waitFor('the end to wait', async () => {
