@@ -42,6 +42,7 @@ export class TaskIdsByStatusService {
     if (requestIds.length === 0) return result;
     await this.addPending(tx, requestIds, result);
     const tasks = await this.tasks.find(tx, { requestIds });
+    if (tasks.length === 0) return result;
     const deploys = await this.deploysOf(tx, tasks);
     const deployOf = (task: { taskId: WatchedTask['taskId'] }) => deploys.get(deployKeyText(task.taskId));
     const checked = tasks.filter((task) => deployOf(task)?.healthcheck);
