@@ -14,6 +14,9 @@ export function neverChanges<Value extends object>(record: Value): Value {
   return record;
 }
 
+export const isKept = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && texts.has(value);
+
 export function toJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return write(value);
   const kept = texts.get(value);
@@ -23,8 +26,7 @@ export function toJson(value: unknown): string {
   return text;
 }
 
-const isListOfKept = (value: object): value is object[] =>
-  Array.isArray(value) && value.every((member) => typeof member === 'object' && texts.has(member as object));
+const isListOfKept = (value: object): value is object[] => Array.isArray(value) && value.every(isKept);
 
 /** Asking a function about every member of megabytes costs more than all the rest, and there is hardly ever a null. */
 function write(value: unknown): string {

@@ -98,16 +98,16 @@ test('reads by key are shared by those with the same key only, and forgotten whe
   expect(shared.size).toBe(0);
 });
 
-test('what is asked for while a batch is under way is read together in the next, each key once', async () => {
+test('what is asked for while two batches are under way is read together in the next, each key once', async () => {
   const batches: (readonly string[])[] = [];
   const batched = new BatchedRead(async (keys: readonly string[]) => {
     batches.push(keys);
     await settled();
     return new Map(keys.filter((key) => key !== 'missing').map((key) => [key, `${key}!`]));
   });
-  const asked = ['a', 'b', 'missing', 'b'].map((key) => batched.ask(key));
-  expect(await Promise.all(asked)).toEqual(['a!', 'b!', undefined, 'b!']);
-  expect(batches).toEqual([['a'], ['b', 'missing']]);
+  const asked = ['a', 'b', 'c', 'missing', 'd', 'e', 'c'].map((key) => batched.ask(key));
+  expect(await Promise.all(asked)).toEqual(['a!', 'b!', 'c!', undefined, 'd!', 'e!', 'c!']);
+  expect(batches).toEqual([['a'], ['b'], ['c', 'd'], ['missing', 'e', 'c']]);
 });
 
 describe('kept records', () => {
