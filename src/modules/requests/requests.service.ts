@@ -7,6 +7,7 @@ import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
+import { Wake } from '../../platform/wake/wake.js';
 import { RequestActions, throwIf } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestChecks } from './request-checks.service.js';
@@ -28,19 +29,24 @@ export class RequestsService {
     private readonly parents: RequestParents,
     private readonly disabled: DisabledActions,
     private readonly clock: Clock,
+    private readonly wake: Wake,
   ) {}
 
-  saveRequest(sent: Request, caller: Caller): Promise<RequestParent> {
+  async saveRequest(sent: Request, caller: Caller): Promise<RequestParent> {
     if (!sent.id) {
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'id', rule: 'required', message: 'id is required' }]);
     }
-    return this.actions.transaction(['scheduler', 'cleanup'], async (tx) => {
+    const { parent, isNew } = await this.actions.transaction([], async (tx) => {
       for (;;) {
+        const updated = await this.update(tx, sent, caller);
+        const saved = updated ?? (await this.create(tx, sent, caller));
         // Created, or gone, between the two looks by somebody else: look again.
-        const saved = (await this.update(tx, sent, caller)) ?? (await this.create(tx, sent, caller));
-        if (saved) return this.parent(tx, saved);
+        if (saved) return { parent: await this.parent(tx, saved), isNew: !updated };
       }
     });
+    // A new request has no deploy, so there is nothing to be done for it yet.
+    if (!isNew) this.wake.signal('scheduler', 'cleanup');
+    return parent;
   }
 
   /** Replaces the groups of a request. */

@@ -20,6 +20,7 @@ import { LoadBalancer1763900000000 } from '../../../migrations/1763900000000-loa
 import { DeployBalance1763900100000 } from '../../../migrations/1763900100000-deploy-balance.js';
 import { HealthcheckBounds1763900300000 } from '../../../migrations/1763900300000-healthcheck-bounds.js';
 import { ShellCommands1763900500000 } from '../../../migrations/1763900500000-shell-commands.js';
+import { BouncingRequests1763950000000 } from '../../../migrations/1763950000000-bouncing-requests.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -45,4 +46,5 @@ export const migrations = [
   DeployBalance1763900100000,
   HealthcheckBounds1763900300000,
   ShellCommands1763900500000,
+  BouncingRequests1763950000000,
 ];
