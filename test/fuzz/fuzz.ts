@@ -21,6 +21,8 @@ export interface FuzzResult {
   /** Neither a 5xx nor an answer in another form than the document says. */
   passed: boolean;
   calls: number;
+  /** What became of the requests to practise on, over and above that they were made: else nothing was tried in earnest. */
+  changes: number;
   tasksBefore: string[];
   tasksAfter: string[];
   output: string;
@@ -60,7 +62,8 @@ export async function fuzz({ schemathesis, seconds, seed, print }: FuzzOptions):
     });
     practice.stop();
     const tasksAfter = (await api.activeTasks(`kept-${secret}`)).map((task) => task.taskId.id);
-    return { passed: code === 0, calls: callsIn(output), tasksBefore, tasksAfter, output };
+    const changes = (await practice.events()).filter((event) => event !== 'CREATED').length;
+    return { passed: code === 0, calls: callsIn(output), changes, tasksBefore, tasksAfter, output };
   } finally {
     await installation.dispose();
     rmSync(folder, { recursive: true, force: true });

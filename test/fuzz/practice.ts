@@ -1,4 +1,5 @@
-import type { Request } from '../../src/core/model/request.js';
+import type { RequestEventType } from '../../src/core/model/enums.js';
+import type { Request, RequestHistory } from '../../src/core/model/request.js';
 import type { Api } from '../e2e/support/api.js';
 
 /** Requests that may be changed, scaled, paused or deleted by anybody. */
@@ -30,6 +31,14 @@ export class Practice {
 
   stop(): void {
     clearInterval(this.timer);
+  }
+
+  /** What happened to them, in their history. */
+  async events(): Promise<RequestEventType[]> {
+    const histories = await Promise.all(
+      practiceIds.map((id) => this.api.get<RequestHistory[]>(`history/request/${id}/requests?count=1000`)),
+    );
+    return histories.flat().map(({ eventType }) => eventType);
   }
 
   private async restoreOne(request: Request): Promise<void> {

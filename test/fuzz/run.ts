@@ -10,14 +10,15 @@ export async function runFuzz(args: string[]): Promise<number> {
   });
   const schemathesis = await findSchemathesis();
   if (schemathesis === undefined) return 1;
-  const { passed, calls, tasksBefore, tasksAfter } = await fuzz({
+  const { passed, calls, changes, tasksBefore, tasksAfter } = await fuzz({
     schemathesis,
     seconds: Math.round(Number(values.minutes) * 60),
     seed: values.seed === undefined ? undefined : Number(values.seed),
     print: (text) => process.stdout.write(text),
   });
   const sameTasks = String(tasksBefore.toSorted()) === String(tasksAfter.toSorted());
-  console.log(`${calls} calls; ${passed ? 'no' : 'some'} 5xx or answers that the document does not allow`);
+  console.log(`${calls} calls; ${changes} changes of the requests to practise on`);
+  console.log(`${passed ? 'No' : 'Some'} 5xx or answers that the document does not allow`);
   console.log(sameTasks ? 'The same tasks run as before' : `Tasks before: ${tasksBefore}; after: ${tasksAfter}`);
   return passed && sameTasks ? 0 : 1;
 }
