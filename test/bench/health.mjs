@@ -12,10 +12,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { machine, options, product, startServer } from './support/bench-world.mjs';
+import { insertServices } from './support/insert-requests.mjs';
 
 const { startApp } = await product('app.js');
 const { SimulatedCluster } = await product('cluster/simulated/simulated-cluster.js');
-const { makePendingTaskId } = await product('core/task-id.js');
 const { Database } = await product('platform/database/database.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
 
@@ -34,46 +34,19 @@ const idleSeconds = 20;
 const rounded = (value, digits = 1) => Math.round(value * 10 ** digits) / 10 ** digits;
 const percentile = (values, p) => values[Math.min(values.length - 1, Math.ceil((p / 100) * values.length) - 1)];
 
-/** Requests with an active deploy each, and a pending task for each instance. */
-async function insertRequests(query, ports) {
-  const now = Date.now();
-  const ids = Array.from({ length: Math.ceil(tasks / instances) }, (_, index) => `request-${index}`);
-  await query(
-    `INSERT INTO request (id, request_type, state, changed_at, active_deploy_id, document)
-     SELECT id, 'SERVICE', 'ACTIVE', $3, 'd1', document FROM unnest($1::text[], $2::jsonb[]) AS r (id, document)`,
-    [ids, ids.map((id) => JSON.stringify({ id, requestType: 'SERVICE', instances })), new Date(now)],
-  );
-  const deploy = (requestId, index) => ({
-    requestId,
-    id: 'd1',
-    command: 'exec ./serve',
-    env: { LOG_LEVEL: 'info', REGION: 'eu-1' },
-    resources: { cpus: 0.1, memoryMb: 64, numPorts: 0, diskMb: 0 },
-    healthcheck: { uri: '/health', portNumber: ports[index % ports.length], intervalSeconds: interval },
+const insertRequests = (query, ports) =>
+  insertServices(query, {
+    tasks,
+    instances,
+    deployOf: (requestId, index) => ({
+      requestId,
+      id: 'd1',
+      command: 'exec ./serve',
+      env: { LOG_LEVEL: 'info', REGION: 'eu-1' },
+      resources: { cpus: 0.1, memoryMb: 64, numPorts: 0, diskMb: 0 },
+      healthcheck: { uri: '/health', portNumber: ports[index % ports.length], intervalSeconds: interval },
+    }),
   });
-  await query(
-    `INSERT INTO deploy_history (request_id, deploy_id, created_at, data)
-     SELECT id, 'd1', $3, data FROM unnest($1::text[], $2::jsonb[]) AS d (id, data)`,
-    [ids, ids.map((id, index) => JSON.stringify({ deploy: deploy(id, index) })), new Date(now)],
-  );
-  const pending = Array.from({ length: tasks }, (_, index) => {
-    const requestId = ids[Math.floor(index / instances)];
-    const parts = { requestId, deployId: 'd1', nextRunAt: now, instanceNo: (index % instances) + 1, createdAt: now };
-    return { pendingTaskId: makePendingTaskId({ ...parts, pendingType: 'NEW_DEPLOY' }) };
-  });
-  await query(
-    `INSERT INTO pending_task (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, document)
-     SELECT id, request_id, 'd1', instance_no, 'NEW_DEPLOY', $5, $5, document
-     FROM unnest($1::text[], $2::text[], $3::integer[], $4::jsonb[]) AS p (id, request_id, instance_no, document)`,
-    [
-      pending.map(({ pendingTaskId }) => pendingTaskId.id),
-      pending.map(({ pendingTaskId }) => pendingTaskId.requestId),
-      pending.map(({ pendingTaskId }) => pendingTaskId.instanceNo),
-      pending.map((task) => JSON.stringify(task)),
-      new Date(now),
-    ],
-  );
-}
 
 async function until(what, condition) {
   for (const deadline = Date.now() + 120_000; !(await condition()); await pause(200)) {

@@ -14,6 +14,12 @@ const mayShare = (placement: SlavePlacement): boolean => placement === 'GREEDY' 
 const placementOf = (request: Request, defaults: PlacementDefaults): SlavePlacement =>
   request.slavePlacement ?? defaults.defaultSlavePlacement;
 
+/** Whether the number of machines says anything about a request: as many as there are will always do for one per machine. */
+export function needsMachineEach(request: Request, defaults: PlacementDefaults): boolean {
+  const placement = placementOf(request, defaults);
+  return !mayShare(placement) && placement !== 'SPREAD_ALL_SLAVES';
+}
+
 /**
  * A request whose tasks are kept apart needs a machine per task. `previous`: tasks that stay up beside the new ones, which
  * count under SEPARATE_BY_REQUEST.
@@ -23,9 +29,8 @@ export function capacityProblem(
   cluster: { activeSlaves: number; previous?: number },
   defaults: PlacementDefaults,
 ): FieldError | undefined {
+  if (!needsMachineEach(request, defaults)) return undefined;
   const placement = placementOf(request, defaults);
-  // As many as there are will always do.
-  if (mayShare(placement) || placement === 'SPREAD_ALL_SLAVES') return undefined;
   const beside = placement === 'SEPARATE_BY_REQUEST' ? (cluster.previous ?? 0) : 0;
   return notEnough(instancesOf(request) + beside, cluster.activeSlaves, `placement ${placement}`);
 }

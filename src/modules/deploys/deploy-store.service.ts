@@ -82,6 +82,7 @@ export class DeployStore {
 
   /** By deployKeyText; unknown keys are left out. */
   async findMany(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, StoredDeploy>> {
+    if (keys.length === 0) return new Map();
     const found = await rows<DeployRow>(
       tx,
       `SELECT request_id, deploy_id, created_at, user_name, message, data

@@ -6,10 +6,12 @@ import {
   bounceCapacityProblem,
   capacityProblem,
   followsActiveSlaves,
+  needsMachineEach,
   normalizeRequest,
   onePerSlave,
   scaleDownProblem,
   validateRequest,
+  type RequestLimits,
 } from '../../core/request-validation/index.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -20,17 +22,22 @@ import type { StoredRequest } from './request-store.service.js';
 /** The rules of src/core/request-validation, with what they need to know from the database. Each throws a 400. */
 @Injectable()
 export class RequestChecks {
+  /** Put together once: there are hundreds of settings. */
+  private readonly limits: RequestLimits;
+
   constructor(
     private readonly deploys: DeployStore,
     private readonly machines: Machines,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    this.limits = { ...settings.cluster, ...settings };
+  }
 
   /** Answers the request as it is to be stored in place of `stored`. */
   async valid(tx: EntityManager, request: Request, stored: StoredRequest | undefined): Promise<Request> {
     const normalized = normalizeRequest(await this.sized(tx, request), stored?.request);
     const errors = validateRequest(normalized, {
-      limits: { ...this.settings.cluster, ...this.settings },
+      limits: this.limits,
       stored: stored?.request,
       deploys: stored ? await this.deploysOf(tx, stored) : [],
     });
@@ -40,6 +47,7 @@ export class RequestChecks {
 
   /** Are there machines for all instances? `previous`: running tasks that stay up beside them. */
   async capacity(tx: EntityManager, request: Request, previous?: number): Promise<void> {
+    if (!needsMachineEach(request, this.settings)) return;
     const activeSlaves = await this.machines.activeCount(tx);
     refuse(capacityProblem(request, { activeSlaves, previous }, this.settings));
   }

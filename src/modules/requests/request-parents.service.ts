@@ -7,6 +7,7 @@ import {
   DeployStore,
   toPendingDeploy,
   type DeployKey,
+  type StoredDeploy,
   type StoredPendingDeploy,
 } from '../deploys/deploy-store.service.js';
 import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
@@ -39,20 +40,33 @@ export class RequestParents {
   /** The same for requests that were read already, in their order. */
   async around(tx: EntityManager, stored: readonly StoredRequest[], options: ParentOptions): Promise<RequestParent[]> {
     if (stored.length === 0) return [];
-    const markers = await this.deploys.findMarkers(tx, stored.flatMap(deployKeys));
+    const keys = stored.flatMap(deployKeys);
+    const deploys = options.full ? await this.deploys.findMany(tx, keys) : new Map<string, StoredDeploy>();
+    const markers = await this.markers(tx, keys, deploys);
     const parents = stored.map((request) => brief(request, markers));
-    if (options.full) await this.addDeploys(tx, stored, parents, markers);
-    if (options.full || options.withTasks) await this.addExpiringAndTasks(tx, parents);
+    if (options.full) await this.addDeploys(tx, stored, parents, { deploys, markers });
+    if (options.full || options.withTasks) await this.addExpiringAndTasks(tx, stored, parents, deploys);
     return parents;
+  }
+
+  /** Of a deploy that was purged only its marker is left. */
+  private async markers(
+    tx: EntityManager,
+    keys: readonly DeployKey[],
+    deploys: ReadonlyMap<string, StoredDeploy>,
+  ): Promise<Map<string, DeployMarker>> {
+    const others = keys.filter((key) => !deploys.has(deployKeyText(key)));
+    const markers = await this.deploys.findMarkers(tx, others);
+    for (const [key, { marker }] of deploys) markers.set(key, marker);
+    return markers;
   }
 
   private async addDeploys(
     tx: EntityManager,
     stored: readonly StoredRequest[],
     parents: readonly RequestParent[],
-    markers: ReadonlyMap<string, DeployMarker>,
+    { deploys, markers }: { deploys: ReadonlyMap<string, StoredDeploy>; markers: ReadonlyMap<string, DeployMarker> },
   ): Promise<void> {
-    const deploys = await this.deploys.findMany(tx, stored.flatMap(deployKeys));
     const ids = stored.map(({ request }) => request.id);
     const pending = new Map((await this.deploys.findPending(tx, ids)).map((found) => [found.requestId, found]));
     stored.forEach(({ request: { id }, activeDeployId, pendingDeployId }, index) => {
@@ -67,12 +81,18 @@ export class RequestParents {
     });
   }
 
-  private async addExpiringAndTasks(tx: EntityManager, parents: readonly RequestParent[]): Promise<void> {
+  private async addExpiringAndTasks(
+    tx: EntityManager,
+    stored: readonly StoredRequest[],
+    parents: readonly RequestParent[],
+    deploys: ReadonlyMap<string, StoredDeploy>,
+  ): Promise<void> {
     const byId = new Map(parents.map((parent) => [parent.request.id, parent]));
     for (const action of await this.expiring.ofRequests(tx, [...byId.keys()])) {
       Object.assign(byId.get(action.targetId)!, asParentMember(action));
     }
-    const taskIds = await this.taskIds.forRequests(tx, [...byId.keys()]);
+    const requests = new Map(stored.map((request) => [request.request.id, request]));
+    const taskIds = await this.taskIds.forRequests(tx, [...byId.keys()], { requests, deploys });
     for (const [id, parent] of byId) parent.taskIds = taskIds.get(id);
   }
 }

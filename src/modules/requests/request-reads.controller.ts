@@ -8,6 +8,7 @@ import { CallerUser } from '../../platform/http/caller.js';
 import { PendingRequestDto, RequestCleanupDto } from './dto/pending-request.dto.js';
 import { BatchQuery, CacheQuery, RequestIdsQuery, RequestListQuery } from './dto/queries.dto.js';
 import { RequestBatchDto, RequestParentDto, RequestWithStateDto } from './dto/request-parent.dto.js';
+import { RequestLists } from './request-lists.service.js';
 import { RequestReads } from './request-reads.service.js';
 
 /** Requests that may start tasks without anybody having to do something first. */
@@ -16,41 +17,44 @@ const activeStates: readonly RequestState[] = ['ACTIVE', 'DEPLOYING_TO_UNPAUSE']
 @ApiTags('Requests')
 @Controller('api/requests')
 export class RequestReadsController {
-  constructor(private readonly reads: RequestReads) {}
+  constructor(
+    private readonly lists: RequestLists,
+    private readonly reads: RequestReads,
+  ) {}
 
   /** All requests, those first that were acted on last. */
   @Get()
   @ApiOkResponse({ type: [RequestParentDto] })
   list(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.reads.list(query, user);
+    return this.lists.list(query, user);
   }
 
   /** Requests that run. */
   @Get('active')
   @ApiOkResponse({ type: [RequestParentDto] })
   active(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.reads.list({ ...query, states: activeStates }, user);
+    return this.lists.list({ ...query, states: activeStates }, user);
   }
 
   /** Requests that are paused. */
   @Get('paused')
   @ApiOkResponse({ type: [RequestParentDto] })
   paused(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.reads.list({ ...query, states: ['PAUSED'] }, user);
+    return this.lists.list({ ...query, states: ['PAUSED'] }, user);
   }
 
   /** Requests whose tasks fail so fast that new ones are delayed. */
   @Get('cooldown')
   @ApiOkResponse({ type: [RequestParentDto] })
   cooldown(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.reads.list({ ...query, states: ['SYSTEM_COOLDOWN'] }, user);
+    return this.lists.list({ ...query, states: ['SYSTEM_COOLDOWN'] }, user);
   }
 
   /** SCHEDULED requests whose schedule has no further time. */
   @Get('finished')
   @ApiOkResponse({ type: [RequestParentDto] })
   finished(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.reads.list({ ...query, states: ['FINISHED'] }, user);
+    return this.lists.list({ ...query, states: ['FINISHED'] }, user);
   }
 
   /** Ids of all requests, in their order. */

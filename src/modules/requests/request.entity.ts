@@ -1,7 +1,8 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Request } from '../../core/model/request.js';
 
 /** A request as it is now. */
+@Index('request_bouncing', ['id'], { where: 'bouncing' })
 @Entity('request')
 export class RequestEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'request_pkey' })

@@ -25,6 +25,7 @@ import { RequestActionsController } from './request-actions.controller.js';
 import { RequestActions } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestChecks } from './request-checks.service.js';
+import { RequestLists } from './request-lists.service.js';
 import { RequestParents } from './request-parents.service.js';
 import { RequestReadsController } from './request-reads.controller.js';
 import { RequestReads } from './request-reads.service.js';
@@ -59,6 +60,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     RequestActions,
     RequestChanges,
     RequestChecks,
+    RequestLists,
     RequestParents,
     RequestReads,
     RequestsService,

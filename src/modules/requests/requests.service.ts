@@ -7,13 +7,14 @@ import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
+import { Wake } from '../../platform/wake/wake.js';
 import { RequestActions, throwIf } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestChecks } from './request-checks.service.js';
 import { RequestCleanups } from './request-cleanups.service.js';
 import { RequestHistoryService } from './request-history.service.js';
 import { RequestParents } from './request-parents.service.js';
-import { RequestStore } from './request-store.service.js';
+import { RequestStore, type StoredRequest } from './request-store.service.js';
 
 /** Creates and updates requests. Whoever was first with an id creates it, everybody after updates it. */
 @Injectable()
@@ -28,18 +29,24 @@ export class RequestsService {
     private readonly parents: RequestParents,
     private readonly disabled: DisabledActions,
     private readonly clock: Clock,
+    private readonly wake: Wake,
   ) {}
 
-  saveRequest(sent: Request, caller: Caller): Promise<RequestParent> {
+  async saveRequest(sent: Request, caller: Caller): Promise<RequestParent> {
     if (!sent.id) {
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'id', rule: 'required', message: 'id is required' }]);
     }
-    return this.actions.transaction(['scheduler', 'cleanup'], async (tx) => {
-      while (!(await this.update(tx, sent, caller)) && !(await this.create(tx, sent, caller))) {
+    const { parent, isNew } = await this.actions.transaction([], async (tx) => {
+      for (;;) {
+        const updated = await this.update(tx, sent, caller);
+        const saved = updated ?? (await this.create(tx, sent, caller));
         // Created, or gone, between the two looks by somebody else: look again.
+        if (saved) return { parent: await this.parent(tx, saved), isNew: !updated };
       }
-      return this.parent(tx, sent.id);
     });
+    // A new request has no deploy, so there is nothing to be done for it yet.
+    if (!isNew) this.wake.signal('scheduler', 'cleanup');
+    return parent;
   }
 
   /** Replaces the groups of a request. */
@@ -50,27 +57,25 @@ export class RequestsService {
       throwIf(refuseUpdate(locked.facts));
       const checked = await this.checks.valid(tx, next, locked.stored);
       const note = { eventType: 'UPDATED', now: locked.now, user: caller.email, message } as const;
-      await this.changes.apply(tx, locked.stored, checked, note);
-      return this.parent(tx, id);
+      return this.parent(tx, await this.changes.apply(tx, locked.stored, checked, note));
     });
   }
 
-  /** false: there is no request of this id. */
-  private async update(tx: EntityManager, sent: Request, caller: Caller): Promise<boolean> {
+  /** undefined: there is no request of this id. */
+  private async update(tx: EntityManager, sent: Request, caller: Caller): Promise<StoredRequest | undefined> {
     const locked = await this.actions.lock(tx, sent.id);
-    if (!locked) return false;
+    if (!locked) return undefined;
     const { stored, facts, now } = locked;
     throwIf(refuseUpdate(facts));
     await this.disabled.refuse('UPDATE_REQUEST', tx);
     if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
     const next = await this.checks.valid(tx, sent, stored);
     const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
-    await this.changes.apply(tx, stored, next, note);
-    return true;
+    return this.changes.apply(tx, stored, next, note);
   }
 
-  /** false: a request of this id exists after all. */
-  private async create(tx: EntityManager, sent: Request, caller: Caller): Promise<boolean> {
+  /** undefined: a request of this id exists after all. */
+  private async create(tx: EntityManager, sent: Request, caller: Caller): Promise<StoredRequest | undefined> {
     const [waiting] = await this.cleanups.find(tx, sent.id);
     if (waiting) {
       const message = `Request '${sent.id}' is being cleaned (${waiting.cleanupType}); try again later`;
@@ -80,20 +85,13 @@ export class RequestsService {
     await this.checks.capacity(tx, sent);
     const request = await this.checks.valid(tx, sent, undefined);
     const now = this.clock.now();
-    const created = await this.requests.insert(tx, {
-      request,
-      state: 'ACTIVE',
-      version: 1,
-      changedAt: now,
-      bouncing: false,
-    });
-    if (created) {
-      await this.history.record(tx, { createdAt: now, eventType: 'CREATED', user: caller.email, request });
-    }
-    return created;
+    const stored: StoredRequest = { request, state: 'ACTIVE', version: 1, changedAt: now, bouncing: false };
+    if (!(await this.requests.insert(tx, stored))) return undefined;
+    await this.history.record(tx, { createdAt: now, eventType: 'CREATED', user: caller.email, request });
+    return stored;
   }
 
-  private async parent(tx: EntityManager, id: string): Promise<RequestParent> {
-    return (await this.parents.load(tx, [id], { full: true }))[0]!;
+  private async parent(tx: EntityManager, stored: StoredRequest): Promise<RequestParent> {
+    return (await this.parents.around(tx, [stored], { full: true }))[0]!;
   }
 }

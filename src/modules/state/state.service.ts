@@ -6,6 +6,7 @@ import { isDecommissioning } from '../../core/machines/machine-state.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { SharedRead } from '../../platform/reads/shared-read.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { UserDirectory } from '../auth/directory/user-directory.js';
 import { PriorityFreezes } from '../priority/priority-freezes.service.js';
@@ -25,6 +26,7 @@ const sum = (counts: Map<string, number>, ...states: string[]): number =>
 export class StateService {
   /** The newest state that was computed, shared by all who do not insist on the present one. */
   private latest: FullState | undefined;
+  private readonly present = new SharedRead(() => this.computeNow());
 
   constructor(
     private readonly db: Database,
@@ -55,13 +57,17 @@ export class StateService {
     return figures;
   }
 
-  private async full(skipCache: boolean): Promise<FullState> {
-    const now = this.clock.now();
+  private full(skipCache: boolean): Promise<FullState> {
     const { latest } = this;
-    if (!skipCache && latest && now - latest.generatedAt < this.settings.saveStateEverySeconds * 1000) return latest;
+    const isFresh = latest && this.clock.now() - latest.generatedAt < this.settings.saveStateEverySeconds * 1000;
+    return !skipCache && isFresh ? Promise.resolve(latest) : this.present.ask();
+  }
+
+  private async computeNow(): Promise<FullState> {
     // The directory is asked outside of the snapshot, which has to end soon.
     const authDatastoreHealthy = await this.directory.healthy();
-    this.latest = { ...(await this.db.snapshot((tx) => this.compute(tx, now))), authDatastoreHealthy };
+    const state = await this.db.snapshot((tx) => this.compute(tx, this.clock.now()));
+    this.latest = { ...state, authDatastoreHealthy };
     return this.latest;
   }
 

@@ -7,12 +7,20 @@ import type { TaskIdsByStatus } from '../../core/model/request.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { Clock } from '../../platform/clock.js';
 import { rows } from '../../platform/database/sql.js';
-import { deployKeyText, DeployStore } from '../deploys/deploy-store.service.js';
+import { deployKeyText, DeployStore, type StoredDeploy } from '../deploys/deploy-store.service.js';
 import { LoadBalancerRecords } from '../load-balancer/load-balancer-records.service.js';
 import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
 import { HealthSwitch } from './health/health-switch.service.js';
 import { ObservedTasks, unchecked, type WatchedTask } from './health/observed-tasks.service.js';
 import { LiveTasks, type LiveTask } from './live-tasks.service.js';
+
+/** What was read already, in the same transaction. */
+export interface KnownRows {
+  /** All requests asked for, by id. */
+  requests?: ReadonlyMap<string, StoredRequest>;
+  /** Some of their deploys, by deployKeyText. */
+  deploys?: ReadonlyMap<string, StoredDeploy>;
+}
 
 const empty = (): TaskIdsByStatus => ({
   healthy: [],
@@ -37,19 +45,24 @@ export class TaskIdsByStatusService {
   ) {}
 
   /** Every id asked for has an entry, an empty one when the request is unknown. */
-  async forRequests(tx: EntityManager, requestIds: readonly string[]): Promise<Map<string, TaskIdsByStatus>> {
+  async forRequests(
+    tx: EntityManager,
+    requestIds: readonly string[],
+    known: KnownRows = {},
+  ): Promise<Map<string, TaskIdsByStatus>> {
     const result = new Map(requestIds.map((id) => [id, empty()]));
     if (requestIds.length === 0) return result;
     await this.addPending(tx, requestIds, result);
     const tasks = await this.tasks.find(tx, { requestIds });
-    const deploys = await this.deploysOf(tx, tasks);
+    if (tasks.length === 0) return result;
+    const deploys = await this.deploysOf(tx, tasks, known.deploys);
     const deployOf = (task: { taskId: WatchedTask['taskId'] }) => deploys.get(deployKeyText(task.taskId));
     const checked = tasks.filter((task) => deployOf(task)?.healthcheck);
     const watched = [
       ...(await this.observed.observe(tx, checked)),
       ...tasks.filter((task) => !deployOf(task)?.healthcheck).map(unchecked),
     ].sort((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
-    const requests = new Map((await this.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]));
+    const requests = known.requests ?? (await this.requestsById(tx, requestIds));
     const settings = await this.health.inForce(tx);
     for (const task of watched) {
       const lists = result.get(task.taskId.requestId)!;
@@ -94,10 +107,19 @@ export class TaskIdsByStatusService {
     return judgeTask(task, context, this.clock.now()) === 'HEALTHY' ? 'healthy' : 'notYetHealthy';
   }
 
-  private async deploysOf(tx: EntityManager, tasks: readonly LiveTask[]): Promise<Map<string, Deploy>> {
+  private async requestsById(tx: EntityManager, ids: readonly string[]): Promise<Map<string, StoredRequest>> {
+    return new Map((await this.requests.findMany(tx, ids)).map((found) => [found.request.id, found]));
+  }
+
+  private async deploysOf(
+    tx: EntityManager,
+    tasks: readonly LiveTask[],
+    known: ReadonlyMap<string, StoredDeploy> = new Map(),
+  ): Promise<Map<string, Deploy>> {
     const keys = new Map(tasks.map(({ taskId }) => [deployKeyText(taskId), taskId]));
-    const found = await this.deploys.findMany(tx, [...keys.values()]);
-    return new Map([...found].map(([key, { deploy }]) => [key, deploy]));
+    const others = [...keys].filter(([key]) => !known.has(key)).map(([, taskId]) => taskId);
+    const found = [...known, ...(await this.deploys.findMany(tx, others))];
+    return new Map(found.map(([key, { deploy }]) => [key, deploy]));
   }
 
   private async addPending(

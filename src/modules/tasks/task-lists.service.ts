@@ -7,6 +7,7 @@ import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Machines } from '../slaves/machines.service.js';
+import { ActiveTasks } from './active-tasks.service.js';
 import { LiveTasks } from './live-tasks.service.js';
 import { launchedTask, launchedTaskColumns, launchedTaskTables, type LaunchedTaskRow } from './launched-tasks.js';
 import { TaskCleanups } from './task-cleanups.service.js';
@@ -25,23 +26,26 @@ interface KilledRow {
 export class TaskLists {
   constructor(
     private readonly db: Database,
+    private readonly all: ActiveTasks,
     private readonly tasks: LiveTasks,
     private readonly orders: TaskCleanups,
     private readonly machines: Machines,
   ) {}
 
   async active(slaveId?: string): Promise<Task[]> {
+    if (slaveId === undefined) return this.all.records();
     await this.requireSlave(slaveId);
     const found = await rows<LaunchedTaskRow>(
       this.db.manager,
       `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables}
-       WHERE t.ended_at IS NULL AND ($1::text IS NULL OR t.slave_id = $1) ORDER BY t.task_id`,
-      [slaveId ?? null],
+       WHERE t.ended_at IS NULL AND t.slave_id = $1 ORDER BY t.task_id`,
+      [slaveId],
     );
     return found.map(launchedTask);
   }
 
   async activeIds(slaveId?: string): Promise<TaskId[]> {
+    if (slaveId === undefined) return this.all.ids();
     await this.requireSlave(slaveId);
     const found = await this.tasks.find(this.db.manager, { slaveId });
     return found.map((task) => task.taskId);
@@ -76,8 +80,7 @@ export class TaskLists {
     }));
   }
 
-  private async requireSlave(slaveId: string | undefined): Promise<void> {
-    if (slaveId === undefined) return;
+  private async requireSlave(slaveId: string): Promise<void> {
     const [slave] = await this.machines.find(this.db.manager, { id: slaveId });
     if (!slave) throw new SchedulerError('MACHINE_NOT_FOUND', `No slave with id '${slaveId}'`);
   }

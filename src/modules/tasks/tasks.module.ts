@@ -3,6 +3,7 @@ import { RequestStoreModule } from '../requests/request-store.module.js';
 import { SandboxModule } from '../sandbox/sandbox.module.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { ActiveTasksController } from './active-tasks.controller.js';
+import { ActiveTasks } from './active-tasks.service.js';
 import { ScheduledTasksController } from './scheduled-tasks.controller.js';
 import { TaskMetadataController } from './metadata/task-metadata.controller.js';
 import { TaskMetadataService } from './metadata/task-metadata.service.js';
@@ -25,6 +26,6 @@ import { TaskController } from './task.controller.js';
     TaskFilesController,
     TaskMetadataController,
   ],
-  providers: [TaskLists, TaskReads, ScheduledTasks, TaskKills, TaskFiles, TaskMetadataService],
+  providers: [ActiveTasks, TaskLists, TaskReads, ScheduledTasks, TaskKills, TaskFiles, TaskMetadataService],
 })
 export class TasksModule {}

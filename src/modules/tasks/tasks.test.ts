@@ -14,7 +14,7 @@ import { FileDriver } from '../../../test/support/file-driver.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import type { TaskStatistics } from '../../cluster/cluster-driver.js';
 import type { TaskIdsByStatus } from '../../core/model/request.js';
-import type { PendingTaskId, TaskCleanup, TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
+import type { PendingTaskId, Task, TaskCleanup, TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { makePendingTaskId } from '../../core/task-id.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
@@ -54,6 +54,21 @@ const insertSlave = (id: string) =>
 const asAnswer = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 describe('lists of active tasks', () => {
+  test('are current at each call, although what was read of a task is kept', async () => {
+    await insertDeploy(tx());
+    const first = await insert(running);
+    const listed = async () => {
+      const tasks = (await rooms.get<Task[]>('/api/tasks/active')).body.map((task) => task.taskId);
+      expect((await rooms.get('/api/tasks/active/ids')).body).toEqual(tasks);
+      return tasks.map(({ id }) => id);
+    };
+    expect(await listed()).toEqual([first.id]);
+    const second = await insert({ instanceNo: 2 });
+    expect(await listed()).toEqual([first.id, second.id]);
+    await tx().query('UPDATE task SET ended_at = now() WHERE task_id = $1', [first.id]);
+    expect(await listed()).toEqual([second.id]);
+  });
+
   test('ended ones are not in them', async () => {
     await insertDeploy(tx());
     const first = await insert(running);

@@ -26,15 +26,25 @@ export class Database {
   }
 
   transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return this.repeat(() => this.source.transaction('READ COMMITTED', work));
+    return this.repeat(() => this.source.transaction(work));
   }
 
-  /** Reads that must agree with each other: one snapshot of the database. */
-  snapshot<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return this.source.transaction('REPEATABLE READ', async (tx) => {
-      await tx.query('SET TRANSACTION READ ONLY');
-      return work(tx);
-    });
+  /** Reads that must agree with each other: one snapshot of the database. Nothing can be written in it. */
+  async snapshot<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const runner = this.source.createQueryRunner();
+    try {
+      // At once, where the driver would take three round trips.
+      await runner.query('START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+      const result = await work(runner.manager);
+      await runner.query('COMMIT');
+      return result;
+    } catch (cause) {
+      // A connection that is broken has rolled back already.
+      await runner.query('ROLLBACK').catch(() => undefined);
+      throw cause;
+    } finally {
+      await runner.release();
+    }
   }
 
   /** Fails with NotLeaderError, having written nothing, unless this instance leads from the first statement to the commit. */
@@ -42,7 +52,7 @@ export class Database {
     return this.repeat(() => {
       const epoch = this.leadership.current();
       if (epoch === undefined) throw new NotLeaderError('it holds no lease');
-      return this.leaderSource.transaction('READ COMMITTED', async (tx) => {
+      return this.leaderSource.transaction(async (tx) => {
         // The lock makes a takeover wait for this transaction, so nothing of an old epoch is committed after it.
         const fence: unknown[] = await tx.query('SELECT 1 FROM leader_epoch WHERE epoch = $1 FOR SHARE', [epoch]);
         if (fence.length === 0) {

@@ -25,6 +25,7 @@ import { HistorySearch1763920000000 } from '../../../migrations/1763920000000-hi
 import { HistoryBackfill1763920000001 } from '../../../migrations/1763920000001-history-backfill.js';
 import { RequestGroups1763930000000 } from '../../../migrations/1763930000000-request-groups.js';
 import { MailBlacklist1763930000001 } from '../../../migrations/1763930000001-mail-blacklist.js';
+import { BouncingRequests1763950000000 } from '../../../migrations/1763950000000-bouncing-requests.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -55,4 +56,5 @@ export const migrations = [
   HistoryBackfill1763920000001,
   RequestGroups1763930000000,
   MailBlacklist1763930000001,
+  BouncingRequests1763950000000,
 ];

@@ -5,7 +5,10 @@
 const inMemory = { random_page_cost: 1.1 };
 
 /** Parameters that the server applies to a connection. Milliseconds; seconds for keepalives. */
-export type ServerParameters = Record<string, number>;
+export type ServerParameters = Record<string, number | string>;
+
+/** What transactions are unless they say otherwise: said once per connection, not once per transaction. */
+const isolation = { default_transaction_isolation: 'read committed' };
 
 /**
  * For a connection that waits for locks as long as it takes: a takeover waits for the transactions of the former leader.
@@ -13,6 +16,7 @@ export type ServerParameters = Record<string, number>;
  */
 export const leaseParameters: ServerParameters = {
   ...inMemory,
+  ...isolation,
   idle_in_transaction_session_timeout: 2_000,
   statement_timeout: 10_000,
   tcp_user_timeout: 4_000,
@@ -34,6 +38,7 @@ export const leaderParameters: ServerParameters = { ...leaseParameters, lock_tim
 /** The next leader needs what the API of a frozen instance has locked, so it must be free about when the lease is. */
 export const apiParameters: ServerParameters = {
   ...inMemory,
+  ...isolation,
   idle_in_transaction_session_timeout: 3_000,
   lock_timeout: lockTimeoutMillis,
   statement_timeout: 60_000,
@@ -42,7 +47,7 @@ export const apiParameters: ServerParameters = {
 /** The parameters travel in the URL, because the driver lets a URL's own `options` replace all others. */
 export function withParameters(url: string, parameters: ServerParameters): string {
   const parsed = new URL(url);
-  const ours = Object.entries(parameters).map(([name, value]) => `-c ${name}=${value}`);
+  const ours = Object.entries(parameters).map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', '\\ ')}`);
   parsed.searchParams.set('options', [parsed.searchParams.get('options') ?? '', ...ours].join(' ').trim());
   return parsed.toString();
 }

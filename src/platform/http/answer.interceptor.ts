@@ -5,6 +5,7 @@ import { map, type Observable } from 'rxjs';
 import { SchedulerError } from '../errors.js';
 import { tagAnswer } from './entity-tag.js';
 import { toJson } from './json.js';
+import { asLargeAnswer } from './large-answer.js';
 import { withLegacyNames } from './legacy-names.js';
 import { pageOf } from './list-pages.js';
 import { filterProperties } from './property-filter.js';
@@ -28,10 +29,11 @@ export class AnswerInterceptor implements NestInterceptor {
     if (value === undefined || value === null || value instanceof StreamableFile) return value;
     // Whoever names another type sends something else than JSON.
     if (typeof value !== 'object' && response.getHeader('Content-Type') !== undefined) return value;
-    const body = toJson(typeof value === 'object' ? this.select(value, request, response) : value);
+    const selected = typeof value === 'object' ? this.select(value, request, response) : value;
+    const body = toJson(selected);
     response.type('application/json');
     tagAnswer(request, response, body);
-    return body;
+    return asLargeAnswer(selected, body);
   }
 
   private select(value: object, request: Request, response: Response): unknown {

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import compression from 'compression';
 import type { Express } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { admitCalls } from './admission.js';
@@ -9,6 +8,7 @@ import { AnswerInterceptor } from './answer.interceptor.js';
 import { jsonBody } from './body-parser.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter } from './error.filter.js';
+import { compressAnswers } from './compress-answers.js';
 import { InputPipe } from './input.pipe.js';
 import { withoutNulls } from './json.js';
 import { followPathAliases } from './path-aliases.js';
@@ -32,7 +32,7 @@ export function configureHttp(
   express.disable('etag');
   express.set('json replacer', withoutNulls);
 
-  app.use(assignRequestId, securityHeaders(), followPathAliases, compression({ threshold: 256 }));
+  app.use(assignRequestId, securityHeaders(), followPathAliases, compressAnswers());
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
   app.use(admitCalls(settings.http.maxConcurrentCalls));
   app.use(...jsonBody(settings.maxRequestBodyBytes, settings.legacyFieldNames !== 'off'));

@@ -11,6 +11,7 @@ import { SettingsFile } from '../settings/settings.js';
 import { CallerUser, type Caller } from './caller.js';
 import { configureHttp, httpOptions } from './configure-http.js';
 import type { ErrorDto } from './error.dto.js';
+import { neverChanges } from './json.js';
 import {
   AnyObject,
   Decimal,
@@ -58,6 +59,10 @@ class ListQuery {
   @QueryWords(['BIG', 'SMALL']) kind?: string[];
 }
 
+const manyRows = neverChanges(
+  Array.from({ length: 20_000 }, (_, n) => neverChanges({ id: `ä-${n}`, text: 'x'.repeat(50) })),
+);
+
 @Controller('api/things')
 class ThingsController {
   @Get() list(@Query() query: ListQuery): unknown {
@@ -68,6 +73,9 @@ class ThingsController {
       { id: 1, inner: { a: 1, b: 2 }, gone: null },
       { id: 2, inner: { a: 3, b: 4 } },
     ];
+  }
+  @Get('many') many(): unknown {
+    return manyRows;
   }
   @Post() @HttpCode(200) create(@Body() thing: ThingDto): unknown {
     return thing;
@@ -361,6 +369,30 @@ describe('answers', () => {
     expect(long.headers.get('content-encoding')).toBe('gzip');
     const plain = await call('GET', '/api/things/flag');
     expect(plain.headers.get('content-encoding')).toBeNull();
+  });
+
+  test('an answer of megabytes that never changes is sent whole each time, and still selected from and compressed', async () => {
+    for (let time = 0; time < 2; time++) {
+      const { status, headers, body } = await call('GET', '/api/things/many', {
+        headers: { 'accept-encoding': 'identity' },
+      });
+      expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+      expect(Number(headers.get('content-length'))).toBe(Buffer.byteLength(JSON.stringify(manyRows)));
+      expect(body).toEqual(manyRows);
+    }
+    const zipped = await call('GET', '/api/things/many', { headers: { 'accept-encoding': 'gzip' } });
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(zipped.body).toEqual(manyRows);
+    expect((await call('GET', '/api/things/many?cursor=*&limit=1&property=id')).body).toEqual([{ id: 'ä-0' }]);
+    const head = await call('HEAD', '/api/things/many');
+    expect([head.status, head.body]).toEqual([200, '']);
+  });
+
+  test('whether a caller takes compressed answers or not, caches are told that it matters', async () => {
+    for (const encoding of ['gzip', 'identity']) {
+      const { headers } = await call('GET', '/api/things/many', { headers: { 'accept-encoding': encoding } });
+      expect(headers.get('vary')).toContain('Accept-Encoding');
+    }
   });
 
   test('what the caller does not accept is not done', async () => {

@@ -48,6 +48,7 @@ export class DeployDto {
   @IsString()
   requestId: string;
   /** Names the deploy within its request, for ever: letters, digits, '_' and '.'. Made up when the service is set so. */
+  @ApiProperty({ pattern: '^[a-zA-Z0-9_.]+$' })
   @IsOptional()
   @IsString()
   id: string;

@@ -21,6 +21,7 @@ const isMinimums = (value: unknown): boolean => everyValue(value, (percent) => N
 /** What is to run: its type, how often or in how many instances, and where. What exactly runs is said by its deploys. */
 export class RequestDto {
   /** Names the request for ever: letters, digits, '_' and '-'. */
+  @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
   @IsOptional()
   @IsString()
   id: string;

@@ -6,12 +6,21 @@ import { SETTINGS, type Settings } from '../../../platform/settings/settings.js'
 /** The settings that health is judged by, with whether operators switched health checks off. */
 @Injectable()
 export class HealthSwitch {
+  /** Put together once: there are hundreds of settings, and health is looked at all the time. */
+  private readonly on: HealthSettings;
+  private readonly off: HealthSettings;
+
   constructor(
     private readonly actions: DisabledActions,
-    @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+    @Inject(SETTINGS) settings: Settings,
+  ) {
+    this.on = { ...settings, healthchecksDisabled: false };
+    this.off = { ...settings, healthchecksDisabled: true };
+  }
 
-  async inForce(tx: EntityManager): Promise<Settings & { healthchecksDisabled: boolean }> {
-    return { ...this.settings, healthchecksDisabled: await this.actions.isDisabled('RUN_HEALTH_CHECKS', tx) };
+  async inForce(tx: EntityManager): Promise<HealthSettings> {
+    return (await this.actions.isDisabled('RUN_HEALTH_CHECKS', tx)) ? this.off : this.on;
   }
 }
+
+type HealthSettings = Settings & { readonly healthchecksDisabled: boolean };

@@ -1,0 +1,120 @@
+import { Injectable } from '@nestjs/common';
+import { isRelevantFor, type RelevanceFacts, type User } from '../../core/authorization/index.js';
+import type { RequestState, RequestType } from '../../core/model/enums.js';
+import type { RequestParent } from '../../core/model/request.js';
+import { Database } from '../../platform/database/database.js';
+import { neverChanges } from '../../platform/http/json.js';
+import { SharedReads } from '../../platform/reads/shared-reads.js';
+import { Access } from '../auth/access/access.service.js';
+import { UserSettingsStore } from '../users/user-settings-store.service.js';
+import { RequestHistoryService } from './request-history.service.js';
+import { RequestParents } from './request-parents.service.js';
+import { RequestStore } from './request-store.service.js';
+
+export interface RequestListFilter {
+  /** Absent: in any state. */
+  states?: readonly RequestState[];
+  requestType?: readonly RequestType[];
+  includeFullRequestData?: boolean;
+  /** Only what concerns the caller; without effect while nobody knows who calls. */
+  filterRelevantForUser?: boolean;
+  limit?: number;
+}
+
+/** Lists of requests. Callers who ask for the same states at the same time share what is read of them. */
+@Injectable()
+export class RequestLists {
+  private readonly briefReads = new SharedReads<RequestParent[]>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly requests: RequestStore,
+    private readonly history: RequestHistoryService,
+    private readonly parents: RequestParents,
+    private readonly access: Access,
+    private readonly settings: UserSettingsStore,
+  ) {}
+
+  /** What the caller may read: what they care for first, and then whatever was acted on last. */
+  async list(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
+    const [brief, settings] = await Promise.all([
+      this.briefReads.ask(JSON.stringify(filter.states), () => this.brief(filter.states)),
+      this.settings.find(this.database.manager, user.id),
+    ]);
+    const starred = new Set(settings?.starredRequestIds);
+    const mayRead = this.access.readableBy(user);
+    const readable = brief.filter(
+      ({ request }) => (filter.requestType?.includes(request.requestType) ?? true) && mayRead(request),
+    );
+    if (filter.includeFullRequestData) return this.detailed(readable, filter, user, starred);
+    return chosen(readable, filter, user, starred);
+  }
+
+  private brief(states: readonly RequestState[] | undefined): Promise<RequestParent[]> {
+    return this.database.snapshot(async (tx) => {
+      const found = await this.parents.around(tx, await this.requests.findAll(tx, states), { full: false });
+      return found.map(neverChanges);
+    });
+  }
+
+  private detailed(
+    readable: readonly RequestParent[],
+    filter: RequestListFilter,
+    user: User,
+    starred: ReadonlySet<string>,
+  ): Promise<RequestParent[]> {
+    return this.database.snapshot(async (tx) => {
+      const all = readable.map(({ request }) => request.id);
+      const times = await this.history.lastEventTimes(tx, all);
+      const users = await this.history.lastEventUsers(tx, all);
+      const ids = chosen(readable, filter, user, starred, { times, users }).map(({ request }) => request.id);
+      const detailed = await this.parents.load(tx, ids, { full: false, withTasks: true });
+      const byId = new Map(detailed.map((parent) => [parent.request.id, parent]));
+      // One may have been removed since the list was read.
+      return ids.flatMap((id) => byId.get(id) ?? []);
+    });
+  }
+}
+
+/** When the newest event of each request was, and who caused it. */
+interface LastEvents {
+  times: ReadonlyMap<string, number>;
+  users: ReadonlyMap<string, string>;
+}
+
+function chosen(
+  parents: readonly RequestParent[],
+  { filterRelevantForUser, limit }: RequestListFilter,
+  user: User,
+  starred: ReadonlySet<string>,
+  lastEvents?: LastEvents,
+): RequestParent[] {
+  const relevant = filterRelevantForUser
+    ? parents.filter((parent) => isRelevantFor(user, relevance(parent, starred, lastEvents)))
+    : parents;
+  const rank = (parent: RequestParent): number => (starred.has(parent.request.id) ? 1 : 0);
+  const lastAction = (parent: RequestParent): number => lastActionAt(parent, lastEvents);
+  return relevant.toSorted((a, b) => rank(b) - rank(a) || lastAction(b) - lastAction(a)).slice(0, limit);
+}
+
+const relevance = (
+  { request, requestDeployState }: RequestParent,
+  starred: ReadonlySet<string>,
+  lastEvents: LastEvents | undefined,
+): RelevanceFacts => ({
+  group: request.group,
+  starred: starred.has(request.id),
+  actedBy: [
+    requestDeployState?.activeDeploy?.user,
+    requestDeployState?.pendingDeploy?.user,
+    lastEvents?.users.get(request.id),
+  ],
+});
+
+/** The deploy counts, and, where the history was looked at, the newest event. */
+function lastActionAt({ request, requestDeployState }: RequestParent, lastEvents: LastEvents | undefined): number {
+  const active = requestDeployState?.activeDeploy?.timestamp;
+  const pending = requestDeployState?.pendingDeploy?.timestamp;
+  if (!lastEvents) return active ?? pending ?? 0;
+  return Math.max(lastEvents.times.get(request.id) ?? 0, active ?? 0, pending ?? 0);
+}

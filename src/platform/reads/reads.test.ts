@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { BatchedRead } from './batched-read.js';
+import { KeptRecords } from './kept-records.js';
+import { SharedRead } from './shared-read.js';
+import { SharedReads } from './shared-reads.js';
+
+/** A source whose reads end when the test says so. Each read sees what stood there when it began. */
+class Source {
+  value = 0;
+  readonly underWay: (() => void)[] = [];
+  begun = 0;
+
+  read = (): Promise<number> => {
+    this.begun++;
+    const seen = this.value;
+    return new Promise((resolve) => this.underWay.push(() => resolve(seen)));
+  };
+
+  /** Ends the read under way, if any, and lets follow what follows. */
+  async end(): Promise<void> {
+    this.underWay.shift()?.();
+    await settled();
+  }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a shared read', () => {
+  test('begins at once when none is under way', async () => {
+    const source = new Source();
+    const asked = new SharedRead(source.read).ask();
+    expect(source.begun).toBe(1);
+    await source.end();
+    expect(await asked).toBe(0);
+  });
+
+  test('is one for all who ask while another is under way, and begins when that has ended', async () => {
+    const source = new Source();
+    const shared = new SharedRead(source.read);
+    const first = shared.ask();
+    const others = [shared.ask(), shared.ask(), shared.ask()];
+    source.value = 1;
+    await settled();
+    expect(source.begun).toBe(1);
+    await source.end();
+    await source.end();
+    expect([await first, ...(await Promise.all(others))]).toEqual([0, 1, 1, 1]);
+    expect(source.begun).toBe(2);
+    expect(shared.isIdle).toBe(true);
+  });
+
+  test('that fails, even at once, fails for those who share it and not for who asks after', async () => {
+    let failing = true;
+    const shared = new SharedRead((): Promise<string> => {
+      if (failing) throw new Error('away');
+      return Promise.resolve('back');
+    });
+    const first = shared.ask();
+    const second = shared.ask();
+    await expect(first).rejects.toThrow('away');
+    await expect(second).rejects.toThrow('away');
+    failing = false;
+    expect(await shared.ask()).toBe('back');
+  });
+
+  test('never tells what was true before it was asked, and is never made twice at a time', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom('ask', 'write', 'end', 'pause'), { maxLength: 40 }), async (steps) => {
+        const source = new Source();
+        const shared = new SharedRead(source.read);
+        const answers: Promise<{ asked: number; told: number }>[] = [];
+        for (const step of steps) {
+          if (step === 'ask') {
+            const asked = source.value;
+            answers.push(shared.ask().then((told) => ({ asked, told })));
+          }
+          if (step === 'write') source.value++;
+          if (step === 'end') source.underWay.shift()?.();
+          if (step === 'pause') await settled();
+          expect(source.underWay.length).toBeLessThanOrEqual(1);
+        }
+        while (!shared.isIdle) await source.end();
+        for (const { asked, told } of await Promise.all(answers)) expect(told).toBeGreaterThanOrEqual(asked);
+      }),
+    ));
+});
+
+test('reads by key are shared by those with the same key only, and forgotten when nobody asks', async () => {
+  const sources = { a: new Source(), b: new Source() };
+  const shared = new SharedReads<number>();
+  const ask = (key: 'a' | 'b') => shared.ask(key, sources[key].read);
+  const asked = [ask('a'), ask('b'), ask('a'), ask('a')];
+  expect([sources.a.begun, sources.b.begun]).toEqual([1, 1]);
+  for (const source of [sources.a, sources.b, sources.a]) await source.end();
+  await Promise.all(asked);
+  expect([sources.a.begun, sources.b.begun]).toEqual([2, 1]);
+  expect(shared.size).toBe(0);
+});
+
+test('what is asked for while two batches are under way is read together in the next, each key once', async () => {
+  const batches: (readonly string[])[] = [];
+  const batched = new BatchedRead(async (keys: readonly string[]) => {
+    batches.push(keys);
+    await settled();
+    return new Map(keys.filter((key) => key !== 'missing').map((key) => [key, `${key}!`]));
+  });
+  const asked = ['a', 'b', 'c', 'missing', 'd', 'e', 'c'].map((key) => batched.ask(key));
+  expect(await Promise.all(asked)).toEqual(['a!', 'b!', 'c!', undefined, 'd!', 'e!', 'c!']);
+  expect(batches).toEqual([['a'], ['b'], ['c', 'd'], ['missing', 'e']]);
+});
+
+describe('kept records', () => {
+  const loaded: string[][] = [];
+  const load = async (keys: readonly string[]) => {
+    loaded.push([...keys]);
+    return new Map(keys.filter((key) => key !== 'gone').map((key) => [key, { key }]));
+  };
+
+  test('are read once, in the order of the keys, and forgotten when they are not asked for', async () => {
+    const records = new KeptRecords<{ key: string }>(10);
+    const [b, a] = await records.list(['b', 'a', 'gone'], load);
+    expect([b, a]).toEqual([{ key: 'b' }, { key: 'a' }]);
+    expect(await records.list(['a', 'c'], load)).toEqual([{ key: 'a' }, { key: 'c' }]);
+    expect((await records.list(['a', 'b'], load))[0]).toBe(a);
+    expect(loaded.splice(0)).toEqual([['b', 'a', 'gone'], ['c'], ['b']]);
+  });
+
+  test('beyond the greatest number are read each time', async () => {
+    const records = new KeptRecords<{ key: string }>(1);
+    for (let time = 0; time < 2; time++) {
+      expect(await records.list(['a', 'b'], load)).toEqual([{ key: 'a' }, { key: 'b' }]);
+    }
+    expect(loaded.splice(0)).toEqual([['a', 'b'], ['b']]);
+  });
+});
