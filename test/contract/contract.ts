@@ -14,6 +14,8 @@ export interface ContractOperation {
   body: { type: string; required: boolean } | null;
   /** A type, 'text/html', or null: nothing is answered, or nothing is said about it. */
   response: string | null;
+  /** Statuses it may answer, with their reasons, as in '200, 404 none active'. Empty: nothing special. */
+  statedStatuses: string;
 }
 
 /** Types are written as in 'int64', 'array of Resources', 'map string to array of string', 'ASC / DESC'. */

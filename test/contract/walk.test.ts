@@ -7,6 +7,7 @@ const contract = (): Contract => ({
   operations: [
     {
       group: 'Things',
+      statedStatuses: '',
       method: 'POST',
       path: '/things/{id}',
       params: [

@@ -1,0 +1,39 @@
+import type { Contract, ContractOperation } from '../contract/contract.js';
+
+/** "GET /api/state": a method and the path as the contract writes it. */
+export type OperationName = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
+
+/** Which statuses each operation of a group was seen to answer, held against what the contract states. */
+export class Ledger {
+  private readonly seen = new Map<string, Set<number>>();
+  private readonly wanted: readonly ContractOperation[];
+
+  constructor(
+    contract: Contract,
+    readonly group: string,
+  ) {
+    this.wanted = contract.operations.filter((operation) => operation.group === group);
+    if (this.wanted.length === 0) throw new Error(`The contract has no group '${group}'`);
+  }
+
+  record(operation: OperationName, status: number): void {
+    const statuses = this.seen.get(operation) ?? new Set();
+    this.seen.set(operation, statuses.add(status));
+  }
+
+  /** By operation: the statuses that are stated, a success in any case, and were not seen. */
+  missing(): string[] {
+    return this.wanted.flatMap((operation) => {
+      const name = `${operation.method} ${operation.path}`;
+      const seen = this.seen.get(name) ?? new Set<number>();
+      const stated = statedStatuses(operation).filter((status) => !seen.has(status));
+      const succeeded = [...seen].some((status) => status < 400);
+      const missing = [...(succeeded ? [] : ['success']), ...stated.filter((status) => status >= 400)];
+      return missing.length > 0 ? [`${name}: ${missing.join(', ')}`] : [];
+    });
+  }
+}
+
+/** Every number in the text that names them, as in "200, 404 none active". */
+export const statedStatuses = ({ statedStatuses: text }: ContractOperation): number[] =>
+  [...text.matchAll(/\b[2-5]\d\d\b/g)].map(([status]) => Number(status));
