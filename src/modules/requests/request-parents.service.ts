@@ -10,7 +10,7 @@ import {
   type StoredDeploy,
   type StoredPendingDeploy,
 } from '../deploys/deploy-store.service.js';
-import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
+import { noTaskIds, TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import { asParentMember } from './expiring/expiring-action.js';
 import { ExpiringActions } from './expiring/expiring-actions.service.js';
 import { RequestStore, type StoredRequest } from './request-store.service.js';
@@ -49,6 +49,11 @@ export class RequestParents {
     return parents;
   }
 
+  /** Of a request that was made in this transaction, so that nothing goes on around it yet. */
+  ofNew(stored: StoredRequest): RequestParent {
+    return { ...brief(stored, new Map()), taskIds: noTaskIds() };
+  }
+
   /** Of a deploy that was purged only its marker is left. */
   private async markers(
     tx: EntityManager,
@@ -67,8 +72,10 @@ export class RequestParents {
     parents: readonly RequestParent[],
     { deploys, markers }: { deploys: ReadonlyMap<string, StoredDeploy>; markers: ReadonlyMap<string, DeployMarker> },
   ): Promise<void> {
-    const ids = stored.map(({ request }) => request.id);
-    const pending = new Map((await this.deploys.findPending(tx, ids)).map((found) => [found.requestId, found]));
+    const deploying = stored.filter(({ pendingDeployId }) => pendingDeployId !== undefined);
+    const ids = deploying.map(({ request }) => request.id);
+    const found = ids.length > 0 ? await this.deploys.findPending(tx, ids) : [];
+    const pending = new Map(found.map((deploy) => [deploy.requestId, deploy]));
     stored.forEach(({ request: { id }, activeDeployId, pendingDeployId }, index) => {
       const deploy = (deployId: string | undefined): Deploy | undefined =>
         deployId === undefined ? undefined : deploys.get(deployKeyText({ requestId: id, deployId }))?.deploy;

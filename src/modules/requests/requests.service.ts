@@ -39,9 +39,10 @@ export class RequestsService {
     const { parent, isNew } = await this.actions.transaction([], async (tx) => {
       for (;;) {
         const updated = await this.update(tx, sent, caller);
-        const saved = updated ?? (await this.create(tx, sent, caller));
+        if (updated) return { parent: await this.parent(tx, updated), isNew: false };
+        const created = await this.create(tx, sent, caller);
+        if (created) return { parent: this.parents.ofNew(created), isNew: true };
         // Created, or gone, between the two looks by somebody else: look again.
-        if (saved) return { parent: await this.parent(tx, saved), isNew: !updated };
       }
     });
     // A new request has no deploy, so there is nothing to be done for it yet.

@@ -22,7 +22,7 @@ export interface KnownRows {
   deploys?: ReadonlyMap<string, StoredDeploy>;
 }
 
-const empty = (): TaskIdsByStatus => ({
+export const noTaskIds = (): TaskIdsByStatus => ({
   healthy: [],
   notYetHealthy: [],
   pending: [],
@@ -50,7 +50,7 @@ export class TaskIdsByStatusService {
     requestIds: readonly string[],
     known: KnownRows = {},
   ): Promise<Map<string, TaskIdsByStatus>> {
-    const result = new Map(requestIds.map((id) => [id, empty()]));
+    const result = new Map(requestIds.map((id) => [id, noTaskIds()]));
     if (requestIds.length === 0) return result;
     await this.addPending(tx, requestIds, result);
     const tasks = await this.tasks.find(tx, { requestIds });

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource, type EntitySchema, type MixedList } from 'typeorm';
 import { migrations } from './migrations.js';
 import { apiParameters, leaderParameters, withParameters } from './parameters.js';
+import { PreparingClient } from './prepared-statements.js';
 
 export type Entities = MixedList<Function | EntitySchema>;
 
@@ -29,7 +30,7 @@ export function createDataSource({ url, use, entities, poolSize = 10 }: DataSour
     parseInt8: true,
     poolSize,
     connectTimeoutMS: 5_000,
-    extra: { keepAlive: true, keepAliveInitialDelayMillis: 1_000 },
+    extra: { Client: PreparingClient, keepAlive: true, keepAliveInitialDelayMillis: 1_000 },
     // An idle connection that breaks is replaced at its next use; here nobody waits for it.
     poolErrorHandler: (cause: unknown) => log.debug(`An idle ${use} connection broke: ${String(cause)}`),
     logging: false,

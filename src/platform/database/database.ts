@@ -2,10 +2,14 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership, NotLeaderError } from '../leadership/leadership.js';
+import { isPlanOutdated } from './prepared-statements.js';
 
 const attempts = 3;
-/** Serialization failure and deadlock: nothing was done, the whole decision may be taken again. */
-const repeatable = new Set(['40001', '40P01']);
+/** Serialization failure and deadlock. */
+const repeatableCodes = new Set(['40001', '40P01']);
+/** Nothing was done, the whole decision may be taken again. */
+const isRepeatable = (cause: unknown): boolean =>
+  repeatableCodes.has(String((cause as { code?: unknown }).code)) || isPlanOutdated(cause);
 
 /** Transactions. Every write of the API goes through transaction, every write of the leader through leaderTransaction. */
 @Injectable()
@@ -30,7 +34,11 @@ export class Database {
   }
 
   /** Reads that must agree with each other: one snapshot of the database. Nothing can be written in it. */
-  async snapshot<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  snapshot<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    return this.repeat(() => this.readOnce(work));
+  }
+
+  private async readOnce<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
     const runner = this.source.createQueryRunner();
     try {
       // At once, where the driver would take three round trips.
@@ -69,9 +77,8 @@ export class Database {
       try {
         return await attempt();
       } catch (cause) {
-        const code = (cause as { code?: string }).code;
-        if (left === 0 || code === undefined || !repeatable.has(code)) throw cause;
-        this.log.debug(`Repeating a transaction after ${code}`);
+        if (left === 0 || !isRepeatable(cause)) throw cause;
+        this.log.debug(`Repeating a transaction after ${(cause as { code: string }).code}`);
       }
     }
   }
