@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { HistoryMover } from './history-mover.service.js';
 import { TaskHistoryWriter } from './task-history-writer.service.js';
 
 const batchSize = 500;
@@ -22,6 +23,7 @@ export class HistoryPoller {
   constructor(
     private readonly db: Database,
     private readonly writer: TaskHistoryWriter,
+    private readonly mover: HistoryMover,
     pollers: Pollers,
     @Inject(SETTINGS) { persistHistoryEverySeconds }: Settings,
   ) {
@@ -34,9 +36,8 @@ export class HistoryPoller {
     for (;;) {
       const ids = await this.writer.movable(this.db.leaderSource.manager, batchSize);
       if (ids.length === 0) return;
-      const moved = await this.db.leaderTransaction((tx) => this.writer.move(tx, ids));
       // What does not move now, because somebody changed it meanwhile, is looked at in the next pass.
-      if (moved.length === 0) return;
+      if ((await this.mover.move(ids)) === 0) return;
     }
   }
 

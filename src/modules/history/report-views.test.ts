@@ -4,6 +4,7 @@ import { testSettings } from '../../../test/support/test-app.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import type { TaskState } from '../../core/model/enums.js';
 import { Clock } from '../../platform/clock.js';
+import { LiveTaskHistories } from './live-task-histories.service.js';
 import { TaskHistoryWriter } from './task-history-writer.service.js';
 
 const second = 1_000;
@@ -34,7 +35,7 @@ beforeAll(async () => {
     const task = { requestId: 'cron', deployId, instanceNo: index + 1, startedAt: launchedAt, updates };
     ids.push((await insertTask(db.database.manager, task)).id);
   }
-  const writer = new TaskHistoryWriter(new Clock(), testSettings());
+  const writer = new TaskHistoryWriter(new LiveTaskHistories(), new Clock(), testSettings());
   await db.database.leaderTransaction((tx) => writer.move(tx, ids));
 });
 afterAll(() => db.drop());

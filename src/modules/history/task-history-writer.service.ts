@@ -3,12 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import {
-  launchedTask,
-  launchedTaskColumns,
-  launchedTaskTables,
-  type LaunchedTaskRow,
-} from '../tasks/launched-tasks.js';
+import { LiveTaskHistories } from './live-task-histories.service.js';
 import { moveTasksSql } from './task-history-sql.js';
 
 /** At this reason the machine was given up, and may still come back with the task. */
@@ -30,6 +25,7 @@ const mayMove = (heldBackUntil: string): string => `t.ended_at IS NOT NULL
 @Injectable()
 export class TaskHistoryWriter {
   constructor(
+    private readonly live: LiveTaskHistories,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -49,13 +45,9 @@ export class TaskHistoryWriter {
     );
     const ids = movable.map((row) => row.task_id);
     if (ids.length === 0) return [];
-    const launched = await rows<LaunchedTaskRow>(
-      tx,
-      `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables} WHERE t.task_id = ANY ($1)`,
-      [ids],
-    );
-    const records = launched.map((row) => JSON.stringify(launchedTask(row)));
-    await tx.query(moveTasksSql, [launched.map((row) => row.task_id), `[${records.join(',')}]`]);
+    const histories = await this.live.find(tx, ids);
+    const records = [...histories.values()].map((history) => JSON.stringify(history));
+    await tx.query(moveTasksSql, [[...histories.keys()], `[${records.join(',')}]`]);
     return ids;
   }
 

@@ -13,6 +13,7 @@ import type { TaskHistory } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import { TaskCleanups } from '../tasks/task-cleanups.service.js';
 import { WebhookOutbox } from '../webhooks/webhook-outbox.service.js';
+import { LiveTaskHistories } from './live-task-histories.service.js';
 import { TaskHistoryWriter } from './task-history-writer.service.js';
 
 const minute = 60_000;
@@ -21,7 +22,7 @@ let now = start;
 const clock = new (class extends Clock {
   override now = () => now;
 })();
-const writer = new TaskHistoryWriter(clock, testSettings());
+const writer = new TaskHistoryWriter(new LiveTaskHistories(), clock, testSettings());
 
 beforeAll(async () => {
   db = await createTestDatabase();

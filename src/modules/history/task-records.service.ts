@@ -3,14 +3,8 @@ import type { EntityManager } from 'typeorm';
 import type { TaskState } from '../../core/model/enums.js';
 import type { TaskHistory } from '../../core/model/task.js';
 import { rows } from '../../platform/database/sql.js';
-import {
-  launchedTask,
-  launchedTaskColumns,
-  launchedTaskTables,
-  type LaunchedTaskRow,
-} from '../tasks/launched-tasks.js';
+import { LiveTaskHistories } from './live-task-histories.service.js';
 import { OldPayloads } from './old-payloads.service.js';
-import { liveTaskHistorySql } from './task-history-sql.js';
 
 /** One task, wherever its row stands. */
 export interface TaskRecord {
@@ -28,13 +22,16 @@ interface RecordRow {
   slave_id: string | null;
   run_id: string | null;
   state: TaskState | null;
-  data: TaskHistory | null;
 }
+type EndedRow = RecordRow & { data: TaskHistory | null; bytes: Buffer | null };
 
 /** Reads single tasks with everything known about them: live ones first, then the history. */
 @Injectable()
 export class TaskRecords {
-  constructor(private readonly old: OldPayloads) {}
+  constructor(
+    private readonly live: LiveTaskHistories,
+    private readonly old: OldPayloads,
+  ) {}
 
   /** undefined: no such task, or its history was purged or cannot be read. */
   async find(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
@@ -42,23 +39,18 @@ export class TaskRecords {
   }
 
   private async findLive(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
-    const [launched] = await rows<LaunchedTaskRow>(
-      tx,
-      `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables} WHERE t.task_id = $1`,
-      [taskId],
-    );
-    if (!launched) return undefined;
     const found = await rows<RecordRow>(
       tx,
-      `SELECT t.ended_at IS NULL AS active, t.slave_id, t.run_id, t.state, ${liveTaskHistorySql('$2::jsonb')} AS data
-       FROM task t WHERE t.task_id = $1`,
-      [taskId, JSON.stringify(launchedTask(launched))],
+      'SELECT ended_at IS NULL AS active, slave_id, run_id, state FROM task WHERE task_id = $1',
+      [taskId],
     );
-    return found.map((row) => fromRow(row, row.data))[0];
+    if (found.length === 0) return undefined;
+    const histories = await this.live.find(tx, [taskId]);
+    return found.map((row) => fromRow(row, histories.get(taskId)))[0];
   }
 
   private async findEnded(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
-    const [row] = await rows<RecordRow & { bytes: Buffer | null }>(
+    const [row] = await rows<EndedRow>(
       tx,
       `SELECT false AS active, slave_id, run_id, last_task_status AS state, data, bytes
        FROM task_history WHERE task_id = $1 AND NOT purged`,

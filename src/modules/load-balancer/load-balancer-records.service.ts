@@ -40,7 +40,7 @@ export class LoadBalancerRecords {
     if (taskIds.length === 0) return;
     await tx.query(
       `INSERT INTO load_balancer_record (task_id, kind, document)
-       SELECT task_id, $2, $3 FROM task WHERE task_id = ANY ($1) ORDER BY task_id
+       SELECT task_id, $2, $3 FROM task WHERE task_id = ANY ($1) ORDER BY task_id FOR KEY SHARE
        ON CONFLICT (task_id, kind) DO UPDATE SET document = excluded.document`,
       [taskIds, kind, JSON.stringify(update)],
     );
@@ -68,7 +68,7 @@ export class LoadBalancerRecords {
       : await rows(
           tx,
           `INSERT INTO load_balancer_record AS stored (task_id, kind, document)
-           SELECT task_id, $2, $3 FROM task WHERE task_id = $1
+           SELECT task_id, $2, $3 FROM task WHERE task_id = $1 FOR KEY SHARE
            ON CONFLICT (task_id, kind) DO UPDATE SET document = excluded.document WHERE stored.document IS NULL RETURNING 1`,
           given,
         );

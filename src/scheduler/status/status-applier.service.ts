@@ -3,7 +3,6 @@ import type { EntityManager } from 'typeorm';
 import { isTerminal } from '../../core/model/enums.js';
 import type { TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { TaskHistoryWriter } from '../../modules/history/task-history-writer.service.js';
 import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
 import { loadLaunchedTask } from '../../modules/tasks/task-cleanups.service.js';
 import {
@@ -39,7 +38,6 @@ export class StatusApplier {
     private readonly requests: RequestStore,
     private readonly store: StatusStore,
     private readonly completions: Completions,
-    private readonly history: TaskHistoryWriter,
     private readonly outbox: WebhookOutbox,
     private readonly commands: ShellCommandStore,
   ) {}
@@ -61,7 +59,6 @@ export class StatusApplier {
       await this.completions.complete(tx, batch.ends, locked, now);
       await this.commands.endThoseOf(tx, endedIds, now);
       await this.store.dropOrders(tx, endedIds);
-      await this.history.move(tx, endedIds);
     }
     const { strangers, returned, dataless } = batch;
     return { strangers, returned, dataless, recorded: fresh.length, ended, commandsEnded };

@@ -4,6 +4,7 @@ import { CLUSTER_DRIVER, type ClusterDriver, type StatusUpdate } from '../../clu
 import { groupBy } from '../../core/group-by.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { HistoryMover } from '../../modules/history/history-mover.service.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { BatchLanes } from '../batch-lanes.js';
 import { isPassing } from '../../platform/database/is-passing.js';
@@ -32,6 +33,7 @@ export class StatusUpdates {
     private readonly db: Database,
     private readonly applier: StatusApplier,
     private readonly rows: StatusStore,
+    private readonly mover: HistoryMover,
     private readonly held: HeldUpdates,
     private readonly returned: ReturnedTasks,
     private readonly dataless: DatalessTasks,
@@ -75,11 +77,22 @@ export class StatusUpdates {
 
   private async write(work: (tx: EntityManager) => Promise<Applied>): Promise<void> {
     try {
-      await this.follow(await this.db.leaderTransaction(work));
+      const applied = await this.db.leaderTransaction(work);
+      await this.follow(applied);
+      await this.moveEnded(applied);
     } catch (cause) {
       // Whether it was committed is not known: the rows say which tasks have ended.
       if (isDatabaseAway(cause)) this.memory.drop();
       throw cause;
+    }
+  }
+
+  /** Nobody waits for the rows of their requests meanwhile. What fails here is moved later by the history poller. */
+  private async moveEnded({ ended }: Applied): Promise<void> {
+    try {
+      await this.mover.move(ended.map(({ id }) => id));
+    } catch (cause) {
+      this.log.debug(`${ended.length} ended tasks are moved to the history later: ${String(cause)}`);
     }
   }
 
