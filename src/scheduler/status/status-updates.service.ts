@@ -4,6 +4,7 @@ import { CLUSTER_DRIVER, type ClusterDriver, type StatusUpdate } from '../../clu
 import { groupBy } from '../../core/group-by.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { TaskId } from '../../core/model/task.js';
 import { HistoryMover } from '../../modules/history/history-mover.service.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { BatchLanes } from '../batch-lanes.js';
@@ -77,9 +78,7 @@ export class StatusUpdates {
 
   private async write(work: (tx: EntityManager) => Promise<Applied>): Promise<void> {
     try {
-      const applied = await this.db.leaderTransaction(work);
-      await this.follow(applied);
-      await this.moveEnded(applied);
+      await this.follow(await this.db.leaderTransaction(work));
     } catch (cause) {
       // Whether it was committed is not known: the rows say which tasks have ended.
       if (isDatabaseAway(cause)) this.memory.drop();
@@ -88,7 +87,7 @@ export class StatusUpdates {
   }
 
   /** Nobody waits for the rows of their requests meanwhile. What fails here is moved later by the history poller. */
-  private async moveEnded({ ended }: Applied): Promise<void> {
+  private async moveEnded(ended: readonly TaskId[]): Promise<void> {
     try {
       await this.mover.move(ended.map(({ id }) => id));
     } catch (cause) {
@@ -143,6 +142,7 @@ export class StatusUpdates {
     if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer');
     for (const report of returned) await this.settle(report, () => this.returned.settle(report));
     for (const report of dataless) await this.settle(report, () => this.dataless.settle(report));
+    await this.moveEnded(ended);
   }
 
   /** What fails here is found again by the next comparison with the machines. */
