@@ -1,9 +1,15 @@
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readContract } from '../contract/contract.js';
-import type { Api } from '../e2e/support/api.js';
-import { Installation, type InstallationOptions } from '../e2e/support/product.js';
+import { Api } from '../e2e/support/api.js';
+import { Installation, type InstallationOptions, type Instance } from '../e2e/support/product.js';
 import { AnswerSchemas } from './answer-schemas.js';
 import { Ledger, type OperationName } from './ledger.js';
+
+export interface OperationsOptions extends InstallationOptions {
+  /** Sent with every call, unless the call has others of these names: who calls. */
+  headers?: Record<string, string>;
+}
 
 export interface CallInput {
   /** By the names in the path. */
@@ -18,10 +24,11 @@ export class Operations {
   private readonly installation: Installation;
   private schemas!: AnswerSchemas;
   private started!: Api;
+  private instance!: Instance;
 
   constructor(
     private readonly ledgers: readonly Ledger[],
-    options?: InstallationOptions,
+    private readonly options: OperationsOptions = {},
   ) {
     this.installation = new Installation(options);
   }
@@ -32,9 +39,17 @@ export class Operations {
   }
 
   async start(): Promise<void> {
-    this.started = (await this.installation.start()).api;
+    this.instance = await this.installation.start();
+    this.started = new Api(this.instance.api.url, this.options.headers);
     const document = await fetch(`${this.started.url}/docs/openapi.json`);
     this.schemas = new AnswerSchemas((await document.json()) as ConstructorParameters<typeof AnswerSchemas>[0]);
+  }
+
+  /** For the scenes that no call can set. */
+  async sql(text: string, values: unknown[] = []): Promise<void> {
+    const client = new pg.Client({ connectionString: /postgres(?:ql)?:\/\/\S+/.exec(this.instance.output)![0] });
+    await client.connect();
+    await client.query(text, values).finally(() => client.end());
   }
 
   /** What was stated and not seen yet. */
@@ -52,7 +67,11 @@ export class Operations {
     const { body, headers } = input;
     const response = await fetch(this.url(path, input), {
       method,
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...this.options.headers,
+        ...headers,
+      },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(15_000),
       redirect: 'manual',
@@ -82,7 +101,7 @@ export class Operations {
 }
 
 /** Call it once at the beginning of a test file: starts a product for the file's tests. */
-export function operationsOf(groups: readonly string[], options?: InstallationOptions): Operations {
+export function operationsOf(groups: readonly string[], options?: OperationsOptions): Operations {
   const contract = readContract();
   const ledgers = groups.map((group) => new Ledger(contract, group));
   const operations = new Operations(ledgers, options);
