@@ -74,7 +74,7 @@ export const sleeping = (requestId: string, changes: Partial<Deploy> = {}): Depl
   ...changes,
 });
 
-/** It does not end when it is told to, so what waits for its end can be looked at. */
-export const stubborn = `trap '' TERM; while true; do sleep 1; done`;
+/** It takes its time when it is told to end, so that what waits for its end can be looked at. */
+export const slowToEnd = `trap 'sleep 6; exit 0' TERM; while true; do sleep 0.2; done`;
 
 export const noTasks = { healthy: [], notYetHealthy: [], pending: [], cleaning: [], loadBalanced: [], killed: [] };
