@@ -202,7 +202,7 @@ describe('groups of requests', () => {
     [{ id: 'x'.repeat(100), requestIds: [] }, 'id'],
     [{ id: 'x' }, 'requestIds'],
     [{ id: 'x', requestIds: 'of-web' }, 'requestIds'],
-    [{ id: 'x', requestIds: [], metadata: { size: 7 } }, 'metadata'],
+    [{ id: 'x', requestIds: [], metadata: { size: {} } }, 'metadata'],
     [undefined, 'id'],
   ])('are not made of %j: %s', async (body, field) => {
     const refusal = await scene.refuses(save, 400, { body });
