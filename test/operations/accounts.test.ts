@@ -104,7 +104,8 @@ describe('auth-check', () => {
 
   test('for an administrator is always 200, for nobody 401, with a scope that is none 400', async () => {
     const params = { requestId: 'of-db' };
-    for (const scope of ['READ', 'WRITE', 'DEPLOY', 'ADMIN']) await operations.call(check, 200, { params, query: { scope } });
+    for (const scope of ['READ', 'WRITE', 'DEPLOY', 'ADMIN'])
+      await operations.call(check, 200, { params, query: { scope } });
     await scene.refuses(check, 401, { params, headers: asNobody });
     expect((await scene.refuses(check, 400, { params, query: { scope: 'ALL' } })).message).toContain('scope');
     await scene.refuses(checkUser, 400, { params: { ...params, userId: 'bob' }, query: { scope: 'ALL' } });
@@ -144,16 +145,19 @@ describe('settings of users', () => {
     expect(await operations.call(settings, 200)).toEqual({ starredRequestIds: ['of-db'] });
   });
 
-  test.each([replace, star, unstar] as const)('%s needs a body with a list of texts, and somebody', async (operation) => {
-    const before = await operations.call(settings, 200);
-    for (const starredRequestIds of ['of-web', [7]]) {
-      const { errors } = await scene.refuses(operation, 400, { body: { starredRequestIds } });
-      expect(errors).toMatchObject([{ field: 'starredRequestIds' }]);
-    }
-    await scene.refuses(operation, 400);
-    await scene.refuses(operation, 401, { ...ids('of-web'), headers: asNobody });
-    expect(await operations.call(settings, 200)).toEqual(before);
-  });
+  test.each([replace, star, unstar] as const)(
+    '%s needs a body with a list of texts, and somebody',
+    async (operation) => {
+      const before = await operations.call(settings, 200);
+      for (const starredRequestIds of ['of-web', [7]]) {
+        const { errors } = await scene.refuses(operation, 400, { body: { starredRequestIds } });
+        expect(errors).toMatchObject([{ field: 'starredRequestIds' }]);
+      }
+      await scene.refuses(operation, 400);
+      await scene.refuses(operation, 401, { ...ids('of-web'), headers: asNobody });
+      expect(await operations.call(settings, 200)).toEqual(before);
+    },
+  );
 
   test('hold 5000 requests at most, whichever way they come', async () => {
     const many = Array.from({ length: 5_000 }, (_, index) => `r${index}`);

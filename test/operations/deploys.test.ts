@@ -10,10 +10,18 @@ const operations = operationsOf(['Deploys'], { settings: { checkNewTasksEverySec
 const scene = new Scene(operations);
 
 // Each test has requests of its own.
-describe.concurrent('starting deploys', () => starting(scene));
-describe.concurrent('steering deploys', () => steering(scene));
-describe.concurrent('planning', () => planning(scene));
-describe.concurrent('rolling back', () => rollingBack(scene));
+describe.concurrent('starting deploys', () => {
+  starting(scene);
+});
+describe.concurrent('steering deploys', () => {
+  steering(scene);
+});
+describe.concurrent('planning', () => {
+  planning(scene);
+});
+describe.concurrent('rolling back', () => {
+  rollingBack(scene);
+});
 
 describe('while an action is switched off', () => {
   test.each([
@@ -29,7 +37,10 @@ describe('while an action is switched off', () => {
     await operations.call(`POST ${switched}`, 204, { params, body: { message: 'moving house' } });
     try {
       const body = { deploy: sleeping('switched') };
-      const refusal = await scene.refuses(operation, 409, { params, ...(operation.startsWith('POST') ? { body } : {}) });
+      const refusal = await scene.refuses(operation, 409, {
+        params,
+        ...(operation.startsWith('POST') ? { body } : {}),
+      });
       expect([refusal.code, refusal.message]).toEqual(['ACTION_DISABLED', expect.stringContaining('moving house')]);
     } finally {
       await operations.call(`DELETE ${switched}`, 204, { params });

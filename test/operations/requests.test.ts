@@ -25,10 +25,20 @@ beforeAll(() => introduce(operations));
 const scene = new Scene(operations);
 
 // Each test has requests of its own.
-describe.concurrent('saving and deleting requests', () => saving(scene));
-describe.concurrent('pausing requests', () => pausing(scene));
-describe.concurrent('scaling and bouncing requests', () => scaling(scene));
-describe.concurrent('running requests', () => running(scene));
-describe.concurrent('reading requests', () => reading(scene, balancer));
+describe.concurrent('saving and deleting requests', () => {
+  saving(scene);
+});
+describe.concurrent('pausing requests', () => {
+  pausing(scene);
+});
+describe.concurrent('scaling and bouncing requests', () => {
+  scaling(scene);
+});
+describe.concurrent('running requests', () => {
+  running(scene);
+});
+describe.concurrent('reading requests', () => {
+  reading(scene, balancer);
+});
 
 everyOperationWasCalled(operations);

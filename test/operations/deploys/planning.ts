@@ -14,7 +14,13 @@ export function planning(scene: Scene): void {
       const before = await scene.one('planned');
       const body = { deploy: sleeping('planned', { id: 'v2', env: { COLOUR: 'blue' } }), message: 'blue is new' };
       const plan = await operations.call<DeployPlanDto>(planDeploy, 200, { body });
-      expect(plan).toMatchObject({ requestId: 'planned', deployId: 'v2', activeDeployId: 'v1', starting: 1, stopping: 1 });
+      expect(plan).toMatchObject({
+        requestId: 'planned',
+        deployId: 'v2',
+        activeDeployId: 'v1',
+        starting: 1,
+        stopping: 1,
+      });
       expect(plan.changes).toEqual([
         { path: 'deploy.env.COLOUR', from: 'red', to: 'blue' },
         { path: 'deploy.id', from: 'v1', to: 'v2' },
@@ -47,7 +53,13 @@ export function planning(scene: Scene): void {
       const dashed = { deploy: sleeping('unplanned', { id: 'a-b' }) };
       const unknown = { deploy: sleeping('nowhere') };
       const pause = 'POST /api/requests/request/{requestId}/pause';
-      for (const [status, body] of [[400, used], [400, dashed], [400, {}], [400, undefined], [404, unknown]] as const) {
+      for (const [status, body] of [
+        [400, used],
+        [400, dashed],
+        [400, {}],
+        [400, undefined],
+        [404, unknown],
+      ] as const) {
         const planned = withoutCallId(await scene.refuses(planDeploy, status, { body }));
         const real = withoutCallId(await scene.refuses('POST /api/deploys', status, { body }));
         expect(planned).toEqual(real);

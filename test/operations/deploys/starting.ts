@@ -90,7 +90,9 @@ export function starting(scene: Scene): void {
     if (pendingDeployState) {
       expect([stored.instances, pendingDeployState.updatedRequest]).toEqual([undefined, updatedRequest]);
       // A change of the request in the meantime would be lost.
-      expect((await scene.refuses('POST /api/requests', 409, { body: updatedRequest })).code).toBe('DEPLOY_IN_PROGRESS');
+      expect((await scene.refuses('POST /api/requests', 409, { body: updatedRequest })).code).toBe(
+        'DEPLOY_IN_PROGRESS',
+      );
     }
     await operations.api.deployEnded('renewed', 'v1');
     expect((await scene.one('renewed')).request).toEqual(updatedRequest);
@@ -99,12 +101,12 @@ export function starting(scene: Scene): void {
 
   test('a job may be run as soon as it is deployed', async () => {
     await scene.request({ id: 'at-once', requestType: 'ON_DEMAND' });
-    const runImmediately = { runId: 'first-run', message: 'see whether it works', commandLineArgs: ['100'] };
-    const deploy = sleeping('at-once', { runImmediately });
+    const runImmediately = { runId: 'first-run', message: 'see whether it works', commandLineArgs: ['1000'] };
+    const deploy = sleeping('at-once', { command: 'sleep', runImmediately });
     const { activeDeploy } = await operations.call<RequestParent>(start, 200, { body: { deploy } });
     expect(activeDeploy?.runImmediately).toMatchObject(runImmediately);
     const [task] = await operations.api.running('at-once', 1);
-    expect(task!.taskRequest.pendingTask).toMatchObject({ runId: 'first-run', cmdLineArgsList: ['100'] });
+    expect(task!.taskRequest.pendingTask).toMatchObject({ runId: 'first-run', cmdLineArgsList: ['1000'] });
   });
 
   test('a deploy may be rolled out by canary settings', async () => {
@@ -118,7 +120,9 @@ export function starting(scene: Scene): void {
       canaryCycleCount: 2,
     } as const;
     const deploy = sleeping('canary', { canaryDeploySettings });
-    const { pendingDeploy, pendingDeployState } = await operations.call<RequestParent>(start, 200, { body: { deploy } });
+    const { pendingDeploy, pendingDeployState } = await operations.call<RequestParent>(start, 200, {
+      body: { deploy },
+    });
     expect(pendingDeploy?.canaryDeploySettings).toEqual(canaryDeploySettings);
     expect(pendingDeployState?.deployProgress).toMatchObject({ canary: true, targetActiveInstances: 1 });
     expect((await operations.api.deployEnded('canary', 'v1')).deployResult?.deployState).toBe('SUCCEEDED');
@@ -201,7 +205,9 @@ export function starting(scene: Scene): void {
       expect(message).toContain('updatedRequest');
       const unpauseOnSuccessfulDeploy = 'perhaps';
       await scene.refuses(start, 400, { body: { deploy, unpauseOnSuccessfulDeploy } });
-      expect((await scene.refuses(start, 404, { body: { deploy: sleeping('nowhere') } })).code).toBe('REQUEST_NOT_FOUND');
+      expect((await scene.refuses(start, 404, { body: { deploy: sleeping('nowhere') } })).code).toBe(
+        'REQUEST_NOT_FOUND',
+      );
     });
 
     test('under an id that was used, while another is in progress, and after a change that was not planned with', async () => {

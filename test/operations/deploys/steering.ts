@@ -41,8 +41,10 @@ export function steering(scene: Scene): void {
   test('a deploy that does not go on by itself is given its next target', async () => {
     await scene.request({ id: 'steered', instances: 3 });
     await scene.deploy('steered', { deployInstanceCountPerStep: 1, autoAdvanceDeploySteps: false });
-    await scene.until('steered', 'to finish its first step', ({ pendingDeployState }) =>
-      pendingDeployState!.deployProgress!.stepComplete,
+    await scene.until(
+      'steered',
+      'to finish its first step',
+      ({ pendingDeployState }) => pendingDeployState!.deployProgress!.stepComplete,
     );
     const body = { requestId: 'steered', deployId: 'v1', targetActiveInstances: 3 };
     const { pendingDeployState } = await operations.call<RequestParent>(update, 200, { body });

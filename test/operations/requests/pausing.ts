@@ -106,10 +106,13 @@ export function pausing(scene: Scene): void {
     }
   });
 
-  test.each([pause, permanently, unpause, exitCooldown] as const)('%s of an unknown request is 404', async (operation) => {
-    const { code, message } = await scene.refuses(operation, 404, { params: { requestId: 'nowhere' } });
-    expect([code, message]).toEqual(['REQUEST_NOT_FOUND', `No request with id 'nowhere'`]);
-  });
+  test.each([pause, permanently, unpause, exitCooldown] as const)(
+    '%s of an unknown request is 404',
+    async (operation) => {
+      const { code, message } = await scene.refuses(operation, 404, { params: { requestId: 'nowhere' } });
+      expect([code, message]).toEqual(['REQUEST_NOT_FOUND', `No request with id 'nowhere'`]);
+    },
+  );
 
   test('a paused request is deployed only if it is to be unpaused', async () => {
     await scene.request({ id: 'kept-paused' });

@@ -125,7 +125,11 @@ export function reading(scene: Scene, balancer: Balancer): void {
     });
 
     test('show callers what they may read, and on demand only what concerns them', async () => {
-      for (const [id, group] of [['whose-bob', 'web'], ['whose-ann', 'db'], ['whose-all', undefined]] as const) {
+      for (const [id, group] of [
+        ['whose-bob', 'web'],
+        ['whose-ann', 'db'],
+        ['whose-all', undefined],
+      ] as const) {
         await scene.request({ id, group });
       }
       const mine = { headers: asBob };

@@ -34,7 +34,9 @@ export function running(scene: Scene): void {
         envOverrides: { COLOUR: 'red' },
         requiredSlaveAttributeOverrides: { disk: 'ssd' },
         allowedSlaveAttributeOverrides: { gpu: 'yes' },
-        extraArtifacts: [{ uri: 'http://127.0.0.1:1/data', cache: true, executable: true, extract: false, outputFile: 'd' }],
+        extraArtifacts: [
+          { uri: 'http://127.0.0.1:1/data', cache: true, executable: true, extract: false, outputFile: 'd' },
+        ],
         runAt,
       };
       const body = { ...wishes, commandLineArgs: ['--fast', 'x'] };
@@ -135,7 +137,14 @@ export function running(scene: Scene): void {
       return ofJob.length > 0 && ofJob;
     });
     const { timestamp } = queued!;
-    const entry = { requestId: 'busy', deployId: 'v2', pendingType: 'NEW_DEPLOY', timestamp, user: ann.email, ...plain };
+    const entry = {
+      requestId: 'busy',
+      deployId: 'v2',
+      pendingType: 'NEW_DEPLOY',
+      timestamp,
+      user: ann.email,
+      ...plain,
+    };
     expect(queued).toEqual(entry);
     const explain = 'GET /api/requests/request/{requestId}/explain';
     const explained = await operations.call(explain, 200, { params });

@@ -23,7 +23,9 @@ export function scaling(scene: Scene): void {
       const event = { eventType: 'SCALED', user: ann.email, message: 'busy -- Scaled from 1 to 2' };
       expect(await scene.lastEvent('grown')).toMatchObject(event);
       // Without a number it is one.
-      expect((await operations.call<RequestParent>(scale, 200, { params, body: {} })).request.instances).toBeUndefined();
+      expect(
+        (await operations.call<RequestParent>(scale, 200, { params, body: {} })).request.instances,
+      ).toBeUndefined();
       await operations.api.running('grown', 1);
     });
 
@@ -49,7 +51,10 @@ export function scaling(scene: Scene): void {
 
     test('is taken back after its time', async () => {
       await scene.request({ id: 'shortly' });
-      await operations.call(scale, 200, { params: { requestId: 'shortly' }, body: { instances: 2, durationMillis: 500 } });
+      await operations.call(scale, 200, {
+        params: { requestId: 'shortly' },
+        body: { instances: 2, durationMillis: 500 },
+      });
       await scene.until('shortly', 'to have one instance', ({ request }) => request.instances === undefined);
     });
 
