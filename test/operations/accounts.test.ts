@@ -96,7 +96,7 @@ describe('auth-check', () => {
     ['of-db', 'WRITE', 403],
     ['of-db', 'DEPLOY', 403],
   ])('for a member of web on %s with scope %s is %i', async (requestId, scope, status) => {
-    const query = scope === undefined ? {} : { scope };
+    const query: Record<string, string> = scope === undefined ? {} : { scope };
     const answer = await operations.call(check, status, { headers: asBob, params: { requestId }, query });
     if (status === 200) expect(answer).toBeUndefined();
     else expect(answer).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('bob') });

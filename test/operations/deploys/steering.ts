@@ -27,6 +27,8 @@ export function steering(scene: Scene): void {
     expect(await ofRequest('cancelled')).toEqual([]);
     expect((await scene.refuses(cancel, 400, { params })).code).toBe('NOT_PENDING');
     await operations.api.running('cancelled', 0);
+    const { requestDeployState, activeDeploy, pendingDeploy } = await scene.one('cancelled');
+    expect([requestDeployState, activeDeploy, pendingDeploy]).toEqual([undefined, undefined, undefined]);
   });
 
   test('only the deploy in progress is cancelled: another is 400, one of an unknown request 404', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RequestParent } from '../../../src/core/model/request.js';
+import { waitFor } from '../../support/wait-for.js';
 import { ann } from '../people.js';
 import { sleeping, type Scene } from '../scene.js';
 
@@ -31,9 +32,11 @@ export function pausing(scene: Scene): void {
       expect((await scene.refuses(unpause, 409, { params })).code).toBe('REQUEST_NOT_PAUSED');
     });
 
-    test('may spare the tasks and end by itself, unless that is taken back', async () => {
-      const [task] = await scene.running({ id: 'napping' });
+    test('may spare the runs of a job and end by itself, unless that is taken back', async () => {
+      await scene.running({ id: 'napping', requestType: 'ON_DEMAND' });
       const params = { requestId: 'napping' };
+      await operations.call('POST /api/requests/request/{requestId}/run', 200, { params });
+      const [task] = await operations.api.running('napping', 1);
       const runShellCommandBeforeKill = { name: 'look', options: [], user: 'ann', logfileName: 'last-look' };
       const body = {
         killTasks: false,
@@ -53,6 +56,7 @@ export function pausing(scene: Scene): void {
       const permanent = await operations.call<RequestParent>(permanently, 200, { params });
       expect([permanent.state, permanent.expiringPause]).toEqual(['PAUSED', undefined]);
       expect((await scene.refuses(permanently, 404, { params })).code).toBe('EXPIRING_ACTION_NOT_FOUND');
+      await waitFor('the task to be told', async () => (await scene.one('napping')).taskIds!.cleaning.length === 1);
       expect(await operations.api.activeTasks('napping')).toMatchObject([{ taskId: task!.taskId }]);
     });
 

@@ -70,9 +70,12 @@ export function reading(scene: Scene, balancer: Balancer): void {
       const query = { requestType: ['worker', 'SERVICE'] };
       expect(await listed(all, 'list-', { query })).toEqual(['list-1', 'list-2']);
       expect(await operations.call(all, 200, { query: { limit: 2 } })).toHaveLength(2);
-      for (const refused of [{ limit: 'abc' }, { limit: -1 }, { requestType: 'DAEMON' }]) {
-        const [name] = Object.keys(refused);
-        expect((await scene.refuses(all, 400, { query: refused })).message).toContain(name);
+      for (const [name, value] of [
+        ['limit', 'abc'],
+        ['limit', -1],
+        ['requestType', 'DAEMON'],
+      ] as const) {
+        expect((await scene.refuses(all, 400, { query: { [name]: value } })).message).toContain(name);
       }
     });
 

@@ -168,6 +168,30 @@ export function scaling(scene: Scene): void {
     });
   });
 
+  test('a bounce needs machines for the tasks that run meanwhile, and a shell command that there is', async () => {
+    await scene.running({ id: 'crowded', slavePlacement: 'SEPARATE' });
+    const params = { requestId: 'crowded' };
+    expect((await scene.refuses(bounce, 400, { params })).message).toContain('slaves');
+    const input = {
+      params: { requestId: 'commanded' },
+      body: { runShellCommandBeforeKill: { name: 'nothing-of-ours' } },
+    };
+    await scene.running({ id: 'commanded' });
+    expect((await scene.refuses(bounce, 403, input)).code).toBe('UNKNOWN_SHELL_COMMAND');
+    expect((await scene.one('commanded')).expiringBounce).toBeUndefined();
+  });
+
+  test('a scale that comes with a bounce is refused as the bounce would be, and nothing is scaled', async () => {
+    await scene.request({ id: 'both', bounceAfterScale: true });
+    const params = { requestId: 'both' };
+    await operations.call('POST /api/requests/request/{requestId}/pause', 200, { params });
+    expect((await scene.refuses(scale, 409, { params, body: { instances: 2 } })).code).toBe('REQUEST_PAUSED');
+    expect((await scene.one('both')).request.instances).toBeUndefined();
+    const jobs = { params: { requestId: 'jobs' }, body: { instances: 2, bounce: true } };
+    await scene.request({ id: 'jobs', requestType: 'ON_DEMAND' });
+    expect((await scene.refuses(scale, 400, jobs)).message).toContain('ON_DEMAND');
+  });
+
   describe.each(['skip-healthchecks', 'skipHealthchecks'] as const)('%s', (word) => {
     const skip = `PUT /api/requests/request/{requestId}/${word}` as const;
     const keep = `DELETE /api/requests/request/{requestId}/${word}` as const;
