@@ -1,9 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readContract } from '../contract/contract.js';
-import type { Api } from '../e2e/support/api.js';
-import { Installation, type InstallationOptions } from '../e2e/support/product.js';
+import { Api } from '../e2e/support/api.js';
+import { Installation, type InstallationOptions, type Instance } from '../e2e/support/product.js';
 import { AnswerSchemas } from './answer-schemas.js';
 import { Ledger, type OperationName } from './ledger.js';
+
+export interface OperationsOptions extends InstallationOptions {
+  /** Sent with every call, unless the call has others of these names: who calls. */
+  headers?: Record<string, string>;
+}
 
 export interface CallInput {
   /** By the names in the path. */
@@ -18,10 +25,11 @@ export class Operations {
   private readonly installation: Installation;
   private schemas!: AnswerSchemas;
   private started!: Api;
+  private instance!: Instance;
 
   constructor(
     private readonly ledgers: readonly Ledger[],
-    options?: InstallationOptions,
+    private readonly options: OperationsOptions = {},
   ) {
     this.installation = new Installation(options);
   }
@@ -32,9 +40,17 @@ export class Operations {
   }
 
   async start(): Promise<void> {
-    this.started = (await this.installation.start()).api;
+    this.instance = await this.installation.start();
+    this.started = new Api(this.instance.api.url, this.options.headers);
     const document = await fetch(`${this.started.url}/docs/openapi.json`);
     this.schemas = new AnswerSchemas((await document.json()) as ConstructorParameters<typeof AnswerSchemas>[0]);
+  }
+
+  /** For the scenes that no call can set. */
+  async sql(text: string, values: unknown[] = []): Promise<void> {
+    const client = new pg.Client({ connectionString: /postgres(?:ql)?:\/\/\S+/.exec(this.instance.output)![0] });
+    await client.connect();
+    await client.query(text, values).finally(() => client.end());
   }
 
   /** What was stated and not seen yet. */
@@ -48,15 +64,12 @@ export class Operations {
 
   /** Calls for real, and demands this status and an answer as the document says. Answers the body. */
   async call<Body = unknown>(operation: OperationName, status: number, input: CallInput = {}): Promise<Body> {
-    const [method, path] = operation.split(' ') as [string, string];
-    const { body, headers } = input;
-    const response = await fetch(this.url(path, input), {
-      method,
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(15_000),
-      redirect: 'manual',
-    });
+    let response = await this.send(operation, input);
+    // On a machine that is busy with other tests a lock may take too long: then callers are told to try again.
+    for (let again = 0; response.status === 503 && status !== 503 && again < 3; again++) {
+      await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000);
+      response = await this.send(operation, input);
+    }
     const text = await response.text();
     const type = (response.headers.get('content-type') ?? '').split(';')[0]!;
     const answer: unknown = text === '' ? undefined : type.endsWith('json') ? JSON.parse(text) : text;
@@ -66,6 +79,22 @@ export class Operations {
     if (problems.length > 0) throw new Error(`${problems.join('\n')}\nIt answered: ${text}`);
     for (const ledger of this.ledgers) ledger.record(operation, status);
     return answer as Body;
+  }
+
+  private send(operation: OperationName, input: CallInput): Promise<Response> {
+    const [method, path] = operation.split(' ') as [string, string];
+    const { body, headers } = input;
+    return fetch(this.url(path, input), {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...this.options.headers,
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(15_000),
+      redirect: 'manual',
+    });
   }
 
   private url(path: string, { params = {}, query = {} }: CallInput): string {
@@ -82,7 +111,7 @@ export class Operations {
 }
 
 /** Call it once at the beginning of a test file: starts a product for the file's tests. */
-export function operationsOf(groups: readonly string[], options?: InstallationOptions): Operations {
+export function operationsOf(groups: readonly string[], options?: OperationsOptions): Operations {
   const contract = readContract();
   const ledgers = groups.map((group) => new Ledger(contract, group));
   const operations = new Operations(ledgers, options);

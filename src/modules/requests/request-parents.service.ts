@@ -113,7 +113,7 @@ function brief(stored: StoredRequest, markers: ReadonlyMap<string, DeployMarker>
   return { request: stored.request, state: stored.state, requestDeployState: deployState(stored, markers) };
 }
 
-/** Absent until there is a deploy. */
+/** Absent while there is no deploy that runs or is in progress. */
 function deployState(
   { request: { id }, activeDeployId, pendingDeployId }: StoredRequest,
   markers: ReadonlyMap<string, DeployMarker>,

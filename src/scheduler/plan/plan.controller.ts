@@ -5,6 +5,7 @@ import { toStartDeploy } from '../../modules/deploys/to-start-deploy.js';
 import { ScaleRequestDto } from '../../modules/requests/dto/actions.dto.js';
 import { PlanScaleQuery } from '../../modules/requests/dto/queries.dto.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
+import { NeedsBody } from '../../platform/http/needs-body.js';
 import { DeployPlans } from './deploy-plans.service.js';
 import { DeployPlanDto, ScalePlanDto } from './dto/plan.dto.js';
 import { ScalePlans } from './scale-plans.service.js';
@@ -32,6 +33,7 @@ export class ScalePlanController {
   /** Says which tasks another number of instances would start and stop, and whether they fit. Changes nothing. */
   @Post()
   @NeedsAction('SCALE_REQUEST')
+  @NeedsBody()
   @HttpCode(200)
   @ApiOkResponse({ type: ScalePlanDto })
   plan(

@@ -50,7 +50,10 @@ export class BounceRequestDto {
 
 /** How a request is paused: no new tasks until it is unpaused. */
 export class PauseRequestDto {
-  /** Kill the running tasks at once; true unless configured otherwise. */
+  /**
+   * Kill the running tasks at once; true unless configured otherwise. false: runs of jobs may end by themselves, and tasks of a
+   * SERVICE or WORKER leave the load balancer before they are killed.
+   */
   @IsOptional()
   @IsBoolean()
   killTasks?: boolean;

@@ -13,7 +13,7 @@ import {
 import { PendingRequestDto } from './pending-request.dto.js';
 import { RequestDto } from './request.dto.js';
 
-/** Which deploys of a request count. Absent until there was a first one. */
+/** Which deploys of a request count. Absent while none does. */
 export class RequestDeployStateDto {
   /** Id of the request. */
   requestId: string;
@@ -30,7 +30,7 @@ export class RequestParentDto {
   /** What may happen to it now: ACTIVE requests get tasks, PAUSED ones do not. */
   @ApiProperty({ enum: requestStates, enumName: 'RequestState' })
   state: RequestState;
-  /** Which of its deploys count. Absent until there was a first one. */
+  /** Which of its deploys count. Absent while none does. */
   requestDeployState?: RequestDeployStateDto;
   /** The deploy that runs. */
   activeDeploy?: DeployDto;

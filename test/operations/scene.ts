@@ -1,0 +1,80 @@
+import type { Deploy } from '../../src/core/model/deploy.js';
+import type { Request, RequestParent } from '../../src/core/model/request.js';
+import type { Task } from '../../src/core/model/task.js';
+import { waitFor } from '../support/wait-for.js';
+import type { CallInput, Operations } from './operations.js';
+import type { OperationName } from './ledger.js';
+
+/** What an answer of 400 and above says. */
+export interface Refusal {
+  code: string;
+  message: string;
+  errors: { field: string; rule: string; message: string }[];
+}
+
+export type RequestChanges = Partial<Request> & { id: string };
+
+/** Requests and deploys that tests set up and look at. */
+export class Scene {
+  constructor(readonly operations: Operations) {}
+
+  /** A SERVICE unless said otherwise. */
+  request = (changes: RequestChanges): Promise<RequestParent> =>
+    this.operations.call('POST /api/requests', 200, { body: { requestType: 'SERVICE', ...changes } });
+
+  /** Tasks that sleep, are small, and count as healthy when they have run for a moment. */
+  deploy = (requestId: string, changes: Partial<Deploy> = {}): Promise<RequestParent> =>
+    this.operations.call('POST /api/deploys', 200, { body: { deploy: sleeping(requestId, changes) } });
+
+  /** A request whose deploy v1 has succeeded. */
+  async running(changes: RequestChanges, deploy: Partial<Deploy> = {}): Promise<Task[]> {
+    await this.request(changes);
+    await this.deploy(changes.id, deploy);
+    const { deployResult } = await this.operations.api.deployEnded(changes.id, deploy.id ?? 'v1');
+    if (deployResult?.deployState !== 'SUCCEEDED') throw new Error(JSON.stringify(deployResult));
+    return this.operations.api.activeTasks(changes.id);
+  }
+
+  one = (requestId: string): Promise<RequestParent> =>
+    this.operations.call('GET /api/requests/request/{requestId}', 200, { params: { requestId } });
+
+  /** The newest change of a request: what happened, who did it, and what they said about it. */
+  async lastEvent(requestId: string): Promise<{ eventType: string; user?: string; message?: string }> {
+    const events = await this.operations.api.get<never[]>(`history/request/${requestId}/requests?count=1`);
+    return events[0]!;
+  }
+
+  /** Waits until the request is like this. */
+  until = (requestId: string, what: string, holds: (parent: RequestParent) => boolean): Promise<RequestParent> =>
+    waitFor(
+      `request ${requestId} ${what}`,
+      async () => {
+        const parent = await this.one(requestId);
+        return holds(parent) ? parent : undefined;
+      },
+      { everyMillis: 100 },
+    );
+
+  untilGone = (requestId: string): Promise<unknown> =>
+    waitFor(`request ${requestId} to be gone`, async () =>
+      (await this.operations.api.get<string[]>('requests/ids')).every((id) => id !== requestId),
+    );
+
+  refuses = (operation: OperationName, status: number, input: CallInput = {}): Promise<Refusal> =>
+    this.operations.call<Refusal>(operation, status, input);
+}
+
+/** A deploy v1 of small tasks that sleep. */
+export const sleeping = (requestId: string, changes: Partial<Deploy> = {}): Deploy => ({
+  requestId,
+  id: 'v1',
+  command: 'sleep 1000',
+  resources: { cpus: 0.1, memoryMb: 16 },
+  considerHealthyAfterRunningForSeconds: 0,
+  ...changes,
+});
+
+/** It takes its time when it is told to end, so that what waits for its end can be looked at. */
+export const slowToEnd = `trap 'sleep 6; exit 0' TERM; while true; do sleep 0.2; done`;
+
+export const noTasks = { healthy: [], notYetHealthy: [], pending: [], cleaning: [], loadBalanced: [], killed: [] };
