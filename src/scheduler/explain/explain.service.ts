@@ -61,8 +61,10 @@ function queuedEntry({ deployId, pendingType, timestamp }: PendingRequest, { loa
   const { state, request } = loaded.request!;
   const waits = (): string => {
     if (!isRunnable(state)) return `The request is ${state}; the entry is about to be removed`;
-    const running = request.requestType === 'SCHEDULED' && loaded.tasks.length > 0;
-    return running ? 'A run is active; the next one is planned when it ends' : 'It is looked at in the next round';
+    const isRunning = request.requestType === 'SCHEDULED' && loaded.tasks.length > 0;
+    return isRunning && pendingType === 'NEW_DEPLOY'
+      ? 'A run is active; the next one is planned when it ends'
+      : 'It is looked at in the next round';
   };
   return { deployId, pendingType, timestamp, message: waits() };
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import type { PendingType } from '../../core/model/enums.js';
 import { ExplainService } from './explain.service.js';
 
 let world: SchedulerWorld;
@@ -131,6 +132,25 @@ test('entries of the queue say what they wait for', async () => {
     pendingTasks: [],
     queued: [{ deployId: 'd1', pendingType: 'STARTUP', message: 'It is looked at in the next round' }],
   });
+});
+
+test('while a run is active only a new deploy waits for its end', async () => {
+  world = await SchedulerWorld.start();
+  await world.deployed(
+    { id: 'cron', requestType: 'SCHEDULED', schedule: '0 0 1 1 *' },
+    {},
+    { pendingType: 'IMMEDIATE' },
+  );
+  await world.pass();
+  const queued = async (pendingType: PendingType) => {
+    await world.query('DELETE FROM pending_request');
+    await world.enqueue({ requestId: 'cron', pendingType });
+    const explained = await world.get(ExplainService).request('cron');
+    expect(explained.activeTasks).toBe(1);
+    return explained.queued.map(({ message }) => message);
+  };
+  expect(await queued('NEW_DEPLOY')).toEqual(['A run is active; the next one is planned when it ends']);
+  expect(await queued('UPDATED_REQUEST')).toEqual(['It is looked at in the next round']);
 });
 
 test('an unknown request or pending task is told as such', async () => {

@@ -107,13 +107,15 @@ export class Installation {
   /** Ends everything that was started here, in whatever state it is, and removes the files. */
   async dispose(): Promise<void> {
     for (const instance of this.instances) if (instance.running) instance.signal('SIGCONT');
-    await this.stopAll();
+    // Whatever does not stop in order is ended all the same; the failure is told after that.
+    const stopped = await this.stopAll().catch((cause: unknown) => cause);
     await waitFor('the processes of the installation to end', () => {
       const left = pidsMentioning(this.dataDir);
       killNow(left);
       return left.length === 0;
     });
     rmSync(this.dataDir, { recursive: true, force: true });
+    if (stopped !== undefined) throw stopped;
   }
 }
 
@@ -144,16 +146,14 @@ export class Instance {
   }
 
   async ready(): Promise<void> {
-    await waitFor(
-      'the product to be ready',
-      async () => {
-        if (this.exitCode !== undefined) throw new Error('it has ended');
-        return (await fetch(`${this.api.url}/readyz`)).ok;
-      },
-      { timeoutMillis: 60_000, everyMillis: 100 },
-    ).catch((cause: unknown) => {
+    const isReady = async () => (await fetch(`${this.api.url}/readyz`)).ok;
+    await waitFor('the product to be ready', () => this.exitCode !== undefined || isReady(), {
+      timeoutMillis: 60_000,
+      everyMillis: 100,
+    }).catch((cause: unknown) => {
       throw new Error(`Not ready. It printed:\n${this.output}`, { cause });
     });
+    if (this.exitCode !== undefined) throw new Error(`It ended in place of being ready. It printed:\n${this.output}`);
   }
 
   /** This instance leads, and its pollers run. */
