@@ -75,7 +75,6 @@ describe('the library for the JVM', () => {
     expect(ended.deploy).toMatchObject({ mesosLabels: [{ key: 'a', value: 'b' }], s3UploaderAdditionalFiles: [] });
     await waitFor('the run to end', async () => (await api.endedTasks('once')).length === 1);
   });
-  });
 
   test('asks by its head whether a request is there; a tag would have to be a whole number', async () => {
     const head = await send('HEAD', '/requests/request/web');
