@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Api } from '../e2e/support/api.js';
+import { ApiError, type Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -12,6 +12,14 @@ const recorded = JSON.parse(readFileSync(new URL('recorded-members.json', import
   read: string;
   members: string[];
 }[];
+
+/** What was refused there is refused here, with the same status. */
+const refusals = JSON.parse(readFileSync(new URL('recorded-refusals.json', import.meta.url), 'utf8')) as [
+  status: number,
+  method: string,
+  path: string,
+  body?: object,
+][];
 
 const installation = new Installation({
   settings: { checkUsageEveryMillis: 1_000, startNewReconcileEverySeconds: 1 },
@@ -28,6 +36,8 @@ beforeAll(async () => {
   await api.saveRequest({ id: 'sched1', requestType: 'SCHEDULED', schedule: '*/5 * * * *' });
   await api.saveRequest({ id: 'ondemand1', requestType: 'ON_DEMAND' });
   await api.saveRequest({ id: 'worker1', requestType: 'WORKER', instances: 2, owners: ['x@y.example'] });
+  await api.saveRequest({ id: 'plain', requestType: 'SERVICE' });
+  await api.saveRequest({ id: 'twenty', requestType: 'SERVICE', instances: 20 });
   const said = { env: { A: 'B' }, labels: { l: 'm' }, metadata: { x: 'y' }, version: '1.0' };
   const command = 'mkdir -p logs; touch logs/service.log; exec sleep 1000';
   const deploy = { id: 'd1', requestId: 'svc1', command, resources, ...said };
@@ -84,4 +94,11 @@ async function answerTo(read: string): Promise<unknown> {
 test.each(recorded)('$read answers what it did', async ({ read, members }) => {
   const has = new Set(membersOf(await answerTo(read)));
   expect(members.filter((member) => !has.has(member))).toEqual([]);
+});
+
+test.each(refusals)('%i %s %s %j', async (status, method, path, body) => {
+  const refused = await api.call(method, path.slice(1), body).catch((cause: unknown) => cause);
+  expect(refused).toBeInstanceOf(ApiError);
+  const { status: answered, body: text } = refused as ApiError;
+  expect([answered, (JSON.parse(text) as { status: number }).status]).toEqual([status, status]);
 });
