@@ -272,10 +272,25 @@ test('no answer has a member that is null', async () => {
   const [task] = await api.running('web', 1);
   const { id } = task!.taskId;
   for (const path of [
-    ...['/requests?includeFullRequestData=true', '/requests/request/web', '/requests/request/web/simple', '/state'],
-    ...['/tasks/active', '/tasks/scheduled', `/tasks/task/${id}`, `/history/task/${id}`, `/track/task/${id}`],
-    ...['/history/tasks', '/history/request/web/deploys', '/history/request/web/requests', '/slaves', '/racks'],
-    ...['/usage/slaves', '/usage/requests', '/auth/user', '/disasters/stats', `/sandbox/${id}/browse`],
+    '/requests?includeFullRequestData=true',
+    '/requests/request/web',
+    '/requests/request/web/simple',
+    '/state',
+    '/tasks/active',
+    '/tasks/scheduled',
+    `/tasks/task/${id}`,
+    `/history/task/${id}`,
+    `/track/task/${id}`,
+    '/history/tasks',
+    '/history/request/web/deploys',
+    '/history/request/web/requests',
+    '/slaves',
+    '/racks',
+    '/usage/slaves',
+    '/usage/requests',
+    '/auth/user',
+    '/disasters/stats',
+    `/sandbox/${id}/browse`,
   ]) {
     const { status, text } = await send('GET', path);
     expect([path, status, text.includes(':null')]).toEqual([path, 200, false]);

@@ -62,12 +62,10 @@ async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
   return response.status;
 }
 
-const zeroOf = (type: string): string => (/^int/.test(type) ? '0' : type === 'boolean' ? 'false' : '');
+const zeroOf = (type: string): string => (type.startsWith('int') ? '0' : type === 'boolean' ? 'false' : '');
 /** What a client with a fixed set of parameters sends along with every call. */
-const alwaysSent: Query = Object.entries({
-  ...{ count: '0', page: '0', start: '0', end: '0', offset: '0', length: '0', grep: '', lastTaskStatus: '' },
-  ...{ deployId: '', useWebCache: 'false', state: '', orderDirection: '', requestType: '', limit: '0' },
-});
+const zeros = 'count=0&page=0&start=0&end=0&offset=0&length=0&limit=0&useWebCache=false&grep=&lastTaskStatus=';
+const alwaysSent: Query = [...new URLSearchParams(`${zeros}&deployId=&state=&orderDirection=&requestType=`)];
 
 describe('reads', () => {
   test.each(reads.map((operation) => [nameOf(operation), operation] as const))('%s', async (_name, operation) => {
@@ -75,10 +73,10 @@ describe('reads', () => {
     const plain = await statusOf(path + queryOf(operation));
     expect(plain).toBeLessThan(500);
     const own = operation.params.filter((param) => param.in === 'query');
-    const zeros = own.map(({ name, type }): [string, string] => [name, zeroOf(type)]);
+    const ownZeros = own.map(({ name, type }): [string, string] => [name, zeroOf(type)]);
     const answers = {
       'a slash at the end': await statusOf(`${path}/${queryOf(operation)}`),
-      'parameters that are empty or zero': await statusOf(path + queryOf(operation, zeros)),
+      'parameters that are empty or zero': await statusOf(path + queryOf(operation, ownZeros)),
       'parameters that are undefined': await statusOf(
         path +
           queryOf(
