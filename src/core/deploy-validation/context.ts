@@ -18,6 +18,7 @@ export interface ResourceLimits {
 export interface DeployValidationSettings extends HealthSettings {
   cluster: ResourceLimits;
   maxDeployIdSize: number;
+  maxRunIdSize: number;
   healthcheckMaxTotalTimeoutSeconds?: number | undefined;
   killTaskIfNotHealthyAfterSeconds: number;
   maxRunNowTaskLaunchDelayDays: number;

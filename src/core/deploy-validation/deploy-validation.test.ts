@@ -22,6 +22,7 @@ const settings: DeployValidationSettings = {
     maxMemoryMbPerRequest: 450_000,
     maxDiskMbPerRequest: 3_000_000,
   },
+  maxRunIdSize: 100,
   maxDeployIdSize: 50,
   killTaskIfNotHealthyAfterSeconds: 600,
   maxRunNowTaskLaunchDelayDays: 30,

@@ -8,7 +8,8 @@ export const runImmediatelyRule: DeployRule = ({ runImmediately: run, resources 
     const message = `is for SCHEDULED and ON_DEMAND requests only, this one is ${request.requestType}`;
     return problem(true, 'runImmediately', 'requestType', message);
   }
-  const limits = { ...settings.cluster, maxRunNowTaskLaunchDelayDays: settings.maxRunNowTaskLaunchDelayDays };
+  const { maxRunIdSize, maxRunNowTaskLaunchDelayDays } = settings;
+  const limits = { ...settings.cluster, maxRunIdSize, maxRunNowTaskLaunchDelayDays };
   const ports = resources?.numPorts ?? 0;
   return [
     ...runProblems(run, now, limits).map((error) => ({

@@ -217,9 +217,11 @@ describe('task record', () => {
     expect(record).toMatchObject({
       taskId: { id: taskId.id },
       rackId: 'rack-1',
-      offer: { slaveId: { value: 's1' }, hostname: 'my-host' },
-      offers: [{ slaveId: { value: 's1' } }],
+      offer: { agentId: { value: 's1' }, slaveId: { value: 's1' }, hostname: 'my-host' },
+      offers: [{ agentId: { value: 's1' }, slaveId: { value: 's1' }, frameworkId: { value: 'muster' } }],
       clusterTask: {
+        agentId: { value: 's1' },
+        slaveId: { value: 's1' },
         name: 'svc',
         labels: {
           labels: [

@@ -26,7 +26,9 @@ export const launchedText = ({ pendingTaskId, user, message }: PendingTask): str
 
 /** There are no offers here; the machine stands in the form in which clients look for it. */
 const offer = ({ place }: LaunchedFor): ClusterOfferObject => ({
+  agentId: { value: place.slaveId },
   slaveId: { value: place.slaveId },
+  frameworkId: { value: 'muster' },
   hostname: place.hostname,
   id: { value: place.incarnation },
 });
@@ -41,6 +43,7 @@ function clusterTask(input: LaunchedFor, plan: LaunchPlan): ClusterTaskObject {
       executor: { executorId: { value: deploy.customExecutorId ?? taskId.id } },
     }),
     labels: { labels: labelsOf(input) },
+    agentId: { value: place.slaveId },
     slaveId: { value: place.slaveId },
     resources: resourcesOf(plan),
     name: taskId.requestId,

@@ -127,6 +127,7 @@ const limits = {
   maxNumCpusPerRequest: 900,
   maxMemoryMbPerRequest: 450_000,
   maxDiskMbPerRequest: 3_000_000,
+  maxRunIdSize: 100,
   maxRunNowTaskLaunchDelayDays: 30,
 } satisfies RunLimits;
 const day = 24 * 3600 * 1000;

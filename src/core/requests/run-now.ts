@@ -5,12 +5,12 @@ import type { PendingType } from '../model/enums.js';
 import type { RunNowRequest } from '../model/request.js';
 import type { RequestFacts } from './action-rules.js';
 
-const maxRunIdLength = 100;
 /** The scheduler tells tasks who started them in this variable; a run may not say otherwise. */
 const reservedName = 'STARTED_BY_USER';
 const dayMillis = 24 * 3600 * 1000;
 
 export interface RunLimits extends ResourceLimits {
+  maxRunIdSize: number;
   maxRunNowTaskLaunchDelayDays: number;
 }
 
@@ -18,8 +18,8 @@ export interface RunLimits extends ResourceLimits {
 export function runProblems(run: RunNowRequest, now: number, limits: RunLimits): FieldError[] {
   const errors: FieldError[] = [];
   const { runId, runAt, envOverrides, commandLineArgs } = run;
-  if (runId !== undefined && (runId === '' || runId.length > maxRunIdLength)) {
-    errors.push(problem('runId', 'length', `runId must have 1 to ${maxRunIdLength} characters`));
+  if (runId !== undefined && (runId === '' || runId.length > limits.maxRunIdSize)) {
+    errors.push(problem('runId', 'length', `runId must have 1 to ${limits.maxRunIdSize} characters`));
   }
   const latest = now + limits.maxRunNowTaskLaunchDelayDays * dayMillis;
   if (runAt !== undefined && runAt > latest) {

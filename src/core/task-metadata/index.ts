@@ -1,1 +1,1 @@
-export { maxMetadataTypeLength, refuseMetadata, type MetadataLimits } from './refuse-metadata.js';
+export { refuseMetadata, type MetadataLimits } from './refuse-metadata.js';

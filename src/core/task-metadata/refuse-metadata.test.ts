@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { refuseMetadata, type MetadataLimits } from './index.js';
 
-const limits: MetadataLimits = { allowedMetadataTypes: [], maxMetadataTitleLength: 10, maxMetadataMessageLength: 20 };
+const limits: MetadataLimits = {
+  allowedMetadataTypes: [],
+  maxMetadataTypeLength: 30,
+  maxMetadataTitleLength: 10,
+  maxMetadataMessageLength: 20,
+};
 
 test.each<{ name: string; note?: object; own?: Partial<MetadataLimits>; errors: string[] }>([
   { name: 'any type, where no types are configured', errors: [] },
@@ -9,7 +14,8 @@ test.each<{ name: string; note?: object; own?: Partial<MetadataLimits>; errors: 
   { name: 'a type that is not configured', own: { allowedMetadataTypes: ['a'] }, errors: ['type oneOf'] },
   { name: 'a type with a slash', note: { type: 'a/b' }, errors: ['type pattern'] },
   { name: 'no type', note: { type: '' }, errors: ['type length'] },
-  { name: 'a long type', note: { type: 'x'.repeat(201) }, errors: ['type length'] },
+  { name: 'a type at its limit', note: { type: 'x'.repeat(30) }, errors: [] },
+  { name: 'a type beyond its limit', note: { type: 'x'.repeat(31) }, errors: ['type length'] },
   { name: 'a title below its limit', note: { title: 'x'.repeat(9) }, errors: [] },
   { name: 'a title at its limit', note: { title: 'x'.repeat(10) }, errors: ['title length'] },
   { name: 'a message below its limit', note: { message: 'x'.repeat(19) }, errors: [] },

@@ -3,14 +3,13 @@ import type { FieldError } from '../field-error.js';
 export interface MetadataLimits {
   /** Empty: any. */
   allowedMetadataTypes: readonly string[];
+  /** The type is a part of the note's key. */
+  maxMetadataTypeLength: number;
   /** A title must be shorter, in characters. */
   maxMetadataTitleLength: number;
   /** A message must be shorter, in characters. */
   maxMetadataMessageLength: number;
 }
-
-/** The type is a part of the note's key. */
-export const maxMetadataTypeLength = 200;
 
 /** Everything that is wrong with a note. */
 export function refuseMetadata(
@@ -20,8 +19,8 @@ export function refuseMetadata(
   const errors: FieldError[] = [];
   const wrong = (field: string, rule: string, what: string) =>
     errors.push({ field, rule, message: `${field} ${what}` });
-  if (type === '' || type.length > maxMetadataTypeLength)
-    wrong('type', 'length', `must have 1 to ${maxMetadataTypeLength} characters`);
+  if (type === '' || type.length > limits.maxMetadataTypeLength)
+    wrong('type', 'length', `must have 1 to ${limits.maxMetadataTypeLength} characters`);
   if (type.includes('/')) wrong('type', 'pattern', `must not contain '/'`);
   if (limits.allowedMetadataTypes.length > 0 && !limits.allowedMetadataTypes.includes(type))
     wrong('type', 'oneOf', `must be one of ${limits.allowedMetadataTypes.join(', ')}`);

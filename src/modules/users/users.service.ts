@@ -6,8 +6,6 @@ import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { UserSettingsStore, type UserSettings } from './user-settings-store.service.js';
 
-const mostStarred = 5_000;
-
 /** What a user has chosen for themselves: the requests they care for. */
 @Injectable()
 export class UsersService {
@@ -41,7 +39,8 @@ export class UsersService {
     await this.db.transaction(async (tx) => {
       const { starredRequestIds } = await this.store.lock(tx, caller.id, now);
       const wanted = next(starredRequestIds);
-      if (wanted.length > mostStarred) refuse('starredRequestIds', `at most ${mostStarred} requests can be starred`);
+      const most = this.settings.maxStarredRequestsPerUser;
+      if (wanted.length > most) refuse('starredRequestIds', `at most ${most} requests can be starred`);
       await this.store.save(tx, caller.id, { starredRequestIds: wanted }, now);
     });
   }

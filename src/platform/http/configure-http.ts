@@ -39,7 +39,7 @@ export function configureHttp(
 
   const emitLegacyNames = settings.legacyFieldNames === 'accept+emit';
   app.useGlobalPipes(new InputPipe());
-  app.useGlobalInterceptors(new AnswerInterceptor(emitLegacyNames));
+  app.useGlobalInterceptors(new AnswerInterceptor(settings.legacyFieldNames));
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitLegacyNames));
   serveDocs(app);
   limitWaiting(app, settings.http);

@@ -12,6 +12,7 @@ import { CallerUser, type Caller } from './caller.js';
 import { configureHttp, httpOptions } from './configure-http.js';
 import type { ErrorDto } from './error.dto.js';
 import { neverChanges } from './json.js';
+import { resolveAlias } from './path-aliases.js';
 import {
   AnyObject,
   Decimal,
@@ -34,6 +35,7 @@ class PartDto {
 class ThingDto {
   @IsString() id: string;
   @IsOptional() @OneOf(['BIG', 'SMALL']) kind?: string;
+  @IsOptional() @OneOf(['GREEDY', 'SPREAD_ALL_SLAVES']) slavePlacement?: string;
   @IsOptional() @Int32({ min: 1 }) count?: number;
   @IsOptional() @Int64() durationMillis?: number;
   @IsOptional() @Timestamp() at?: number;
@@ -73,6 +75,9 @@ class ThingsController {
       { id: 1, inner: { a: 1, b: 2 }, gone: null },
       { id: 2, inner: { a: 3, b: 4 } },
     ];
+  }
+  @Get('legacy') legacy(): unknown {
+    return [{ slaveId: 's1', clusterTask: { name: 'n', labels: {} }, rackId: 'r' }];
   }
   @Get('many') many(): unknown {
     return manyRows;
@@ -209,6 +214,20 @@ describe('bodies', () => {
     expect(body).toEqual({ id: 'a', requiredSlaveAttributes: { mesos: 'x' }, env: { s3Bucket: 'b' } });
   });
 
+  test('sent under both names a member is what ours says', async () => {
+    const both = { id: 'a', requiredAgentAttributes: { a: 'theirs' }, requiredSlaveAttributes: { a: 'ours' } };
+    expect((await post(both)).body).toEqual({ id: 'a', requiredSlaveAttributes: { a: 'ours' } });
+  });
+
+  test.each([{ agentPlacement: 'SPREAD_ALL_AGENTS' }, { slavePlacement: 'SPREAD_ALL_AGENTS' }])(
+    'legacy words are taken where they are meant: %j',
+    async (member) => {
+      expect((await post({ id: 'a', ...member })).body).toEqual({ id: 'a', slavePlacement: 'SPREAD_ALL_SLAVES' });
+      const labels = { slavePlacement: 'SPREAD_ALL_AGENTS' };
+      expect((await post({ id: 'a', env: labels })).body).toEqual({ id: 'a', env: labels });
+    },
+  );
+
   test('a body cannot reach into prototypes', async () => {
     const { status } = await call('POST', '/api/things', {
       body: '{"id":"a","options":{"__proto__":{"polluted":1},"x":1},"__proto__":{"polluted":1}}',
@@ -342,7 +361,24 @@ describe('paths and methods', () => {
     expect((await call('GET', '/api/things/?limit=2')).body).toEqual({ limit: 2 });
   });
 
-  test('agents are slaves', async () => {
+  test.each([
+    ['/api/agents', '/api/slaves'],
+    ['/api/agents/?state=ACTIVE', '/api/slaves/?state=ACTIVE'],
+    ['/api/agents/agent/a1/details', '/api/slaves/slave/a1/details'],
+    ['/api/agents/expiring', '/api/slaves/expiring'],
+    ['/api/usage/agents', '/api/usage/slaves'],
+    ['/api/tasks/active/agent/a1/ids', '/api/tasks/active/slave/a1/ids'],
+    ['/api/tasks/download?agentHostname=h&path=/x', '/api/tasks/download?slaveHostname=h&path=/x'],
+    ['/api/tasks/open/?path=/x&agentHostname=h', '/api/tasks/open/?path=/x&slaveHostname=h'],
+    ['/api/disasters/disabled-actions/FREEZE_AGENT', '/api/disasters/disabled-actions/FREEZE_SLAVE'],
+    ['/api/disasters/disabled-actions/view_agents', '/api/disasters/disabled-actions/VIEW_SLAVES'],
+    ['/api/disasters/active/LOST_AGENTS', '/api/disasters/active/LOST_SLAVES'],
+    ['/api/notifications/allowlist', '/api/notifications/blacklist'],
+    ['/api/requests/request/agents', '/api/requests/request/agents'],
+    ['/api/history/tasks?requestId=agentHostname=', '/api/history/tasks?requestId=agentHostname='],
+  ])('%s, as newer clients say, is %s', (theirs, ours) => expect(resolveAlias(theirs)).toBe(ours));
+
+  test('what newer clients call an agent is served as a slave', async () => {
     expect((await call('GET', '/api/agents/agent/a1/details')).body).toEqual({ slaveId: 'a1' });
   });
 });
@@ -399,6 +435,16 @@ describe('answers', () => {
     const { status, body } = await call('GET', '/api/things/flag', { headers: { accept: 'application/xml' } });
     expect([status, body.code]).toEqual([406, 'NOT_ACCEPTABLE']);
     expect((await call('GET', '/api/things/flag', { headers: { accept: 'text/html, */*;q=0.8' } })).status).toBe(200);
+  });
+
+  test.each([
+    ['a browser script', 'application/json, text/javascript, */*; q=0.01'],
+    ['a JVM', 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2'],
+    ['JSON with a character set', 'application/json;charset=UTF-8'],
+    ['any kind of application', 'application/*'],
+    ['nothing in particular', ''],
+  ])('JSON is what a caller gets who accepts what %s does', async (_who, accept) => {
+    expect((await call('GET', '/api/things/flag', { headers: { accept } })).status).toBe(200);
   });
 
   test('the caller is the built-in one while authentication is off', async () => {
@@ -458,6 +504,8 @@ describe('legacy names', () => {
     expect(thing).toEqual({ id: 'a', requiredSlaveAttributes: { a: 'b' }, requiredAgentAttributes: { a: 'b' } });
     const details = await (await fetch(`${address}/api/agents/agent/s1/details`)).json();
     expect(details).toEqual({ slaveId: 's1', agentId: 's1' });
+    const rows = await (await fetch(`${address}/api/things/legacy?property=agentId&property=mesosTask.name`)).json();
+    expect(rows).toEqual([{ slaveId: 's1', agentId: 's1', clusterTask: { name: 'n' }, mesosTask: { name: 'n' } }]);
     const error = await (await fetch(`${address}/api/things/conflict`)).json();
     expect(error).toMatchObject({ status: 409, code: 409, error: 'CLEANUP_EXISTS' });
     await own.close();

@@ -38,6 +38,18 @@ const emittedOnly: Readonly<Record<string, string>> = {
   unknownSlaves: 'unknownAgents',
 };
 
+/** Words that newer clients say as the value of a member: member -> their word -> ours. They are never written. */
+export const legacyWords: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  slavePlacement: { SPREAD_ALL_AGENTS: 'SPREAD_ALL_SLAVES' },
+  // The action that is to be disabled: the path says which, and its words are aliased there.
+  type: {
+    ACTIVATE_AGENT: 'ACTIVATE_SLAVE',
+    DECOMMISSION_AGENT: 'DECOMMISSION_SLAVE',
+    FREEZE_AGENT: 'FREEZE_SLAVE',
+    VIEW_AGENTS: 'VIEW_SLAVES',
+  },
+};
+
 /** Members whose keys belong to the user (environment variables, labels): nothing in them is renamed. */
 export const freeFormMembers: ReadonlySet<string> = new Set([
   'env',
@@ -65,6 +77,11 @@ const emitted: ReadonlyMap<string, string> = new Map([
   ...Object.entries(legacyNames).map(([legacy, ours]) => [ours, legacy] as const),
   ...Object.entries(emittedOnly),
 ]);
+
+const ours: ReadonlyMap<string, string> = new Map([...emitted].map(([name, legacy]) => [legacy, name]));
+
+/** A dotted path of members, as `property` has them, in our names. */
+export const inOurNames = (path: string): string => path.replace(/[^.!]+/g, (name) => ours.get(name) ?? name);
 
 /** The same document with every renamed member under both names, for clients that read the legacy ones. */
 export function withLegacyNames(value: unknown): unknown {

@@ -1,5 +1,5 @@
 import type { FieldError } from '../../core/field-error.js';
-import { freeFormMembers, legacyNames } from './legacy-names.js';
+import { freeFormMembers, legacyNames, legacyWords } from './legacy-names.js';
 
 /** Deeper documents are refused: no record of this API comes near, and code that walks them recurses. */
 const maxDepth = 64;
@@ -32,12 +32,17 @@ export function normalizeBody(body: unknown, acceptLegacyNames: boolean): unknow
       // Sent under both names, ours counts.
       if (renamed !== undefined && (value as Record<string, unknown>)[renamed] != null) continue;
       const name = renamed ?? storable(given, path);
-      result[name] = walk(member, path ? `${path}.${name}` : name, depth + 1, freeForm || freeFormMembers.has(name));
+      const word = acceptLegacyNames && !freeForm ? ourWord(name, member) : undefined;
+      result[name] =
+        word ?? walk(member, path ? `${path}.${name}` : name, depth + 1, freeForm || freeFormMembers.has(name));
     }
     return result;
   };
   return walk(body, '', 0, false);
 }
+
+const ourWord = (name: string, value: unknown): string | undefined =>
+  typeof value === 'string' && Object.hasOwn(legacyWords, name) ? legacyWords[name]?.[value] : undefined;
 
 function storable(text: string, path: string): string {
   if (unstorable.test(text)) throw problem(path, 'text', 'contains a character that cannot be stored');
