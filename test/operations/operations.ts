@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readContract } from '../contract/contract.js';
 import type { Api } from '../e2e/support/api.js';
-import { Installation, type InstallationOptions } from '../e2e/support/product.js';
+import { Installation, type Instance, type InstallationOptions } from '../e2e/support/product.js';
 import { AnswerSchemas } from './answer-schemas.js';
 import { Ledger, type OperationName } from './ledger.js';
 
@@ -15,26 +15,33 @@ export interface CallInput {
 
 /** The built product with one machine, called operation by operation; every answer is held against the served document. */
 export class Operations {
-  private readonly installation: Installation;
   private schemas!: AnswerSchemas;
-  private started!: Api;
+  /** The process that is called. */
+  instance!: Instance;
 
   constructor(
     private readonly ledgers: readonly Ledger[],
     options?: InstallationOptions,
-  ) {
-    this.installation = new Installation(options);
-  }
+    readonly installation = new Installation(options),
+  ) {}
 
   /** The calls that only set the scene. */
   get api(): Api {
-    return this.started;
+    return this.instance.api;
   }
 
-  async start(): Promise<void> {
-    this.started = (await this.installation.start()).api;
-    const document = await fetch(`${this.started.url}/docs/openapi.json`);
+  async start(command?: string[], env?: Record<string, string>): Promise<void> {
+    this.instance = await this.installation.start(command, env);
+    const document = await fetch(`${this.api.url}/docs/openapi.json`);
     this.schemas = new AnswerSchemas((await document.json()) as ConstructorParameters<typeof AnswerSchemas>[0]);
+  }
+
+  /** Another scheduler of the same installation. What it answers counts together with this one's answers. */
+  async another(env: Record<string, string>): Promise<Operations> {
+    const another = new Operations(this.ledgers, {}, this.installation);
+    const [databaseUrl] = /postgres(?:ql)?:\/\/\S+/.exec(this.instance.output) ?? [];
+    await another.start(['scheduler'], { DATABASE_URL: databaseUrl!, ...env });
+    return another;
   }
 
   /** What was stated and not seen yet. */
@@ -77,7 +84,7 @@ export class Operations {
     const asked = Object.entries(query).flatMap(([name, value]) =>
       [value].flat().map((each): [string, string] => [name, String(each)]),
     );
-    return `${this.started.url}${filled}${asked.length > 0 ? `?${new URLSearchParams(asked).toString()}` : ''}`;
+    return `${this.api.url}${filled}${asked.length > 0 ? `?${new URLSearchParams(asked).toString()}` : ''}`;
   }
 }
 
