@@ -3,6 +3,7 @@ import type { Request } from '../../src/core/model/request.js';
 import type { Task, TaskTracking } from '../../src/core/model/task.js';
 import type { Api } from '../e2e/support/api.js';
 import { waitFor } from '../support/wait-for.js';
+import type { Operations } from './operations.js';
 
 /** An id of the right form that no task has. */
 export const unknownTaskId = 'nobody-d1-1234567890123-1-localhost-rack1';
@@ -44,3 +45,9 @@ export async function ran(api: Api, requestId: string, options: { runId: string;
     return /FINISHED|FAILED|KILLED/.test(run.currentState ?? '') && (run as Required<TaskTracking>);
   });
 }
+
+/** Calls that are refused: each answers the message. */
+export const refusalsOf =
+  (operations: Operations) =>
+  async (...[operation, status, input]: Parameters<Operations['call']>): Promise<string> =>
+    (await operations.call<{ message: string }>(operation, status, input)).message;

@@ -17,7 +17,7 @@ import type { TaskIdsByStatus } from '../../src/core/model/request.js';
 import { startBalancer } from '../support/load-balancer/balancer-server.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
-import { deployed, jobs, serving, unknownTaskId } from './scene.js';
+import { deployed, jobs, refusalsOf, serving, unknownTaskId } from './scene.js';
 
 const balancer = await startBalancer();
 afterAll(() => balancer.close());
@@ -34,11 +34,7 @@ const operations = operationsOf(['Tasks'], {
   local: { shellCommands: [{ ...flags, options: [{ name: 'all', flag: '-a' }] }, hold] },
 });
 
-interface Refusal {
-  message: string;
-}
-const refused = async (...[operation, status, input]: Parameters<typeof operations.call>): Promise<string> =>
-  (await operations.call<Refusal>(operation, status, input)).message;
+const refused = refusalsOf(operations);
 const idsOf = (tasks: { taskId: TaskId }[]) => tasks.map(({ taskId }) => taskId.id);
 
 /** Tasks of one service. Each is for one test: what it does to its task is no affair of the others. */

@@ -429,6 +429,10 @@ const Sections = z.strictObject({
     .default(10)
     .describe('Shell commands of one task that may wait or run at once'),
   maxShellCommandsKeptPerTask: count().default(500).describe('Newest shell commands kept in the record of a task'),
+  allowTestResourceCalls: z
+    .boolean()
+    .default(false)
+    .describe('Whether the operations below /api/test may break this instance; MUSTER_ALLOW_TEST_RESOURCE_CALLS wins'),
   allowedMetadataTypes: z.array(z.string()).default([]).describe('Types of notes on tasks; empty: any'),
   maxMetadataTitleLength: count().default(2_000).describe('Titles of such notes must be shorter, in characters'),
   maxMetadataMessageLength: count().default(10_000).describe('The same of their messages'),
@@ -526,7 +530,6 @@ export interface Settings extends SettingsFile {
   /** undefined: start the embedded server. */
   databaseUrl: string | undefined;
   dataDir: string;
-  allowTestResourceCalls: boolean;
   clusterDriver: 'local' | 'kubernetes' | 'simulated';
   logLevel: LogLevel;
   /** auto: for people on a terminal, JSON elsewhere. */
