@@ -1,12 +1,14 @@
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
-import type { Task, TaskTracking } from '../../src/core/model/task.js';
+import type { Task, TaskId, TaskTracking } from '../../src/core/model/task.js';
 import type { Api } from '../e2e/support/api.js';
 import { waitFor } from '../support/wait-for.js';
 import type { Operations } from './operations.js';
 
 /** An id of the right form that no task has. */
 export const unknownTaskId = 'nobody-d1-1234567890123-1-localhost-rack1';
+
+export const idsOf = (tasks: readonly { taskId: TaskId }[]): string[] => tasks.map(({ taskId }) => taskId.id);
 
 const sleeps = {
   id: 'd1',

@@ -1,23 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type {
-  KilledTaskIdRecord,
   PendingTask,
   PendingTaskId,
   Task,
-  TaskCleanup,
   TaskHistoryUpdate,
   TaskId,
   TaskRequest,
-  TaskShellCommandHistory,
-  TaskShellCommandRequest,
-  TaskShellCommandUpdate,
 } from '../../src/core/model/task.js';
 import type { TaskIdsByStatus } from '../../src/core/model/request.js';
 import { startBalancer } from '../support/load-balancer/balancer-server.js';
 import { waitFor } from '../support/wait-for.js';
+import { describeKills } from './describe-kills.js';
+import { describeShellCommands } from './describe-shell-commands.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
-import { deployed, jobs, refusalsOf, serving, unknownTaskId } from './scene.js';
+import { deployed, idsOf, jobs, refusalsOf, serving, unknownTaskId } from './scene.js';
 
 const balancer = await startBalancer();
 afterAll(() => balancer.close());
@@ -35,7 +32,6 @@ const operations = operationsOf(['Tasks'], {
 });
 
 const refused = refusalsOf(operations);
-const idsOf = (tasks: { taskId: TaskId }[]) => tasks.map(({ taskId }) => taskId.id);
 
 /** Tasks of one service. Each is for one test: what it does to its task is no affair of the others. */
 const size = 8;
@@ -169,76 +165,7 @@ describe('a waiting task', () => {
   });
 });
 
-describe('a kill', () => {
-  const kill = 'DELETE /api/tasks/task/{taskId}';
-  const cleanings = () =>
-    operations.call<TaskCleanup[]>('GET /api/tasks/cleaning', 200, { query: { useWebCache: true } });
-
-  test('runs its command first, stands in the way of a second one, and gives way to override', async () => {
-    const params = { taskId: one().id };
-    const order = { message: 'out', actionId: 'a1', runShellCommandBeforeKill: { name: 'hold' } };
-    const cleanup = await operations.call<TaskCleanup>(kill, 200, { params, body: order });
-    expect(cleanup).toMatchObject({ cleanupType: 'USER_REQUESTED', message: 'out', actionId: 'a1' });
-    expect(cleanup.runBeforeKillId).toMatchObject({ name: 'hold', taskId: { id: params.taskId } });
-    expect(await cleanings()).toContainEqual(cleanup);
-    expect(await operations.call('GET /api/tasks/task/{taskId}/cleanup', 200, { params })).toEqual(cleanup);
-    expect(await operations.call(kill, 409, { params, body: { override: false } })).toMatchObject({ cleanup });
-
-    const forced = await operations.call<TaskCleanup>(kill, 200, { params, body: { override: true } });
-    expect(forced.cleanupType).toBe('USER_REQUESTED_DESTROY');
-    await waitFor('the end of the task', () => operations.call('GET /api/tasks/task/{taskId}', 404, { params }));
-    expect(idsOf(await cleanings())).not.toContain(params.taskId);
-    await operations.call(kill, 404, { params });
-    expect((await operations.api.history(params.taskId)).taskUpdates.at(-1)?.taskState).toBe('TASK_KILLED');
-  });
-
-  test('that was sent is listed until the task ends', async () => {
-    // A job: nothing replaces it.
-    await jobs(operations.api, { id: 'stubborn' }, { command: 'trap "" TERM; sleep 600 & wait' });
-    await operations.api.post('requests/request/stubborn/run');
-    const [task] = await operations.api.running('stubborn', 1);
-    const params = { taskId: task!.taskId.id };
-    const cleanup = await operations.call<TaskCleanup>(kill, 200, { params });
-    const record = await waitFor('the kill', async () => {
-      const records = await operations.call<KilledTaskIdRecord[]>('GET /api/tasks/killed', 200);
-      return records.find(({ taskId }) => taskId.id === params.taskId);
-    });
-    expect(record).toMatchObject({ taskId: task!.taskId, taskCleanupType: 'USER_REQUESTED', retries: 0 });
-    expect(record.originalTimestamp).toBeGreaterThanOrEqual(cleanup.timestamp);
-    await operations.call(kill, 200, { params, body: { override: true } });
-    await waitFor('the end of the task', async () => {
-      const records = await operations.call<KilledTaskIdRecord[]>('GET /api/tasks/killed', 200);
-      return !idsOf(records).includes(params.taskId);
-    });
-  });
-
-  test('that waits for a replacement ends the task when the new one is healthy', async () => {
-    const { id, instanceNo } = one();
-    const body = { waitForReplacementTask: true, message: 'a fresh one' };
-    const cleanup = await operations.call<TaskCleanup>(kill, 200, { params: { taskId: id }, body });
-    expect(cleanup).toMatchObject({ cleanupType: 'USER_REQUESTED_TASK_BOUNCE', message: 'a fresh one' });
-    const task = await waitFor('the new task in the place of the old one', async () => {
-      const tasks = await operations.api.activeTasks('pool');
-      return !idsOf(tasks).includes(id) && tasks.find(({ taskId }) => taskId.instanceNo === instanceNo);
-    });
-    expect(task.taskRequest.pendingTask).toMatchObject({
-      pendingTaskId: { pendingType: 'TASK_BOUNCE' },
-      message: 'a fresh one',
-    });
-  });
-
-  test('is refused while its action is off, and for a command that is not configured', async () => {
-    const params = { taskId: one().id };
-    await operations.api.post('disasters/disabled-actions/KILL_TASK', { message: 'not today' });
-    expect(await refused(kill, 409, { params })).toContain('not today');
-    await operations.api.call('DELETE', 'disasters/disabled-actions/KILL_TASK');
-    const asking = (name: string, options: string[]) => ({ runShellCommandBeforeKill: { name, options } });
-    expect(await refused(kill, 403, { params, body: asking('rm', []) })).toContain('runShellCommandBeforeKill.name');
-    expect(await refused(kill, 400, { params, body: asking('flags', ['none']) })).toContain('options');
-    expect(await refused(kill, 400, { params, body: { override: 'yes' } })).toContain('override');
-    await operations.call('GET /api/tasks/task/{taskId}/cleanup', 404, { params });
-  });
-});
+describeKills(operations, one);
 
 test('a note on a task is shown with its history; its type, title and time have rules', async () => {
   const add = 'POST /api/tasks/task/{taskId}/metadata';
@@ -265,53 +192,7 @@ test('a note on a task is shown with its history; its type, title and time have 
   });
 });
 
-describe('a shell command', () => {
-  const run = 'POST /api/tasks/task/{taskId}/command';
-  const ofTask = 'GET /api/tasks/task/{taskId}/command';
-  const order = { name: 'flags', options: ['all'], user: 'me', logfileName: 'mine' };
-  const updatesOf = (taskId: string, { timestamp, shellCommand }: TaskShellCommandRequest) => {
-    const params = { taskId, commandName: shellCommand.name, commandTimestamp: String(timestamp) };
-    const show = 'GET /api/tasks/task/{taskId}/command/{commandName}/{commandTimestamp}';
-    return operations.call<TaskShellCommandUpdate[]>(show, 200, { params });
-  };
-
-  test('waits while its machine is silent, then runs, and all that became of it is shown', async () => {
-    const params = { taskId: one().id };
-    const agent = operations.installation.agentPid();
-    let sent: TaskShellCommandRequest;
-    process.kill(agent, 'SIGSTOP');
-    try {
-      sent = await operations.call<TaskShellCommandRequest>(run, 200, { params, body: order });
-      expect(sent).toMatchObject({ taskId: { id: params.taskId }, shellCommand: order });
-      expect(await operations.call('GET /api/tasks/commands/queued', 200)).toEqual([sent]);
-      expect(await updatesOf(params.taskId, sent)).toEqual([]);
-    } finally {
-      process.kill(agent, 'SIGCONT');
-    }
-    const updates = await waitFor('the end of the command', async () => {
-      const found = await updatesOf(params.taskId, sent);
-      return found.at(-1)?.updateType === 'FINISHED' && found;
-    });
-    expect(updates.map(({ updateType }) => updateType)).toEqual(['ACKED', 'STARTED', 'FINISHED']);
-    expect(updates[0]).toMatchObject({ shellRequestId: { name: 'flags', timestamp: sent.timestamp } });
-    const path = `sandbox/${params.taskId}/read?offset=0&path=${updates.at(-1)?.outputFilename}`;
-    expect(await operations.api.get(path)).toMatchObject({ data: expect.stringMatching(/\n\[-a\]$/) });
-    expect(await operations.call<TaskShellCommandHistory[]>(ofTask, 200, { params })).toEqual([
-      { shellRequest: sent, shellUpdates: updates },
-    ]);
-    expect(await operations.call('GET /api/tasks/commands/queued', 200)).toEqual([]);
-  });
-
-  test('is 403 when there is none of its name, 400 for an unknown option, a task that is not active, or no name', async () => {
-    const params = { taskId: one().id };
-    expect(await refused(run, 403, { params, body: { name: 'rm' } })).toContain("'rm'");
-    expect(await refused(run, 400, { params, body: { name: 'flags', options: ['none'] } })).toContain("'none'");
-    expect(await refused(run, 400, { params, body: {} })).toContain('name');
-    expect(await refused(run, 400, { params: { taskId: unknownTaskId }, body: order })).toContain('not active');
-    expect(await operations.call(ofTask, 200, { params })).toEqual([]);
-    expect(await operations.call(ofTask, 200, { params: { taskId: unknownTaskId } })).toEqual([]);
-  });
-});
+describeShellCommands(operations, one);
 
 test('a file of a task is downloaded or opened by its path on the machine, and no other file', async () => {
   const { directory } = await operations.api.history(one().id);

@@ -61,7 +61,7 @@ test.each([
   expect(settings.allowTestResourceCalls).toBe(expected);
 });
 
-test('test operations are off unless the file or the environment allows them, and the environment wins', () => {
+test('operations for tests are off unless the file or the environment allows them, and the environment wins', () => {
   const allowed = (environment: Record<string, string>) => loadSettings({ environment }).allowTestResourceCalls;
   const MUSTER_CONFIG = file('settings.json', '{"allowTestResourceCalls": true}');
   expect(allowed({})).toBe(false);
