@@ -4,6 +4,7 @@ import type { DeployHistory } from '../../src/core/model/deploy.js';
 import type { RequestHistory } from '../../src/core/model/request.js';
 import type { TaskHistory, TaskId, TaskIdHistory } from '../../src/core/model/task.js';
 import type { Page } from '../../src/modules/history/paging.js';
+import type { Metric } from '../../src/modules/metrics/to-json.js';
 import { waitFor } from '../support/wait-for.js';
 import type { OperationName } from './ledger.js';
 import { everyOperationWasCalled, operationsOf, type CallInput } from './operations.js';
@@ -246,6 +247,10 @@ test('the history of an older installation is converted, and reads the same befo
       return found.rowCount === 0;
     });
     expect(await operations.api.history(taskId.id)).toEqual(before);
+    await waitFor('the figures', async () => {
+      const { metrics } = await operations.api.get<{ metrics: Record<string, Metric> }>('metrics');
+      return metrics['muster_history_backfill_rows{what=tasks}']?.value === 1;
+    });
   } finally {
     await sql.end();
   }
