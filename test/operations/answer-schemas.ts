@@ -33,8 +33,7 @@ export class AnswerSchemas {
     if (!answer)
       return [`${operation} may not answer ${status}: the document knows ${Object.keys(described).join(', ')}`];
     if (!answer.content) return body === undefined ? [] : [`${operation} answers something where nothing is described`];
-    const schema =
-      answer.content[type]?.schema ?? (status >= 400 ? answer.content['application/json']?.schema : undefined);
+    const { schema } = answer.content[type] ?? answer.content[status >= 400 ? 'application/json' : '*/*'] ?? {};
     if (!schema) return [`${operation} answers ${type}: the document knows ${Object.keys(answer.content).join(', ')}`];
     const validate = this.validator(`${operation} ${status} ${type}`, schema);
     if (validate(body)) return [];

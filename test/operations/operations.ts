@@ -10,6 +10,8 @@ import { Ledger, type OperationName } from './ledger.js';
 export interface OperationsOptions extends InstallationOptions {
   /** Sent with every call, unless the call has others of these names: who calls. */
   headers?: Record<string, string>;
+  /** What is started in place of the whole product, such as `scheduler`. */
+  command?: string[];
 }
 
 export interface CallInput {
@@ -22,33 +24,45 @@ export interface CallInput {
 
 /** The built product with one machine, called operation by operation; every answer is held against the served document. */
 export class Operations {
-  private readonly installation: Installation;
   private schemas!: AnswerSchemas;
   private started!: Api;
-  private instance!: Instance;
+  /** The process that is called. */
+  instance!: Instance;
 
   constructor(
-    private readonly ledgers: readonly Ledger[],
+    readonly ledgers: readonly Ledger[],
     private readonly options: OperationsOptions = {},
-  ) {
-    this.installation = new Installation(options);
-  }
+    readonly installation = new Installation(options),
+  ) {}
 
   /** The calls that only set the scene. */
   get api(): Api {
     return this.started;
   }
 
-  async start(): Promise<void> {
-    this.instance = await this.installation.start();
+  get databaseUrl(): string {
+    const [url] = /postgres(?:ql)?:\/\/\S+/.exec(this.instance.output) ?? [];
+    if (!url) throw new Error(`It does not say where its database is: ${this.instance.output}`);
+    return url;
+  }
+
+  async start(env?: Record<string, string>): Promise<void> {
+    this.instance = await this.installation.start(this.options.command, env);
     this.started = new Api(this.instance.api.url, this.options.headers);
     const document = await fetch(`${this.started.url}/docs/openapi.json`);
     this.schemas = new AnswerSchemas((await document.json()) as ConstructorParameters<typeof AnswerSchemas>[0]);
   }
 
+  /** Another scheduler of the same installation. What it answers counts together with this one's answers. */
+  async another(env: Record<string, string>): Promise<Operations> {
+    const another = new Operations(this.ledgers, { command: ['scheduler'] }, this.installation);
+    await another.start({ DATABASE_URL: this.databaseUrl, ...env });
+    return another;
+  }
+
   /** For the scenes that no call can set. */
   async sql(text: string, values: unknown[] = []): Promise<void> {
-    const client = new pg.Client({ connectionString: /postgres(?:ql)?:\/\/\S+/.exec(this.instance.output)![0] });
+    const client = new pg.Client({ connectionString: this.databaseUrl });
     await client.connect();
     await client.query(text, values).finally(() => client.end());
   }
@@ -110,10 +124,13 @@ export class Operations {
   }
 }
 
-/** Call it once at the beginning of a test file: starts a product for the file's tests. */
-export function operationsOf(groups: readonly string[], options?: OperationsOptions): Operations {
+/**
+ * Call it once at the beginning of a test file: starts a product for the file's tests. Another one, with other settings,
+ * can note its calls where a first one does.
+ */
+export function operationsOf(groups: readonly string[] | Operations, options?: OperationsOptions): Operations {
   const contract = readContract();
-  const ledgers = groups.map((group) => new Ledger(contract, group));
+  const ledgers = groups instanceof Operations ? groups.ledgers : groups.map((group) => new Ledger(contract, group));
   const operations = new Operations(ledgers, options);
   beforeAll(() => operations.start(), 90_000);
   afterAll(() => operations.dispose(), 90_000);

@@ -1,8 +1,8 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiConflictResponse, ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { ErrorDto } from '../../platform/http/error.dto.js';
 import { Failovers } from './failovers.service.js';
+import { NotLeaderDto } from './not-leader.dto.js';
 
 @ApiTags('Disasters')
 @Controller('api/disasters')
@@ -12,7 +12,7 @@ export class FailoverController {
   /** Makes the instance that is asked give its leadership up in favour of another. 409 names the leader when it is not this one. */
   @Post('failover')
   @HttpCode(200)
-  @ApiConflictResponse({ type: ErrorDto })
+  @ApiConflictResponse({ type: NotLeaderDto })
   failOver(@CallerUser() caller: Caller): Promise<void> {
     return this.failovers.failOver(caller);
   }

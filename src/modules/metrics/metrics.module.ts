@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { HistoryBackfillModule } from '../history/backfill/history-backfill.module.js';
 import { StateModule } from '../state/state.module.js';
 import { ClusterFiguresStore } from './figures/cluster-figures-store.service.js';
 import { ClusterFigures } from './figures/cluster-figures.service.js';
@@ -9,7 +10,7 @@ import { MetricsController } from './metrics.controller.js';
 import { MetricsService } from './metrics.service.js';
 
 @Module({
-  imports: [StateModule],
+  imports: [HistoryBackfillModule, StateModule],
   controllers: [MetricsController],
   providers: [MetricsService, ClusterFigures, ClusterFiguresStore, HttpFigures, InstanceFigures, ProcessFigures],
 })

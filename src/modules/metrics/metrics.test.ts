@@ -82,6 +82,27 @@ test('tasks are counted by state, updates for webhooks by what becomes of them',
   expect(await json(), 'a state without tasks').not.toHaveProperty(['muster_tasks{state=TASK_STAGING}']);
 });
 
+test('the conversion of old history shows whether it goes on, what it converted and what it could not read', async () => {
+  const rowsDone = (what: string) => `muster_history_backfill_rows{what=${what}}`;
+  expect(await json()).toMatchObject({
+    muster_history_backfill_running: { value: 0 },
+    [rowsDone('tasks')]: { value: 0 },
+  });
+  // A run that has ended, so that nothing moves it on.
+  await rooms.database.manager.query(
+    `INSERT INTO history_backfill (batch_size, started_at, finished_at, tasks_converted, requests_converted,
+       deploys_converted, unreadable) VALUES (20, now(), now(), 4, 3, 2, 1)`,
+  );
+  now += 60_000;
+  expect(await json()).toMatchObject({
+    muster_history_backfill_running: { value: 0 },
+    [rowsDone('tasks')]: { value: 4 },
+    [rowsDone('requests')]: { value: 3 },
+    [rowsDone('deploys')]: { value: 2 },
+    [rowsDone('unreadable')]: { value: 1 },
+  });
+});
+
 test('placements are counted, and told per second over the last minute', async () => {
   rooms.app.get(PlacementFigures).placed(120);
   expect(await json()).toMatchObject({

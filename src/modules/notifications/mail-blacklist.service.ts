@@ -11,8 +11,13 @@ export class MailBlacklist {
     return found.map((row) => row.address);
   }
 
+  /** Once, however it is spelt. */
   async add(tx: EntityManager, address: string): Promise<void> {
-    await tx.query('INSERT INTO mail_blacklist (address) VALUES ($1) ON CONFLICT DO NOTHING', [address]);
+    await tx.query(
+      `INSERT INTO mail_blacklist (address) SELECT $1
+       WHERE NOT EXISTS (SELECT 1 FROM mail_blacklist WHERE lower(address) = lower($1)) ON CONFLICT DO NOTHING`,
+      [address],
+    );
   }
 
   /** In whatever letters it was added: people do not remember, and mail servers do not mind. */

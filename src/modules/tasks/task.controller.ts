@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiConflictResponse, ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { KillTaskRequestDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
+import { KillConflictDto, KillTaskRequestDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
 import { TaskStatisticsDto } from './dto/task-statistics.dto.js';
 import { TaskDto } from './dto/task.dto.js';
 import { TaskIdPipe } from './task-id.pipe.js';
@@ -24,6 +24,7 @@ export class TaskController {
 
   /** Kills an active task. Answers the cleanup that was ordered; one ordered before is replaced only by override. */
   @Delete('task/:taskId')
+  @ApiConflictResponse({ type: KillConflictDto, description: 'It has a cleanup already, or the action is disabled.' })
   kill(
     @Param('taskId', TaskIdPipe) taskId: string,
     @Body() options: KillTaskRequestDto,

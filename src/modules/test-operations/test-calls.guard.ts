@@ -11,7 +11,7 @@ export class TestCallsGuard implements CanActivate {
     if (this.settings.allowTestResourceCalls) return true;
     throw new SchedulerError(
       'TEST_CALLS_DISABLED',
-      'Test operations are off; MUSTER_ALLOW_TEST_RESOURCE_CALLS switches them on',
+      'Test operations are off; the setting allowTestResourceCalls switches them on',
     );
   }
 }

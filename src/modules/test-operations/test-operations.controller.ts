@@ -1,6 +1,7 @@
 import { Controller, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
-import { ApiForbiddenResponse, ApiInternalServerErrorResponse, ApiTags } from '@nestjs/swagger';
+import { ApiConflictResponse, ApiForbiddenResponse, ApiInternalServerErrorResponse, ApiTags } from '@nestjs/swagger';
 import { ErrorDto } from '../../platform/http/error.dto.js';
+import { NotLeaderDto } from '../leadership/not-leader.dto.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
 import { TestExceptionQuery } from './dto/test-exception.dto.js';
 import { TestCallsGuard } from './test-calls.guard.js';
@@ -51,6 +52,7 @@ export class TestOperationsController {
   /** Ends the connection to the machines and begins it anew. 409 on an instance that does not lead. */
   @Post('reconnect-cluster')
   @HttpCode(204)
+  @ApiConflictResponse({ type: NotLeaderDto })
   reconnect(): Promise<void> {
     return this.tests.reconnect();
   }
@@ -58,6 +60,7 @@ export class TestOperationsController {
   /** Begins to compare our tasks with those of the machines. 409 on an instance that does not lead. */
   @Post('reconcile')
   @HttpCode(204)
+  @ApiConflictResponse({ type: NotLeaderDto })
   reconcile(): Promise<void> {
     return this.tests.reconcile();
   }
@@ -65,6 +68,7 @@ export class TestOperationsController {
   /** Puts an active task into a state, whatever really happens to it. 409 on an instance that does not lead. */
   @Post('scheduler/statusUpdate/:taskId/:taskState')
   @HttpCode(204)
+  @ApiConflictResponse({ type: NotLeaderDto })
   forceStatus(@Param('taskId', TaskIdPipe) taskId: string, @Param('taskState') taskState: string): Promise<void> {
     return this.tests.forceStatus(taskId, taskState);
   }

@@ -46,6 +46,8 @@ export function describeApi(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder().setTitle('Muster').setDescription(description).setVersion('1').build();
   const document = SwaggerModule.createDocument(app, config, {
     extraModels: [ErrorDto],
+    // The groups of the API are named by hand, and an operation is in one of them.
+    autoTagControllers: false,
     operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
   });
   showAtNames(document);

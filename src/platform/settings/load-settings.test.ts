@@ -61,6 +61,14 @@ test.each([
   expect(settings.allowTestResourceCalls).toBe(expected);
 });
 
+test('operations for tests are off unless the file or the environment allows them, and the environment wins', () => {
+  const allowed = (environment: Record<string, string>) => loadSettings({ environment }).allowTestResourceCalls;
+  const MUSTER_CONFIG = file('settings.json', '{"allowTestResourceCalls": true}');
+  expect(allowed({})).toBe(false);
+  expect(allowed({ MUSTER_CONFIG })).toBe(true);
+  expect(allowed({ MUSTER_CONFIG, MUSTER_ALLOW_TEST_RESOURCE_CALLS: 'false' })).toBe(false);
+});
+
 test('the command line wins over the environment', () => {
   const environment = { MUSTER_PORT: '1000', MUSTER_DATA_DIR: '/a' };
   expect(loadSettings({ environment, flags: { port: '2000' } })).toMatchObject({ port: 2000, dataDir: '/a' });

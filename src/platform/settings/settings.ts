@@ -431,6 +431,10 @@ const Sections = z.strictObject({
     .default(10)
     .describe('Shell commands of one task that may wait or run at once'),
   maxShellCommandsKeptPerTask: count().default(500).describe('Newest shell commands kept in the record of a task'),
+  allowTestResourceCalls: z
+    .boolean()
+    .default(false)
+    .describe('Whether the operations below /api/test may break this instance; MUSTER_ALLOW_TEST_RESOURCE_CALLS wins'),
   allowedMetadataTypes: z.array(z.string()).default([]).describe('Types of notes on tasks; empty: any'),
   maxMetadataTypeLength: count().default(200).describe('Longest type of such a note, in characters'),
   maxMetadataTitleLength: count().default(2_000).describe('Titles of such notes must be shorter, in characters'),
@@ -529,7 +533,6 @@ export interface Settings extends SettingsFile {
   /** undefined: start the embedded server. */
   databaseUrl: string | undefined;
   dataDir: string;
-  allowTestResourceCalls: boolean;
   clusterDriver: 'local' | 'kubernetes' | 'simulated';
   logLevel: LogLevel;
   /** auto: for people on a terminal, JSON elsewhere. */

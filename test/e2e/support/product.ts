@@ -28,6 +28,8 @@ const nextPortRange = (): string => {
 export interface InstallationOptions {
   /** Keys of the settings file, over the short periods that tests use. */
   settings?: Record<string, unknown>;
+  /** Keys of cluster.local beside its one slave. */
+  local?: Record<string, unknown>;
   /** Under which the tasks of its machine are reached. Default: localhost. */
   hostname?: string;
   /** A server of its own in place of the embedded one. */
@@ -53,7 +55,7 @@ export class Installation {
     writeFileSync(
       this.configFile,
       JSON.stringify({
-        cluster: { local: { slaves: [{ ...slave, ports: nextPortRange() }] } },
+        cluster: { local: { slaves: [{ ...slave, ports: nextPortRange() }], ...options.local } },
         checkDeploysEverySeconds: 1,
         cleanupEverySeconds: 1,
         ...options.settings,

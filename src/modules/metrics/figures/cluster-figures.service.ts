@@ -4,6 +4,7 @@ import type { State } from '../../../core/model/state.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { Metrics } from '../../../platform/metrics/metrics.js';
+import { HistoryBackfill, type BackfillProgress } from '../../history/backfill/history-backfill.service.js';
 import { StateService } from '../../state/state.service.js';
 import { ClusterFiguresStore } from './cluster-figures-store.service.js';
 
@@ -19,6 +20,8 @@ export class ClusterFigures {
   private readonly requests: Gauge<'state'>;
   private readonly slaves: Gauge<'state'>;
   private readonly webhooks: Gauge<'what'>;
+  private readonly backfillRuns: Gauge;
+  private readonly backfilled: Gauge<'what'>;
   private readonly available: Gauge;
   private reading: { since: number; done: Promise<void> } | undefined;
 
@@ -27,6 +30,7 @@ export class ClusterFigures {
     private readonly db: Database,
     private readonly state: StateService,
     private readonly store: ClusterFiguresStore,
+    private readonly backfill: HistoryBackfill,
     private readonly clock: Clock,
   ) {
     const single = (name: string, help: string, of: (state: State) => number) => ({
@@ -48,6 +52,12 @@ export class ClusterFigures {
     this.webhooks = metrics.gauge('muster_webhook_updates', 'Updates that wait for webhooks, or were given up', [
       'what',
     ]);
+    this.backfillRuns = metrics.gauge('muster_history_backfill_running', '1 while old history is converted');
+    this.backfilled = metrics.gauge(
+      'muster_history_backfill_rows',
+      'Rows of old history that the newest conversion has dealt with, or could not read',
+      ['what'],
+    );
     this.available = metrics.gauge('muster_database_up', '1 while the database answers');
   }
 
@@ -65,6 +75,7 @@ export class ClusterFigures {
         tasks: await this.store.tasksByState(tx),
         webhooks: await this.store.webhooks(tx),
       }));
+      const backfill = await this.backfill.progress();
       this.forget();
       this.available.set(1);
       for (const { gauge, of } of this.single) gauge.set(of(state));
@@ -73,6 +84,8 @@ export class ClusterFigures {
       for (const task of tasks) this.tasks.set({ state: task.state }, task.count);
       this.webhooks.set({ what: 'queued' }, webhooks.queued);
       this.webhooks.set({ what: 'dead' }, webhooks.dead);
+      this.backfillRuns.set(backfill.running ? 1 : 0);
+      for (const [what, count] of Object.entries(rowsOf(backfill))) this.backfilled.set({ what }, count);
     } catch (cause) {
       this.log.warn(`No figures from the database: ${cause instanceof Error ? cause.message : String(cause)}`);
       this.forget();
@@ -81,9 +94,10 @@ export class ClusterFigures {
   }
 
   private forget(): void {
-    const labelled = [this.tasks, this.requests, this.slaves, this.webhooks];
+    const labelled = [this.tasks, this.requests, this.slaves, this.webhooks, this.backfilled];
     for (const gauge of labelled) gauge.reset();
     for (const { gauge } of this.single) gauge.remove();
+    this.backfillRuns.remove();
   }
 }
 
@@ -99,4 +113,11 @@ const slavesByState = (state: State): Record<string, number> => ({
   decommissioning: state.decommissioningSlaves,
   dead: state.deadSlaves,
   unknown: state.unknownSlaves,
+});
+
+const rowsOf = (run: BackfillProgress): Record<string, number> => ({
+  tasks: run.tasksConverted,
+  requests: run.requestsConverted,
+  deploys: run.deploysConverted,
+  unreadable: run.unreadable,
 });

@@ -6,6 +6,7 @@ import {
   type RequestCleanupType,
   type TaskCleanupType,
 } from '../../../core/model/enums.js';
+import { ErrorDto } from '../../../platform/http/error.dto.js';
 import { Nested } from '../../../platform/http/fields.js';
 import { ShellCommandDto } from '../../requests/dto/actions.dto.js';
 import { TaskIdDto } from './task-id.dto.js';
@@ -41,6 +42,12 @@ export class TaskCleanupDto {
   runBeforeKillId?: TaskShellCommandRequestIdDto;
   /** Whether the task is taken off the load balancer first. */
   removeFromLoadBalancer?: boolean;
+}
+
+/** Why a task may not be killed. */
+export class KillConflictDto extends ErrorDto {
+  /** The cleanup that stands in the way; absent when the action is disabled. */
+  cleanup?: TaskCleanupDto;
 }
 
 /** A kill that was sent, and whose effect has not been reported yet. */
