@@ -13,15 +13,20 @@ export interface CallInput {
   headers?: Record<string, string>;
 }
 
+export interface OperationsOptions extends InstallationOptions {
+  /** What is started in place of the whole product, such as `scheduler`. */
+  command?: string[];
+}
+
 /** The built product with one machine, called operation by operation; every answer is held against the served document. */
 export class Operations {
-  private readonly installation: Installation;
+  readonly installation: Installation;
   private schemas!: AnswerSchemas;
   private started!: Api;
 
   constructor(
-    private readonly ledgers: readonly Ledger[],
-    options?: InstallationOptions,
+    readonly ledgers: readonly Ledger[],
+    private readonly options: OperationsOptions = {},
   ) {
     this.installation = new Installation(options);
   }
@@ -32,7 +37,7 @@ export class Operations {
   }
 
   async start(): Promise<void> {
-    this.started = (await this.installation.start()).api;
+    this.started = (await this.installation.start(this.options.command)).api;
     const document = await fetch(`${this.started.url}/docs/openapi.json`);
     this.schemas = new AnswerSchemas((await document.json()) as ConstructorParameters<typeof AnswerSchemas>[0]);
   }
@@ -81,10 +86,13 @@ export class Operations {
   }
 }
 
-/** Call it once at the beginning of a test file: starts a product for the file's tests. */
-export function operationsOf(groups: readonly string[], options?: InstallationOptions): Operations {
+/**
+ * Call it once at the beginning of a test file: starts a product for the file's tests. Another one, with other settings,
+ * can note its calls where a first one does.
+ */
+export function operationsOf(groups: readonly string[] | Operations, options?: OperationsOptions): Operations {
   const contract = readContract();
-  const ledgers = groups.map((group) => new Ledger(contract, group));
+  const ledgers = groups instanceof Operations ? groups.ledgers : groups.map((group) => new Ledger(contract, group));
   const operations = new Operations(ledgers, options);
   beforeAll(() => operations.start(), 90_000);
   afterAll(() => operations.dispose(), 90_000);
