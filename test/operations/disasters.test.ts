@@ -1,9 +1,13 @@
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { DisabledAction, DisastersData } from '../../src/core/model/disaster.js';
+import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
 
+const database = await createDatabase();
+afterAll(() => database.remove());
 const operations = operationsOf(['Disasters'], {
+  databaseUrl: database.url,
   settings: {
     disasterDetection: {
       runEveryMillis: 1_000,
@@ -33,6 +37,8 @@ const enable = (action: string, status = 204) =>
   operations.call<{ message: string }>('DELETE /api/disasters/disabled-actions/{action}', status, {
     params: { action },
   });
+const standing = async (url: string) =>
+  (await (await fetch(`${url}/readyz`)).json()) as { ready: boolean; leads: boolean };
 const create = (id: string) => operations.api.saveRequest({ id, requestType: 'ON_DEMAND' });
 
 test('an action is switched off for everybody until somebody enables it, and says why', async () => {
@@ -110,15 +116,16 @@ test('late tasks are seen as a disaster, whose actions come back with its end; u
   expect(await disabled()).toEqual([]);
 }, 60_000);
 
-test('the leader gives its leadership up when it is told to, and leads again when no other instance does', async () => {
-  const leads = async () =>
-    ((await (await fetch(`${operations.api.url}/readyz`)).json()) as { leads: boolean }).leads;
-  await waitFor('it to lead', leads);
+test('the leader gives its leadership up to another instance, and names it from then on', async () => {
+  const other = await operations.installation.start(['scheduler']);
+  await waitFor('the first to lead', async () => (await standing(operations.api.url)).leads);
   expect(await operations.call('POST /api/disasters/failover', 200)).toBeUndefined();
+  await other.leads(30_000);
+  expect(await standing(operations.api.url)).toMatchObject({ ready: true, leads: false });
   const refused = await operations.call('POST /api/disasters/failover', 409);
-  expect(refused).toMatchObject({ code: 'NOT_LEADER' });
-  await create('while-nobody-leads');
-  await waitFor('it to lead again', leads, { timeoutMillis: 40_000 });
+  const leader = other.api.url;
+  expect(refused).toMatchObject({ code: 'NOT_LEADER', leader, message: `This instance does not lead; ${leader} does` });
+  await create('through-who-does-not-lead');
 }, 60_000);
 
 everyOperationWasCalled(operations);

@@ -38,12 +38,15 @@ test('all hosts are unmarked at once', async () => {
   await operations.call('DELETE /api/inactive/all', 204);
 });
 
-test.each(['POST /api/inactive', 'DELETE /api/inactive'] as const)('%s without a host is refused', async (operation) => {
-  for (const query of [{}, { host: '' }] as Record<string, string>[]) {
-    const refused = await operations.call<{ message: string }>(operation, 400, { query });
-    expect(refused.message).toContain('host');
-  }
-});
+test.each(['POST /api/inactive', 'DELETE /api/inactive'] as const)(
+  '%s without a host is refused',
+  async (operation) => {
+    for (const query of [{}, { host: '' }] as Record<string, string>[]) {
+      const refused = await operations.call<{ message: string }>(operation, 400, { query });
+      expect(refused.message).toContain('host');
+    }
+  },
+);
 
 test('a slave that comes back to a marked host is decommissioned; those that were there stay as they are', async () => {
   await fleet.present(s1);

@@ -119,7 +119,10 @@ test('a decommission moves the tasks of a rack elsewhere, and kills what is left
   await becomes('rack1', 'DECOMMISSIONING');
   const cleanups = await api.get<TaskCleanup[]>('tasks/cleaning');
   const cleanup = cleanups.find(({ taskId }) => taskId.id === leaving);
-  expect(cleanup).toMatchObject({ cleanupType: 'DECOMISSIONING', message: expect.stringContaining('too old') as string });
+  expect(cleanup).toMatchObject({
+    cleanupType: 'DECOMISSIONING',
+    message: expect.stringContaining('too old') as string,
+  });
   await becomes('rack1', 'DECOMMISSIONED');
   const updates = await waitFor('the task to be killed', async () => {
     const { taskUpdates } = await api.history(leaving);

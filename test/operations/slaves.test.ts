@@ -30,7 +30,10 @@ const becomes = (slaveId: string, state: string) =>
   waitFor(`${slaveId} to be ${state}`, async () => (await stateOf(slaveId)) === state);
 const expiring = () => operations.call<ExpiringMachineState[]>('GET /api/slaves/expiring', 200);
 const change = (verb: 'activate' | 'decommission' | 'freeze', slaveId: string, status: number, body?: object) =>
-  operations.call<{ message: string }>(`POST /api/slaves/slave/{slaveId}/${verb}`, status, { params: { slaveId }, body });
+  operations.call<{ message: string }>(`POST /api/slaves/slave/{slaveId}/${verb}`, status, {
+    params: { slaveId },
+    body,
+  });
 
 test('slaves are listed with what they offer, all or those in a state, and shown one by one', async () => {
   const all = await slaves();
@@ -81,7 +84,9 @@ test('a frozen slave keeps its tasks and gets no new ones until it is activated'
 
   await startSleeper(api, { id: 'second', requiredSlaveAttributes });
   await waitFor('the task to wait', async () => {
-    const [waiting] = await api.get<{ pendingTask: { pendingTaskId: { id: string } } }[]>('tasks/scheduled/request/second');
+    const [waiting] = await api.get<{ pendingTask: { pendingTaskId: { id: string } } }[]>(
+      'tasks/scheduled/request/second',
+    );
     if (!waiting) return false;
     const { id } = waiting.pendingTask.pendingTaskId;
     const why = await api.get<object>(`tasks/scheduled/task/${encodeURIComponent(id)}/explain`);
@@ -160,7 +165,10 @@ test('a decommission sends tasks away, one slave at a time, and kills what is le
   await becomes('s3', 'DECOMMISSIONING');
   const cleanups = await api.get<TaskCleanup[]>('tasks/cleaning');
   const cleanup = cleanups.find(({ taskId }) => taskId.id === id);
-  expect(cleanup).toMatchObject({ cleanupType: 'DECOMISSIONING', message: expect.stringContaining('too old') as string });
+  expect(cleanup).toMatchObject({
+    cleanupType: 'DECOMISSIONING',
+    message: expect.stringContaining('too old') as string,
+  });
   expect((await change('decommission', 's2', 400)).message).toContain('at most 1');
   await becomes('s3', 'DECOMMISSIONED');
   const ended = await waitFor('the task to be killed', async () => {

@@ -27,14 +27,22 @@ const sizes = async () =>
 
 test('a webhook is registered once per type and uri, and shown without its secret', async () => {
   expect([await list(), await summary()]).toEqual([[], []]);
-  const body = { type: 'TASK', uri: uriOf('TASK'), timestamp: 1_700_000_000_000, user: 'ann', secret: 'hush', id: 'mine' };
+  const body = {
+    type: 'TASK',
+    uri: uriOf('TASK'),
+    timestamp: 1_700_000_000_000,
+    user: 'ann',
+    secret: 'hush',
+    id: 'mine',
+  };
   expect(await register(body)).toBe('CREATED');
   const webhook = { type: 'TASK', uri: body.uri, timestamp: body.timestamp, user: 'ann', id: storedId('TASK') };
   expect(await list()).toEqual([webhook]);
   expect(await register({ ...body, user: 'bob' })).toBe('EXISTED');
   expect(await summary()).toEqual([{ webhook, queueSize: 0 }]);
   const before = Date.now() - 1;
-  for (const type of ['REQUEST', 'DEPLOY', 'CRASHLOOP']) expect(await register({ type, uri: uriOf(type) })).toBe('CREATED');
+  for (const type of ['REQUEST', 'DEPLOY', 'CRASHLOOP'])
+    expect(await register({ type, uri: uriOf(type) })).toBe('CREATED');
   const all = await list();
   expect(all.map(({ type }) => type)).toEqual(['CRASHLOOP', 'DEPLOY', 'REQUEST', 'TASK']);
   expect(all[0]!.timestamp).toBeGreaterThan(before);

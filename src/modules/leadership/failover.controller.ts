@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiConflictResponse, ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { ErrorDto } from '../../platform/http/error.dto.js';
+import { NotLeaderErrorDto } from './dto/not-leader-error.dto.js';
 import { Failovers } from './failovers.service.js';
 
 @ApiTags('Disasters')
@@ -12,7 +12,7 @@ export class FailoverController {
   /** Makes the instance that is asked give its leadership up in favour of another. 409 names the leader when it is not this one. */
   @Post('failover')
   @HttpCode(200)
-  @ApiConflictResponse({ type: ErrorDto })
+  @ApiConflictResponse({ type: NotLeaderErrorDto })
   failOver(@CallerUser() caller: Caller): Promise<void> {
     return this.failovers.failOver(caller);
   }
