@@ -4,7 +4,7 @@ import { connect } from '../../src/platform/database/connection.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
-import { startSleeper } from './sleepers.js';
+import { sleepDeploy, startSleeper } from './sleepers.js';
 
 const database = await createDatabase();
 // An operator had switched the comparison at the start off: so there is a time before the first one.
@@ -120,8 +120,7 @@ describe('the service in figures', () => {
       decomissioningSlaves: 0,
       lbCleanupTasks: 0,
       lbCleanupRequests: 0,
-      authDatastoreHealthy: undefined,
-      minimumPriorityLevel: undefined,
+      authDatastoreHealthy: true,
     });
     const { hostStates, lastHeartbeatAt, avgStatusUpdateDelayMs } = await state();
     expect(hostStates).toMatchObject([
@@ -155,7 +154,9 @@ describe('the service in figures', () => {
     await api.call('DELETE', 'priority/freeze');
     await api.post('slaves/slave/slave1/activate');
     await api.post('racks/rack/rack1/activate');
-    expect(await state()).toMatchObject({ activeSlaves: 1, unknownSlaves: 0, minimumPriorityLevel: undefined });
+    const thawed = await state();
+    expect(thawed).toMatchObject({ activeSlaves: 1, unknownSlaves: 0, activeRacks: 1, unknownRacks: 0 });
+    expect(thawed).not.toHaveProperty('minimumPriorityLevel');
   });
 
   test('requests with fewer tasks than instances are listed, where nothing is under way to change that', async () => {
@@ -172,25 +173,19 @@ describe('the service in figures', () => {
     expect(await provisioned('under', {})).toEqual([]);
   });
 
-  test('requests with more tasks than instances are listed until the scheduler has seen to it', async () => {
+  test('requests with more tasks than instances are listed: a deploy has tasks beside those of the one before', async () => {
     const { api } = operations;
+    await waitFor('the end of the first deploy', async () => (await api.request('web')).activeDeploy?.id === 'd1');
     expect(await provisioned('over')).toEqual([]);
-    await waitFor(
-      'the end of the deploy',
-      async () => !(await state()).activeDeploys.some((d) => d.requestId === 'web'),
-    );
-    await api.post('disasters/disabled-actions/RUN_SCHEDULER_POLLER');
-    await api.call('PUT', 'requests/request/web/scale', { instances: 1 });
+    await api.deploy(sleepDeploy('web', { id: 'd2', considerHealthyAfterRunningForSeconds: 600 }));
+    await api.running('web', 6);
     expect(await provisioned('over', {})).toEqual([]);
     expect(await provisioned('over')).toEqual(['web']);
     expect(await provisioned('over', {})).toEqual(['web']);
-    expect(await state({})).toMatchObject({
-      overProvisionedRequests: 1,
-      overProvisionedRequestIds: ['web'],
-      pendingRequests: 1,
-    });
-    await api.call('DELETE', 'disasters/disabled-actions/RUN_SCHEDULER_POLLER');
-    await api.running('web', 1);
+    const kept = { overProvisionedRequests: 1, overProvisionedRequestIds: ['web'], activeTasks: 8 };
+    expect(await state({})).toMatchObject(kept);
+    await api.call('DELETE', 'deploys/deploy/d2/request/web');
+    await api.running('web', 3);
     expect(await provisioned('over')).toEqual([]);
   }, 60_000);
 });
