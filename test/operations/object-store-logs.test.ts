@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ObjstoreLog, ObjstoreSearchResult } from '../../src/core/model/logs.js';
 import { startObjectStore } from '../support/object-store.js';
+import { createDatabase } from '../support/test-database.js';
 import { everyOperationWasCalled, operationsOf, type CallInput } from './operations.js';
 import { startSleeper } from './sleepers.js';
 
 const store = await startObjectStore('logs', 'others');
 afterAll(() => store.close());
 
-const bare = operationsOf(['Object store logs']);
+const databases = await Promise.all([createDatabase(), createDatabase()]);
+afterAll(() => Promise.all(databases.map((database) => database.remove())));
+const bare = operationsOf(['Object store logs'], { databaseUrl: databases[0].url });
 const operations = operationsOf(bare, {
+  databaseUrl: databases[1].url,
   settings: {
     objstore: {
       objstoreBucket: 'logs',
@@ -127,7 +131,11 @@ test('an id that is none, an unknown deploy, and a request without history that 
 });
 
 test('a search takes tasks, deploys and requests, and leaves out what it is told to', async () => {
-  for (const whose of [{ taskIds: [taskId] }, { requestsAndDeploys: { web: [] } }, { requestsAndDeploys: { web: ['d1'] } }]) {
+  for (const whose of [
+    { taskIds: [taskId] },
+    { requestsAndDeploys: { web: [] } },
+    { requestsAndDeploys: { web: ['d1'] } },
+  ]) {
     const { results, lastPage } = await search({ ...whose, maxPerPage: 100 });
     expect(keysOf(results)).toEqual([keys[2], keys[1], keys[0], keys[0]]);
     expect(lastPage).toBe(true);
@@ -157,7 +165,7 @@ test('a search goes on where its tokens say, until each file was found once', as
 });
 
 test.each([
-  [undefined, ''],
+  [undefined, 'body'],
   [{}, 'taskIds or requestsAndDeploys must say whose logs to search'],
   [{ taskIds: [], requestsAndDeploys: {} }, 'taskIds or requestsAndDeploys must say'],
   [{ taskIds: ['nope'] }, 'not the id of a task'],
@@ -171,7 +179,9 @@ test.each([
   [{ taskIds: ['x'], continuationTokens: { x: 1 } }, 'continuationTokens must'],
   [{ taskIds: ['x'], fileNamePrefixWhitelist: [7] }, 'fileNamePrefixWhitelist'],
 ])('the search %j is refused', async (body, message) => {
-  expect((await operations.call<{ message: string }>('POST /api/logs/search', 400, { body })).message).toContain(message);
+  expect((await operations.call<{ message: string }>('POST /api/logs/search', 400, { body })).message).toContain(
+    message,
+  );
 });
 
 everyOperationWasCalled(operations);
