@@ -19,6 +19,11 @@ import { StatusStore } from './status/status-store.service.js';
 
 /** How often unanswered launches and kills are looked at; new ones are sent at once. */
 const dispatchEveryMillis = 1_000;
+/**
+ * How soon requests are looked at again that somebody held. Timers of pollers tick together: one that is held by another
+ * poller now would be held by it at the next tick, too.
+ */
+const heldRequestsMillis = 50;
 
 /** The scheduler's part in leading: follows the cluster, drains the queue, places and starts tasks. */
 @Injectable()
@@ -62,12 +67,13 @@ export class Scheduler implements LeaderDuty {
 
   /**
    * One pass: what was just queued is placed, and what is placed is sent, without waiting for another tick. Answers when
-   * the next planned task is due, so that a cron job starts at its second.
+   * the next planned task is due, so that a cron job starts at its second, or when to look again at what somebody held.
    */
   async runOnce(now: number): Promise<number | undefined> {
-    await this.drain.runOnce(now);
+    const someAreHeld = await this.drain.runOnce(now);
     // Draining took its time: tasks that it planned for "now" are due.
-    return this.placement.runOnce(Math.max(now, this.clock.now()));
+    const due = await this.placement.runOnce(Math.max(now, this.clock.now()));
+    return someAreHeld ? Math.min(due ?? Number.POSITIVE_INFINITY, this.clock.now() + heldRequestsMillis) : due;
   }
 
   async dispatch(now: number): Promise<void> {

@@ -98,7 +98,7 @@ describe('from the queue to a running task', () => {
     expect(await world.active()).toHaveLength(2);
   });
 
-  test('a request that somebody holds waits for the next pass, and the others do not', async () => {
+  test('a request that somebody holds waits for the next pass, which comes soon, and the others do not', async () => {
     await start();
     await world.deployed({ id: 'held', requestType: 'SERVICE' });
     await world.deployed({ id: 'free', requestType: 'SERVICE' });
@@ -106,8 +106,10 @@ describe('from the queue to a running task', () => {
       await tx.query(`SELECT 1 FROM request WHERE id = 'held' FOR NO KEY UPDATE`);
       await world.pass();
       expect((await world.active()).map((task) => task.taskId.requestId)).toEqual(['free']);
+      // Soon, and not at the next tick of a timer, at which others may hold it again.
+      expect(await world.scheduler.runOnce(world.now)).toBeLessThanOrEqual(world.now + 100);
     });
-    await world.pass();
+    expect(await world.scheduler.runOnce(world.now)).toBeUndefined();
     expect(await world.active('held')).toHaveLength(1);
   });
 

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../platform/http/caller.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
+import { ThisInstance } from '../../platform/leadership/this-instance.js';
 import { notLeader } from './not-leader.js';
 
 /** Another instance is to lead, because an operator wants it. */
@@ -8,12 +9,21 @@ import { notLeader } from './not-leader.js';
 export class Failovers {
   private readonly log = new Logger(Failovers.name);
 
-  constructor(private readonly leadership: Leadership) {}
+  constructor(
+    private readonly leadership: Leadership,
+    private readonly instance: ThisInstance,
+  ) {}
 
   /** Of the instance that was asked: it stops to lead at once and competes again inside the same process. */
   async failOver(caller: Caller): Promise<void> {
-    if (this.leadership.current() === undefined) throw notLeader(await this.leadership.leaderAddress());
+    if (this.leadership.current() === undefined) throw notLeader(await this.otherLeader());
     this.log.warn(`${caller.email ?? caller.id} wants another instance to lead`);
     this.leadership.failOver(`MANUAL: ${caller.email ?? caller.id} wants another instance to lead`);
+  }
+
+  /** While this instance gives its own lease back, nobody leads. */
+  private async otherLeader(): Promise<string | undefined> {
+    const leader = await this.leadership.leaderAddress();
+    return leader === this.instance.address() ? undefined : leader;
   }
 }

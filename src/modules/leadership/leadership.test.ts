@@ -97,6 +97,15 @@ describe('POST /api/disasters/failover', () => {
     });
     expect(leads(first)).toBe(true);
   });
+
+  test('names no leader, least of all the instance asked, while that gives its leadership up', async () => {
+    const app = await startApp();
+    expect(await post(app, '/api/disasters/failover')).toMatchObject({ status: 200 });
+    const { status, body } = await post(app, '/api/disasters/failover');
+    expect(status).toBe(409);
+    expect(body).toMatchObject({ code: 'NOT_LEADER', message: 'No instance leads at present' });
+    expect(body).not.toHaveProperty('leader');
+  });
 });
 
 test('the address that others are told is the one that was set', async () => {

@@ -26,6 +26,8 @@ interface Drained {
   cleanups: number;
   /** Some entries wait for what was just decided to take effect. */
   again: boolean;
+  /** Somebody held some of the requests. */
+  held: boolean;
 }
 
 /** All that is waiting for one request. */
@@ -57,31 +59,38 @@ export class DrainService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** One look at the whole queue. Requests that somebody holds right now wait for the next one. */
-  async runOnce(now: number): Promise<void> {
+  /** One look at the whole queue. Requests that somebody holds right now wait for the next one; answers whether there are any. */
+  async runOnce(now: number): Promise<boolean> {
     const [hasUnwanted, waiting] = await Promise.all([
       this.queue.hasUnwanted(this.db.manager),
       this.queue.waitingRequestIds(this.db.manager),
     ]);
     if (hasUnwanted) await this.db.leaderTransaction((tx) => this.queue.removeUnwanted(tx));
+    let someAreHeld = false;
     for (let first = 0; first < waiting.length; first += requestsPerTransaction) {
-      await this.drainTogether(waiting.slice(first, first + requestsPerTransaction), now);
+      const held = await this.drainTogether(waiting.slice(first, first + requestsPerTransaction), now);
+      someAreHeld ||= held;
     }
+    return someAreHeld;
   }
 
-  private async drainTogether(requestIds: readonly string[], now: number): Promise<void> {
+  /** Answers whether somebody held some of them. */
+  private async drainTogether(requestIds: readonly string[], now: number): Promise<boolean> {
     try {
-      const { cleanups, again } = await this.db.leaderTransaction((tx) => this.drainIn(tx, requestIds, now));
+      const { cleanups, again, held } = await this.db.leaderTransaction((tx) => this.drainIn(tx, requestIds, now));
       if (cleanups > 0) this.wake.signal('cleanup');
       if (again) this.wake.signal('scheduler');
+      return held;
     } catch (cause) {
       if (cause instanceof NotLeaderError) throw cause;
       if (requestIds.length === 1) {
         this.log.error(`The queue of request '${requestIds[0]}' is stuck: ${String(cause)}`, cause);
-        return;
+        return false;
       }
       // The broken one must not hold up the others.
-      for (const requestId of requestIds) await this.drainTogether([requestId], now);
+      let someAreHeld = false;
+      for (const requestId of requestIds) someAreHeld = (await this.drainTogether([requestId], now)) || someAreHeld;
+      return someAreHeld;
     }
   }
 
@@ -98,7 +107,7 @@ export class DrainService {
     const onDemand = free.filter((id) => held.get(id)?.request.requestType === 'ON_DEMAND');
     const pendingTaskIds = onDemand.length > 0 ? await this.queue.pendingTaskIds(tx, onDemand) : new Set<string>();
     const rules = workRules(this.settings, await this.slavesFor(tx, [...held.values()]));
-    const drained: Drained = { cleanups: 0, again: false };
+    const drained: Drained = { cleanups: 0, again: false, held: busy.size > 0 };
     for (const requestId of free) {
       const work: WaitingWork = {
         requestId,

@@ -28,7 +28,10 @@ export class LogsQuery extends TaskLogsQuery {
   maxPerPage?: number;
 }
 
-/** A file of a task in the object store. Members that nobody noted are left out. */
+/**
+ * A file of a task in the object store. Members that nobody noted are left out. The links are for whoever has them, valid
+ * for a day unless configured otherwise.
+ */
 export class ObjstoreLogMetadataDto {
   /** Its key in the bucket. */
   key: string;
@@ -44,15 +47,14 @@ export class ObjstoreLogMetadataDto {
   /** When the last line of it was written, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64', required: false })
   endTime?: number;
-}
-
-/** A file of a task in the object store, with links for whoever has them, valid for a day unless configured otherwise. */
-export class ObjstoreLogDto extends ObjstoreLogMetadataDto {
-  /** Shows the file; left out with list. */
+  /** Shows the file; left out with list or listOnly. */
   getUrl?: string;
-  /** Saves the file as it is stored; left out with list. */
+  /** Saves the file as it is stored; left out with list or listOnly. */
   downloadUrl?: string;
 }
+
+/** The same, as an element of a list. */
+export class ObjstoreLogDto extends ObjstoreLogMetadataDto {}
 
 /** How far a search has come in one place. */
 export class ContinuationTokenDto {
@@ -118,9 +120,8 @@ export class ObjstoreSearchRequestDto {
 
 /** A page of results. */
 export class ObjstoreSearchResultDto {
-  /** What was found, the newest first; with getUrl and downloadUrl unless listOnly. */
-  @ApiProperty({ type: [ObjstoreLogMetadataDto] })
-  results: ObjstoreLogDto[];
+  /** What was found, the newest first. */
+  results: ObjstoreLogMetadataDto[];
   /** How far the search has come; to be sent along for the next page. */
   @ApiProperty({ type: 'object', ...tokens })
   continuationTokens: Record<string, ContinuationTokenDto>;
