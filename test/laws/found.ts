@@ -137,4 +137,32 @@ export const found: { name: string; schedule: Schedule }[] = [
       ],
     ],
   },
+  {
+    name: 'a new deploy waited for the run in progress, and its request was paused and unpaused meanwhile',
+    schedule: [
+      {
+        seed: 0,
+        quietSeconds: 0,
+        machines: [{ ...machine, ports: 0 }],
+        requests: [
+          {
+            request: { requestType: 'SCHEDULED', quartzSchedule: '*/5 * * * * ?' },
+            deploy: { ...deploy, behaviour: 'end after 300 ms' },
+          },
+        ],
+      },
+      [
+        { do: 'run', request: 0 },
+        { do: 'unreachable', machine: 0 },
+        pass,
+        { do: 'deploy', request: 0, plan: { ...deploy, behaviour: 'end after 300 ms' } },
+        { do: 'pause', request: 0, killTasks: false },
+        live(1),
+        pass,
+        { do: 'unpause', request: 0 },
+        pass,
+        live(1),
+      ],
+    ],
+  },
 ];

@@ -63,13 +63,16 @@ class DrainPass {
     return runsOfTheirOwn.has(pendingType) || isRetriedRun;
   }
 
-  /** A new deploy of a job waits for the run in progress; a start-up finds nothing to do. */
+  /**
+   * A new deploy of a job waits for the run in progress, and so does everything else that would plan it: the end of that run
+   * plans only the deploy it is of. A start-up finds nothing to do.
+   */
   private isHeld(entry: PendingRequest): boolean {
     const effective = this.effectiveRequest(entry);
     if (effective.request.requestType !== 'SCHEDULED') return false;
     if (missingInstances(effective, entry, this.matching.length) !== 0) return false;
     return this.matching.length > 0
-      ? entry.pendingType === 'NEW_DEPLOY'
+      ? entry.pendingType === 'NEW_DEPLOY' || this.matching.every(({ taskId }) => taskId.deployId !== entry.deployId)
       : entry.pendingType === 'NEW_DEPLOY' || entry.pendingType === 'STARTUP';
   }
 

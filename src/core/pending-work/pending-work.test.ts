@@ -140,6 +140,13 @@ describe('which entries count', () => {
       tasks: [active(1)],
       is: ['scheduled'],
     },
+    {
+      name: 'anything over a running job of another deploy, whose end plans nothing of this one',
+      request: job,
+      entries: [entry('UNPAUSED'), entry('STARTUP')],
+      tasks: [active(1, { deployId: 'd0' })],
+      is: ['hold', 'hold'],
+    },
     ...(['FINISHED', 'DELETING'] as const).map((state) => ({
       name: `a request that is ${state}`,
       request: { ...service, state },

@@ -61,8 +61,9 @@ function queuedEntry({ deployId, pendingType, timestamp }: PendingRequest, { loa
   const { state, request } = loaded.request!;
   const waits = (): string => {
     if (!isRunnable(state)) return `The request is ${state}; the entry is about to be removed`;
-    const isRunning = request.requestType === 'SCHEDULED' && loaded.tasks.length > 0;
-    return isRunning && pendingType === 'NEW_DEPLOY'
+    const runs = request.requestType === 'SCHEDULED' ? loaded.tasks : [];
+    const waitsForRuns = pendingType === 'NEW_DEPLOY' || runs.every(({ taskId }) => taskId.deployId !== deployId);
+    return runs.length > 0 && waitsForRuns
       ? 'A run is active; the next one is planned when it ends'
       : 'It is looked at in the next round';
   };
