@@ -14,6 +14,7 @@ import { withoutNulls } from './json.js';
 import { followPathAliases } from './path-aliases.js';
 import { assignRequestId } from './request-id.js';
 import { securityHeaders } from './security-headers.js';
+import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
 export const httpOptions = { bodyParser: false } as const;
@@ -32,7 +33,7 @@ export function configureHttp(
   express.disable('etag');
   express.set('json replacer', withoutNulls);
 
-  app.use(assignRequestId, securityHeaders(), followPathAliases, compressAnswers());
+  app.use(assignRequestId, securityHeaders(), requireHost, followPathAliases, compressAnswers());
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
   app.use(admitCalls(settings.http.maxConcurrentCalls));
   app.use(...jsonBody(settings.maxRequestBodyBytes, settings.legacyFieldNames !== 'off'));
@@ -43,6 +44,7 @@ export function configureHttp(
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitLegacyNames));
   serveDocs(app);
   limitWaiting(app, settings.http);
+  answerUnreadableCalls(app.getHttpServer() as Server, emitLegacyNames);
 }
 
 function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void {
@@ -63,4 +65,7 @@ function limitWaiting(app: INestApplication, settings: Settings['http']): void {
   server.headersTimeout = settings.headersTimeoutMillis;
   server.requestTimeout = settings.requestTimeoutMillis;
   server.keepAliveTimeout = settings.keepAliveTimeoutMillis;
+  // An option of http.createServer, which the framework calls. By default the limits are looked at twice a minute.
+  const checkEveryMillis = Math.min(settings.headersTimeoutMillis, settings.requestTimeoutMillis) / 4;
+  Object.assign(server, { connectionsCheckingInterval: Math.min(30_000, Math.max(50, checkEveryMillis)) });
 }
