@@ -1,6 +1,7 @@
 import { ValidationPipe, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
 import { SchedulerError } from '../errors.js';
 import { isMap } from './fields.js';
+import { knownMembers } from './known-members.js';
 import { isNotGiven, readBoolean, readInteger } from './query.js';
 import { toFieldErrors } from './validation-errors.js';
 
@@ -36,7 +37,7 @@ export class InputPipe implements PipeTransform {
       const message = 'The body must be a JSON object';
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: '', rule: 'type', message }]);
     }
-    return this.bodies.transform(value, metadata);
+    return this.bodies.transform(knownMembers(value, declared), metadata);
   }
 
   /** Either one named parameter of a simple type, or a class that describes all of them. */
