@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import type { Express } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { admitCalls } from './admission.js';
 import { routesOf } from './allowed-methods.js';
@@ -29,6 +29,9 @@ export function configureHttp(
 ): void {
   const express = app.getHttpAdapter().getInstance() as Express;
   express.disable('x-powered-by');
+  // What is decided by a path, such as the room for calls, would not hold for /API. The router is there already, so that the
+  // setting "case sensitive routing" would come too late.
+  Object.assign(express.router, { caseSensitive: true });
   // Answers are tagged where they are made.
   express.disable('etag');
   express.set('json replacer', withoutNulls);
@@ -55,8 +58,16 @@ function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void 
     methods: cors.allowedMethods,
     allowedHeaders: cors.allowedHeaders,
     credentials: cors.allowCredentials,
+    preflightContinue: true,
     exposedHeaders: ['ETag', 'Link', 'X-Next-Cursor', 'X-Request-Id'],
   });
+  app.use(endPreflight);
+}
+
+/** Who asks with OPTIONS for anything else than a preflight of a browser is told which methods there are. */
+function endPreflight({ method, headers }: Request, response: Response, next: NextFunction): void {
+  if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return next();
+  response.status(204).end();
 }
 
 /** Callers that send their call drop by drop, or stay without calling, do not keep a connection for ever. */

@@ -5,6 +5,9 @@ import { knownMembers } from './known-members.js';
 import { isNotGiven, readBoolean, readInteger } from './query.js';
 import { toFieldErrors } from './validation-errors.js';
 
+/** Of all that is wrong with a body, so many of the first are told. */
+const mostErrors = 100;
+
 /** Nest's own would also delete keys named "constructor", which a map of the user may have; ours are clean already. */
 class FieldValidation extends ValidationPipe {
   protected override stripProtoKeys(): void {}
@@ -16,7 +19,7 @@ const validating = (code: 'INVALID_REQUEST' | 'INVALID_PARAMETER') =>
     // Unknown members are ignored: newer clients send fields that this version does not know.
     whitelist: true,
     forbidUnknownValues: false,
-    exceptionFactory: (errors) => SchedulerError.invalid(code, toFieldErrors(errors)),
+    exceptionFactory: (errors) => SchedulerError.invalid(code, toFieldErrors(errors).slice(0, mostErrors)),
   });
 
 /** Turns what a call brings into what its handler declares, or refuses it naming each field and the broken rule. */

@@ -53,6 +53,15 @@ test.each([
   expect(performance.now() - begun).toBeLessThan(8_000);
 });
 
+test('a list of more than 10,000 records is refused by its name, and at most 100 problems are told', async () => {
+  const parts = (count: number) => ({ part: { name: 'a' }, parts: Array.from({ length: count }, () => ({})) });
+  await expect(read(parts(10_001))).rejects.toMatchObject({
+    errors: [{ field: 'parts', rule: 'length', message: 'parts must have at most 10000 members' }],
+  });
+  const told = await read(parts(101)).catch((cause: unknown) => (cause as { errors: unknown[] }).errors);
+  expect(told).toHaveLength(100);
+});
+
 test.each([
   ['a number', { count: many }, 'count'],
   ['a text of a list', { owners: [many] }, 'owners'],

@@ -1,8 +1,12 @@
 import type { Type as ClassOf } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
+import { SchedulerError } from '../errors.js';
 
 /** What a field of a body holds beside simple values: a record of this class or a list of them, or anything as it was sent. */
 type Content = { records: () => ClassOf } | 'AS_SENT';
+
+/** In a list of records. Checking so many takes half a second, and nobody has a list that is near. */
+const mostRecords = 10_000;
 
 const key = Symbol('content');
 const known = new WeakMap<ClassOf, ReadonlyMap<string, Content | undefined>>();
@@ -18,18 +22,24 @@ export const Holds =
  * whatever they are, and nothing else happens meanwhile. So it is not shown what is of no use: members that nobody knows,
  * and objects in the place of simple values, of which an empty one is refused as well as a full one.
  */
-export function knownMembers(body: object, type: ClassOf): Record<string, unknown> {
+export function knownMembers(body: object, type: ClassOf, path = ''): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [name, content] of fieldsOf(type)) {
-    if (Object.hasOwn(body, name)) result[name] = shown((body as Record<string, unknown>)[name], content);
+    if (Object.hasOwn(body, name)) result[name] = shown((body as Record<string, unknown>)[name], content, path + name);
   }
   return result;
 }
 
-function shown(value: unknown, content: Content | undefined): unknown {
+function shown(value: unknown, content: Content | undefined, path: string): unknown {
   if (content === 'AS_SENT' || value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((member) => shown(member, content));
-  return content === undefined ? {} : knownMembers(value, content.records());
+  if (Array.isArray(value)) {
+    if (content !== undefined && value.length > mostRecords) {
+      const message = `${path} must have at most ${mostRecords} members`;
+      throw SchedulerError.invalid('INVALID_REQUEST', [{ field: path, rule: 'length', message }]);
+    }
+    return value.map((member, index) => shown(member, content, `${path}.${index}`));
+  }
+  return content === undefined ? {} : knownMembers(value, content.records(), `${path}.`);
 }
 
 function fieldsOf(type: ClassOf): ReadonlyMap<string, Content | undefined> {
