@@ -1,10 +1,13 @@
 import { HttpErrorException } from 'rest-contract';
+import { highestEpochHeader } from './agent-api.js';
 import { readIfThere, writeDurably } from './files.js';
 
 /** Refused: a newer leader has been here. Thrown anywhere on the way of a call, it is the call's answer. */
 export class EpochOver extends HttpErrorException {
   constructor(asked: number, highest: number) {
-    super(409, `Epoch ${asked} is over: ${highest} has been seen`, { headers: [['highest-epoch', String(highest)]] });
+    super(409, `Epoch ${asked} is over: ${highest} has been seen`, {
+      headers: [[highestEpochHeader, String(highest)]],
+    });
   }
 }
 

@@ -148,6 +148,8 @@ export interface ClusterEvents {
   machineDown(slaveId: string, reason: string): Promise<void>;
   /** In the order of their numbers. Resolves after they are stored; only then are they acknowledged to the agent. */
   statusUpdates(updates: readonly StatusUpdate[]): Promise<void>;
+  /** An agent has seen a higher epoch: this process leads no more. Nothing else is heard of that agent from then on. */
+  outranked(cause: StaleEpochError): void;
 }
 
 export interface TaskStatistics {
@@ -264,8 +266,12 @@ export class MachineUnreachableError extends Error {
 
 /** Thrown by start, launch, kill, runCommand and reconcile when a machine has seen a higher epoch: this process no longer leads. */
 export class StaleEpochError extends Error {
-  constructor(readonly epoch: Epoch) {
-    super(`Epoch ${epoch} is over: another instance leads`);
+  constructor(
+    readonly epoch: Epoch,
+    /** The one it has seen. */
+    readonly highest: Epoch,
+  ) {
+    super(`Epoch ${epoch} is over: a machine has seen ${highest}`);
   }
 }
 

@@ -1,6 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Clock } from '../../src/platform/clock.js';
 import { startAuthApp, type Answer, type AuthApp } from './auth-app.js';
+import { tempFolder } from '../support/temp-folder.js';
+import { localhostCertificate } from './localhost-certificate.js';
 import { SmallLdapServer, type DirectoryEntry } from './small-ldap-server.js';
 
 class HandClock extends Clock {
@@ -115,6 +119,53 @@ describe('the directory LDAP', () => {
     expect(await byHeader(app, 'ann')).toMatchObject({ status: 500, body: { code: 'DIRECTORY_FAILED' } });
     server.broken = false;
     expect((await byHeader(app, 'ann')).status).toBe(200);
+  });
+});
+
+describe('the directory LDAP over TLS', () => {
+  let server: SmallLdapServer;
+  const folder = tempFolder();
+  const caFile = join(folder.path, 'ca.pem');
+  beforeAll(async () => {
+    writeFileSync(caFile, localhostCertificate.cert);
+    server = await SmallLdapServer.start(entries, 'open sesame', localhostCertificate);
+  });
+  afterAll(async () => {
+    await server.close();
+    folder.remove();
+  });
+  beforeEach(() => {
+    server.binds.length = 0;
+  });
+
+  const startWith = async (ldap: Record<string, unknown>): Promise<AuthApp> => {
+    const base = { bindDn: 'cn=reader,dc=x', bindPassword: 'open sesame', userBaseDN: 'ou=people,dc=x' };
+    const place = { hostname: 'localhost', port: server.port, tls: true };
+    const app = await startAuthApp({ auth: { ...auth, datastore: 'LDAP' }, ldap: { ...place, ...base, ...ldap } });
+    onTestFinished(() => app.close());
+    return app;
+  };
+
+  test('knows names when ldap.caFile vouches for its certificate', async () => {
+    const app = await startWith({ caFile });
+    expect((await byHeader(app, 'ann')).body).toMatchObject({ user: { id: 'ann', name: 'Ann' } });
+    server.hangUp();
+    expect((await byHeader(app, 'odd(1)*')).body).toMatchObject({ user: { name: 'Odd' } });
+  });
+
+  test.each([
+    ['one that nobody vouches for', {}],
+    ['one of another host', { caFile: 'known', hostname: '127.0.0.1' }],
+    ['none at all, for a server that speaks TLS', { tls: false }],
+  ])('is told no password when its certificate is %s: callers are told 500', async (_name, ldap) => {
+    const known = 'caFile' in ldap ? { caFile } : {};
+    const app = await startWith({ ...ldap, ...known, timeoutMillis: 500 });
+    expect(await byHeader(app, 'ann')).toMatchObject({ status: 500, body: { code: 'DIRECTORY_FAILED' } });
+    expect(server.binds).toEqual([]);
+  });
+
+  test('does not start with a caFile that cannot be read, and says so', async () => {
+    await expect(startWith({ caFile: '/nowhere/ca.pem' })).rejects.toThrow('ldap.caFile cannot be read');
   });
 });
 

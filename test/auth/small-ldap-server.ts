@@ -1,4 +1,5 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { readValue, readValues, sequence, text, write, type Value } from './ber.js';
 
 const bindRequest = 0x60;
@@ -36,10 +37,15 @@ export class SmallLdapServer {
     private readonly password: string,
   ) {}
 
-  static async start(entries: readonly DirectoryEntry[], password: string): Promise<SmallLdapServer> {
-    const server = createServer();
+  /** `certificate`: it speaks TLS from the first byte. */
+  static async start(
+    entries: readonly DirectoryEntry[],
+    password: string,
+    certificate?: { key: string; cert: string },
+  ): Promise<SmallLdapServer> {
+    const server = certificate ? createTlsServer(certificate) : createServer();
     const directory = new SmallLdapServer(server, entries, password);
-    server.on('connection', (socket) => directory.serve(socket));
+    server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => directory.serve(socket));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return directory;
   }

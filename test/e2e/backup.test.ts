@@ -136,9 +136,6 @@ test.skipIf(bin === undefined)(
 
     instance = await muster.start(['start', '--keep-tasks']);
     expect(await instance.api.get('requests/ids')).toEqual(['one']);
-    const raise = commands('restore').slice(commands('restore').lastIndexOf('psql'));
-    expect(raise).toContain('UPDATE leader_epoch');
-    await shell(raise, { DATABASE_URL: /postgres(?:ql)?:\/\/\S+/.exec(instance.output)![0] });
     const { api } = instance;
     await waitFor('a deploy', () => api.deploy({ requestId: 'one', ...sleeping }));
     expect(await ids(api, 'one', 1)).toHaveLength(1);

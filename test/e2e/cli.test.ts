@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkDatabase } from '../../src/platform/database/check-database.js';
 import { inject, afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -6,6 +8,7 @@ import { spawnNode, type TestProcess } from '../support/spawn.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
+import { pidsMentioning } from './support/processes.js';
 
 /** The commands of the built product, as processes. */
 const program = fileURLToPath(new URL('../../bin/muster.mjs', import.meta.url));
@@ -114,6 +117,47 @@ describe('muster scheduler', () => {
         () => true,
       );
     });
+  });
+});
+
+describe('muster token --bootstrap with the embedded database', () => {
+  const secured = (dataDir: string): Record<string, string> => {
+    const config = join(dataDir, 'settings.json');
+    writeFileSync(config, JSON.stringify({ auth: { enabled: true } }));
+    return { MUSTER_DATA_DIR: dataDir, MUSTER_CONFIG: config };
+  };
+  async function makeToken(env: Record<string, string>): Promise<string> {
+    const process = muster(['token', '--bootstrap'], env);
+    expect(await exitCode(process)).toBe(0);
+    expect(process.lines.at(-2)).toBe("Token of the administrator 'admin', shown only now:");
+    return process.lines.at(-1)!;
+  }
+  async function statusFor(api: string, token: string): Promise<number> {
+    return (await fetch(`${api}/disasters/stats`, { headers: { authorization: `Token ${token}` } })).status;
+  }
+
+  test('before the first start: the database is made and stopped again, and the token opens what is started then', async () => {
+    const env = secured(folder());
+    const token = await makeToken(env);
+    expect(pidsMentioning(env['MUSTER_DATA_DIR']!)).toEqual([]);
+    const running = muster(['scheduler'], env);
+    const api = await running.line('  API         ');
+    await running.line('Muster is ready');
+    expect(await statusFor(api, token)).toBe(200);
+    expect(await statusFor(api, 'another')).toBe(401);
+    running.child.kill('SIGTERM');
+    expect(await exitCode(running)).toBe(0);
+  });
+
+  test('beside a Muster that runs: its database stays, and the token opens it at once', async () => {
+    const env = secured(folder());
+    const running = muster(['scheduler'], env);
+    const api = await running.line('  API         ');
+    await running.line('Muster is ready');
+    const token = await makeToken(env);
+    expect(await statusFor(api, token)).toBe(200);
+    running.child.kill('SIGTERM');
+    expect(await exitCode(running)).toBe(0);
   });
 });
 

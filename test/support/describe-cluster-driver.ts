@@ -182,6 +182,23 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(seen.statesOf(spec.taskId)).not.toContain('TASK_KILLED');
     });
 
+    test('a leader that only listens is told by an agent which has seen a higher epoch, and hears no more of it', async () => {
+      const spec = await launch('RUNS');
+      await untilState(spec, 'TASK_RUNNING');
+      const successor = await lead(7, seen.copy());
+      await successor.driver.kill(spec.taskId, spec.slaveId, 0, 7);
+      await untilState(spec, 'TASK_KILLED', successor.seen);
+      await harness.until('the news', () => seen.outrankedBy !== undefined);
+      expect(seen.outrankedBy).toBe(7);
+      expect(seen.statesOf(spec.taskId)).not.toContain('TASK_KILLED');
+      expect(successor.seen.outrankedBy).toBeUndefined();
+    });
+
+    test('a refusal names the higher epoch, so that a leader can ask for one above it', async () => {
+      await lead(9, seen.copy());
+      await expect(driver.launch([launchOf('RUNS')], 1)).rejects.toMatchObject({ epoch: 1, highest: 9 });
+    });
+
     test('repeats updates until they are stored, and tells each once then', async () => {
       seen.refuseNext(2);
       const spec = await launch({ exit: 0 });

@@ -2,6 +2,7 @@ import type {
   ClusterEvents,
   MachineSnapshot,
   ShellCommandOrder,
+  StaleEpochError,
   StatusUpdate,
 } from '../../src/cluster/cluster-driver.js';
 
@@ -10,6 +11,8 @@ export class EventRecorder implements ClusterEvents {
   readonly machines = new Map<string, MachineSnapshot>();
   readonly machinesDown: string[] = [];
   readonly updates: StatusUpdate[] = [];
+  /** The highest epoch that it was told of. */
+  outrankedBy: number | undefined;
   /** Batches that could not be stored. */
   refused = 0;
   private stored = new Map<string, { incarnation: string; number: number }>();
@@ -32,6 +35,10 @@ export class EventRecorder implements ClusterEvents {
     }
     this.updates.push(...updates);
     for (const { agentId, incarnation, number } of updates) this.stored.set(agentId, { incarnation, number });
+  }
+
+  outranked({ highest }: StaleEpochError): void {
+    this.outrankedBy = highest;
   }
 
   appliedUpdate = async (agentId: string) => this.stored.get(agentId);

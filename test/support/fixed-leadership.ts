@@ -30,6 +30,10 @@ export class FixedLeadership extends Leadership {
     this.epoch = undefined;
   }
 
+  outranked(): void {
+    this.stepDown();
+  }
+
   failOver(): void {
     this.stepDown();
   }

@@ -1,7 +1,7 @@
 import { connect, HttpErrorException } from 'rest-contract';
 import { fetchBackend, type FetchOptions } from 'rest-contract/fetch';
 import { Agent, fetch } from 'undici';
-import { AgentApi, bearer, type LeaderAgent, type TrustedAgent } from '../../agent/agent-api.js';
+import { AgentApi, bearer, highestEpochHeader, type LeaderAgent, type TrustedAgent } from '../../agent/agent-api.js';
 import { readEndpoint, sharedSecret } from '../../agent/agent-folder.js';
 import type { Endpoint } from '../../agent/endpoint.js';
 import { isAlive } from '../../agent/process-identity.js';
@@ -17,6 +17,8 @@ export class AgentRefused extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Said when the epoch of the call is over. */
+    readonly highestEpoch?: Epoch,
   ) {
     super(message);
   }
@@ -45,7 +47,10 @@ export class AgentConnection {
     try {
       return await question(agent.trusted({ authorization }));
     } catch (cause) {
-      if (cause instanceof HttpErrorException) throw new AgentRefused(cause.status, cause.message);
+      if (cause instanceof HttpErrorException) {
+        const [, highest] = cause.headers.find(([name]) => name.toLowerCase() === highestEpochHeader) ?? [];
+        throw new AgentRefused(cause.status, cause.message, highest === undefined ? undefined : Number(highest));
+      }
       throw new AgentUnreachable(`No readable answer from the agent at ${url}`, { cause });
     }
   }
@@ -65,7 +70,8 @@ export class AgentConnection {
     try {
       return await this.ask((agent) => question(agent.leader({ epoch })));
     } catch (cause) {
-      if (cause instanceof AgentRefused && cause.status === 409) throw new StaleEpochError(epoch);
+      const highest = cause instanceof AgentRefused ? cause.highestEpoch : undefined;
+      if (highest !== undefined) throw new StaleEpochError(epoch, highest);
       throw cause;
     }
   }

@@ -61,6 +61,7 @@ export class LocalDriver implements ClusterDriver {
       machineUp: (machine) => events.machineUp(machine).then(firstContact),
       machineDown: (slaveId, reason) => events.machineDown(slaveId, reason),
       statusUpdates: (updates) => events.statusUpdates(updates),
+      outranked: (cause) => events.outranked(cause),
     };
     const ended = followAgent(
       this.agent,

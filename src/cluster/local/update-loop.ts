@@ -40,6 +40,7 @@ export async function followAgent(
       if (cause instanceof StaleEpochError) {
         seen.staleEpoch = cause;
         log.warn(`${cause.message}; no more updates are taken from the agent`);
+        events.outranked(cause);
         return;
       }
       if (!isDown) log.warn(`Cannot follow the agent: ${messageOf(cause)}; trying again until it works`);

@@ -68,7 +68,7 @@ export class SimulatedAgent {
   ) {}
 
   hello(epoch: Epoch): void {
-    if (epoch < this.epoch) throw new StaleEpochError(epoch);
+    if (epoch < this.epoch) throw new StaleEpochError(epoch, this.epoch);
     this.epoch = epoch;
   }
 

@@ -206,8 +206,9 @@ export class SimulatedDriver implements ClusterDriver {
       agent.hello(epoch);
       return true;
     } catch (cause) {
-      if (cause instanceof StaleEpochError) return false;
-      throw cause;
+      if (!(cause instanceof StaleEpochError)) throw cause;
+      this.session?.events.outranked(cause);
+      return false;
     }
   }
 

@@ -10,6 +10,7 @@ export interface HostState {
   hostAddress: string;
   hostname: string;
   clusterConnected: boolean;
+  clusterMaster?: string;
   offerCacheSize: number;
   availableCachedCpus: number;
   availableCachedMemory: number;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { testSettings } from '../../../test/support/test-settings.js';
 import { SettingsFile, type Settings } from '../../platform/settings/settings.js';
@@ -230,5 +230,44 @@ describe('in the browser', () => {
       expect(file.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
       expect((await file.text()).length).toBeGreaterThan(500);
     }
+  });
+});
+
+describe('ui.rootUrlMode', () => {
+  let rooms: RoomApp;
+  const startIn = async (rootUrlMode: Settings['ui']['rootUrlMode']) => {
+    const ui = { ...testSettings().ui, rootUrlMode };
+    rooms = await startRooms({ modules: [IndexPageModule.at(ui.path)], settings: { ui } });
+  };
+  afterEach(() => rooms.close());
+  const answer = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(rooms.url + path, { redirect: 'manual', ...init });
+    const text = await response.text();
+    return { status: response.status, isPage: text.includes('id="index-view"'), headers: response.headers };
+  };
+
+  test('INDEX_CATCHALL: / and every unknown path answer the page, but none of those that are for programs', async () => {
+    await startIn('INDEX_CATCHALL');
+    for (const path of ['/', '/request/web', '/tasks/active/all', '/ui', '/ui/request/web', '/apis'])
+      expect(await answer(path), path).toMatchObject({ status: 200, isPage: true });
+    expect((await answer('/request/web')).headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(await answer('/request/web', { method: 'HEAD' })).toMatchObject({ status: 200, isPage: false });
+    for (const path of ['/api', '/api/nothing', '/static/nothing.js', '/docs/nothing', '/metrics/x', '/healthz/x'])
+      expect(await answer(path), path).toMatchObject({ status: 404, isPage: false });
+    expect((await answer('/request/web', { method: 'POST' })).status).toBe(405);
+  });
+
+  test('DISABLED: there is nothing at /, and the page where ui.path says', async () => {
+    await startIn('DISABLED');
+    expect(await answer('/')).toMatchObject({ status: 404, isPage: false });
+    expect(await answer('/request/web')).toMatchObject({ status: 404, isPage: false });
+    expect(await answer('/ui/request/web')).toMatchObject({ status: 200, isPage: true });
+  });
+
+  test('UI_REDIRECT, the default: / leads to the page, and unknown paths are 404', async () => {
+    await startIn(testSettings().ui.rootUrlMode);
+    const root = await answer('/');
+    expect([root.status, root.headers.get('location')]).toEqual([302, '/ui']);
+    expect((await answer('/request/web')).status).toBe(404);
   });
 });

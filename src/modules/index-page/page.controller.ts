@@ -2,9 +2,7 @@ import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiExtraModels, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
 import { ShownAt } from '../../platform/http/shown-at.js';
 import { IndexViewDto } from './dto/index-view.dto.js';
-import { PageService } from './page.service.js';
-
-const html = 'text/html; charset=utf-8';
+import { html, PageService } from './page.service.js';
 
 /** Below the path that the settings name. */
 @ApiTags('Index page')

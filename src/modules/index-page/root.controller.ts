@@ -1,7 +1,8 @@
-import { Controller, Get, Param, Redirect, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { SchedulerError } from '../../platform/errors.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Assets } from './assets.service.js';
 import { PageService } from './page.service.js';
 
@@ -12,12 +13,14 @@ export class RootController {
   constructor(
     private readonly page: PageService,
     private readonly assets: Assets,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   @Get()
-  @Redirect()
-  home(): { url: string } {
-    return { url: this.page.root };
+  home(@Res() response: Response): void {
+    if (this.settings.ui.rootUrlMode === 'DISABLED') throw new SchedulerError('NOT_FOUND', 'There is nothing at /');
+    if (this.settings.ui.rootUrlMode === 'INDEX_CATCHALL') return this.page.send(response);
+    response.redirect(this.page.root);
   }
 
   @Get('static/:name')

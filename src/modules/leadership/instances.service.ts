@@ -80,9 +80,12 @@ export class Instances {
     );
     const here = await this.host.describe(tx, now);
     const others = found.map(aged).map((state) => (here?.master ? { ...state, master: false } : state));
-    const hostStates = [...(here ? [here] : []), ...others].toSorted((a, b) =>
-      a.hostAddress < b.hostAddress ? -1 : 1,
-    );
+    const known = [...(here ? [here] : []), ...others];
+    // Whoever leads now, whatever each of them wrote when it was last asked.
+    const clusterMaster = known.find(({ master }) => master)?.hostAddress;
+    const hostStates = known
+      .map((state) => ({ ...state, clusterMaster }))
+      .toSorted((a, b) => (a.hostAddress < b.hostAddress ? -1 : 1));
     const told = found.find(({ leads }) => leads)?.status_delay_millis ?? 0;
     return { hostStates, statusDelayMillis: here?.master ? this.delays.average() : told };
   }

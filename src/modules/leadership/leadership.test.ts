@@ -42,7 +42,7 @@ async function two(): Promise<[App, App]> {
 }
 
 describe('the list of instances', () => {
-  test('is the same wherever it is asked for, and names one leader', async () => {
+  test('is the same wherever it is asked for, and names one leader, which is the master of the cluster', async () => {
     const [first, second] = await two();
     const listed = async (app: App) => {
       const hosts = await hostStates(app);
@@ -55,6 +55,7 @@ describe('the list of instances', () => {
         [addressOf(second)]: false,
       });
       expect(hosts.map(({ hostname: name }) => name)).toEqual([hostname(), hostname()]);
+      expect(hosts.map(({ clusterMaster }) => clusterMaster)).toEqual([addressOf(first), addressOf(first)]);
     }
   });
 
@@ -174,6 +175,7 @@ describe('an instance tells', () => {
       [new URL(rooms.url).host, true],
       ['dead', false],
     ]);
+    expect(hosts.map(({ clusterMaster }) => clusterMaster)).toEqual(Array(2).fill(new URL(rooms.url).host));
     await tx().query(`DELETE FROM instance WHERE id = 'dead'`);
   });
 

@@ -56,6 +56,7 @@ test('of an empty service is all zeros', async () => {
       hostAddress: new URL(rooms.url).host,
       hostname: hostname(),
       clusterConnected: false,
+      clusterMaster: new URL(rooms.url).host,
       offerCacheSize: 0,
       availableCachedCpus: 0,
       availableCachedMemory: 0,

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import type { Express } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { admitCalls } from './admission.js';
 import { routesOf } from './allowed-methods.js';
@@ -14,6 +14,7 @@ import { withoutNulls } from './json.js';
 import { followPathAliases } from './path-aliases.js';
 import { assignRequestId } from './request-id.js';
 import { securityHeaders } from './security-headers.js';
+import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
 export const httpOptions = { bodyParser: false } as const;
@@ -28,11 +29,14 @@ export function configureHttp(
 ): void {
   const express = app.getHttpAdapter().getInstance() as Express;
   express.disable('x-powered-by');
+  // What is decided by a path, such as the room for calls, would not hold for /API. The router is there already, so that the
+  // setting "case sensitive routing" would come too late.
+  Object.assign(express.router, { caseSensitive: true });
   // Answers are tagged where they are made.
   express.disable('etag');
   express.set('json replacer', withoutNulls);
 
-  app.use(assignRequestId, securityHeaders(), followPathAliases, compressAnswers());
+  app.use(assignRequestId, securityHeaders(), requireHost, followPathAliases, compressAnswers());
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
   app.use(admitCalls(settings.http.maxConcurrentCalls));
   app.use(...jsonBody(settings.maxRequestBodyBytes, settings.legacyFieldNames !== 'off'));
@@ -43,6 +47,7 @@ export function configureHttp(
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitLegacyNames));
   serveDocs(app);
   limitWaiting(app, settings.http);
+  answerUnreadableCalls(app.getHttpServer() as Server, emitLegacyNames);
 }
 
 function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void {
@@ -53,8 +58,16 @@ function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void 
     methods: cors.allowedMethods,
     allowedHeaders: cors.allowedHeaders,
     credentials: cors.allowCredentials,
+    preflightContinue: true,
     exposedHeaders: ['ETag', 'Link', 'X-Next-Cursor', 'X-Request-Id'],
   });
+  app.use(endPreflight);
+}
+
+/** Who asks with OPTIONS for anything else than a preflight of a browser is told which methods there are. */
+function endPreflight({ method, headers }: Request, response: Response, next: NextFunction): void {
+  if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return next();
+  response.status(204).end();
 }
 
 /** Callers that send their call drop by drop, or stay without calling, do not keep a connection for ever. */
@@ -63,4 +76,7 @@ function limitWaiting(app: INestApplication, settings: Settings['http']): void {
   server.headersTimeout = settings.headersTimeoutMillis;
   server.requestTimeout = settings.requestTimeoutMillis;
   server.keepAliveTimeout = settings.keepAliveTimeoutMillis;
+  // An option of http.createServer, which the framework calls. By default the limits are looked at twice a minute.
+  const checkEveryMillis = Math.min(settings.headersTimeoutMillis, settings.requestTimeoutMillis) / 4;
+  Object.assign(server, { connectionsCheckingInterval: Math.min(30_000, Math.max(50, checkEveryMillis)) });
 }

@@ -12,6 +12,16 @@ export interface ErrorAnswer {
   extra?: Record<string, unknown>;
 }
 
+/** As it is written. `numericCode`: legacy clients expect the status in `code`; ours then stands in `error`. */
+export function errorBody(
+  { status, code, message, errors, extra }: ErrorAnswer,
+  requestId: string,
+  numericCode: boolean,
+): Record<string, unknown> {
+  const names = numericCode ? { code: status, error: code } : { code };
+  return { status, ...names, message, errors, requestId, ...extra };
+}
+
 /** What a caller is told of a failure. Anything not meant for callers becomes a 500 without details. */
 export function toErrorAnswer(cause: unknown): ErrorAnswer {
   if (cause instanceof SchedulerError) {

@@ -1,7 +1,7 @@
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SchedulerError } from '../errors.js';
-import { toErrorAnswer, type ErrorAnswer } from './error-answer.js';
+import { errorBody, toErrorAnswer, type ErrorAnswer } from './error-answer.js';
 import { requestIdOf } from './request-id.js';
 
 /** Writes the one error shape of this API, whatever failed and wherever. */
@@ -11,7 +11,7 @@ export class ErrorFilter implements ExceptionFilter {
 
   constructor(
     private readonly allowedMethods: (path: string) => string[],
-    /** Legacy clients expect the numeric status in `code`; ours then stands in `error`. */
+    /** As errorBody says. */
     private readonly numericCode: boolean,
   ) {}
 
@@ -41,10 +41,8 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   private send(request: Request, response: Response, answer: ErrorAnswer): void {
-    const { status, code, message, errors, extra } = answer;
-    if (status === 503) response.set('Retry-After', '1');
-    const names = this.numericCode ? { code: status, error: code } : { code };
-    response.status(status).json({ status, ...names, message, errors, requestId: requestIdOf(request), ...extra });
+    if (answer.status === 503) response.set('Retry-After', '1');
+    response.status(answer.status).json(errorBody(answer, requestIdOf(request), this.numericCode));
   }
 }
 

@@ -14,6 +14,7 @@ import {
   ValidateNested,
   type ValidationArguments,
 } from 'class-validator';
+import { Holds } from './known-members.js';
 
 /*
  * Validators for the fields of bodies, beside those of class-validator (IsString, IsBoolean, IsIn, IsOptional), which are
@@ -71,7 +72,8 @@ export const Texts = () =>
   applyDecorators(IsArray(), IsString({ each: true }), ApiProperty({ type: 'array', items: { type: 'string' } }));
 
 /** A record inside a record. */
-export const Nested = (type: () => ClassOf) => applyDecorators(IsObject(), ValidateNested(), Type(type));
+export const Nested = (type: () => ClassOf) =>
+  applyDecorators(IsObject(), ValidateNested(), Type(type), Holds({ records: type }));
 
 /** A list of records. */
 export const NestedList = (type: () => ClassOf) =>
@@ -79,6 +81,7 @@ export const NestedList = (type: () => ClassOf) =>
     is('type', 'must be a list of objects', (value) => Array.isArray(value) && value.every(isMap)),
     ValidateNested({ each: true }),
     Type(type),
+    Holds({ records: type }),
   );
 
 /** A map of text to text. Numbers and booleans are taken as their text, since generated files contain them. */
@@ -123,12 +126,13 @@ export const is =
     });
 
 /**
- * Hands the value over as it was sent: class-transformer would rebuild maps, lose some of their keys, and take a key
- * "constructor" for the class to make unless it is told one.
+ * Hands the value over as it was sent: class-transformer would rebuild maps, lose some of their keys, take a key
+ * "constructor" for the class to make, and need seconds for a large one. A boolean it makes at once, and that is not used.
  */
 export const raw = (convert: (value: unknown) => unknown): PropertyDecorator =>
   applyDecorators(
-    Type(() => Object),
+    Holds('AS_SENT'),
+    Type(() => Boolean),
     Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => convert(obj[key])),
   );
 

@@ -1,8 +1,12 @@
 import { ValidationPipe, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
 import { SchedulerError } from '../errors.js';
 import { isMap } from './fields.js';
+import { knownMembers } from './known-members.js';
 import { isNotGiven, readBoolean, readInteger } from './query.js';
 import { toFieldErrors } from './validation-errors.js';
+
+/** Of all that is wrong with a body, so many of the first are told. */
+const mostErrors = 100;
 
 /** Nest's own would also delete keys named "constructor", which a map of the user may have; ours are clean already. */
 class FieldValidation extends ValidationPipe {
@@ -15,7 +19,7 @@ const validating = (code: 'INVALID_REQUEST' | 'INVALID_PARAMETER') =>
     // Unknown members are ignored: newer clients send fields that this version does not know.
     whitelist: true,
     forbidUnknownValues: false,
-    exceptionFactory: (errors) => SchedulerError.invalid(code, toFieldErrors(errors)),
+    exceptionFactory: (errors) => SchedulerError.invalid(code, toFieldErrors(errors).slice(0, mostErrors)),
   });
 
 /** Turns what a call brings into what its handler declares, or refuses it naming each field and the broken rule. */
@@ -36,7 +40,7 @@ export class InputPipe implements PipeTransform {
       const message = 'The body must be a JSON object';
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: '', rule: 'type', message }]);
     }
-    return this.bodies.transform(value, metadata);
+    return this.bodies.transform(knownMembers(value, declared), metadata);
   }
 
   /** Either one named parameter of a simple type, or a class that describes all of them. */

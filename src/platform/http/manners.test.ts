@@ -155,6 +155,21 @@ test.each([{ cors: { enabled: true } }, { enableCorsFilter: true }])(
   },
 );
 
+test('OPTIONS that is no preflight tells the methods of a path, and 404 where there is none, also with CORS', async () => {
+  await start({ cors: { enabled: true } });
+  const options = (path: string) => fetch(url + path, { method: 'OPTIONS', headers: { origin: 'http://x.example' } });
+  const answer = await options('/api/names');
+  expect([answer.status, answer.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  expect((await options('/api/nothing')).status).toBe(404);
+});
+
+test('paths are what they are in their letters: nothing is at /API', async () => {
+  await start();
+  expect((await get('/API/names')).status).toBe(404);
+  expect((await get('/api/Names')).status).toBe(404);
+  expect((await get('/api/names/')).status).toBe(200);
+});
+
 test('named origins only', async () => {
   await start({ cors: { enabled: true, allowedOrigins: ['http://here.example'] } });
   const allowed = async (origin: string) =>

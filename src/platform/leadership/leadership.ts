@@ -1,4 +1,4 @@
-import type { Epoch } from '../../cluster/cluster-driver.js';
+import type { Epoch, StaleEpochError } from '../../cluster/cluster-driver.js';
 
 /** Something that acts only while this instance leads. */
 export interface LeaderDuty {
@@ -28,6 +28,11 @@ export abstract class Leadership {
   abstract register(duty: LeaderDuty): void;
   /** Gives leadership up at once, for instance because a fenced transaction found a newer epoch. */
   abstract stepDown(reason: string): void;
+  /**
+   * Gives leadership up because a machine has seen a higher epoch. Should this instance lead again, then in one above it:
+   * after a restore of the database its epochs may lie below those that the machines know.
+   */
+  abstract outranked(cause: StaleEpochError): void;
   /**
    * Gives leadership up in favour of another instance: this one competes again when another leads, or after 15 seconds
    * when none does. Nothing happens to an instance that does not lead.

@@ -23,15 +23,16 @@ export class Lease {
    * former leader, and the lease counts from when that wait is over.
    *
    * `byForce` takes a lease that runs, too. Its holder finds out with its next renewal or transaction, whichever is first.
+   * `above`: the new epoch is higher than this one, too.
    */
-  async take(address: string, byForce = false): Promise<Epoch | undefined> {
+  async take(address: string, { byForce = false, above = 0 } = {}): Promise<Epoch | undefined> {
     const taken = await this.query<{ epoch: Epoch }>(
       `WITH free AS (SELECT only_row FROM leader_lease WHERE expires_at < clock_timestamp() OR $4 FOR UPDATE SKIP LOCKED),
-         raised AS (UPDATE leader_epoch SET epoch = epoch + 1 FROM free RETURNING leader_epoch.epoch)
+         raised AS (UPDATE leader_epoch SET epoch = greatest(epoch, $5) + 1 FROM free RETURNING leader_epoch.epoch)
        UPDATE leader_lease SET holder = $1, address = $2, epoch = raised.epoch,
          expires_at = clock_timestamp() + make_interval(secs => $3)
        FROM raised RETURNING raised.epoch`,
-      [this.holder, address, leaseSeconds, byForce],
+      [this.holder, address, leaseSeconds, byForce, above],
     );
     return taken[0]?.epoch;
   }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { startTcpProxy, throughProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
+import { StaleEpochError } from '../../cluster/cluster-driver.js';
 import { connect } from '../database/connection.js';
 import { Wake } from '../wake/wake.js';
 import type { LeaderDuty } from './leadership.js';
@@ -90,6 +91,41 @@ describe('duties', () => {
       'first gained 2',
     ]);
     expect(leadership.current()).toBe(2);
+  });
+});
+
+describe('a machine that has seen a higher epoch', () => {
+  test('ends the term at once, and the next one is in an epoch above it', async () => {
+    const leadership = contender();
+    leadership.start('http://here');
+    await ready(leadership);
+    leadership.outranked(new StaleEpochError(1, 41));
+    expect(leadership.current()).toBeUndefined();
+    await ready(leadership);
+    expect(leadership.current()).toBe(42);
+  });
+
+  test('is obeyed when it says so while the term begins', async () => {
+    const leadership = contender();
+    const gained = async (epoch: number) => {
+      if (epoch <= 1_000) throw new StaleEpochError(epoch, 1_000);
+    };
+    leadership.register({ name: 'cluster', gained, lost: () => Promise.resolve() });
+    leadership.start('http://here');
+    await ready(leadership);
+    expect(leadership.current()).toBe(1_001);
+  });
+
+  test('changes nothing when the database has gone further since', async () => {
+    const leadership = contender();
+    leadership.start('http://here');
+    await ready(leadership);
+    const client = await connect(url, 'test', 5_000);
+    await client.query('UPDATE leader_epoch SET epoch = 60');
+    await client.end();
+    leadership.outranked(new StaleEpochError(1, 41));
+    await ready(leadership);
+    expect(leadership.current()).toBe(61);
   });
 });
 

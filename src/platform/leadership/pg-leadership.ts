@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Epoch } from '../../cluster/cluster-driver.js';
+import { StaleEpochError, type Epoch } from '../../cluster/cluster-driver.js';
 import { Wake, wakeTopics } from '../wake/wake.js';
 import { Leadership, NotLeaderError, type LeaderDuty, type Standing } from './leadership.js';
 import { Lease } from './lease.js';
@@ -45,6 +45,8 @@ export class PgLeadership extends Leadership {
   private cutPause = new AbortController();
   private failuresInRow = 0;
   private databaseAway = false;
+  /** The highest epoch that a machine said it has seen. */
+  private highestSeen = 0;
   /** Monotonic time at which the last term ended. */
   private ledUntil: number | undefined;
 
@@ -72,6 +74,11 @@ export class PgLeadership extends Leadership {
 
   stepDown(reason: string): void {
     this.term?.finish(reason);
+  }
+
+  outranked(cause: StaleEpochError): void {
+    this.outrank(cause);
+    this.stepDown(cause.message);
   }
 
   failOver(reason: string): void {
@@ -150,7 +157,7 @@ export class PgLeadership extends Leadership {
 
   private async take(address: string): Promise<Term | undefined> {
     try {
-      const epoch = await this.lease.take(address, this.orders.byForce);
+      const epoch = await this.lease.take(address, { byForce: this.orders.byForce, above: this.highestSeen });
       if (this.databaseAway) this.log.log('The database answers again');
       this.databaseAway = false;
       if (epoch === undefined) return undefined;
@@ -195,6 +202,7 @@ export class PgLeadership extends Leadership {
       try {
         await duty.gained(term.epoch);
       } catch (cause) {
+        if (cause instanceof StaleEpochError) this.outrank(cause);
         if (term.holds()) this.failuresInRow += 1;
         term.finish(`'${duty.name}' could not begin: ${String(cause)}`);
         return;
@@ -257,6 +265,10 @@ export class PgLeadership extends Leadership {
       await delay(watchEveryMillis);
     }
     this.orders.standAside = false;
+  }
+
+  private outrank({ highest }: StaleEpochError): void {
+    this.highestSeen = Math.max(this.highestSeen, highest);
   }
 
   private changed(): void {

@@ -156,6 +156,11 @@ export const LdapSettings = z.strictObject({
   hostname: z.string().min(1).optional().describe('Host of the directory; required with auth.datastore LDAP'),
   port: z.number().int().min(1).max(65_535).default(389).describe('Its port'),
   tls: z.boolean().default(false).describe('Whether to speak TLS from the start (ldaps)'),
+  caFile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('File with the certificates, in PEM, that vouch for the directory; default: those that Node.js knows'),
   bindDn: z.string().optional().describe('Name to log in with; default: nobody'),
   bindPassword: z.string().optional().describe('Its password'),
   userBaseDN: z.string().default('').describe('Entry right below which users are'),

@@ -14,14 +14,26 @@ const TitleLink = z.strictObject({
 
 const QuickLink = z.strictObject({ title: z.string().min(1), linkFormat: z.string().min(1) });
 
+/** Paths that are not the page's, however much else it answers. */
+export const pathsOfTheService = ['api', 'docs', 'static', 'metrics', 'healthz', 'readyz'] as const;
+const ofTheService = new RegExp(`^(${pathsOfTheService.join('|')})(/|$)`);
+
+export const rootUrlModes = ['UI_REDIRECT', 'INDEX_CATCHALL', 'DISABLED'] as const;
+
 /** What the page that people open is told about this installation. */
 export const pageSettings = {
   path: z
     .string()
     .regex(/^[\w-]+(\/[\w-]+)*$/, 'must be words of letters, digits, _ and -, with a / between them')
-    .refine((path) => !/^(api|docs|static|metrics|healthz|readyz)(\/|$)/.test(path), 'is a path of the service itself')
+    .refine((path) => !ofTheService.test(path), 'is a path of the service itself')
     .default('ui')
     .describe('Where the page is, below the root of the service'),
+  rootUrlMode: z
+    .enum(rootUrlModes)
+    .default('UI_REDIRECT')
+    .describe(
+      'UI_REDIRECT: / leads to the page; INDEX_CATCHALL: / and all unknown paths outside of the API answer it; DISABLED: neither',
+    ),
   baseUrl: z
     .union([z.literal(''), address()])
     .default('')

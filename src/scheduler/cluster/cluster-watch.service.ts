@@ -1,11 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { ClusterEvents, MachineSnapshot, StatusUpdate } from '../../cluster/cluster-driver.js';
+import type { ClusterEvents, MachineSnapshot, StaleEpochError, StatusUpdate } from '../../cluster/cluster-driver.js';
 import type { StrandedTask } from '../../modules/slaves/fleet-comparison.service.js';
 import { StatusDelays } from '../../modules/leadership/status-delays.service.js';
 import { Machines } from '../../modules/slaves/machines.service.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
 
@@ -19,6 +20,7 @@ export class ClusterWatch implements ClusterEvents {
     private readonly machines: Machines,
     private readonly status: StatusUpdates,
     private readonly delays: StatusDelays,
+    private readonly leadership: Leadership,
     private readonly wake: Wake,
     private readonly clock: Clock,
   ) {}
@@ -67,6 +69,10 @@ export class ClusterWatch implements ClusterEvents {
     await this.status.reported(updates);
     const now = this.clock.now();
     for (const { timestamp } of updates) this.delays.record(now - timestamp);
+  }
+
+  outranked(cause: StaleEpochError): void {
+    this.leadership.outranked(cause);
   }
 
   /** Active tasks of a machine that were launched in another incarnation than this one. */

@@ -60,7 +60,7 @@ export class KillDispatcher {
       // No update will come of a task that is not there: comparing lists tells whether its end is still on the way.
       if (answer === 'GONE') this.reconciliation.request();
     } catch (cause) {
-      if (cause instanceof StaleEpochError) this.leadership.stepDown(cause.message);
+      if (cause instanceof StaleEpochError) this.leadership.outranked(cause);
       else this.log.warn(`The kill of task '${taskId}' is sent again: ${String(cause)}`);
     }
   }

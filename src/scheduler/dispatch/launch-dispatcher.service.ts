@@ -118,7 +118,7 @@ export class LaunchDispatcher {
       await this.answers.record(answers, new Map(specs.map((spec) => [spec.taskId, spec])));
       for (const { taskId, outcome } of answers) if (outcome !== 'UNKNOWN') this.unanswered.delete(taskId);
     } catch (cause) {
-      if (cause instanceof StaleEpochError) this.leadership.stepDown(cause.message);
+      if (cause instanceof StaleEpochError) this.leadership.outranked(cause);
       else this.log.warn(`${specs.length} launches are sent again: ${String(cause)}`);
     }
     for (const entry of entries) {

@@ -122,6 +122,9 @@ export class Leader implements ClusterEvents {
     await this.killStrangers(strangers);
   }
 
+  /** Its next transaction tells it, too. */
+  outranked(): void {}
+
   /** Everything a leader writes: refused when another one leads. */
   private transaction<T>(work: () => T): T {
     if (this.model.tables.epoch !== this.epoch) throw new Deposed(`epoch ${this.epoch} is over`);

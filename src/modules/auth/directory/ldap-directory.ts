@@ -1,18 +1,22 @@
+import { readFileSync } from 'node:fs';
 import { Client, type Entry, type SearchOptions } from 'ldapts';
 import type { User } from '../../../core/authorization/index.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Settings } from '../../../platform/settings/settings.js';
+import { StartError } from '../../../platform/start-error.js';
 import { UserDirectory } from './user-directory.js';
 
 const scopes = { OBJECT: 'base', ONELEVEL: 'one', SUBTREE: 'sub' } as const;
 
 /** Users and their groups as an LDAP server knows them. One connection carries all lookups, and is made anew when it broke. */
 export class LdapDirectory extends UserDirectory {
+  private readonly authorities: Buffer | undefined;
   private client: Client;
   private bound: Promise<void> | undefined;
 
   constructor(private readonly settings: Settings['ldap']) {
     super();
+    this.authorities = settings.caFile === undefined ? undefined : readAuthorities(settings.caFile);
     this.client = this.newClient();
   }
 
@@ -82,11 +86,20 @@ export class LdapDirectory extends UserDirectory {
   private newClient(): Client {
     const { hostname, port, tls, timeoutMillis, connectTimeoutMillis } = this.settings;
     const url = `${tls ? 'ldaps' : 'ldap'}://${hostname}:${port}`;
-    return new Client({ url, timeout: timeoutMillis, connectTimeout: connectTimeoutMillis });
+    const tlsOptions = tls ? { ca: this.authorities } : undefined;
+    return new Client({ url, tlsOptions, timeout: timeoutMillis, connectTimeout: connectTimeoutMillis });
   }
 
   private filter(kind: 'user' | 'group', id: string): string {
     return this.settings[`${kind}Filter`].replaceAll('%s', () => escapeFilter(id));
+  }
+}
+
+function readAuthorities(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    throw new StartError(`ldap.caFile cannot be read: ${(cause as Error).message}`, { cause });
   }
 }
 

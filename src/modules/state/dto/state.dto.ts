@@ -43,7 +43,7 @@ export class HostStateDto {
   hostname: string;
   /** It leads and hears of at least one machine. */
   clusterConnected: boolean;
-  /** Address of the master of the cluster; absent where machines are talked to one by one. */
+  /** Host and port of the instance whose orders the machines take: the one that leads. Absent while none does. */
   clusterMaster?: string;
   /** Machines it knows; 0 unless it leads. */
   @ApiProperty(int32)

@@ -68,7 +68,7 @@ export class ShellCommandPoller implements OnModuleInit {
       const answer = await this.driver.runCommand(order, slaveId, epoch);
       if (answer !== 'UNKNOWN') await this.answered(order, answer);
     } catch (cause) {
-      if (cause instanceof StaleEpochError) this.leadership.stepDown(cause.message);
+      if (cause instanceof StaleEpochError) this.leadership.outranked(cause);
       else this.log.warn(`Command '${order.name}' of task '${order.taskId}' is sent again: ${String(cause)}`);
     }
   }

@@ -1,0 +1,72 @@
+import 'reflect-metadata';
+import { IsOptional, IsString } from 'class-validator';
+import { describe, expect, test } from 'vitest';
+import { Int32, Nested, NestedList, TextMap, Texts } from './fields.js';
+import { InputPipe } from './input.pipe.js';
+import { knownMembers } from './known-members.js';
+import { normalizeBody } from './normalize-body.js';
+
+class PartDto {
+  @IsString() name: string;
+}
+class BaseDto {
+  @IsOptional() @Nested(() => PartDto) part?: PartDto;
+}
+class ThingDto extends BaseDto {
+  @IsOptional() @NestedList(() => PartDto) parts?: PartDto[];
+  @IsOptional() @TextMap() env?: Record<string, string>;
+  @IsOptional() @Texts() owners?: string[];
+  @IsOptional() @Int32() count?: number;
+}
+
+describe('of a body', () => {
+  test.each([
+    ['unknown members are left out, at every depth', { x: 1, part: { name: 'a', x: 2 } }, { part: { name: 'a' } }],
+    ['lists of records are looked through', { parts: [{ name: 'a', x: 1 }, 'b'] }, { parts: [{ name: 'a' }, 'b'] }],
+    [
+      'maps stay as they were sent',
+      { env: { constructor: 'a', toString: 'b' } },
+      { env: { constructor: 'a', toString: 'b' } },
+    ],
+    ['simple values stay', { count: 'x', owners: ['a', 1] }, { count: 'x', owners: ['a', 1] }],
+    [
+      'objects in the place of simple values are emptied',
+      { count: { a: 1 }, owners: [{ a: 1 }] },
+      { count: {}, owners: [{}] },
+    ],
+    ['what is no member of its own is none', Object.create({ count: 1 }) as object, {}],
+  ])('%s', (_name, body, left) => expect(knownMembers(body, ThingDto)).toEqual(left));
+});
+
+const many = Object.fromEntries(Array.from({ length: 150_000 }, (_, index) => [`k${index}`, 'v']));
+const read = async (body: object): Promise<unknown> =>
+  new InputPipe().transform(normalizeBody(body, true), { type: 'body', metatype: ThingDto });
+
+/** While a body is read nothing else is done: a leader that needs seconds for one leads no more. */
+test.each([
+  ['in a map', { env: many }, { env: many }],
+  ['that nobody knows', many, {}],
+  ['within what nobody knows', { whatever: many, part: { name: 'a', whatever: many } }, { part: { name: 'a' } }],
+])('150,000 members %s are read in a moment', async (_name, body, expected) => {
+  const begun = performance.now();
+  expect({ ...((await read(body)) as object) }).toEqual(expected);
+  expect(performance.now() - begun).toBeLessThan(8_000);
+});
+
+test('a list of more than 10,000 records is refused by its name, and at most 100 problems are told', async () => {
+  const parts = (count: number) => ({ part: { name: 'a' }, parts: Array.from({ length: count }, () => ({})) });
+  await expect(read(parts(10_001))).rejects.toMatchObject({
+    errors: [{ field: 'parts', rule: 'length', message: 'parts must have at most 10000 members' }],
+  });
+  const told = await read(parts(101)).catch((cause: unknown) => (cause as { errors: unknown[] }).errors);
+  expect(told).toHaveLength(100);
+});
+
+test.each([
+  ['a number', { count: many }, 'count'],
+  ['a text of a list', { owners: [many] }, 'owners'],
+])('150,000 members in the place of %s are refused in a moment', async (_name, body, field) => {
+  const begun = performance.now();
+  await expect(read(body)).rejects.toMatchObject({ errors: [{ field }] });
+  expect(performance.now() - begun).toBeLessThan(8_000);
+});

@@ -1,0 +1,110 @@
+import 'reflect-metadata';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Controller, Get, Module, Post } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { afterEach, expect, test } from 'vitest';
+import { SettingsFile } from '../settings/settings.js';
+import { configureHttp, httpOptions } from './configure-http.js';
+
+@Controller()
+class Rooms {
+  @Get('api/names') names(): string[] {
+    return ['a'];
+  }
+  @Post('api/names') save(): string[] {
+    return ['a'];
+  }
+}
+@Module({ controllers: [Rooms] })
+class TestModule {}
+
+let app: NestExpressApplication;
+async function start(settings: Record<string, unknown> = {}): Promise<void> {
+  app = await NestFactory.create<NestExpressApplication>(TestModule, {
+    ...httpOptions,
+    logger: false,
+    forceCloseConnections: true,
+  });
+  configureHttp(app, SettingsFile.parse(settings));
+  await app.listen(0, '127.0.0.1');
+}
+afterEach(() => app.close());
+
+/** All that comes back until the service hangs up, which it must do; parts after the first are sent later. */
+async function answersTo(...parts: string[]): Promise<string> {
+  const { port } = app.getHttpServer().address() as { port: number };
+  const socket = connect(port, '127.0.0.1');
+  let got = '';
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()).on('error', () => undefined));
+  socket.on('data', (bytes) => (got += bytes.toString()));
+  for (const part of parts) {
+    socket.write(part);
+    await delay(20);
+  }
+  await closed;
+  return got;
+}
+
+function read(text: string): { status: number; headers: string; body: Record<string, unknown> } {
+  const [head, body] = text.split('\r\n\r\n', 2);
+  return { status: Number(head!.split(' ')[1]), headers: head!, body: JSON.parse(body!) as Record<string, unknown> };
+}
+
+const close = 'Host: x\r\nConnection: close\r\n';
+const post = `POST /api/names HTTP/1.1\r\n${close}Content-Type: application/json\r\n`;
+
+test.each([
+  ['no HTTP', 'GARBAGE\r\n\r\n', 400, 'MALFORMED_CALL'],
+  ['no header', 'GET /api/names HTTP/1.1\r\nno header\r\n\r\n', 400, 'MALFORMED_CALL'],
+  ['an unknown method', `FOO /api/names HTTP/1.1\r\n${close}\r\n`, 400, 'MALFORMED_CALL'],
+  ['no Host', 'GET /api/names HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'MALFORMED_CALL'],
+  ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, 400, 'MALFORMED_CALL'],
+  ['no chunk', `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'MALFORMED_CALL'],
+  ['a URL that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n${close}\r\n`, 431, 'HEADERS_TOO_LARGE'],
+  [
+    'headers that are too long',
+    `GET /api/names HTTP/1.1\r\n${close}X: ${'a'.repeat(20_000)}\r\n\r\n`,
+    431,
+    'HEADERS_TOO_LARGE',
+  ],
+  ['an unknown expectation', `${post}Expect: tea\r\nContent-Length: 2\r\n\r\n{}`, 417, 'EXPECTATION_FAILED'],
+  ['CONNECT', `CONNECT x:80 HTTP/1.1\r\n${close}\r\n`, 405, 'METHOD_NOT_ALLOWED'],
+])('%s is refused in the shape of every error', async (_name, call, status, code) => {
+  await start();
+  const answer = read(await answersTo(call));
+  expect(answer).toMatchObject({ status, body: { status, code, errors: [], message: expect.any(String) } });
+  expect(answer.headers).toContain(`X-Request-Id: ${String(answer.body['requestId'])}`);
+  expect(answer.headers).toMatch(/Content-Type: application\/json/);
+  expect(answer.headers).toMatch(/Connection: close/);
+});
+
+test('older clients find the status in code there, too', async () => {
+  await start({ legacyFieldNames: 'accept+emit' });
+  expect(read(await answersTo('GARBAGE\r\n\r\n')).body).toMatchObject({ code: 400, error: 'MALFORMED_CALL' });
+});
+
+test('HTTP/1.0 needs no Host', async () => {
+  await start();
+  expect(await answersTo('GET /api/names HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200/);
+});
+
+test('what follows a good call on its connection is refused after the answer to that one', async () => {
+  await start();
+  const [first, second] = (await answersTo('GET /api/names HTTP/1.1\r\nHost: x\r\n\r\n', 'GARBAGE\r\n\r\n')).split(
+    /(?=HTTP\/1\.1)/,
+  );
+  expect(first).toMatch(/^HTTP\/1.1 200[^]*\["a"\]$/);
+  expect(read(second!)).toMatchObject({ status: 400, body: { code: 'MALFORMED_CALL' } });
+});
+
+test.each([
+  ['headers', ['GET /api/names HTTP/1.1\r\n', 'Host: x\r\n']],
+  ['a body', [`${post}Content-Length: 10\r\n\r\n`, '{']],
+])('a call whose sender stops in the middle of %s is answered with 408 once its time is over', async (_name, parts) => {
+  await start({ http: { headersTimeoutMillis: 200, requestTimeoutMillis: 400 } });
+  const begun = performance.now();
+  expect(read(await answersTo(...parts))).toMatchObject({ status: 408, body: { code: 'CALL_TIMEOUT' } });
+  expect(performance.now() - begun).toBeLessThan(5_000);
+});

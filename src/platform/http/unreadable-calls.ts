@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { NextFunction, Request, Response } from 'express';
+import { errorStatus, SchedulerError, type ErrorCode } from '../errors.js';
+import { errorBody } from './error-answer.js';
+
+type Problem = readonly [ErrorCode, string];
+
+const problems: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'The URL and the headers together are longer than this service accepts'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['BODY_TOO_LARGE', 'The chunk extensions are longer than this service accepts'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['CALL_TIMEOUT', 'The call was not sent in time'],
+};
+
+/**
+ * Node.js answers by itself, and without a body, what it cannot read as HTTP or what is sent too slowly. Here that has the
+ * shape of every other error.
+ */
+export function answerUnreadableCalls(server: Server, numericCode: boolean): void {
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
+    answering.set(request.socket, response),
+  );
+  const refuse = (socket: Duplex, [code, message]: Problem, headers = ''): void => {
+    const current = answering.get(socket);
+    // Half of an answer is on its way: a second one behind it would be taken for the rest of it.
+    const isUnderWay = current?.headersSent === true && !current.writableFinished;
+    if (!socket.writable || isUnderWay) return void socket.destroy();
+    socket.end(rawError(code, message, numericCode, headers), () => socket.destroy());
+  };
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
+    if (cause.code === 'ECONNRESET') return void socket.destroy();
+    refuse(socket, problems[cause.code ?? ''] ?? ['MALFORMED_CALL', `The call is not valid HTTP: ${cause.message}`]);
+  });
+  server.on('checkExpectation', ({ socket, headers }: IncomingMessage) =>
+    refuse(socket, ['EXPECTATION_FAILED', `'Expect: ${headers.expect}' cannot be met, only 100-continue`]),
+  );
+  server.on('connect', (_request, socket) =>
+    refuse(socket, ['METHOD_NOT_ALLOWED', 'This service is no proxy'], 'Allow: GET, HEAD, OPTIONS\r\n'),
+  );
+  // An option of http.createServer, which the framework calls. Left to Node.js it would be one more error without a body.
+  Object.assign(server, { requireHostHeader: false });
+}
+
+/** In place of what Node.js was told to leave. */
+export function requireHost(request: Request, _response: Response, next: NextFunction): void {
+  const isMissing = request.httpVersion === '1.1' && request.headers.host === undefined;
+  next(isMissing ? new SchedulerError('MALFORMED_CALL', 'A call in HTTP/1.1 needs the header Host') : undefined);
+}
+
+function rawError(code: ErrorCode, message: string, numericCode: boolean, headers: string): string {
+  const status = errorStatus[code];
+  const requestId = randomUUID();
+  const body = JSON.stringify(errorBody({ status, code, message, errors: [] }, requestId, numericCode));
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    'X-Content-Type-Options: nosniff',
+    `${headers}Connection: close\r\n\r\n${body}`,
+  ].join('\r\n');
+}
