@@ -102,7 +102,8 @@ test('stopping waits for the pass in flight, and no pass begins after it', async
 describe('on a tick, a pass runs', () => {
   test.each([
     { name: 'when its period has gone by since the last one ended', everyMs: 45_000, gone: 45_000, runs: true },
-    { name: 'not before', everyMs: 45_000, gone: 44_999, runs: false },
+    { name: 'when that is nearer to this tick than to the next one', everyMs: 1_000, gone: 970, runs: true },
+    { name: 'not before', everyMs: 45_000, gone: 44_499, runs: false },
     { name: 'never by itself when it has no period', everyMs: 0, gone: 1_000_000, runs: false },
   ])('$name', async ({ everyMs, gone, runs }) => {
     const { state, poller } = scene({ everyMs });

@@ -1,6 +1,8 @@
 import { CronJob } from 'cron';
 import type { PollerOptions } from './pollers.js';
 
+/** Half of what lies between two ticks: a pass runs at the tick that is nearest to the end of its period. */
+const halfTickMillis = 500;
 /** A timer of Node holds no more. */
 const longestTimerMillis = 2 ** 31 - 1;
 
@@ -11,7 +13,7 @@ interface Surroundings {
 }
 
 /**
- * One repeated pass. A cron job ticks every second; a pass runs when its period has gone by since the last one ended
+ * One repeated pass. A cron job ticks every second; a pass runs at the tick nearest to the end of its period, counted from when the last one ended
  * (45 s cannot be said in a cron expression), at the moment that the last pass named, or at once when woken. Passes
  * never overlap: a wake during a pass means one more pass. A failed pass is reported and the next one runs.
  */
@@ -42,7 +44,7 @@ export class Poller {
 
   private async tick(): Promise<void> {
     const { everyMs } = this.options;
-    if (everyMs >= 1 && this.around.now() - this.lastEndedAt >= everyMs) this.wake();
+    if (everyMs >= 1 && this.around.now() - this.lastEndedAt >= everyMs - halfTickMillis) this.wake();
     await this.running;
   }
 
