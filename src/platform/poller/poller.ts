@@ -13,9 +13,9 @@ interface Surroundings {
 }
 
 /**
- * One repeated pass. A cron job ticks every second; a pass runs at the tick nearest to the end of its period, counted from when the last one ended
- * (45 s cannot be said in a cron expression), at the moment that the last pass named, or at once when woken. Passes
- * never overlap: a wake during a pass means one more pass. A failed pass is reported and the next one runs.
+ * One repeated pass. A cron job ticks every second (45 s cannot be said in a cron expression); a pass runs at the tick
+ * nearest to the end of its period, counted from when the last one ended, at the moment that the last pass named, or at once
+ * when woken. Passes never overlap: a wake during a pass means one more pass. A failed pass is reported and the next one runs.
  */
 export class Poller {
   readonly job: CronJob;
