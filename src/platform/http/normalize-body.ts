@@ -3,6 +3,8 @@ import { freeFormMembers, legacyNames, legacyWords } from './legacy-names.js';
 
 /** Deeper documents are refused: no record of this API comes near, and code that walks them recurses. */
 const maxDepth = 64;
+/** Members and list entries, in the whole body. To check this many takes half a second, in which nothing else happens. */
+const mostValues = 100_000;
 /** What PostgreSQL can store neither as text nor as JSON: the character NUL and halves of surrogate pairs. */
 const unstorable = /\0|\p{Surrogate}/u;
 
@@ -22,6 +24,7 @@ export class BodyProblem extends Error {
 export function normalizeBody(body: unknown, acceptLegacyNames: boolean): unknown {
   /** Names from the body down to what is looked at; joined only for whoever is told of a problem. */
   const path: string[] = [];
+  let values = 0;
   const walk = (value: unknown, freeForm: boolean): unknown => {
     if (typeof value === 'string') return storable(value, path);
     if (value === null || typeof value !== 'object') return value;
@@ -40,6 +43,7 @@ export function normalizeBody(body: unknown, acceptLegacyNames: boolean): unknow
     return result;
   };
   const below = (name: string, member: unknown, freeForm: boolean): unknown => {
+    if (++values > mostValues) throw problem([], 'size', `holds more than ${mostValues} values`);
     path.push(name);
     const walked = walk(member, freeForm);
     path.pop();
