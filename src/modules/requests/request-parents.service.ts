@@ -72,8 +72,9 @@ export class RequestParents {
     parents: readonly RequestParent[],
     { deploys, markers }: { deploys: ReadonlyMap<string, StoredDeploy>; markers: ReadonlyMap<string, DeployMarker> },
   ): Promise<void> {
-    const deploying = stored.filter(({ pendingDeployId }) => pendingDeployId !== undefined);
-    const ids = deploying.map(({ request }) => request.id);
+    // The deploy in progress of a job is its active one.
+    const deployed = stored.filter((request) => deployKeys(request).length > 0);
+    const ids = deployed.map(({ request }) => request.id);
     const found = ids.length > 0 ? await this.deploys.findPending(tx, ids) : [];
     const pending = new Map(found.map((deploy) => [deploy.requestId, deploy]));
     stored.forEach(({ request: { id }, activeDeployId, pendingDeployId }, index) => {
