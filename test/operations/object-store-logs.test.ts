@@ -3,7 +3,7 @@ import type { ObjstoreLog, ObjstoreSearchResult } from '../../src/core/model/log
 import { startObjectStore } from '../support/object-store.js';
 import { createDatabase } from '../support/test-database.js';
 import { everyOperationWasCalled, operationsOf, type CallInput } from './operations.js';
-import { startSleeper } from './sleepers.js';
+import { deployed } from './running-tasks.js';
 
 const store = await startObjectStore('logs', 'others');
 afterAll(() => store.close());
@@ -44,7 +44,7 @@ const keysOf = (logs: readonly { key: string }[]): string[] => logs.map(({ key }
 
 beforeAll(async () => {
   const { api } = operations;
-  await startSleeper(api, { id: 'web', group: 'blue' });
+  await deployed(api, { id: 'web', group: 'blue' });
   const [task] = await api.running('web', 1);
   ({ id: taskId, startedAt } = task!.taskId);
   const [year, month] = new Date(startedAt).toISOString().split('-');

@@ -3,7 +3,7 @@ import type { ExpiringMachineState, MachineStateHistoryUpdate, Rack } from '../.
 import type { TaskCleanup } from '../../src/core/model/task.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
-import { startSleeper } from './sleepers.js';
+import { deployed } from './running-tasks.js';
 
 const size = { hostname: 'localhost', cpus: 4, memoryMb: 1024, diskMb: 1024 };
 const operations = operationsOf(['Racks'], {
@@ -61,12 +61,12 @@ test('slaves of a frozen rack get no tasks until it is activated', async () => {
   expect(await history('rack1')).toMatchObject([{ state: 'FROZEN', message: 'a new switch' }, { state: 'ACTIVE' }]);
   expect((await racks({ state: 'FROZEN' })).map(({ id }) => id)).toEqual(['rack1']);
   expect((await change('freeze', 'rack1', 409)).message).toBe(`The rack 'rack1' is FROZEN already`);
-  await startSleeper(api, { id: 'elsewhere', instances: 3 });
+  await deployed(api, { id: 'elsewhere', instances: 3 });
   const tasks = await api.running('elsewhere', 3);
   expect(tasks.map(({ taskId }) => taskId.rackId)).toEqual(['rack2', 'rack2', 'rack2']);
   expect(await change('activate', 'rack1', 200, {})).toBeUndefined();
   expect((await change('activate', 'rack1', 409)).message).toBe(`The rack 'rack1' is ACTIVE already`);
-  await startSleeper(api, { id: 'anywhere', instances: 2, rackSensitive: true, slavePlacement: 'SEPARATE' });
+  await deployed(api, { id: 'anywhere', instances: 2, rackSensitive: true, slavePlacement: 'SEPARATE' });
   const racksOfTasks = (await api.running('anywhere', 2)).map(({ taskId }) => taskId.rackId);
   expect(racksOfTasks.toSorted()).toEqual(['rack1', 'rack2']);
 }, 60_000);

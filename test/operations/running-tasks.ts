@@ -1,5 +1,5 @@
 import type { Deploy } from '../../src/core/model/deploy.js';
-import type { Request } from '../../src/core/model/request.js';
+import type { Request, RequestParent } from '../../src/core/model/request.js';
 import type { Task, TaskId, TaskTracking } from '../../src/core/model/task.js';
 import type { Api } from '../e2e/support/api.js';
 import { waitFor } from '../support/wait-for.js';
@@ -10,26 +10,29 @@ export const unknownTaskId = 'nobody-d1-1234567890123-1-localhost-rack1';
 
 export const idsOf = (tasks: readonly { taskId: TaskId }[]): string[] => tasks.map(({ taskId }) => taskId.id);
 
-const sleeps = {
+/** Something to run that needs next to nothing. */
+export const sleepDeploy = (requestId: string, changes: Partial<Deploy> = {}): Deploy => ({
+  requestId,
   id: 'd1',
-  command: 'exec sleep 600',
+  command: 'exec sleep 1000',
   resources: { cpus: 0.1, memoryMb: 16, numPorts: 0, diskMb: 0 },
-} satisfies Partial<Deploy>;
+  ...changes,
+});
 
-/** A request with a deploy, which may not be in use yet. */
+/** A request, a SERVICE unless it says otherwise, with a deploy that may not be in use yet. */
 export async function deployed(
   api: Api,
   request: Pick<Request, 'id'> & Partial<Request>,
   deploy: Partial<Deploy> = {},
-): Promise<void> {
+): Promise<RequestParent> {
   await api.saveRequest({ requestType: 'SERVICE', ...request });
-  await api.deploy({ ...sleeps, requestId: request.id, ...deploy });
+  return api.deploy(sleepDeploy(request.id, deploy));
 }
 
 /** The same when the deploy has succeeded. Answers its tasks. */
 export async function serving(...[api, request, deploy]: Parameters<typeof deployed>): Promise<Task[]> {
   await deployed(api, request, deploy);
-  await api.deployEnded(request.id, deploy?.id ?? sleeps.id);
+  await api.deployEnded(request.id, deploy?.id ?? 'd1');
   return api.running(request.id, request.instances ?? 1);
 }
 

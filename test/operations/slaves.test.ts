@@ -4,7 +4,7 @@ import type { TaskCleanup } from '../../src/core/model/task.js';
 import { waitFor } from '../support/wait-for.js';
 import { Fleet } from './fleet.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
-import { startSleeper } from './sleepers.js';
+import { deployed } from './running-tasks.js';
 
 const operations = operationsOf(['Slaves'], {
   command: ['scheduler'],
@@ -72,7 +72,7 @@ test('an unknown slave has no past and no details, and cannot be changed or forg
 
 test('a frozen slave keeps its tasks and gets no new ones until it is activated', async () => {
   const { api } = operations;
-  await startSleeper(api, { id: 'first', requiredSlaveAttributes });
+  await deployed(api, { id: 'first', requiredSlaveAttributes });
   const [before] = await api.running('first', 1);
   expect(await change('freeze', 's3', 200, { message: 'a new disk', actionId: 'mine' })).toBeUndefined();
   expect(await history('s3')).toMatchObject([
@@ -82,7 +82,7 @@ test('a frozen slave keeps its tasks and gets no new ones until it is activated'
   expect((await slaves({ state: 'FROZEN' })).map(({ id }) => id)).toEqual(['s3']);
   expect(await change('freeze', 's3', 409)).toMatchObject({ message: `The slave 's3' is FROZEN already` });
 
-  await startSleeper(api, { id: 'second', requiredSlaveAttributes });
+  await deployed(api, { id: 'second', requiredSlaveAttributes });
   await waitFor('the task to wait', async () => {
     const [waiting] = await api.get<{ pendingTask: { pendingTaskId: { id: string } } }[]>(
       'tasks/scheduled/request/second',
@@ -152,7 +152,7 @@ describe('a change that lapses', () => {
 
 test('a decommission sends tasks away, one slave at a time, and kills what is left when it lapses into DECOMMISSIONED', async () => {
   const { api } = operations;
-  await startSleeper(api, { id: 'leaving', requiredSlaveAttributes });
+  await deployed(api, { id: 'leaving', requiredSlaveAttributes });
   const [task] = await api.running('leaving', 1);
   const id = task!.taskId.id;
   await change('decommission', 's3', 200, {

@@ -4,7 +4,7 @@ import { connect } from '../../src/platform/database/connection.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
-import { sleepDeploy, startSleeper } from './sleepers.js';
+import { deployed, sleepDeploy } from './running-tasks.js';
 
 const database = await createDatabase();
 // An operator had switched the comparison at the start off: so there is a time before the first one.
@@ -57,16 +57,16 @@ describe('the service in figures', () => {
 
   beforeAll(async () => {
     const { api } = operations;
-    await startSleeper(api, { id: 'web', instances: 3 });
-    await startSleeper(
+    await deployed(api, { id: 'web', instances: 3 });
+    await deployed(
       api,
       { id: 'steps', instances: 2 },
       { deployInstanceCountPerStep: 1, autoAdvanceDeploySteps: false },
     );
-    await startSleeper(api, { id: 'stuck', ...nowhere });
-    await startSleeper(api, { id: 'asleep' });
-    await startSleeper(api, { id: 'nightly', requestType: 'SCHEDULED', schedule: '0 0 29 2 *' });
-    await startSleeper(api, { id: 'wanted', requestType: 'ON_DEMAND', instances: 1, ...nowhere });
+    await deployed(api, { id: 'stuck', ...nowhere });
+    await deployed(api, { id: 'asleep' });
+    await deployed(api, { id: 'nightly', requestType: 'SCHEDULED', schedule: '0 0 29 2 *' });
+    await deployed(api, { id: 'wanted', requestType: 'ON_DEMAND', instances: 1, ...nowhere });
     await api.saveRequest({ id: 'spare', requestType: 'ON_DEMAND' });
     await api.post('requests/request/wanted/run');
     await api.running('web', 3);

@@ -2,10 +2,10 @@ import { beforeAll, expect, test } from 'vitest';
 import type { ClusterUtilization, RequestUtilization, SlaveUsage, TaskUsage } from '../../src/core/model/usage.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
-import { startSleeper } from './sleepers.js';
+import { deployed } from './running-tasks.js';
 
 const operations = operationsOf(['Resource usage'], {
-  settings: { checkUsageEveryMillis: 1_000, numUsageToKeep: 3, cleanUsageEveryMillis: 600_000 },
+  settings: { checkUsageEveryMillis: 2_000, numUsageToKeep: 3, cleanUsageEveryMillis: 600_000 },
 });
 const cpus = 0.1;
 const memoryMb = 64;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   // Writes a file of 2 MB, and counts from time to time.
   const counts = 'i=0; while [ $i -lt 5000 ]; do i=$((i+1)); done; sleep 0.1';
   const command = `dd if=/dev/zero of=file bs=1M count=2 2>/dev/null; while :; do ${counts}; done`;
-  await startSleeper(api, { id: 'busy' }, { command, resources: { cpus, memoryMb, diskMb: 8 } });
+  await deployed(api, { id: 'busy' }, { command, resources: { cpus, memoryMb, diskMb: 8 } });
   const [task] = await api.running('busy', 1);
   taskId = task!.taskId.id;
 });

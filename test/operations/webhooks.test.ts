@@ -3,7 +3,7 @@ import type { Webhook, WebhookSummary } from '../../src/core/model/webhook.js';
 import { startReceiver } from '../support/http-receiver.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf, type CallInput } from './operations.js';
-import { startSleeper } from './sleepers.js';
+import { deployed } from './running-tasks.js';
 
 const operations = operationsOf(['Webhooks'], {
   settings: { webhooks: { firstRetryMillis: 100, lastRetryMillis: 200 }, checkWebhooksEveryMillis: 500 },
@@ -64,13 +64,13 @@ test.each([
 
 test('what was not delivered waits in the queue of its webhook, found by its plain and by its stored id', async () => {
   receiver.answer = 503;
-  await startSleeper(operations.api, { id: 'web' }, { considerHealthyAfterRunningForSeconds: 600 });
+  await deployed(operations.api, { id: 'web' }, { considerHealthyAfterRunningForSeconds: 600 });
   await operations.api.running('web', 1);
   const queues = { task: 'TASK', deploy: 'DEPLOY', request: 'REQUEST' } as const;
   const expected = {
     task: expect.arrayContaining([expect.objectContaining({ taskState: 'TASK_RUNNING' })]) as object,
     deploy: [
-      { eventType: 'STARTING', deployMarker: { requestId: 'web', deployId: 'd1' }, deploy: { command: 'sleep 1000' } },
+      { eventType: 'STARTING', deployMarker: { requestId: 'web', deployId: 'd1' }, deploy: { command: 'exec sleep 1000' } },
     ],
     request: [{ eventType: 'CREATED', request: { id: 'web', requestType: 'SERVICE' } }],
   };
