@@ -52,6 +52,7 @@ const bodies: Record<string, unknown> = {
   'POST /api/deploys/plan': { deploy: { requestId: 'shop', id: 'd2' } },
   'POST /api/deploys/update': { requestId: 'shop', deployId: 'd1', targetActiveInstances: 1 },
   'PUT /api/requests/request/:requestId/scale': { instances: 2 },
+  'POST /api/requests/request/:requestId/scale/plan': { instances: 2 },
   'PUT /api/requests/request/:requestId/priority': { priority: 0.5 },
   'POST /api/groups': { id: 'g', requestIds: ['shop'] },
   'POST /api/users/settings': {},

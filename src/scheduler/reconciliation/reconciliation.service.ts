@@ -33,6 +33,8 @@ export class Reconciliation {
   private readonly poller: Poller;
   private wanted = false;
   private lastStartedAt = 0;
+  /** The term in which comparisons are made regularly. */
+  private regularIn: Epoch | undefined;
   private cycle: ReconciliationCycle | undefined;
   /** Of the cycle, and of the term it belongs to: it ends with it. */
   private epoch: Epoch | undefined;
@@ -62,6 +64,7 @@ export class Reconciliation {
   /** This instance leads from now on: it compares at once, unless that is switched off, and then regularly. */
   async begin(): Promise<void> {
     this.lastStartedAt = this.clock.now();
+    this.regularIn = this.leadership.current();
     if (!(await this.actions.isDisabled('STARTUP_TASK_RECONCILIATION'))) this.request();
   }
 
@@ -87,7 +90,7 @@ export class Reconciliation {
     if (epoch === undefined) return;
     if (this.epoch !== epoch) this.cycle = undefined;
     await this.asked.runOnce(epoch, now);
-    const isDue = await this.isRegularDue(now);
+    const isDue = await this.isRegularDue(epoch, now);
     const askAll = this.wanted || isDue;
     if (askAll && !this.cycle && this.status.backlog >= fullBacklog) return;
     if (askAll && !this.cycle) await this.startCycle(epoch, now);
@@ -97,8 +100,9 @@ export class Reconciliation {
     await this.round(this.cycle, epoch, askAll);
   }
 
-  private async isRegularDue(now: number): Promise<boolean> {
-    if (now - this.lastStartedAt < this.settings.startNewReconcileEverySeconds * 1_000) return false;
+  private async isRegularDue(epoch: Epoch, now: number): Promise<boolean> {
+    if (this.regularIn !== epoch || now - this.lastStartedAt < this.settings.startNewReconcileEverySeconds * 1_000)
+      return false;
     return !(await this.actions.isDisabled('TASK_RECONCILIATION'));
   }
 

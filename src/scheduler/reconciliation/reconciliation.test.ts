@@ -3,6 +3,7 @@ import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { SimulatedDriver } from '../../cluster/simulated/simulated-driver.js';
 import type { TaskReconciliationStatistics } from '../../core/model/state.js';
 import { ReconciliationFigures } from '../../modules/state/reconciliation-figures.service.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
 import { Reconciliation } from './reconciliation.service.js';
 
@@ -35,6 +36,13 @@ describe('a cycle', () => {
     expect(asked).toHaveBeenCalledTimes(1);
     await look(599_999);
     expect(asked).toHaveBeenCalledTimes(1);
+  });
+
+  test('is not begun by the clock in a term in which this leader has not begun to lead', async () => {
+    vi.spyOn(world.get(Leadership), 'current').mockReturnValue(2);
+    await look(700_000);
+    expect(asked).not.toHaveBeenCalled();
+    expect(await world.get(Reconciliation).start()).toBe('STARTED');
   });
 
   test('answers STARTED, and ALREADY_RUNNING until it is over', async () => {
