@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -44,6 +44,9 @@ export async function buildCommit(commit: string): Promise<EarlierBuild> {
     await run(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', 'dist'], {
       cwd: sources,
     });
+    // Files that the program reads go along.
+    const isRead = (source: string) => statSync(source).isDirectory() || !source.endsWith('.ts');
+    cpSync(join(sources, 'src'), join(sources, 'dist', 'src'), { recursive: true, filter: isRead });
     return { commit, program: join(sources, 'bin', 'muster.mjs'), remove };
   } catch (cause) {
     remove();
