@@ -1,5 +1,6 @@
 import type { TaskState } from '../../core/model/enums.js';
 import { sanitize } from '../../core/task-id.js';
+import { plannedEachTime } from '../../platform/database/statement-names.js';
 import type { PageBounds } from './paging.js';
 import { newestUpdateSql } from './task-history-sql.js';
 
@@ -64,7 +65,7 @@ export function pageSql(search: TaskSearch, { count, offset }: PageBounds): Stat
   const parts = historyParts(tests, filters).map((all) => cut('task_history', all));
   if (!search.historyOnly) parts.push(cut(endedLiveTasks, testsOf(filters)));
   const found = `(${parts.join(' UNION ALL ')}) AS found`;
-  return { sql: `SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`, parameters };
+  return { sql: `${planning(filters)}SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`, parameters };
 }
 
 /** How many there are, exactly. */
@@ -81,8 +82,11 @@ export function countSql(search: TaskSearch): Statement {
     ...ran.map((all) => `- ${count('task_history', all)}`),
     ...(search.historyOnly ? [] : [`+ ${count(endedLiveTasks, testsOf(filters))}`]),
   ];
-  return { sql: `SELECT ${counts.join(' ')} AS count`, parameters };
+  return { sql: `${planning(filters)}SELECT ${counts.join(' ')} AS count`, parameters };
 }
+
+/** For one filter there is one index. For several the values decide: who asks for a rare status wants to begin with that. */
+const planning = (filters: Filters): string => (Object.keys(filters).length > 1 ? plannedEachTime : '');
 
 /** The filters that are given, each with the place of its value among the parameters. */
 type Filters = Partial<Record<keyof TaskFilter, string>>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StatementNames } from './statement-names.js';
+import { plannedEachTime, StatementNames } from './statement-names.js';
 
 test('a statement gets a name when it is sent for the third time, its own and always the same', () => {
   const names = new StatementNames();
@@ -36,4 +36,10 @@ test('after all were forgotten the same statement gets another name', () => {
   const after = third();
   expect(after).toBeDefined();
   expect(after).not.toBe(before);
+});
+
+test('what is to be planned each time gets no name', () => {
+  const names = new StatementNames();
+  const given = Array.from({ length: 5 }, () => names.nameOf(`${plannedEachTime}SELECT 1`));
+  expect(new Set(given)).toEqual(new Set([undefined]));
 });

@@ -7,6 +7,9 @@ const mostNames = 500;
 /** Searches are put together from many filters, and most are sent once. */
 const mostSeen = 5_000;
 
+/** Begins a statement whose best plan depends on the values that are sent with it: it gets no name. */
+export const plannedEachTime = '/* planned each time */ ';
+
 /**
  * Names of statements that are sent again and again: the server reads and plans one of a known name once per connection.
  * The text makes the name, so that one name never means two statements.
@@ -18,6 +21,7 @@ export class StatementNames {
 
   /** undefined: not worth a name. */
   nameOf(text: string): string | undefined {
+    if (text.startsWith(plannedEachTime)) return undefined;
     const known = this.names.get(text);
     if (known !== undefined || this.names.size >= mostNames) return known;
     const uses = (this.uses.get(text) ?? 0) + 1;
