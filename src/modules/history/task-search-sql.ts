@@ -65,7 +65,10 @@ export function pageSql(search: TaskSearch, { count, offset }: PageBounds): Stat
   const parts = historyParts(tests, filters).map((all) => cut('task_history', all));
   if (!search.historyOnly) parts.push(cut(endedLiveTasks, testsOf(filters)));
   const found = `(${parts.join(' UNION ALL ')}) AS found`;
-  return { sql: `${planning(filters)}SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`, parameters };
+  return {
+    sql: `${planning(filters)}SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`,
+    parameters,
+  };
 }
 
 /** How many there are, exactly. */
