@@ -36,7 +36,8 @@ test('a comparison of tasks has no figures before the first one has ended', asyn
   await waitFor('the end of the comparison', async () => (await fetch(`${api.url}/api/state/task-reconciliation`)).ok);
   const figures = await operations.call<TaskReconciliationStatistics>(read, 200);
   expect(figures).toMatchObject({ taskReconciliationIterations: 1, taskReconciliationResponseCount: 0 });
-  expect(figures.taskReconciliationStartedAt).toBeGreaterThanOrEqual(before);
+  // The look that finds the wish may have begun a moment before it.
+  expect(figures.taskReconciliationStartedAt).toBeGreaterThan(before - 10_000);
   expect(figures.taskReconciliationDurationMillis).toBeGreaterThanOrEqual(0);
 });
 
