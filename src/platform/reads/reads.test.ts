@@ -126,6 +126,19 @@ describe('kept records', () => {
     expect(loaded.splice(0)).toEqual([['b', 'a', 'gone'], ['c'], ['b']]);
   });
 
+  test('are the very same list as long as nothing comes or goes, and all were found', async () => {
+    const records = new KeptRecords<{ key: string }>(2);
+    const list = (...keys: string[]) => records.list(keys, load);
+    const both = await list('a', 'b');
+    expect(await list('a', 'b')).toBe(both);
+    expect(await list('b', 'a')).toEqual([{ key: 'b' }, { key: 'a' }]);
+    const found = await list('a', 'gone');
+    expect(await list('a', 'gone')).not.toBe(found);
+    const beyond = await list('a', 'b', 'c');
+    expect(await list('a', 'b', 'c')).not.toBe(beyond);
+    loaded.splice(0);
+  });
+
   test('beyond the greatest number are read each time', async () => {
     const records = new KeptRecords<{ key: string }>(1);
     for (let time = 0; time < 2; time++) {
