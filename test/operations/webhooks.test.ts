@@ -70,7 +70,11 @@ test('what was not delivered waits in the queue of its webhook, found by its pla
   const expected = {
     task: expect.arrayContaining([expect.objectContaining({ taskState: 'TASK_RUNNING' })]) as object,
     deploy: [
-      { eventType: 'STARTING', deployMarker: { requestId: 'web', deployId: 'd1' }, deploy: { command: 'exec sleep 1000' } },
+      {
+        eventType: 'STARTING',
+        deployMarker: { requestId: 'web', deployId: 'd1' },
+        deploy: { command: 'exec sleep 1000' },
+      },
     ],
     request: [{ eventType: 'CREATED', request: { id: 'web', requestType: 'SERVICE' } }],
   };
