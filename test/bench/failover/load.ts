@@ -15,8 +15,8 @@ interface Run {
   id: string;
   /** Epoch milliseconds. */
   askedAt: number;
-  /** ACCEPTED: has to happen once. UNKNOWN: nobody answered, so it may have happened once or not. */
-  answer: 'ACCEPTED' | 'UNKNOWN';
+  /** ACCEPTED: has to happen once. UNKNOWN: nobody answered in time, so it may have happened once or not. */
+  answer: 'AWAITED' | 'ACCEPTED' | 'UNKNOWN';
 }
 
 /**
@@ -76,16 +76,16 @@ export class Load {
   }
 
   private async askOnce(id: string, job: string, api: Api): Promise<void> {
-    const run: Run = { id, askedAt: Date.now(), answer: 'UNKNOWN' };
+    const run: Run = { id, askedAt: Date.now(), answer: 'AWAITED' };
     this.runs.push(run);
     try {
       const late = delay(answerMillis, 'late' as const, { ref: false });
       const asked = api.post(`requests/request/${job}/run`, { runId: id, envOverrides: { RUN: id } });
       asked.catch(() => undefined);
-      if ((await Promise.race([asked, late])) === 'late') return;
-      run.answer = 'ACCEPTED';
-      this.waiting.add(id);
+      run.answer = (await Promise.race([asked, late])) === 'late' ? 'UNKNOWN' : 'ACCEPTED';
+      if (run.answer === 'ACCEPTED') this.waiting.add(id);
     } catch (cause) {
+      run.answer = 'UNKNOWN';
       // 503 says that it is not known; a refusal would be a mistake of this program.
       if (cause instanceof ApiError && cause.status !== 503)
         appendFileSync(join(this.folder, '..', 'refused'), `${cause.message}\n`);
@@ -106,6 +106,11 @@ export class Load {
   firstStartOfRunsAskedSince(from: number): number | undefined {
     const started = this.runs.filter(({ askedAt }) => askedAt >= from).flatMap(({ id }) => this.starts(id));
     return started.length === 0 ? undefined : Math.min(...started);
+  }
+
+  /** Whether it is known of all runs asked for before `until` what was answered. */
+  isAnswered(until: number): boolean {
+    return this.runs.every(({ askedAt, answer }) => askedAt >= until || answer !== 'AWAITED');
   }
 
   /** Of runs asked for since `from`. */

@@ -93,6 +93,7 @@ async function play(scenario: Scenario, stage: Stage, load: Load, silent: Set<st
   // The former leader has had the time to do harm.
   await delay(warmUpMillis);
   const until = Date.now();
+  await waitFor('the answers to all that was asked before', () => load.isAnswered(until));
   const asked = () => load.accepted(struckAt).filter(({ askedAt }) => askedAt < until);
   const lost = () => load.lost(struckAt).filter(({ askedAt }) => askedAt < until);
   await waitFor('all runs to have started', () => lost().length === 0, { timeoutMillis: settleMillis }).catch(
