@@ -9,7 +9,7 @@ const installation = new Installation();
 let document: Document;
 beforeAll(async () => {
   const { api } = await installation.start();
-  document = (await (await fetch(`${api.url}/docs/openapi.json`)).json()) as Document;
+  document = await api.document();
 }, 90_000);
 afterAll(() => installation.dispose(), 90_000);
 

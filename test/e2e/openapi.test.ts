@@ -25,7 +25,7 @@ describe('the OpenAPI document', () => {
   let document: Document;
   beforeAll(async () => {
     const { api } = await installation.start();
-    document = (await (await fetch(`${api.url}/docs/openapi.json`)).json()) as Document;
+    document = await api.document();
   }, 90_000);
   afterAll(() => installation.dispose(), 90_000);
 

@@ -49,8 +49,7 @@ export class Operations {
   async start(env?: Record<string, string>): Promise<void> {
     this.instance = await this.installation.start(this.options.command, env);
     this.started = new Api(this.instance.api.url, this.options.headers);
-    const document = await fetch(`${this.started.url}/docs/openapi.json`);
-    this.schemas = new AnswerSchemas((await document.json()) as ConstructorParameters<typeof AnswerSchemas>[0]);
+    this.schemas = new AnswerSchemas(await this.started.document());
   }
 
   /** Another scheduler of the same installation. What it answers counts together with this one's answers. */

@@ -1,15 +1,13 @@
 import 'reflect-metadata';
 import { gzipSync } from 'node:zlib';
 import { Body, Controller, Delete, Get, HttpCode, Module, Param, Post, Put, Query } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHttpApp } from '../../../test/support/http-app.js';
 import { SchedulerError } from '../errors.js';
 import { NotLeaderError } from '../leadership/leadership.js';
-import { SettingsFile } from '../settings/settings.js';
 import { CallerUser, type Caller } from './caller.js';
-import { configureHttp, httpOptions } from './configure-http.js';
 import type { ErrorDto } from './error.dto.js';
 import { neverChanges } from './json.js';
 import { resolveAlias } from './path-aliases.js';
@@ -126,9 +124,7 @@ class TestModule {}
 let app: NestExpressApplication;
 let url: string;
 beforeAll(async () => {
-  app = await NestFactory.create<NestExpressApplication>(TestModule, { ...httpOptions, logger: false });
-  configureHttp(app, { ...SettingsFile.parse({}), maxRequestBodyBytes: 20_000 });
-  await app.listen(0, '127.0.0.1');
+  app = await startHttpApp(TestModule, { maxRequestBodyBytes: 20_000 });
   url = await app.getUrl();
 });
 afterAll(() => app.close());
@@ -480,9 +476,7 @@ describe('answers', () => {
 
 describe('legacy names', () => {
   const open = async (legacyFieldNames: 'off' | 'accept+emit') => {
-    const own = await NestFactory.create<NestExpressApplication>(TestModule, { ...httpOptions, logger: false });
-    configureHttp(own, { ...SettingsFile.parse({}), legacyFieldNames });
-    await own.listen(0, '127.0.0.1');
+    const own = await startHttpApp(TestModule, { legacyFieldNames });
     return { own, address: await own.getUrl() };
   };
   const sent = {

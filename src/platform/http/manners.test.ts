@@ -1,12 +1,10 @@
 import 'reflect-metadata';
 import { get as httpGet, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { Controller, Get, Module, Param, Query } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, expect, test } from 'vitest';
+import { startHttpApp } from '../../../test/support/http-app.js';
 import { waitFor } from '../../../test/support/wait-for.js';
-import { SettingsFile } from '../settings/settings.js';
-import { configureHttp, httpOptions } from './configure-http.js';
 import { QueryLimit } from './query.js';
 
 class ListQuery {
@@ -47,13 +45,7 @@ class TestModule {}
 let app: NestExpressApplication;
 let url: string;
 async function start(settings: Record<string, unknown> = {}): Promise<void> {
-  app = await NestFactory.create<NestExpressApplication>(TestModule, {
-    ...httpOptions,
-    logger: false,
-    forceCloseConnections: true,
-  });
-  configureHttp(app, SettingsFile.parse(settings));
-  await app.listen(0, '127.0.0.1');
+  app = await startHttpApp(TestModule, settings);
   url = await app.getUrl();
 }
 afterEach(async () => {

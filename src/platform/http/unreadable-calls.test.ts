@@ -2,11 +2,9 @@ import 'reflect-metadata';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Module, Post } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, expect, test } from 'vitest';
-import { SettingsFile } from '../settings/settings.js';
-import { configureHttp, httpOptions } from './configure-http.js';
+import { startHttpApp } from '../../../test/support/http-app.js';
 
 @Controller()
 class Rooms {
@@ -22,13 +20,7 @@ class TestModule {}
 
 let app: NestExpressApplication;
 async function start(settings: Record<string, unknown> = {}): Promise<void> {
-  app = await NestFactory.create<NestExpressApplication>(TestModule, {
-    ...httpOptions,
-    logger: false,
-    forceCloseConnections: true,
-  });
-  configureHttp(app, SettingsFile.parse(settings));
-  await app.listen(0, '127.0.0.1');
+  app = await startHttpApp(TestModule, settings);
 }
 afterEach(() => app.close());
 

@@ -33,6 +33,9 @@ export class Api {
   get = <T>(path: string): Promise<T> => this.call<T>('GET', path);
   post = <T>(path: string, body?: unknown): Promise<T> => this.call<T>('POST', path, body ?? {});
 
+  /** The OpenAPI document that it serves. */
+  document = async <T>(): Promise<T> => (await (await fetch(`${this.url}/docs/openapi.json`)).json()) as T;
+
   saveRequest = (request: Request): Promise<RequestParent> => this.post('requests', request);
   request = (id: string): Promise<RequestParent> => this.get(`requests/request/${id}`);
   deploy = (deploy: Deploy): Promise<RequestParent> => this.post('deploys', { deploy });

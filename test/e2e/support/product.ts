@@ -1,22 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Api } from './api.js';
 import { isAlive, killNow, pidsMentioning } from './processes.js';
+import { freePort } from '../../support/free-port.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const muster = fileURLToPath(new URL('../../../bin/muster.mjs', import.meta.url));
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Ranges of task ports that no other test on this machine is given: 40 ports by the process id of the test worker. */
 let rangesGiven = 0;

@@ -1,9 +1,9 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { serverUser } from '../../../src/platform/embedded-server/server-user.js';
+import { freePort } from '../../support/free-port.js';
 import { tempFolder } from '../../support/temp-folder.js';
 
 const run = promisify(execFile);
@@ -51,12 +51,4 @@ export async function startPostgres(bin: string): Promise<SystemPostgres> {
       remove();
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
