@@ -53,12 +53,20 @@ module.exports = {
       to: { path: '^src/scheduler/' },
     },
     {
-      name: 'rooms-talk-through-exported-services',
+      name: 'rooms-ask-repositories-and-services',
       comment:
-        "Another room's rows are read through the services it exports, never through its repository, store rows or controller.",
+        'Another room is asked through its repositories and the services it exports, never its controllers or pollers.',
       severity: 'error',
       from: { path: room, pathNot: tests },
-      to: { path: '^src/modules/([^/]+)/.*\\.(repository|controller|poller)\\.ts$', pathNot: '^src/modules/$1/' },
+      to: { path: '^src/modules/([^/]+)/.*\\.(controller|poller)\\.ts$', pathNot: '^src/modules/$1/' },
+    },
+    {
+      name: 'the-global-module-is-for-the-application',
+      comment:
+        'A repository is injected by its class; whoever imports the module that provides all of them imports all rooms.',
+      severity: 'error',
+      from: { path: '^src/(modules|scheduler|platform|core)/', pathNot: tests },
+      to: { path: '^src/repositories\\.module\\.ts$' },
     },
     {
       name: 'migrations-stand-alone',

@@ -1,7 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { stepsOf, testFiles } from './test/support/steps.js';
 
 const restContract = fileURLToPath(new URL('packages/rest-contract/src/', import.meta.url));
+
+/** 'daily' for `npm test`, 'deep' for `npm run test:deep`; without it, as when paths are named, all tests may run. */
+const step = process.env['MUSTER_TEST_STEP'];
+const root = fileURLToPath(new URL('.', import.meta.url));
+const include = testFiles(root).filter((file) => !step || stepsOf(file).some((each) => each === step));
 
 export default defineConfig({
   resolve: {
@@ -12,11 +18,13 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'packages/*/{src,test}/**/*.test.ts'],
+    include,
     setupFiles: ['test/support/quiet.ts'],
     globalSetup: ['test/support/vitest-global-setup.ts'],
     // Most tests wait for a database or a process rather than compute: a worker more than there are cores pays.
     maxWorkers: 3,
+    // The files of a worker share their modules: to load Nest and the rooms anew for each took longer than all tests.
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,

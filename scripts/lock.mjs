@@ -7,7 +7,7 @@ const lookEveryMillis = 200;
 /** Between making the folder and writing who owns it lies a moment. */
 const namelessMillis = 5_000;
 
-/** Runs `work` while nobody else does. The lock is a folder, because making one either succeeds or fails. */
+/** Runs `work` while no other process does. The lock is a folder, because making one either succeeds or fails. */
 export async function withLock(folder, work) {
   mkdirSync(dirname(folder), { recursive: true });
   let waiting = false;
@@ -29,7 +29,7 @@ export async function withLock(folder, work) {
   }
 }
 
-/** The processes that must have ended before somebody else may begin. */
+/** The processes that must have ended before another process may begin. */
 class Owner {
   #processes = [];
   #folder;
@@ -72,7 +72,7 @@ function isStale(folder, owners) {
   }
 }
 
-/** Somebody else may have replaced it in the meantime: then theirs goes back to its place. */
+/** Another process may have replaced it in the meantime: then that one goes back to its place. */
 function removeStale(folder, owners) {
   const aside = `${folder}.${process.pid}.stale`;
   try {

@@ -6,7 +6,7 @@ export class SetupError extends Error {}
 
 /**
  * Runs a Node program and collects what it prints. While it runs it counts as an owner of the lock: should we be killed,
- * nobody begins again before it has ended. A signal to us ends it too.
+ * no other process begins again before it has ended. A signal to us ends it too.
  */
 export async function nodeProgram(args, { cwd, owner, env = process.env }) {
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });

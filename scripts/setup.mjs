@@ -73,7 +73,7 @@ function isMade(folder, hash) {
   return existsSync(file) && readFileSync(file, 'utf8') === hash;
 }
 
-/** Compiles into a folder of its own and puts that in the place of the old one: nobody ever sees a half build. */
+/** Compiles into a folder of its own and puts that in the place of the old one: a half build is never seen. */
 async function build(owner) {
   console.log('Building');
   // First, because the program imports it by name: its types are needed to compile, its output to run.

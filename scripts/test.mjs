@@ -1,39 +1,73 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setUp } from './setup.mjs';
 
-/** `npm test`: the set-up, then all tests, or those that the arguments name. The last line counts them. */
+/**
+ * `npm test`: the set-up, then the tests of every day; `npm run test:deep`: those that take long (test/support/steps.ts).
+ * With paths, all tests below these. At the end: the slowest files, calls that were repeated, and how many tests passed.
+ */
+const given = process.argv.slice(2);
+const isDeep = given.includes('--deep');
+const chosen = given.filter((argument) => argument !== '--deep');
 await setUp();
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'muster-report-'));
 const report = join(folder, 'report.json');
+const repeatedCalls = join(folder, 'repeated-calls');
 const args = [
   join('node_modules', 'vitest', 'vitest.mjs'),
   'run',
   '--reporter=default',
   '--reporter=json',
   `--outputFile.json=${report}`,
-  ...process.argv.slice(2),
+  ...chosen,
 ];
 // NODE_ENV=production would change what the tested code does.
-const env = { ...process.env, NODE_ENV: 'test' };
+const env = { ...process.env, NODE_ENV: 'test', MUSTER_REPEATED_CALLS: repeatedCalls };
+if (isDeep) env.MUSTER_TEST_STEP = 'deep';
+else if (chosen.every((argument) => argument.startsWith('-'))) env.MUSTER_TEST_STEP = 'daily';
 const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 const code = await new Promise((resolve) => child.once('close', (exitCode) => resolve(exitCode ?? 1)));
-const { passed, failed } = count();
+const results = read(report, JSON.parse);
+tellSlowest();
+tellRepeated();
 rmSync(folder, { recursive: true, force: true });
+const { passed, failed } = count();
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(code);
 
 function count() {
+  if (!results) return { passed: 0, failed: 1 };
+  // A file that does not even load, or an error outside every test, fails the run without a failed test.
+  return { passed: results.numPassedTests, failed: results.numFailedTests || (code === 0 ? 0 : 1) };
+}
+
+function tellSlowest() {
+  const files = (results?.testResults ?? [])
+    .map(({ name, startTime, endTime }) => ({ path: relative(root, name), seconds: (endTime - startTime) / 1_000 }))
+    .toSorted((a, b) => b.seconds - a.seconds);
+  if (files.length < 2) return;
+  console.log('The slowest files:');
+  for (const { path, seconds } of files.slice(0, 10)) console.log(`${seconds.toFixed(1).padStart(8)} s  ${path}`);
+}
+
+/** Tests that call the built product repeat a call that is answered 503: each is told, so that none goes unseen. */
+function tellRepeated() {
+  const calls = (read(repeatedCalls, String) ?? '').split('\n').filter(Boolean);
+  const times = new Map();
+  for (const call of calls) times.set(call, (times.get(call) ?? 0) + 1);
+  console.log(`Calls repeated because they were answered 503: ${calls.length}`);
+  for (const [call, number] of times) console.log(`${String(number).padStart(8)} x  ${call}`);
+}
+
+function read(file, parse) {
   try {
-    const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'));
-    // A file that does not even load, or an error outside every test, fails the run without a failed test.
-    return { passed: numPassedTests, failed: numFailedTests || (code === 0 ? 0 : 1) };
+    return parse(readFileSync(file, 'utf8'));
   } catch {
-    return { passed: 0, failed: 1 };
+    return undefined;
   }
 }

@@ -4,19 +4,15 @@ import { AuthModule } from './modules/auth/auth.module.js';
 import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
-import { InactiveModule } from './modules/inactive/inactive.module.js';
 import { LoadBalancerModule } from './modules/load-balancer/load-balancer.module.js';
 import { IndexPageModule } from './modules/index-page/index-page.module.js';
 import { MetricsModule } from './modules/metrics/metrics.module.js';
-import { NotificationsModule } from './modules/notifications/notifications.module.js';
+import { NotificationsModule } from './modules/users/notifications.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
 import { LeadershipModule } from './modules/leadership/leadership.module.js';
-import { RequestGroupsModule } from './modules/request-groups/request-groups.module.js';
 import { LogsModule } from './modules/logs/logs.module.js';
 import { RequestsModule } from './modules/requests/requests.module.js';
-import { RacksModule } from './modules/racks/racks.module.js';
 import { SandboxModule } from './modules/sandbox/sandbox.module.js';
-import { ShuffleModule } from './modules/shuffle/shuffle.module.js';
 import { SlavesModule } from './modules/slaves/slaves.module.js';
 import { StateModule } from './modules/state/state.module.js';
 import { CleanupModule } from './modules/tasks/cleanup/cleanup.module.js';
@@ -24,18 +20,17 @@ import { TaskHealthModule } from './modules/tasks/health/task-health.module.js';
 import { ShellCommandsModule } from './modules/tasks/shell-commands/shell-commands.module.js';
 import { TasksModule } from './modules/tasks/tasks.module.js';
 import { TestOperationsModule } from './modules/test-operations/test-operations.module.js';
-import { TrackModule } from './modules/track/track.module.js';
+import { TrackModule } from './modules/tasks/track.module.js';
 import { UsageModule } from './modules/usage/usage.module.js';
 import { UsersModule } from './modules/users/users.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';
-import { HealthModule } from './platform/health/health.module.js';
 import { PlatformModule, type PlatformOptions } from './platform/platform.module.js';
+import { RepositoriesModule } from './repositories.module.js';
 import { PlanModule } from './scheduler/plan/plan.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 
 const rooms = [
   AuthModule,
-  RequestGroupsModule,
   RequestsModule,
   DeploysModule,
   DisastersModule,
@@ -48,8 +43,6 @@ const rooms = [
   ShellCommandsModule,
   TaskHealthModule,
   SlavesModule,
-  RacksModule,
-  InactiveModule,
   HistoryModule,
   WebhooksModule,
   SandboxModule,
@@ -57,7 +50,6 @@ const rooms = [
   LogsModule,
   StateModule,
   TrackModule,
-  ShuffleModule,
   UsageModule,
   UsersModule,
   SchedulerModule,
@@ -73,7 +65,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         PlatformModule.forRoot({ ...options, entities }),
-        HealthModule,
+        RepositoriesModule,
         IndexPageModule.at(options.settings.ui.path),
         ...rooms,
       ],

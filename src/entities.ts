@@ -1,56 +1,57 @@
 import { AuthLookupKeyEntity } from './modules/auth/tokens/auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './modules/auth/tokens/auth-token.entity.js';
-import { DeployHistoryEntity } from './modules/deploys/deploy-history.entity.js';
+import { DeployHistoryEntity } from './modules/deploys/deploy.entity.js';
 import { DeployStatisticsEntity } from './modules/deploys/deploy-statistics.entity.js';
-import { PendingDeployEntity } from './modules/deploys/pending-deploy.entity.js';
-import { ActiveDisasterEntity } from './modules/disasters/active-disaster.entity.js';
-import { AutomatedActionsEntity } from './modules/disasters/automated-actions.entity.js';
-import { DisasterDataPointEntity } from './modules/disasters/disaster-data-point.entity.js';
-import { HistoryBackfillEntity } from './modules/history/backfill/history-backfill.entity.js';
-import { UnreadableHistoryEntity } from './modules/history/backfill/unreadable-history.entity.js';
+import { PendingDeployEntity } from './modules/deploys/deploy.entity.js';
+import {
+  ActiveDisasterEntity,
+  AutomatedActionsEntity,
+  DisasterDataPointEntity,
+} from './modules/disasters/disaster.entity.js';
+import { HistoryBackfillEntity, UnreadableHistoryEntity } from './modules/history/backfill/history-backfill.entity.js';
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
-import { InactiveHostEntity } from './modules/inactive/inactive-host.entity.js';
+import { InactiveHostEntity } from './modules/slaves/inactive-hosts/inactive-host.entity.js';
 import { LoadBalancerDeletionEntity } from './modules/load-balancer/load-balancer-deletion.entity.js';
 import { LoadBalancerRecordEntity } from './modules/load-balancer/load-balancer-record.entity.js';
 import { LoadBalancerRemovalEntity } from './modules/load-balancer/load-balancer-removal.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { InstanceEntity } from './modules/leadership/instance.entity.js';
-import { MailBlacklistEntity } from './modules/notifications/mail-blacklist.entity.js';
-import { RackEntity } from './modules/racks/rack.entity.js';
-import { RequestGroupEntity } from './modules/request-groups/request-group.entity.js';
+import { MailBlacklistEntity } from './modules/users/mail-blacklist.entity.js';
+import { RackEntity } from './modules/slaves/rack.entity.js';
+import { RequestGroupEntity } from './modules/requests/groups/request-group.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
-import { ExpiringActionEntity } from './modules/requests/expiring-action.entity.js';
+import { ExpiringActionEntity } from './modules/requests/expiring/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
-import { RequestHistoryEntity } from './modules/requests/request-history.entity.js';
+import { RequestHistoryEntity } from './modules/requests/request.entity.js';
 import { RequestEntity } from './modules/requests/request.entity.js';
-import { ShuffleBlacklistEntity } from './modules/shuffle/shuffle-blacklist.entity.js';
-import { AgentCursorEntity } from './modules/slaves/agent-cursor.entity.js';
+import { ShuffleBlacklistEntity } from './modules/usage/shuffle-blacklist.entity.js';
+import { AgentCursorEntity } from './scheduler/status/agent-cursor.entity.js';
 import { MachineHistoryEntity } from './modules/slaves/machine-history.entity.js';
 import { SlaveEntity } from './modules/slaves/slave.entity.js';
 import { TaskReconciliationEntity } from './modules/state/task-reconciliation.entity.js';
-import { KilledTaskEntity } from './modules/tasks/killed-task.entity.js';
-import { PendingRequestEntity } from './modules/tasks/pending-request.entity.js';
-import { PendingTaskEntity } from './modules/tasks/pending-task.entity.js';
-import { ReconciliationWishEntity } from './modules/tasks/reconciliation-wish.entity.js';
-import { TaskCleanupEntity } from './modules/tasks/task-cleanup.entity.js';
-import { TaskHealthcheckEntity } from './modules/tasks/task-healthcheck.entity.js';
-import { TaskLaunchEntity } from './modules/tasks/task-launch.entity.js';
-import { TaskUpdateEntity } from './modules/tasks/task-update.entity.js';
-import { TaskUsageEntity } from './modules/tasks/task-usage.entity.js';
-import { TaskEntity } from './modules/tasks/task.entity.js';
+import { KilledTaskEntity, TaskCleanupEntity } from './modules/tasks/task-cleanup.entity.js';
+import { PendingRequestEntity, PendingTaskEntity } from './modules/tasks/pending-task.entity.js';
+import {
+  ReconciliationWishEntity,
+  TaskLaunchEntity,
+  TaskUpdateEntity,
+  TaskEntity,
+} from './modules/tasks/task.entity.js';
+import { TaskHealthcheckEntity } from './modules/tasks/health/task-healthcheck.entity.js';
+import { TaskUsageEntity } from './modules/usage/task-usage.entity.js';
+import { ClusterUtilizationEntity, RequestUtilizationEntity, SlaveUsageEntity } from './modules/usage/usage.entity.js';
 import { TaskMetadataEntity } from './modules/tasks/metadata/task-metadata.entity.js';
-import { TaskShellCommandEntity } from './modules/tasks/shell-commands/task-shell-command.entity.js';
-import { TaskShellCommandUpdateEntity } from './modules/tasks/shell-commands/task-shell-command-update.entity.js';
-import { ClusterUtilizationEntity } from './modules/usage/cluster-utilization.entity.js';
-import { RequestUtilizationEntity } from './modules/usage/request-utilization.entity.js';
-import { SlaveUsageEntity } from './modules/usage/slave-usage.entity.js';
+import {
+  TaskShellCommandEntity,
+  TaskShellCommandUpdateEntity,
+} from './modules/tasks/shell-commands/task-shell-command.entity.js';
 import { UserSettingsEntity } from './modules/users/user-settings.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
 import { DisabledActionEntity } from './platform/actions/disabled-action.entity.js';
-import { LeaderEpochEntity } from './platform/leadership/leader-epoch.entity.js';
-import { LeaderLeaseEntity } from './platform/leadership/leader-lease.entity.js';
+import { LeaderEpochEntity } from './platform/leadership/leader.entity.js';
+import { LeaderLeaseEntity } from './platform/leadership/leader.entity.js';
 import { WaitingReasonEntity } from './scheduler/explain/waiting-reason.entity.js';
 import { LeaderChangeEntity } from './scheduler/memory/leader-change.entity.js';
 import { HeldStatusUpdateEntity } from './scheduler/status/held-status-update.entity.js';

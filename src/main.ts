@@ -1,5 +1,5 @@
 import 'reflect-metadata';
 import { runCommand } from './cli/program.js';
-import { readEnvironment } from './platform/settings/environment.js';
 
-process.exit(await runCommand(process.argv.slice(2), readEnvironment()));
+// The only look at the environment of this process.
+process.exit(await runCommand(process.argv.slice(2), process.env));

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi, type MockInstance } from 'vitest';
-import { SimulatedCluster } from '../src/cluster/simulated/simulated-cluster.js';
-import type { SimulatedDriver } from '../src/cluster/simulated/simulated-driver.js';
+import { SimulatedCluster } from './support/simulated-cluster/simulated-cluster.js';
+import type { SimulatedDriver } from './support/simulated-cluster/simulated-driver.js';
 import { canBeDisabled } from '../src/core/disasters/index.js';
-import type { DisabledAction } from '../src/core/model/disaster.js';
+import type { DisabledAction } from '../src/core/model/state.js';
 import { actionTypes, type ActionType } from '../src/core/model/enums.js';
 import type { TaskIdsByStatus } from '../src/core/model/request.js';
 import { DisabledActions } from '../src/platform/actions/disabled-actions.js';
@@ -23,7 +23,7 @@ type Effect =
   | { kind: 'stops'; pollers: string[] }
   /** This does not happen. */
   | { kind: 'prevents'; happens: () => Promise<boolean> }
-  /** It is told to whoever asks. Nothing to see here. */
+  /** It is told to every caller that asks. Nothing to see here. */
   | { kind: 'told'; why: string }
   /** It cannot be switched off. */
   | { kind: 'never' };

@@ -45,6 +45,46 @@ describe('the migrations', () => {
     expect(tables.map(({ name }) => name)).toEqual(described);
   });
 
+  test('type of cleanups: read from the texts of before, and taken back without a trace', async () => {
+    const back = migrations.length - migrations.findIndex(({ name }) => name.startsWith('CleanupType'));
+    for (let count = 0; count < back; count++) await source.undoLastMigration({ transaction: 'each' });
+    const before = [
+      { task_id: 'a', message: 'PAUSE by ann - BOUNCING', previous: [] },
+      {
+        task_id: 'b',
+        message: 'USER_REQUESTED_DESTROY',
+        previous: [
+          { timestamp: 2, statusMessage: 'INCREMENTAL_BOUNCE - new kernel' },
+          { timestamp: 1, statusMessage: 'BOUNCINGLY' },
+        ],
+      },
+      { task_id: 'c', message: null, previous: [] },
+    ];
+    for (const { task_id: id, message, previous } of before) {
+      await source.query(
+        `INSERT INTO task_update (task_id, state, at, message, previous) VALUES ($1, 'TASK_CLEANING', now(), $2, $3)`,
+        [id, message, JSON.stringify(previous)],
+      );
+    }
+    await source.query(
+      `INSERT INTO task_update (task_id, state, at, message) VALUES ('a', 'TASK_LOST', now(), 'PAUSE')`,
+    );
+    await migrate(url);
+    const types = `SELECT task_id, cleanup_type, jsonb_path_query_array(previous, '$[*].cleanupType') AS former
+      FROM task_update ORDER BY task_id, state`;
+    expect(await source.query(types)).toEqual([
+      { task_id: 'a', cleanup_type: 'PAUSE', former: [] },
+      { task_id: 'a', cleanup_type: null, former: [] },
+      { task_id: 'b', cleanup_type: 'USER_REQUESTED_DESTROY', former: ['INCREMENTAL_BOUNCE', null] },
+      { task_id: 'c', cleanup_type: null, former: [] },
+    ]);
+    for (let count = 0; count < back; count++) await source.undoLastMigration({ transaction: 'each' });
+    const after = `SELECT task_id, message, previous FROM task_update WHERE state = 'TASK_CLEANING' ORDER BY task_id`;
+    expect(await source.query(after)).toEqual(before);
+    await source.query('DELETE FROM task_update');
+    await migrate(url);
+  });
+
   test('can be taken back one by one, and made again', async () => {
     for (const _migration of migrations) await source.undoLastMigration({ transaction: 'each' });
     const left: { name: string }[] = await source.query(

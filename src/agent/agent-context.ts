@@ -1,9 +1,13 @@
 import type { AgentFolder } from './agent-folder.js';
 import type { Cgroups } from './cgroups/cgroups.js';
-import type { Log } from './log.js';
+import type { Epochs } from './wire/epochs.js';
+import type { Launcher } from './tasks/launch.js';
+import type { Machines } from './machine/machines.js';
 import type { LocalClusterSettings } from './settings.js';
-import type { ShimScripts } from './shim-scripts.js';
-import type { UpdatesLog } from './updates-log.js';
+import type { ShimScripts } from './shim/shim-scripts.js';
+import type { Tasks } from './tasks/tasks.js';
+import type { Tombstones } from './tasks/tombstones.js';
+import type { UpdatesLog } from './tasks/updates-log.js';
 
 /** What all tasks of an agent share. */
 export interface AgentContext {
@@ -20,4 +24,23 @@ export interface AgentContext {
   shell: string;
   /** Aborted when the agent stops. Its tasks run on, and whatever was under way for them is taken up by the next agent. */
   stopping: AbortSignal;
+}
+
+/** Where the agent says what it does. The scheduler's logger fits, and so does a test's list. */
+export interface Log {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string, cause?: unknown): void;
+}
+
+/** What answers calls. */
+export interface AgentParts {
+  context: AgentContext;
+  tasks: Tasks;
+  tombstones: Tombstones;
+  epochs: Epochs;
+  launcher: Launcher;
+  machines: Machines;
+  /** Ends the agent after the answer is out. */
+  shutdown(): void;
 }

@@ -2,8 +2,20 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { link, realpath, rm, unlink } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { Endpoint } from './endpoint.js';
+import { z } from 'zod';
 import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from './files.js';
+
+/** What `endpoint.json` in the agent's folder says about a running agent. */
+export const Endpoint = z.object({
+  pid: z.number().int(),
+  /** Start time of the process in clock ticks since boot: tells it from a later one with the same pid. */
+  startTime: z.string(),
+  host: z.string(),
+  port: z.number().int(),
+  agentId: z.string(),
+  incarnation: z.string(),
+});
+export type Endpoint = z.infer<typeof Endpoint>;
 
 /**
  * What lies where below `<data dir>/agent`:
@@ -96,13 +108,13 @@ export class AgentFolder {
   }
 }
 
-/** The secret in the agent's folder, made by whoever asks first: the scheduler and the agent may start in any order. */
+/** The secret in the agent's folder, made at the first request: the scheduler and the agent may start in any order. */
 export async function sharedSecret(agentFolder: string): Promise<string> {
   await ensureFolder(agentFolder, 0o755);
   const path = join(agentFolder, 'secret');
   const existing = await readIfThere(path);
   if (existing) return existing.trim();
-  // Written aside and then linked, which fails when the name is taken: nobody ever reads half a secret or loses theirs.
+  // Written aside and then linked, which fails when the name is taken: no process ever reads half a secret, and none is replaced.
   const mine = join(agentFolder, `secret.${randomBytes(4).toString('hex')}.new`);
   await writeDurably(mine, `${randomBytes(32).toString('base64url')}\n`);
   try {

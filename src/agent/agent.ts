@@ -1,25 +1,22 @@
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { dirname } from 'node:path';
-import { adoptTasks } from './adopt.js';
-import type { AgentContext } from './agent-context.js';
-import { AgentFolder, sharedSecret } from './agent-folder.js';
-import type { Endpoint } from './endpoint.js';
-import { Epochs } from './epochs.js';
-import { currentIncarnation } from './incarnation.js';
-import { Launcher } from './launch.js';
-import type { Log } from './log.js';
-import { Machines } from './machines.js';
-import { AgentOperations } from './operations.js';
-import { openCgroups } from './open-cgroups.js';
-import { bootId, ownIdentity } from './process-identity.js';
-import { GuardedAgent, startServer } from './server.js';
-import { readLocalClusterSettings, thisMachine, type SlaveSetting } from './settings.js';
-import { installShimScripts } from './shim-scripts.js';
-import { Tasks } from './tasks.js';
-import { Tombstones } from './tombstones.js';
-import { UpdatesLog } from './updates-log.js';
-import { watchOver } from './watchdog.js';
+import { adoptTasks, currentIncarnation } from './tasks/adopt.js';
+import type { AgentContext, Log } from './agent-context.js';
+import { AgentFolder, type Endpoint, sharedSecret } from './agent-folder.js';
+import { openCgroups } from './cgroups/cgroups.js';
+import { Epochs } from './wire/epochs.js';
+import { Launcher } from './tasks/launch.js';
+import { Machines } from './machine/machines.js';
+import { AgentOperations } from './wire/operations.js';
+import { bootId, ownIdentity } from './machine/process-identity.js';
+import { GuardedAgent, startServer } from './wire/server.js';
+import { readLocalClusterSettings, type SlaveSetting, thisMachine } from './settings.js';
+import { installShimScripts } from './shim/shim-scripts.js';
+import { Tasks } from './tasks/tasks.js';
+import { Tombstones } from './tasks/tombstones.js';
+import { UpdatesLog } from './tasks/updates-log.js';
+import { watchOver } from './machine/watchdog.js';
 
 export interface AgentOptions {
   /** `<data dir>/agent`. */

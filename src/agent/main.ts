@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Log } from './agent-context.js';
 import { runAgent, type RunningAgent } from './agent.js';
 import { messageOf } from './files.js';
-import type { Log } from './log.js';
 
-/** Lines on stdout and stderr: whoever starts the agent decides where they go. */
+/** Lines on stdout and stderr: the process that starts the agent decides where they go. */
 const log: Log = {
   info: (message) => console.log(`agent: ${message}`),
   warn: (message) => console.warn(`agent: ${message}`),

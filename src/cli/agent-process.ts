@@ -3,11 +3,11 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readEndpoint } from '../agent/agent-folder.js';
-import type { Endpoint } from '../agent/endpoint.js';
-import { isAlive } from '../agent/process-identity.js';
+import { type Endpoint, readEndpoint } from '../agent/agent-folder.js';
+import { isAlive } from '../agent/machine/process-identity.js';
 import { AgentConnection } from '../cluster/local/agent-connection.js';
-import { StartError } from '../platform/start-error.js';
+import { backOffMillis } from '../platform/async.js';
+import { StartError } from '../platform/errors.js';
 
 const program = fileURLToPath(new URL('../agent/main.js', import.meta.url));
 const startMillis = 20_000;
@@ -17,7 +17,7 @@ const lookEveryMillis = 50;
 const watchEveryMillis = 500;
 const longestPauseMillis = 10_000;
 
-export interface AgentProcessOptions {
+interface AgentProcessOptions {
   dataDir: string;
   /** The settings under `cluster.local`. */
   localSettings: unknown;
@@ -105,16 +105,17 @@ export class AgentProcess {
 
   private async watch(): Promise<void> {
     const { signal } = this.stopping;
-    let pause = watchEveryMillis;
+    let failuresInRow = 0;
     while (!signal.aborted) {
+      const pause = backOffMillis(failuresInRow + 1, watchEveryMillis, longestPauseMillis);
       await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted || (await this.running())) continue;
       this.options.say('The agent has died; starting it again');
       try {
         await this.launch();
-        pause = watchEveryMillis;
+        failuresInRow = 0;
       } catch (cause) {
-        pause = Math.min(pause * 2, longestPauseMillis);
+        failuresInRow += 1;
         this.options.say(cause instanceof Error ? cause.message : String(cause));
       }
     }

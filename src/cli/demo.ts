@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
-import { say } from './say.js';
+import { fileURLToPath } from 'node:url';
+import { say } from './announce.js';
 
 const examples = fileURLToPath(new URL('../../../examples', import.meta.url));
 const attempts = 60;

@@ -1,17 +1,17 @@
-import { Logger } from '@nestjs/common';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
 import { dumpTableOf, dumpTables } from '../core/history/index.js';
 import { HistoryImport } from '../modules/history/import/history-import.js';
 import { createDataSource } from '../platform/database/data-sources.js';
-import { PinoLogger } from '../platform/logging/pino-logger.js';
+import { StartError } from '../platform/errors.js';
+import { PinoLogger } from '../platform/logging/log.js';
 import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
 import type { Settings } from '../platform/settings/settings.js';
-import { StartError } from '../platform/start-error.js';
+import { say } from './announce.js';
 import { openDatabase } from './open-database.js';
 import { reportFailure } from './report-failure.js';
 import { pidFileOf } from './run-scheduler.js';
-import { say } from './say.js';
 import { StopSequence } from './stop-sequence.js';
 
 const quiet = (): void => undefined;

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { firstAdministrator } from '../modules/auth/tokens/first-administrator.js';
-import { TokenStore } from '../modules/auth/tokens/token-store.service.js';
+import { entities } from '../entities.js';
+import { AuthTokenRepository } from '../modules/auth/tokens/auth-token.repository.js';
+import { firstAdministrator } from '../modules/auth/tokens/tokens.service.js';
 import { checkDatabase } from '../platform/database/check-database.js';
 import { createDataSource } from '../platform/database/data-sources.js';
 import { migrate } from '../platform/database/migrate.js';
 import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
 import { holderOf } from '../platform/process/pid-file.js';
 import type { Settings } from '../platform/settings/settings.js';
-import { entities } from '../entities.js';
+import { say } from './announce.js';
 import { pidFileOf } from './run-scheduler.js';
-import { say } from './say.js';
 
 /**
  * Makes the token of the first administrator, who can make those of all others, and says it once. It takes the place of
@@ -38,7 +38,7 @@ async function storeToken(settings: Settings, url: string): Promise<string> {
   try {
     const token = randomUUID();
     const user = firstAdministrator(settings.auth);
-    const store = new TokenStore(settings);
+    const store = new AuthTokenRepository(settings);
     await source.transaction((tx) => store.replace(tx, { token, user, now: Date.now(), madeOpenly: false }));
     return token;
   } finally {

@@ -3,10 +3,10 @@ import { checkDatabase } from '../platform/database/check-database.js';
 import { migrate } from '../platform/database/migrate.js';
 import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
 import type { Settings } from '../platform/settings/settings.js';
-import { say } from './say.js';
+import { say } from './announce.js';
 import type { StopSequence } from './stop-sequence.js';
 
-export interface OpenDatabase {
+interface OpenDatabase {
   url: string;
   /** The same as one may show it: the password only where it is needed to get in at all. */
   shownUrl: string;

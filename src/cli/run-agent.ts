@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { AgentCannotStart, runAgent as runAgentOn } from '../agent/agent.js';
 import { settingsOfAgent } from '../agent/settings.js';
-import { PinoLogger } from '../platform/logging/pino-logger.js';
+import { StartError } from '../platform/errors.js';
+import { PinoLogger } from '../platform/logging/log.js';
 import type { Settings } from '../platform/settings/settings.js';
-import { StartError } from '../platform/start-error.js';
 
 /** The agent alone, in this process. Its tasks run on when it stops. Answers the exit code. */
 export async function runAgent(settings: Settings): Promise<number> {

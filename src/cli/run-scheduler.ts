@@ -1,30 +1,29 @@
-import { Logger } from '@nestjs/common';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startApp } from '../app.js';
+import { Logger } from '@nestjs/common';
 import { settingsOfAgent } from '../agent/settings.js';
-import { LocalDriver } from '../cluster/local/local-driver.js';
+import { startApp } from '../app.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
+import { LocalDriver } from '../cluster/local/local-driver.js';
+import { TaskRepository } from '../modules/tasks/task.repository.js';
 import { Database } from '../platform/database/database.js';
+import { StartError } from '../platform/errors.js';
 import { surviveUncaughtErrors } from '../platform/health/uncaught-errors.js';
 import { Leadership } from '../platform/leadership/leadership.js';
-import { logConsoleLines } from '../platform/logging/console-lines.js';
-import { PinoLogger } from '../platform/logging/pino-logger.js';
+import { logConsoleLines, PinoLogger } from '../platform/logging/log.js';
 import { Pollers } from '../platform/poller/pollers.js';
 import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
 import type { Settings } from '../platform/settings/settings.js';
-import { StartError } from '../platform/start-error.js';
 import { AgentProcess } from './agent-process.js';
-import { announce, warnIfOpen } from './announce.js';
+import { announce, say, surviveClosedTerminal, warnIfOpen } from './announce.js';
 import { openDatabase } from './open-database.js';
 import { reportFailure } from './report-failure.js';
-import { say, surviveClosedTerminal } from './say.js';
 import { StopSequence } from './stop-sequence.js';
 import { stopTasks } from './stop-tasks.js';
 
 export const pidFileOf = (dataDir: string): string => join(dataDir, 'muster.pid');
 
-export interface RunOptions {
+interface RunOptions {
   /** Start an agent on this machine, and end it with us. */
   withAgent: boolean;
   /** When we stop, agent and tasks run on. */
@@ -64,6 +63,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
       const context = {
         database: app.get(Database),
         driver: app.get<ClusterDriver>(CLUSTER_DRIVER),
+        tasks: app.get(TaskRepository),
         leadership: app.get(Leadership),
         pollers: app.get(Pollers),
       };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { holderOf } from '../platform/process/pid-file.js';
+import { say } from './announce.js';
 import { pidFileOf } from './run-scheduler.js';
-import { say } from './say.js';
 
 const lookEveryMillis = 100;
 

@@ -1,10 +1,10 @@
-import { say as sayAloud } from './say.js';
+import { say as sayAloud } from './announce.js';
 
-export interface StopStep {
+interface StopStep {
   name: string;
   /** Takes its time. May answer what came of it. */
   inOrder: () => Promise<string | void>;
-  /** What is done when somebody cannot wait. */
+  /** What is done when the operator does not wait. */
   atOnce?: () => Promise<unknown>;
 }
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ShellCommandUpdateType, TaskState } from '../core/model/enums.js';
-import type { ClusterArtifact, Deploy, ExecutorData } from '../core/model/deploy.js';
+import type { Deploy } from '../core/model/deploy.js';
+import type { LaunchSpec } from '../core/model/launch.js';
 import type { RunNowRequest } from '../core/model/request.js';
 import type { MachineFigures } from '../core/model/usage.js';
 
@@ -26,39 +27,6 @@ export interface MachineSnapshot {
   portsInUse: number[];
   /** Epoch milliseconds at which the agent answered last. */
   seenAt: number;
-}
-
-/** Everything the machine needs to run one task. Written once; the same document may be sent many times. */
-export interface LaunchSpec {
-  taskId: string;
-  slaveId: string;
-  incarnation: string;
-  requestId: string;
-  /**
-   * The complete command line. shell true: `value` is one text for `sh -c`, `arguments` its positional parameters;
-   * false: a program and its arguments, no shell involved. With executorData `shell` is not looked at: `value` is its
-   * cmd and `arguments` are its extraCmdLineArgs and then those of the launch, joined with spaces as shell text.
-   */
-  command: { shell: boolean; value: string; arguments: string[] };
-  /** Complete environment of the task (the agent adds only PATH, HOME and its own sandbox variables). */
-  environment: Record<string, string>;
-  /** User to run as; absent: the agent's user. */
-  user?: string;
-  cpus: number;
-  memoryMb: number;
-  diskMb: number;
-  /** Hard limit in whole cores, when the service sets one. */
-  cpuHardLimit?: number;
-  ports: number[];
-  artifacts: ClusterArtifact[];
-  /** Present for deploys with executorData: working folder `<task id>/app`, output in service.log, exit codes, ... */
-  executorData?: ExecutorData;
-  /** Exit codes that count as TASK_FINISHED; empty: only 0. */
-  successfulExitCodes: number[];
-  /** Milliseconds between SIGTERM and SIGKILL. */
-  killGraceMillis: number;
-  /** The task counts as running only when this file (relative to its working folder) is there; in time, or it failed. */
-  healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };
 }
 
 export type LaunchAnswer =

@@ -4,7 +4,7 @@ import type { PendingTaskId, TaskId } from './model/task.js';
 /** Sections of an id are divided by '-', so host and rack may not contain one. */
 export const sanitize = (text: string): string => text.replaceAll('-', '_');
 
-export interface TaskIdParts {
+interface TaskIdParts {
   requestId: string;
   deployId: string;
   /** Epoch milliseconds at which the launch was decided. */
@@ -49,7 +49,7 @@ export function parseTaskId(id: string): TaskId | undefined {
   return taskId.instanceNo >= 1 && taskId.id === id ? taskId : undefined;
 }
 
-export type PendingTaskIdParts = Omit<PendingTaskId, 'id'>;
+type PendingTaskIdParts = Omit<PendingTaskId, 'id'>;
 
 export function makePendingTaskId(parts: PendingTaskIdParts): PendingTaskId {
   const { requestId, deployId, nextRunAt, instanceNo, pendingType, createdAt } = parts;

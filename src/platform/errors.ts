@@ -65,7 +65,7 @@ export type ErrorCode = keyof typeof errorStatus;
 
 export type { FieldError };
 
-export interface SchedulerErrorOptions extends ErrorOptions {
+interface SchedulerErrorOptions extends ErrorOptions {
   errors?: FieldError[];
   /** Members added to the error's body, such as the existing cleanup of a task. */
   extra?: Record<string, unknown>;
@@ -104,3 +104,6 @@ export class SchedulerError extends Error {
     return new SchedulerError(code, errors[0]?.message ?? 'The input is invalid', { errors });
   }
 }
+
+/** Something the person who starts the program can put right. The message says what, on one line. */
+export class StartError extends Error {}

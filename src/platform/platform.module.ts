@@ -2,15 +2,19 @@ import { Module, type BeforeApplicationShutdown, type DynamicModule, type OnAppl
 import { ScheduleModule } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
+import { DisabledActionRepository } from './actions/disabled-action.repository.js';
 import { DisabledActions } from './actions/disabled-actions.js';
 import { Clock } from './clock.js';
 import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
+import { HealthController } from './health/health.controller.js';
 import { Leadership } from './leadership/leadership.js';
+import { leaderAddress } from './leadership/lease.js';
 import { PgLeadership } from './leadership/pg-leadership.js';
 import { ThisInstance } from './leadership/this-instance.js';
 import { Metrics } from './metrics/metrics.js';
 import { PlacementFigures } from './metrics/placement-figures.js';
+import { StatusDelays } from './metrics/status-delays.js';
 import { Pollers } from './poller/pollers.js';
 import { SETTINGS, type Settings } from './settings/settings.js';
 import { Notifier } from './wake/notifier.js';
@@ -38,6 +42,7 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
       module: PlatformModule,
       global: true,
       imports: [ScheduleModule.forRoot()],
+      controllers: [HealthController],
       providers: [
         { provide: SETTINGS, useValue: settings },
         { provide: CLUSTER_DRIVER, useValue: driver },
@@ -58,10 +63,12 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
           inject: [DataSource, LEADER_SOURCE, Leadership],
           useFactory: (api: DataSource, leader: DataSource, who: Leadership) => new Database(api, leader, who),
         },
+        DisabledActionRepository,
         DisabledActions,
         Metrics,
         PlacementFigures,
         Pollers,
+        StatusDelays,
       ],
       exports: [
         SETTINGS,
@@ -73,10 +80,12 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
         Notifier,
         Leadership,
         Database,
+        DisabledActionRepository,
         DisabledActions,
         Metrics,
         PlacementFigures,
         Pollers,
+        StatusDelays,
       ],
     };
   }
@@ -103,11 +112,5 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
 }
 
 function pgLeadership(url: string, holder: string, wake: Wake, api: DataSource): PgLeadership {
-  const readAddress = async () => {
-    const rows: { address: string }[] = await api.query(
-      'SELECT address FROM leader_lease WHERE expires_at >= clock_timestamp()',
-    );
-    return rows[0]?.address;
-  };
-  return new PgLeadership({ url, holder, readAddress }, wake);
+  return new PgLeadership({ url, holder, readAddress: () => leaderAddress(api) }, wake);
 }

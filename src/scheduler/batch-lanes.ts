@@ -8,7 +8,7 @@ interface Group<T> {
 
 /**
  * Brings together what many senders bring: whatever arrives while a batch is being written goes with the next one. So a
- * single item waits for nobody, and thousands of senders with one item each share a few transactions. With two lanes two
+ * single item waits for no other, and thousands of senders with one item each share a few transactions. With two lanes two
  * batches are written at a time, to keep the database busy while the next one is made ready; one sender is never in both,
  * so what it brings stays in order.
  */

@@ -1,12 +1,10 @@
-import type { CooldownRules } from '../core/cooldown/index.js';
-import type { CrashLoopRules } from '../core/crash-loops/index.js';
+import type { CooldownRules, CrashLoopRules } from '../core/completion/index.js';
 import type { LaunchRules } from '../core/launch/index.js';
-import type { WorkRules } from '../core/pending-work/index.js';
+import { rackCount, spreadRules, type WorkRules } from '../core/pending-work/index.js';
 import type { PlacementRules } from '../core/placement/index.js';
+import { shares, type PreferenceRules, type ScoringRules } from '../core/usage/index.js';
 import { priorityRules } from '../modules/priority/priority-rules.js';
-import { preferenceRules, scoringRules } from '../modules/usage/usage-rules.js';
-import type { StoredSlave } from '../modules/slaves/machines.service.js';
-import { rackCount, spreadRules } from '../modules/slaves/spread-rules.js';
+import type { StoredSlave } from '../modules/slaves/slave.repository.js';
 import type { Settings } from '../platform/settings/settings.js';
 
 /* What the settings mean to the decisions. */
@@ -52,6 +50,30 @@ export function crashLoopRules(settings: Settings): CrashLoopRules {
 export const workRules = (settings: Settings, slaves: readonly StoredSlave[]): WorkRules => ({
   cooldownMinScheduleMillis: settings.cooldownMinScheduleSeconds * 1_000,
   ...spreadRules(settings, slaves),
+});
+
+export function scoringRules({ cluster, reCheckMetricsForLargeNewTaskCount }: Settings): ScoringRules {
+  const [cpus = 0, memory = 0, disk = 0] = shares(cluster.cpuWeight, cluster.memWeight, cluster.diskWeight);
+  const [allocated = 0, inUse = 0] = shares(cluster.allocatedResourceWeight, cluster.inUseResourceWeight);
+  return {
+    weights: { cpus, memory, disk },
+    allocatedWeight: allocated,
+    inUseWeight: inUse,
+    loadMetric: cluster.scoreUsingSystemLoad,
+    omitForMissingUsage: cluster.omitForMissingUsageData,
+    omitOverloaded: cluster.omitOverloadedHosts,
+    load1OverloadedThreshold: cluster.load1OverloadedThreshold,
+    load5OverloadedThreshold: cluster.load5OverloadedThreshold,
+    recheckForManyNewTasks: reCheckMetricsForLargeNewTaskCount,
+    recheckLoad1Threshold: cluster.recheckMetricsLoad1Threshold,
+    recheckLoad5Threshold: cluster.recheckMetricsLoad5Threshold,
+  };
+}
+
+const preferenceRules = (settings: Settings): PreferenceRules => ({
+  highCpuCutOff: settings.highCpuSlaveCutOff,
+  highMemoryCutOff: settings.highMemorySlaveCutOff,
+  scaleFactor: settings.preferredSlaveScaleFactor,
 });
 
 export const placementRules = (settings: Settings, slaves: readonly StoredSlave[]): PlacementRules => ({

@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
 import type { TaskState } from '../core/model/enums.js';
-import { LiveTasks } from '../modules/tasks/live-tasks.service.js';
-import { SchedulerControls } from '../modules/test-operations/scheduler-controls.js';
+import { TaskRepository } from '../modules/tasks/task.repository.js';
+import { SchedulerControls } from '../modules/test-operations/test-operations.service.js';
 import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
 import { Leadership, NotLeaderError } from '../platform/leadership/leadership.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
-import { StatusStore } from './status/status-store.service.js';
+import { AgentCursorRepository } from './status/agent-cursor.repository.js';
 import { StatusUpdates } from './status/status-updates.service.js';
 
 /** What a test may do to this scheduler. */
@@ -16,9 +16,9 @@ import { StatusUpdates } from './status/status-updates.service.js';
 export class LocalSchedulerControls extends SchedulerControls {
   constructor(
     private readonly db: Database,
-    private readonly tasks: LiveTasks,
+    private readonly tasks: TaskRepository,
     private readonly status: StatusUpdates,
-    private readonly store: StatusStore,
+    private readonly cursors: AgentCursorRepository,
     private readonly reconciliation: Reconciliation,
     private readonly watch: ClusterWatch,
     private readonly leadership: Leadership,
@@ -46,7 +46,7 @@ export class LocalSchedulerControls extends SchedulerControls {
     const epoch = this.epoch();
     await this.driver.stop();
     try {
-      await this.driver.start(epoch, this.watch, (agentId) => this.store.cursor(this.db.manager, agentId));
+      await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));
     } catch (cause) {
       this.leadership.stepDown(`the connection to the cluster could not be made again: ${String(cause)}`);
       throw cause;

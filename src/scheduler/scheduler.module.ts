@@ -1,33 +1,23 @@
 import { Module } from '@nestjs/common';
-import { DeployStoreModule } from '../modules/deploys/deploy-store.module.js';
-import { TaskHistoryWriterModule } from '../modules/history/task-history-writer.module.js';
-import { StatusDelaysModule } from '../modules/leadership/status-delays.module.js';
+import { HistoryMoverModule } from '../modules/history/history.module.js';
 import { LoadBalancerClientModule } from '../modules/load-balancer/load-balancer-client.module.js';
-import { LoadBalancerStoreModule } from '../modules/load-balancer/load-balancer-store.module.js';
-import { RequestStoreModule } from '../modules/requests/request-store.module.js';
 import { SlavesModule } from '../modules/slaves/slaves.module.js';
-import { ReconciliationFiguresModule } from '../modules/state/reconciliation-figures.module.js';
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
-import { WebhookOutboxModule } from '../modules/webhooks/webhook-outbox.module.js';
-import { SchedulerControls } from '../modules/test-operations/scheduler-controls.js';
-import { PriorityStoreModule } from '../modules/priority/priority-store.module.js';
-import { UsageStoreModule } from '../modules/usage/usage-store.module.js';
+import { SchedulerControls } from '../modules/test-operations/test-operations.service.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { SlaveReconciliation } from './cluster/slave-reconciliation.service.js';
-import { DeployCountsStore } from './deploy-counts.service.js';
 import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchAnswers } from './dispatch/launch-answers.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
 import { DrainService } from './drain/drain.service.js';
-import { QueueStore } from './drain/queue-store.service.js';
 import { RequestExplainController, TaskExplainController } from './explain/explain.controller.js';
 import { ExplainLoader } from './explain/explain-loader.service.js';
 import { ExplainService } from './explain/explain.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';
-import { LeaderChanges } from './memory/changes.service.js';
 import { LeaderMemory } from './memory/leader-memory.service.js';
 import { MemoryCheck } from './memory/memory-check.service.js';
 import { UsageFiguresLoader } from './memory/usage-figures.service.js';
+import { UsageRechecks } from './memory/usage-rechecks.service.js';
 import { WorkingSetLoader } from './memory/working-set-loader.service.js';
 import { PlacementService } from './placement/placement.service.js';
 import { PlacementSwitches } from './placement/placement-switches.service.js';
@@ -35,54 +25,36 @@ import { PlacementWriter } from './placement/placement-writer.service.js';
 import { RecentTasks } from './placement/recent-tasks.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { CrashLoopPoller } from './pollers/crash-loop.poller.js';
-import { CrashLoopReviews } from './pollers/crash-loop-reviews.service.js';
 import { JobPoller } from './pollers/job.poller.js';
 import { AskedTasks } from './reconciliation/asked-tasks.service.js';
 import { ListComparison } from './reconciliation/list-comparison.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { LocalSchedulerControls } from './scheduler-controls.service.js';
 import { Scheduler } from './scheduler.service.js';
-import { Startup } from './startup.service.js';
 import { Completions } from './status/completions.service.js';
 import { DatalessTasks } from './status/dataless-tasks.service.js';
 import { HeldUpdatesPoller } from './status/held-updates.poller.js';
 import { HeldUpdates } from './status/held-updates.service.js';
 import { ReturnedTasks } from './status/returned-tasks.service.js';
 import { StatusApplier } from './status/status-applier.service.js';
-import { StatusStore } from './status/status-store.service.js';
 import { StatusUpdates } from './status/status-updates.service.js';
 
 /** From the wish to run a task to its start on a machine, and from what machines report to what follows. */
 @Module({
-  imports: [
-    RequestStoreModule,
-    DeployStoreModule,
-    TaskStoreModule,
-    SlavesModule,
-    TaskHistoryWriterModule,
-    WebhookOutboxModule,
-    ReconciliationFiguresModule,
-    PriorityStoreModule,
-    UsageStoreModule,
-    StatusDelaysModule,
-    LoadBalancerClientModule,
-    LoadBalancerStoreModule,
-  ],
+  imports: [TaskStoreModule, SlavesModule, HistoryMoverModule, LoadBalancerClientModule],
   controllers: [TaskExplainController, RequestExplainController],
   providers: [
     Scheduler,
-    Startup,
     DrainService,
-    QueueStore,
     PlacementService,
     PlacementSwitches,
     ExplainService,
     ExplainLoader,
     WaitingReasons,
-    LeaderChanges,
     LeaderMemory,
     MemoryCheck,
     UsageFiguresLoader,
+    UsageRechecks,
     WorkingSetLoader,
     PlacementWriter,
     RecentTasks,
@@ -93,19 +65,16 @@ import { StatusUpdates } from './status/status-updates.service.js';
     SlaveReconciliation,
     StatusUpdates,
     StatusApplier,
-    StatusStore,
     Completions,
     DatalessTasks,
     HeldUpdates,
     HeldUpdatesPoller,
     ReturnedTasks,
-    DeployCountsStore,
     AskedTasks,
     ListComparison,
     Reconciliation,
     CooldownPoller,
     CrashLoopPoller,
-    CrashLoopReviews,
     JobPoller,
     { provide: SchedulerControls, useClass: LocalSchedulerControls },
   ],

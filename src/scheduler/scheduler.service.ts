@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
+import { PendingRequestRepository } from '../modules/tasks/pending-request.repository.js';
 import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
 import { Leadership, type LeaderDuty } from '../platform/leadership/leadership.js';
@@ -13,14 +14,13 @@ import { WaitingReasons } from './explain/waiting-reasons.service.js';
 import { LeaderMemory } from './memory/leader-memory.service.js';
 import { PlacementService } from './placement/placement.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
-import { Startup } from './startup.service.js';
 import { HeldUpdates } from './status/held-updates.service.js';
-import { StatusStore } from './status/status-store.service.js';
+import { AgentCursorRepository } from './status/agent-cursor.repository.js';
 
 /** How often unanswered launches and kills are looked at; new ones are sent at once. */
 const dispatchEveryMillis = 1_000;
 /**
- * How soon requests are looked at again that somebody held. Timers of pollers tick together: one that is held by another
+ * How soon requests are looked at again that another transaction held. Timers of pollers tick together: one that is held by another
  * poller now would be held by it at the next tick, too.
  */
 const heldRequestsMillis = 50;
@@ -42,8 +42,8 @@ export class Scheduler implements LeaderDuty {
     private readonly kills: KillDispatcher,
     private readonly watch: ClusterWatch,
     private readonly reconciliation: Reconciliation,
-    private readonly startup: Startup,
-    private readonly store: StatusStore,
+    private readonly queue: PendingRequestRepository,
+    private readonly cursors: AgentCursorRepository,
     private readonly held: HeldUpdates,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
@@ -67,7 +67,7 @@ export class Scheduler implements LeaderDuty {
 
   /**
    * One pass: what was just queued is placed, and what is placed is sent, without waiting for another tick. Answers when
-   * the next planned task is due, so that a cron job starts at its second, or when to look again at what somebody held.
+   * the next planned task is due, so that a cron job starts at its second, or when to look again at what another transaction held.
    */
   async runOnce(now: number): Promise<number | undefined> {
     const someAreHeld = await this.drain.runOnce(now);
@@ -84,10 +84,10 @@ export class Scheduler implements LeaderDuty {
   async gained(epoch: Epoch): Promise<void> {
     this.memory.drop();
     this.reasons.drop();
-    await this.startup.queueRequests();
+    await this.db.leaderTransaction((tx) => this.queue.enqueueStartups(tx, this.clock.now()));
     await this.held.load(this.db.manager);
     try {
-      await this.driver.start(epoch, this.watch, (agentId) => this.store.cursor(this.db.manager, agentId));
+      await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));
       await this.launches.load();
     } catch (cause) {
       await this.driver.stop();

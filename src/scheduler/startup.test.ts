@@ -3,7 +3,7 @@ import { insertPendingTask, insertRequest, makePendingTask, start } from '../../
 import { SchedulerWorld } from '../../test/support/scheduler-world.js';
 import type { RequestState, RequestType } from '../core/model/enums.js';
 import { makePendingTaskId } from '../core/task-id.js';
-import { Startup } from './startup.service.js';
+import { PendingRequestRepository } from '../modules/tasks/pending-request.repository.js';
 
 const second = 1_000;
 let world: SchedulerWorld;
@@ -14,7 +14,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 beforeEach(() => tx().query('TRUNCATE request, pending_request, pending_task'));
 
-const begin = () => world.get(Startup).queueRequests();
+const begin = () =>
+  world.db.leaderTransaction((leaderTx) => world.get(PendingRequestRepository).enqueueStartups(leaderTx, world.now));
 const queue = () =>
   world.query<{ pending_type: string; request_id: string; deploy_id: string }>(
     'SELECT request_id, deploy_id, pending_type FROM pending_request ORDER BY request_id, deploy_id',

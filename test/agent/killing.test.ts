@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isLive, parseStat, readStat } from '../../src/agent/process-identity.js';
-import { processesOf } from '../../src/agent/processes.js';
+import { isLive, parseStat, readStat } from '../../src/agent/machine/process-identity.js';
+import { processesOf } from '../../src/agent/machine/processes.js';
+import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { waitFor } from '../support/wait-for.js';
-import type { LaunchSpec } from '../../src/cluster/cluster-driver.js';
 
 describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])('with cgroups $cgroups', (settings) => {
   let cluster: AgentCluster;

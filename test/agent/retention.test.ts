@@ -2,9 +2,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { AgentFolder } from '../../src/agent/agent-folder.js';
-import { rememberMillis, sweep } from '../../src/agent/sweep.js';
 import { readLocalClusterSettings } from '../../src/agent/settings.js';
-import { Tombstones } from '../../src/agent/tombstones.js';
+import { Tombstones } from '../../src/agent/tasks/tombstones.js';
+import { rememberMillis, sweep } from '../../src/agent/machine/watchdog.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { waitFor } from '../support/wait-for.js';
 

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SandboxFiles } from '../../src/agent/sandbox-files.js';
+import { SandboxFiles } from '../../src/agent/sandbox/sandbox-files.js';
 import type { TaskSandbox } from '../../src/cluster/cluster-driver.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tempFolder } from '../support/temp-folder.js';

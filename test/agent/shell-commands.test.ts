@@ -1,12 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isAlive } from '../../src/agent/process-identity.js';
-import { allProcesses, variableOf } from '../../src/agent/processes.js';
-import type { LaunchSpec, ShellCommandOrder, ShellCommandReport } from '../../src/cluster/cluster-driver.js';
+import { isAlive } from '../../src/agent/machine/process-identity.js';
+import { allProcesses, variableOf } from '../../src/agent/machine/processes.js';
+import type { ShellCommandOrder, ShellCommandReport } from '../../src/cluster/cluster-driver.js';
+import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, newTaskId } from '../support/agent-cluster.js';
 import { compileAgent } from '../support/compiled-agent.js';
 import { tempFolder } from '../support/temp-folder.js';

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseStat, readStat } from '../../src/agent/process-identity.js';
-import { installShimScripts, type ShimScripts } from '../../src/agent/shim-scripts.js';
-import { TaskFolder } from '../../src/agent/task-folder.js';
+import { parseStat, readStat } from '../../src/agent/machine/process-identity.js';
+import { installShimScripts, type ShimScripts } from '../../src/agent/shim/shim-scripts.js';
+import { TaskFolder } from '../../src/agent/tasks/task-folder.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tempFolder } from '../support/temp-folder.js';
 

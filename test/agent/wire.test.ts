@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readEndpoint, sharedSecret } from '../../src/agent/agent-folder.js';
-import { ownIdentity } from '../../src/agent/process-identity.js';
+import { ownIdentity } from '../../src/agent/machine/process-identity.js';
 import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';

@@ -9,11 +9,10 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { machine, options, product, startServer } from './support/bench-world.mjs';
+import { machine, options, product, SimulatedCluster, startServer } from './support/bench-world.mjs';
 import { insertServices } from './support/insert-requests.mjs';
 
 const { startApp } = await product('app.js');
-const { SimulatedCluster } = await product('cluster/simulated/simulated-cluster.js');
 const { Database } = await product('platform/database/database.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
 

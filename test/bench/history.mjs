@@ -4,16 +4,16 @@
 //   npm run bench:history
 //   npm run bench:history -- --tasks 100000 --runs 50
 import { fillHistory, newest } from './history/fill.mjs';
-import { machine, options, product, startServer } from './support/bench-world.mjs';
+import { machine, options, product, SimulatedCluster, startServer } from './support/bench-world.mjs';
 
 const { NestFactory } = await import('@nestjs/core');
 const { Module } = await import('@nestjs/common');
-const { SimulatedCluster } = await product('cluster/simulated/simulated-cluster.js');
 const { entities } = await product('entities.js');
 const { HistoryModule } = await product('modules/history/history.module.js');
 const { connect } = await product('platform/database/connection.js');
 const { configureHttp, httpOptions } = await product('platform/http/configure-http.js');
 const { PlatformModule } = await product('platform/platform.module.js');
+const { RepositoriesModule } = await product('repositories.module.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
 
 const given = options(process.argv.slice(2));
@@ -64,7 +64,9 @@ async function startRoom(url) {
   const settings = { ...SettingsFile.parse({}), port: 0, host: '127.0.0.1', databaseUrl: url, dataDir: '.' };
   const driver = new SimulatedCluster({ machines: 1 }).driver();
   class Room {}
-  Module({ imports: [PlatformModule.forRoot({ settings, driver, entities }), HistoryModule] })(Room);
+  Module({ imports: [PlatformModule.forRoot({ settings, driver, entities }), RepositoriesModule, HistoryModule] })(
+    Room,
+  );
   const app = await NestFactory.create(Room, { ...httpOptions, logger: false, abortOnError: false });
   configureHttp(app, settings);
   await app.listen(0, '127.0.0.1');

@@ -4,6 +4,7 @@
 //
 //   npm run bench:updates                                        20,000 tasks on 5,000 machines
 //   npm run bench:updates -- --tasks 5000 --machines 500
+//   npm run bench:updates -- --webhook yes                       the same while a webhook is told of each of them
 import { machine, options, product, startServer, startWorld } from './support/bench-world.mjs';
 
 const { makePendingTaskId } = await product('core/task-id.js');
@@ -145,6 +146,11 @@ async function measure(url) {
     world.cluster.onLaunch(() => ({ startAfter: phaseMillis, runFor: phaseMillis }));
     await launchTasks(world);
     await world.driver.stop();
+    if (given.webhook) {
+      await world.query(
+        `INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('w', 'http://127.0.0.1:9/', 'TASK', now())`,
+      );
+    }
     await world.query('CREATE TABLE bench_task AS TABLE task; CREATE TABLE bench_update AS TABLE task_update');
     const after = new Map();
     const seconds = [];

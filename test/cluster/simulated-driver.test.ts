@@ -1,8 +1,9 @@
-import type { LaunchSpec, ShellCommandOrder } from '../../src/cluster/cluster-driver.js';
-import { SimulatedCluster } from '../../src/cluster/simulated/simulated-cluster.js';
-import type { SimulatedDriver } from '../../src/cluster/simulated/simulated-driver.js';
+import type { ShellCommandOrder } from '../../src/cluster/cluster-driver.js';
+import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { launchSpec } from '../support/launch-spec.js';
+import { SimulatedCluster } from '../support/simulated-cluster/simulated-cluster.js';
+import type { SimulatedDriver } from '../support/simulated-cluster/simulated-driver.js';
 
 describeClusterDriver('simulated', async (): Promise<DriverHarness> => {
   const cluster = new SimulatedCluster();

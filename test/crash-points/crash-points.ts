@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { SimulatedDriver } from '../../src/cluster/simulated/simulated-driver.js';
+import type { SimulatedDriver } from '../support/simulated-cluster/simulated-driver.js';
 import { Leadership } from '../../src/platform/leadership/leadership.js';
 import type { SchedulerWorld } from '../support/scheduler-world.js';
 
@@ -15,7 +15,7 @@ const driverCalls = ['launch', 'kill', 'reconcile'] as const satisfies readonly 
 
 /**
  * The moments at which a scheduler can be killed: before and after each commit, and before and after each call that
- * leaves the process. Counts them, and kills whoever comes to a chosen one.
+ * leaves the process. Counts them, and kills the process that comes to a chosen one.
  *
  * What lies between two moments may touch nothing but the memory that dies (a signal to a poller, say): these are one
  * point. So the moment before something counts only if time has passed, or something else has begun, since the last.
@@ -37,7 +37,7 @@ export class CrashPoints {
     this.killAt = [...killAt];
   }
 
-  /** Kills nobody any more. */
+  /** Kills nothing any more. */
   disarm(): void {
     this.armed = false;
   }
@@ -79,7 +79,7 @@ class Process {
     private readonly isKilledAt: (when: When, what: string) => boolean,
   ) {}
 
-  /** Killed before the commit nothing is left; killed after it, nobody in the process comes to know of it. */
+  /** Killed before the commit nothing is left; killed after it, nothing in the process comes to know of it. */
   aroundTransactions(name: 'transaction' | 'leaderTransaction', committed: () => void = () => undefined): void {
     const database = this.world.db as unknown as Record<typeof name, Transaction>;
     const transaction = database[name].bind(database);

@@ -6,7 +6,7 @@ import { Stage, type StageOptions } from './stage.js';
 
 export interface Scenario extends StageOptions {
   name: string;
-  /** What there is before. Nobody is killed yet. */
+  /** What there is before. Nothing is killed yet. */
   given: (stage: Stage) => Promise<void>;
   /** The course of events that is cut at each of its points. */
   story: (stage: Stage) => Promise<void>;

@@ -1,5 +1,5 @@
-import type { SimulatedCluster } from '../../src/cluster/simulated/simulated-cluster.js';
-import type { LaunchScript } from '../../src/cluster/simulated/script.js';
+import type { SimulatedCluster } from '../support/simulated-cluster/simulated-cluster.js';
+import type { LaunchScript } from '../support/simulated-cluster/script.js';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 import { DeploysModule } from '../../src/modules/deploys/deploys.module.js';
@@ -24,7 +24,7 @@ import type { CrashPoints } from './crash-points.js';
 const modules = [RequestsModule, DeploysModule, TasksModule, TaskHealthModule, CleanupModule, HistoryModule];
 /** Timers only make up for lost signals. */
 const shortestTimerMillis = 30_000;
-/** Until somebody else leads. */
+/** Until another scheduler leads. */
 const takeOverMillis = 3_000;
 const longestWaitSeconds = 600;
 
@@ -81,7 +81,7 @@ export class Stage {
   }
 
   /**
-   * Somebody asks for something. When the scheduler dies before it has committed, they ask the next one; when it dies
+   * A caller asks for something. When the scheduler dies before it has committed, the caller asks the next one; when it dies
    * after that, they find it done.
    */
   async order<T>(ask: (world: SchedulerWorld) => Promise<T>): Promise<void> {

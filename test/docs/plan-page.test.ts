@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SimulatedCluster } from '../../src/cluster/simulated/simulated-cluster.js';
+import { SimulatedCluster } from '../support/simulated-cluster/simulated-cluster.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
-import type { SimulatedDriver } from '../../src/cluster/simulated/simulated-driver.js';
+import type { SimulatedDriver } from '../support/simulated-cluster/simulated-driver.js';
 
 const page = readFileSync(new URL('../../docs/plan.md', import.meta.url), 'utf8');
 const script = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1]!).join('\n');

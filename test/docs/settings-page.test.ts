@@ -19,18 +19,36 @@ const kind = ({ type, enum: values, items }: Schema): string =>
       ? `list of ${kind(items)}`
       : (type ?? 'any');
 
-const rowsOf = (schema: Schema, path = ''): string[] =>
+interface Setting {
+  name: string;
+  /** Of what kind it is and what it is unless it is set. */
+  facts: string;
+  meaning: string;
+}
+
+const settingsOf = (schema: Schema, path = ''): Setting[] =>
   Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => {
     const name = `${path}${key}`;
-    if (inner.properties) return rowsOf(inner, `${name}.`);
-    const value = inner.default === undefined ? 'none' : `\`${JSON.stringify(inner.default)}\``;
-    return [`| \`${name}\` | ${kind(inner)} | ${value} | ${inner.description ?? ''} |`];
+    if (inner.properties) return settingsOf(inner, `${name}.`);
+    const value = inner.default === undefined ? 'no default' : `default \`${JSON.stringify(inner.default)}\``;
+    return [{ name, facts: `${kind(inner)}, ${value}`, meaning: inner.description ?? '' }];
   });
 
 const schema = z.toJSONSchema(SettingsFile, { io: 'input', unrepresentable: 'any' }) as Schema;
+const settings = settingsOf(schema);
+
+/** Those without a section first, then each section as it stands in the schema. */
+function sections(): [string, Setting[]][] {
+  const found = new Map<string, Setting[]>([['', []]]);
+  for (const setting of settings) {
+    const section = setting.name.split('.').slice(0, -1).join('.');
+    found.set(section, [...(found.get(section) ?? []), setting]);
+  }
+  return [...found];
+}
 
 test('every setting says what it means', () => {
-  expect(rowsOf(schema).filter((row) => row.endsWith('|  |'))).toEqual([]);
+  expect(settings.filter(({ meaning }) => !meaning)).toEqual([]);
 });
 
 /** `npx vitest run test/docs -u` writes the page anew. */
@@ -41,9 +59,10 @@ test('docs/settings.md lists every setting', async () => {
     'YAML or JSON, named by `MUSTER_CONFIG`. A key with a dot stands in a section: `cluster.defaultCpus` is key `defaultCpus` of',
     'section `cluster`. Unknown keys and wrong values are refused at the start, all at once and by name.',
     '',
-    '| key | type | default | meaning |',
-    '| --- | --- | --- | --- |',
-    ...rowsOf(schema),
+    ...sections().flatMap(([section, inside]) => [
+      ...(section ? ['', `## ${section}`, ''] : []),
+      ...inside.map(({ name, facts, meaning }) => `- \`${name}\` (${facts}): ${meaning}`),
+    ]),
     '',
   ].join('\n');
   const file = new URL('../../docs/settings.md', import.meta.url).pathname;

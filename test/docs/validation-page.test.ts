@@ -6,14 +6,10 @@ const page = readFileSync(new URL('../../docs/validation.md', import.meta.url), 
 const defaults: unknown = SettingsFile.parse({});
 const optional = new Set(Object.keys(SettingsFile.shape));
 
-/** The rows of its tables that name a setting: its name and its default. */
-const rows = page
-  .split('\n')
-  .filter((line) => line.startsWith('| ') && !/^\| -+ \|/.test(line))
-  .map((line) => line.split('|').map((cell) => cell.trim()))
-  .map((cells): [string, string] => [cells[3] ?? '', cells[4] ?? ''])
-  .filter(([setting]) => setting.startsWith('`'))
-  .map(([setting, value]): [string, string] => [setting.replaceAll('`', ''), value.replaceAll('`', '')]);
+/** What stands in brackets behind a rule: the name of a setting and its default. */
+const rows = [...page.matchAll(/ \(`([\w.]+)`, default (?:`([^`]*)`|(none))\)/g)].map(
+  ([, setting = '', value, none]): [string, string] => [setting, value ?? none ?? ''],
+);
 
 const at = (path: string): unknown =>
   path.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], defaults);

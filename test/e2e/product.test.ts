@@ -48,7 +48,7 @@ describe('a request and a deploy run as real processes', () => {
     expect(new Set(ports).size).toBe(3);
     expect(await Promise.all(ports.map(versionAt))).toEqual(['1', '1', '1']);
 
-    // From here on somebody asks all the time: three or more must answer at every moment.
+    // From here on calls are made all the time: three or more must answer at every moment.
     let least = 3;
     let watching = true;
     const known = new Set(ports);

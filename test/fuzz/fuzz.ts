@@ -36,7 +36,7 @@ const spareSeconds = 60;
 
 /** Starts the product and a service on it, lets schemathesis call whatever it likes, and tells what became of both. */
 export async function fuzz({ schemathesis, seconds, seed, print }: FuzzOptions): Promise<FuzzResult> {
-  // Nobody can guess these, so nobody can mean them.
+  // These cannot be guessed, so no call can mean them.
   const secret = randomBytes(8).toString('hex');
   const slave = { id: `slave-${secret}`, hostname: 'localhost', rackId: `rack-${secret}`, ...machine };
   const installation = new Installation({ settings: { cluster: { local: { slaves: [slave] } } } });
@@ -101,7 +101,7 @@ function settingsOf({ taskId }: { taskId: string }): string {
     'body.deploy.customExecutorCmd': ['commands', 1],
   };
   return [
-    // Ids that an answer tells would be those of the service that nobody shall guess.
+    // Ids that an answer tells would be those of the service that no call may guess.
     '[phases.coverage]\nextra-data-sources.responses = false',
     '[phases.fuzzing]\nextra-data-sources.responses = false',
     ...Object.entries(words).map(([name, values]) => `[dictionaries.${name}]\nvalues = ${JSON.stringify(values)}`),

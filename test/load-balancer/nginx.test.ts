@@ -60,7 +60,7 @@ test.skipIf(!installed)('once the load balancer has answered, a real proxy sends
   expect(await change([one], [])).toMatchObject({ loadBalancerState: 'SUCCESS' });
   expect(await ask()).toBe('instance 1');
 
-  // Under load while one takes over from the other: nobody is turned away.
+  // Under load while one takes over from the other: no caller is turned away.
   const answers: string[] = [];
   let over = false;
   const load = (async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { HistoryModule } from '../../src/modules/history/history.module.js';
-import { HistoryPoller } from '../../src/modules/history/history.poller.js';
+import { HistoryPoller } from '../../src/modules/history/history-mover.service.js';
 import { LoadBalancerCleanupPoller } from '../../src/modules/load-balancer/load-balancer-cleanup.poller.js';
 import { LoadBalancerEntryPoller } from '../../src/modules/load-balancer/load-balancer-entry.poller.js';
 import { LoadBalancerModule } from '../../src/modules/load-balancer/load-balancer.module.js';
@@ -8,7 +8,7 @@ import { Deletions } from '../../src/modules/requests/actions/deletions.service.
 import { RequestsModule } from '../../src/modules/requests/requests.module.js';
 import { CleanupModule } from '../../src/modules/tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../../src/modules/tasks/cleanup/cleanup.poller.js';
-import { TaskCleanups } from '../../src/modules/tasks/task-cleanups.service.js';
+import { TaskCleanupRepository } from '../../src/modules/tasks/task-cleanup.repository.js';
 import { startBalancer, type BalancerServer } from '../support/load-balancer/balancer-server.js';
 import { SchedulerWorld } from '../support/scheduler-world.js';
 
@@ -48,7 +48,7 @@ const instanceOf = async (requestId: string, instanceNo: number) =>
   (await world.active(requestId)).find(({ taskId }) => taskId.instanceNo === instanceNo)!.taskId;
 const order = (taskId: Awaited<ReturnType<typeof instanceOf>>) =>
   world.db.transaction((tx) =>
-    world.get(TaskCleanups).save(tx, { taskId, cleanupType: 'USER_REQUESTED', timestamp: world.now }),
+    world.get(TaskCleanupRepository).save(tx, { taskId, cleanupType: 'USER_REQUESTED', timestamp: world.now }),
   );
 
 test('a load balancer that is down for an hour costs no task and leaves no upstream behind', async () => {

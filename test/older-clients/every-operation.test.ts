@@ -6,7 +6,7 @@ import { Installation } from '../e2e/support/product.js';
 
 /*
  * What older clients do to every operation alike: they send each query parameter they know with an empty or zero value,
- * slashes at the end of paths, {} where nothing is to be said, members that nobody knows. None of it may matter.
+ * slashes at the end of paths, {} where nothing is to be said, members that the API does not know. None of it may matter.
  */
 
 const installation = new Installation({ settings: { ui: { shellCommands: [{ name: 'jmap', description: 'x' }] } } });

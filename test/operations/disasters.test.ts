@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import type { DisabledAction, DisastersData } from '../../src/core/model/disaster.js';
+import type { DisabledAction, DisastersData } from '../../src/core/model/state.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';

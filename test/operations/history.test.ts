@@ -4,7 +4,7 @@ import type { DeployHistory } from '../../src/core/model/deploy.js';
 import type { RequestHistory } from '../../src/core/model/request.js';
 import type { TaskHistory, TaskId, TaskIdHistory } from '../../src/core/model/task.js';
 import type { Page } from '../../src/modules/history/paging.js';
-import type { Metric } from '../../src/modules/metrics/to-json.js';
+import type { Metric } from '../../src/modules/metrics/metrics.service.js';
 import { waitFor } from '../support/wait-for.js';
 import type { OperationName } from './ledger.js';
 import { everyOperationWasCalled, operationsOf, type CallInput } from './operations.js';

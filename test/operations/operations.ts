@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -80,6 +81,7 @@ export class Operations {
     let response = await this.send(operation, input);
     // On a machine that is busy with other tests a lock may take too long: then callers are told to try again.
     for (let again = 0; response.status === 503 && status !== 503 && again < 3; again++) {
+      noteRepeat(operation);
       await delay(Number(response.headers.get('retry-after') ?? 1) * 1_000);
       response = await this.send(operation, input);
     }
@@ -121,6 +123,13 @@ export class Operations {
     );
     return `${this.started.url}${filled}${asked.length > 0 ? `?${new URLSearchParams(asked).toString()}` : ''}`;
   }
+}
+
+/** `npm test` and `npm run test:deep` print at their end which calls were repeated, and how often. */
+function noteRepeat(operation: OperationName): void {
+  const file = process.env['MUSTER_REPEATED_CALLS'];
+  if (file) appendFileSync(file, `${operation}\n`);
+  else console.log(`${operation} was answered 503 and is repeated`);
 }
 
 /**

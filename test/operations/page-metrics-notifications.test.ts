@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Metric } from '../../src/modules/metrics/to-json.js';
+import type { Metric } from '../../src/modules/metrics/metrics.service.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
 import { refusalsOf } from './running-tasks.js';
 

@@ -1,10 +1,10 @@
 import type { Operations } from './operations.js';
 
-/** Lets whoever brings it make tokens for others. */
+/** Lets the caller that sends it make tokens for others. */
 const firstToken = 'the-first-token-of-this-installation';
 const bearing = (token: string) => ({ Authorization: `Token ${token}` });
 
-/** Everybody has to say who they are; members of ops are administrators. */
+/** Every caller has to say who it is; members of ops are administrators. */
 export const guarded = {
   settings: { auth: { enabled: true, adminGroups: ['ops'], bootstrapToken: firstToken, tokenHashIterations: 1_000 } },
 };

@@ -1,5 +1,5 @@
 import type { Deploy } from '../../src/core/model/deploy.js';
-import type { Request, RequestParent } from '../../src/core/model/request.js';
+import { instancesOf, type Request, type RequestParent } from '../../src/core/model/request.js';
 import type { Task, TaskId, TaskTracking } from '../../src/core/model/task.js';
 import type { Api } from '../e2e/support/api.js';
 import { waitFor } from '../support/wait-for.js';
@@ -33,7 +33,7 @@ export async function deployed(
 export async function serving(...[api, request, deploy]: Parameters<typeof deployed>): Promise<Task[]> {
   await deployed(api, request, deploy);
   await api.deployEnded(request.id, deploy?.id ?? 'd1');
-  return api.running(request.id, request.instances ?? 1);
+  return api.running(request.id, instancesOf(request));
 }
 
 /** A request for jobs, whose deploy is in use. */

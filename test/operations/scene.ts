@@ -35,6 +35,21 @@ export class Scene {
     return this.operations.api.activeTasks(changes.id);
   }
 
+  /** A task that takes its time when it is told to end, so that what waits for its end can be looked at. */
+  async slowToEnd(changes: RequestChanges, seconds: number): Promise<Task[]> {
+    // Also when it is told twice: what it starts from then on does not hear of it either.
+    const command = `trap 'trap "" TERM; sleep ${seconds}; exit 0' TERM; echo ready; while true; do sleep 0.2; done`;
+    const tasks = await this.running(changes, { command });
+    // It runs from its first instruction on, and has no trap before it says so.
+    for (const { taskId } of tasks) {
+      const read = `sandbox/${taskId.id}/read?path=stdout&offset=0`;
+      await waitFor(`${taskId.id} to be ready`, async () =>
+        (await this.operations.api.get<{ data: string }>(read)).data.includes('ready'),
+      );
+    }
+    return tasks;
+  }
+
   one = (requestId: string): Promise<RequestParent> =>
     this.operations.call('GET /api/requests/request/{requestId}', 200, { params: { requestId } });
 
@@ -73,8 +88,5 @@ export const sleeping = (requestId: string, changes: Partial<Deploy> = {}): Depl
   considerHealthyAfterRunningForSeconds: 0,
   ...changes,
 });
-
-/** It takes its time when it is told to end, so that what waits for its end can be looked at. */
-export const slowToEnd = `trap 'sleep 6; exit 0' TERM; while true; do sleep 0.2; done`;
 
 export const noTasks = { healthy: [], notYetHealthy: [], pending: [], cleaning: [], loadBalanced: [], killed: [] };

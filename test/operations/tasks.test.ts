@@ -33,7 +33,7 @@ const operations = operationsOf(['Tasks'], {
 
 const refused = refusalsOf(operations);
 
-/** Tasks of one service. Each is for one test: what it does to its task is no affair of the others. */
+/** Tasks of one service. Each is for one test: what it does to its task does not concern the others. */
 const size = 8;
 const pool: TaskId[] = [];
 const one = (): TaskId => pool.pop()!;

@@ -2,15 +2,15 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { processStart } from '../../src/platform/process/process-start.js';
+import { processStart } from '../../src/platform/process/pid-file.js';
 import { spawnNode, type TestProcess } from '../support/spawn.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** The set-up on copies of the project, as somebody has it who has just cloned it. */
+/** The set-up on copies of the project, as it is after a fresh clone. */
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const leftOut = new Set(['node_modules', 'dist', 'dist.new', '.git', '.muster', '.setup', 'coverage']);
-/** Nobody listens there. */
+/** No server listens there. */
 const noNetwork = { npm_config_registry: 'http://127.0.0.1:1/' };
 
 const processes: TestProcess[] = [];
@@ -71,7 +71,7 @@ describe('one line says why, with exit code 1:', () => {
     const said = build.lines.filter((line) => !/^(Installing packages| {2}still installing)/.test(line));
     expect(said).toHaveLength(1);
     expect(said[0]).toMatch(/^Cannot install the packages: the npm registry cannot be reached \(ECONNREFUSED\)/);
-    // Whoever comes next begins anew.
+    // The next run begins anew.
     expect(existsSync(join(folder, '.setup', 'lock'))).toBe(false);
   }, 150_000);
 

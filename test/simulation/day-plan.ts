@@ -1,5 +1,5 @@
-import type { SimulatedCluster } from '../../src/cluster/simulated/simulated-cluster.js';
-import type { StormRates } from '../../src/cluster/simulated/storm.js';
+import type { SimulatedCluster } from '../support/simulated-cluster/simulated-cluster.js';
+import type { StormRates } from '../support/simulated-cluster/storm.js';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 

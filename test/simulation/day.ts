@@ -1,5 +1,5 @@
-import { Random } from '../../src/cluster/simulated/random.js';
-import { Storm } from '../../src/cluster/simulated/storm.js';
+import { Random } from '../support/simulated-cluster/random.js';
+import { Storm } from '../support/simulated-cluster/storm.js';
 import { DeploysModule } from '../../src/modules/deploys/deploys.module.js';
 import { HistoryModule } from '../../src/modules/history/history.module.js';
 import { RequestsModule } from '../../src/modules/requests/requests.module.js';

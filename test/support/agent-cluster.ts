@@ -4,12 +4,12 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { AgentFolder, readEndpoint } from '../../src/agent/agent-folder.js';
-import { runAgent, type AgentOptions, type RunningAgent } from '../../src/agent/agent.js';
+import { type AgentOptions, runAgent, type RunningAgent } from '../../src/agent/agent.js';
 import { Cgroups } from '../../src/agent/cgroups/cgroups.js';
 import { readMounts } from '../../src/agent/cgroups/mounts.js';
-import { processesUnder, signal } from '../../src/agent/processes.js';
-import type { LaunchSpec } from '../../src/cluster/cluster-driver.js';
+import { processesUnder, signal } from '../../src/agent/machine/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
+import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { EventRecorder } from './event-recorder.js';
 import { launchSpec } from './launch-spec.js';
 import { spawnNode, type TestProcess } from './spawn.js';
@@ -178,7 +178,7 @@ export class AgentCluster {
   }
 }
 
-/** A port that somebody else listens on. */
+/** A port that another program listens on. */
 export async function occupyPort(): Promise<{ port: number; free(): Promise<void> }> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

@@ -6,7 +6,7 @@ import type { Deploy, DeployResult } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 import type { PendingTask, Task, TaskId } from '../../src/core/model/task.js';
 import { makePendingTaskId, makeTaskId } from '../../src/core/task-id.js';
-import type { LaunchDocument } from '../../src/modules/tasks/launched-tasks.js';
+import type { LaunchDocument } from '../../src/modules/tasks/launched-task.repository.js';
 
 /*
  * Rows for tests. A test states only what it is about; the rest is a plain request 'web' with a deploy 'd1' whose tasks

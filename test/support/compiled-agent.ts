@@ -5,7 +5,7 @@ import ts from 'typescript';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** What the agent consists of; it imports nothing else of ours but rest-contract. */
-const parts = ['src/agent', 'src/core/model', 'src/cluster'];
+const parts = ['src/agent', 'src/core/model', 'src/cluster', 'src/platform/async.ts'];
 const restContract = 'packages/rest-contract';
 const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, inlineSourceMap: true };
 
@@ -31,7 +31,9 @@ function compile(from: string, to: string): void {
   }
 }
 
-const sourcesIn = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .map((name) => join(folder, name));
+const sourcesIn = (place: string): string[] =>
+  place.endsWith('.ts')
+    ? [place]
+    : readdirSync(place, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+        .map((name) => join(place, name));

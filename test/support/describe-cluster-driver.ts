@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
-  StaleEpochError,
   type ClusterDriver,
   type LaunchAnswer,
-  type LaunchSpec,
   type ShellCommandOrder,
+  StaleEpochError,
 } from '../../src/cluster/cluster-driver.js';
+import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { EventRecorder } from './event-recorder.js';
 import { waitFor } from './wait-for.js';
 
@@ -120,7 +120,7 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       // Running is not yet ignoring.
       await untilState(spec, 'TASK_RUNNING');
       await untilStarted(spec);
-      // Unknown is what a machine too busy to answer does with it; whoever kills asks again.
+      // Unknown is what a machine too busy to answer does with it; the scheduler asks again.
       const kill = (graceMillis: number) => driver.kill(spec.taskId, spec.slaveId, graceMillis, 1);
       await waitFor('the first kill to be taken', async () => (await kill(3_600_000)) === 'KILLING');
       await harness.pause();

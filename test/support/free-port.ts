@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** A port of the loopback that nobody has, out of those that the system gives: none that tasks of tests are given. */
+/** A port of the loopback that is free, out of those that the system gives: none that tasks of tests are given. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -89,7 +89,7 @@ export class HealthScene {
     });
   }
 
-  /** What whoever stores a status does after the commit. */
+  /** What the code that stores a status does after the commit. */
   announce(): void {
     this.rooms.app.get(Wake).signal('deploys');
   }

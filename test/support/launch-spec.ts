@@ -1,4 +1,4 @@
-import type { LaunchSpec } from '../../src/cluster/cluster-driver.js';
+import type { LaunchSpec } from '../../src/core/model/launch.js';
 
 /** A launch that a test completes with what matters to it. */
 export const launchSpec = (changes: Partial<LaunchSpec> = {}): LaunchSpec => ({

@@ -1,4 +1,4 @@
-/** How the laws are tried this time: set by whoever replays a failure, or wants more of them. */
+/** How the laws are tried this time: set to replay a failure, or to try more of them. */
 export const lawSettings = {
   /** Of fast-check. */
   seed: numberIn('LAWS_SEED'),
@@ -6,6 +6,8 @@ export const lawSettings = {
   path: process.env['LAWS_PATH'],
   /** Schedules per test. */
   runs: numberIn('LAWS_RUNS'),
+  /** Of those that a test names: `npm test` tries few, the deep step all. */
+  share: process.env['MUSTER_TEST_STEP'] === 'daily' ? 1 / 20 : 1,
 };
 
 function numberIn(name: string): number | undefined {

@@ -25,7 +25,7 @@ export class LentDatabase {
     await this.source.query(this.emptying);
   }
 
-  /** Whoever used it is done with it; it stays. */
+  /** Its user is done with it; it stays. */
   remove(): Promise<void> {
     return Promise.resolve();
   }

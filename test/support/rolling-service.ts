@@ -1,7 +1,7 @@
-import type { TaskScript } from '../../src/cluster/simulated/script.js';
+import type { TaskScript } from './simulated-cluster/script.js';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
-import { DeployStore } from '../../src/modules/deploys/deploy-store.service.js';
+import { DeployRepository } from '../../src/modules/deploys/deploy.repository.js';
 import { DeploysModule } from '../../src/modules/deploys/deploys.module.js';
 import { DeploysPoller } from '../../src/modules/deploys/deploys.poller.js';
 import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
@@ -83,10 +83,10 @@ export class RollingService {
   }
 
   async pending() {
-    return (await this.world.get(DeployStore).findPending(this.world.db.manager, ['web']))[0];
+    return (await this.world.get(DeployRepository).findPending(this.world.db.manager, ['web']))[0];
   }
 
   async result(deployId: string) {
-    return (await this.world.get(DeployStore).find(this.world.db.manager, { requestId: 'web', deployId }))?.result;
+    return (await this.world.get(DeployRepository).find(this.world.db.manager, { requestId: 'web', deployId }))?.result;
   }
 }

@@ -8,6 +8,7 @@ import { Database } from '../../src/platform/database/database.js';
 import { configureHttp, httpOptions } from '../../src/platform/http/configure-http.js';
 import { Leadership } from '../../src/platform/leadership/leadership.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
+import { RepositoriesModule } from '../../src/repositories.module.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { FixedLeadership } from './fixed-leadership.js';
 import { FileDriver } from './file-driver.js';
@@ -58,7 +59,7 @@ export async function startRooms({ modules, driver, settings, clock, ...given }:
     leadership: new FixedLeadership(1),
     clock,
   });
-  @Module({ imports: [platform, ...modules] })
+  @Module({ imports: [platform, RepositoriesModule, ...modules] })
   class Rooms {}
   const app = await NestFactory.create<NestExpressApplication>(Rooms, {
     ...httpOptions,

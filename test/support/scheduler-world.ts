@@ -1,18 +1,19 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { SimulatedCluster, type SimulatedClusterOptions } from '../../src/cluster/simulated/simulated-cluster.js';
-import type { SimulatedDriver } from '../../src/cluster/simulated/simulated-driver.js';
+import { SimulatedCluster, type SimulatedClusterOptions } from './simulated-cluster/simulated-cluster.js';
+import type { SimulatedDriver } from './simulated-cluster/simulated-driver.js';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 import type { PendingRequest } from '../../src/core/model/task.js';
 import { entities } from '../../src/entities.js';
-import { LiveTasks, type LiveTask } from '../../src/modules/tasks/live-tasks.service.js';
-import { PendingQueue } from '../../src/modules/tasks/pending-queue.service.js';
+import { TaskRepository, type LiveTask } from '../../src/modules/tasks/task.repository.js';
+import { PendingRequestRepository } from '../../src/modules/tasks/pending-request.repository.js';
 import { Clock } from '../../src/platform/clock.js';
 import { Database } from '../../src/platform/database/database.js';
 import { rows } from '../../src/platform/database/sql.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
+import { RepositoriesModule } from '../../src/repositories.module.js';
 import type { Poller } from '../../src/platform/poller/poller.js';
 import { Pollers, type PollerOptions } from '../../src/platform/poller/pollers.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
@@ -111,7 +112,7 @@ export class SchedulerWorld {
       leadership: this.leadership,
       clock,
     });
-    @Module({ imports: [platform, SchedulerModule, ...this.modules] })
+    @Module({ imports: [platform, RepositoriesModule, SchedulerModule, ...this.modules] })
     class World {}
     const logger = process.env['TEST_LOG'] ? undefined : false;
     this.pollers = await registeredIn(async () => {
@@ -198,7 +199,7 @@ export class SchedulerWorld {
   /** `pendingType` STARTUP unless another is given. */
   async enqueue(entry: Partial<PendingRequest> & { requestId: string }): Promise<void> {
     const full: PendingRequest = { deployId: 'd1', timestamp: this.now, pendingType: 'STARTUP', ...entry };
-    await this.db.transaction((tx) => this.get(PendingQueue).enqueue(tx, full));
+    await this.db.transaction((tx) => this.get(PendingRequestRepository).enqueue(tx, full));
   }
 
   async changeRequest(id: string, change: Partial<Request>, state?: string): Promise<void> {
@@ -228,7 +229,7 @@ export class SchedulerWorld {
 
   active(requestId?: string): Promise<LiveTask[]> {
     const filter = requestId === undefined ? {} : { requestIds: [requestId] };
-    return this.get(LiveTasks).find(this.db.manager, filter);
+    return this.get(TaskRepository).find(this.db.manager, filter);
   }
 
   query<T = Record<string, unknown>>(sql: string, parameters: unknown[] = []): Promise<T[]> {

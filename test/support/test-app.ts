@@ -1,6 +1,6 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ClusterDriver } from '../../src/cluster/cluster-driver.js';
-import { SimulatedCluster } from '../../src/cluster/simulated/simulated-cluster.js';
+import { SimulatedCluster } from './simulated-cluster/simulated-cluster.js';
 import { startApp } from '../../src/app.js';
 import { Clock } from '../../src/platform/clock.js';
 import { Database } from '../../src/platform/database/database.js';

@@ -1,10 +1,12 @@
 import type { PollerOptions } from '../../src/platform/poller/pollers.js';
-import type { Wake } from '../../src/platform/wake/wake.js';
+import { addWanted, type Wake, type Wanted } from '../../src/platform/wake/wake.js';
 
 interface Timer {
   options: PollerOptions;
-  woken: boolean;
-  nextAt: number;
+  wanted: Wanted | undefined;
+  regularAt: number;
+  /** The moment that the last pass named. */
+  alarmAt: number;
 }
 
 /** More passes of one poller at one moment than anything needs. */
@@ -21,14 +23,24 @@ export class VirtualPollers {
     now: number,
     private readonly shortestMillis: number,
   ) {
-    this.timers = pollers.map((options) => ({ options, woken: true, nextAt: now + this.period(options) }));
+    this.timers = pollers.map((options) => ({
+      options,
+      wanted: 'all',
+      regularAt: now + this.period(options),
+      alarmAt: Number.POSITIVE_INFINITY,
+    }));
     for (const timer of this.timers) {
-      for (const topic of timer.options.wakeOn ?? []) wake.on(topic, () => (timer.woken = true));
+      const { wakeOn = [], takesKeys } = timer.options;
+      for (const topic of wakeOn) {
+        wake.on(topic, (keys) => (timer.wanted = addWanted(timer.wanted, takesKeys ? keys : undefined)));
+      }
     }
   }
 
   get nextAt(): number {
-    return Math.min(...this.timers.map(({ woken, nextAt }) => (woken ? 0 : nextAt)));
+    return Math.min(
+      ...this.timers.map(({ wanted, regularAt, alarmAt }) => (wanted ? 0 : Math.min(regularAt, alarmAt))),
+    );
   }
 
   /** Runs what is due, and what that wakes, until nothing is left to do at this moment. */
@@ -41,10 +53,12 @@ export class VirtualPollers {
   }
 
   private async run(timer: Timer, now: number): Promise<void> {
-    timer.woken = false;
-    const wanted = await timer.options.pass(now);
-    const regular = now + this.period(timer.options);
-    timer.nextAt = typeof wanted === 'number' ? Math.min(Math.max(wanted, now + 1), regular) : regular;
+    const { options, regularAt } = timer;
+    const wanted = addWanted(timer.wanted, options.takesKeys && regularAt > now ? [] : undefined);
+    timer.wanted = undefined;
+    const next = await options.pass(now, wanted === 'all' ? undefined : wanted);
+    if (wanted === 'all') timer.regularAt = now + this.period(options);
+    timer.alarmAt = typeof next === 'number' ? Math.max(next, now + 1) : Number.POSITIVE_INFINITY;
   }
 
   private busy(now: number): string[] {
@@ -56,4 +70,5 @@ export class VirtualPollers {
   }
 }
 
-const isDue = ({ woken, nextAt }: Timer, now: number): boolean => woken || nextAt <= now;
+const isDue = ({ wanted, regularAt, alarmAt }: Timer, now: number): boolean =>
+  wanted !== undefined || Math.min(regularAt, alarmAt) <= now;

@@ -1,10 +1,19 @@
 import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf } from '../files.js';
-import { foldersIn, makeGroup, pidsBelow, removeGroup, type GroupUsage, type Limits } from './group-files.js';
-import type { Hierarchy } from './hierarchy.js';
-import type { CgroupMount } from './mounts.js';
+import { z } from 'zod';
+import type { AgentFolder } from '../agent-folder.js';
+import { messageOf, readIfThere, writeDurably } from '../files.js';
+import {
+  foldersIn,
+  type GroupUsage,
+  type Hierarchy,
+  type Limits,
+  makeGroup,
+  pidsBelow,
+  removeGroup,
+} from './group-files.js';
+import { type CgroupMount, keepPlaces, readMounts } from './mounts.js';
 import { openV1 } from './v1.js';
 import { openV2 } from './v2.js';
 
@@ -107,3 +116,17 @@ export class Cgroups {
 /** A version 2 hierarchy without controllers still keeps track of a task's processes and kills them in one step. */
 const isOfUse = ({ version, controllers }: CgroupMount): boolean =>
   version === 2 || ['cpu', 'cpuacct', 'memory'].some((controller) => controllers.includes(controller));
+
+const Places = z.object({ bootId: z.string(), parents: z.array(z.string()) });
+
+/** The cgroups that work here, in the places where they were during this boot. */
+export async function openCgroups(folder: AgentFolder, bootId: string, use: 'auto' | 'off'): Promise<Cgroups> {
+  const name = `muster-${folder.key}`;
+  if (use === 'off') return Cgroups.probe(name, []);
+  const text = await readIfThere(folder.cgroups);
+  const before = text === undefined ? undefined : Places.safeParse(JSON.parse(text)).data;
+  const parents = before?.bootId === bootId ? before.parents : [];
+  const cgroups = Cgroups.probe(name, keepPlaces(readMounts(), parents));
+  await writeDurably(folder.cgroups, JSON.stringify({ bootId, parents: cgroups.parents }));
+  return cgroups;
+}

@@ -66,7 +66,7 @@ export function foldersIn(folder: string): string[] {
   }
 }
 
-/** One folder, and the one above it if somebody has removed that. Making more would build on nothing. */
+/** One folder, and the one above it if that was removed. Making more would build on nothing. */
 export function makeGroup(folder: string): void {
   try {
     mkdirSync(folder);
@@ -96,4 +96,17 @@ export async function removeGroup(folder: string): Promise<void> {
       await delay(attempt * 10);
     }
   }
+}
+
+/** One mounted hierarchy of cgroups. Each task has a folder below `parent`; what differs between the versions is here. */
+export interface Hierarchy {
+  readonly parent: string;
+  /** Of cpu, cpuacct and memory, those that really work here. Empty: good for keeping track of processes only. */
+  readonly controllers: ReadonlySet<string>;
+  limit(folder: string, limits: Limits): void;
+  /** SIGKILL to everything inside in one step; false: not available here. */
+  killAll(folder: string): boolean;
+  /** How many processes the kernel has killed because the group was out of memory. */
+  outOfMemoryKills(folder: string): number;
+  usage(folder: string): GroupUsage;
 }

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import {
   acceptsProcesses,
   bytesOfMb,
+  type GroupUsage,
+  type Hierarchy,
+  type Limits,
   makeGroup,
   quotaPeriodMicros,
   readNumber,
   readTable,
-  type GroupUsage,
-  type Limits,
 } from './group-files.js';
-import type { Hierarchy } from './hierarchy.js';
 import type { CgroupMount } from './mounts.js';
 
 /** Ticks per second of the figures that the kernel gives in "user hertz"; 100 on every Linux of today. */

@@ -4,15 +4,15 @@ import { isMissing, messageOf } from '../files.js';
 import {
   acceptsProcesses,
   bytesOfMb,
+  type GroupUsage,
+  type Hierarchy,
+  type Limits,
   makeGroup,
   quotaPeriodMicros,
   readNumber,
   readTable,
   readText,
-  type GroupUsage,
-  type Limits,
 } from './group-files.js';
-import type { Hierarchy } from './hierarchy.js';
 import type { CgroupMount } from './mounts.js';
 
 const microsPerSecond = 1e6;

@@ -3,9 +3,9 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
-import { shellCommandOrder } from '../agent-records.js';
+import { shellCommandOrder } from '../wire/agent-records.js';
 import { ensureFolder, isMissing, syncFolder, writeDurably } from '../files.js';
-import type { TaskFolder } from '../task-folder.js';
+import type { TaskFolder } from '../tasks/task-folder.js';
 
 /** `ended`: its last update is on disk. */
 const SavedCommand = z.object({ order: shellCommandOrder, ended: z.boolean() });

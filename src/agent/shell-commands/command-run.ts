@@ -1,12 +1,15 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { constants, open, type FileHandle } from 'node:fs/promises';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants, type FileHandle, open } from 'node:fs/promises';
 import { constants as machine } from 'node:os';
 import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluster-driver.js';
+import { backOffMillis } from '../../platform/async.js';
 import { errorCode, messageOf } from '../files.js';
-import { cut } from '../outcome.js';
-import type { RunAs } from '../run-as.js';
-import { killCommand } from './command-processes.js';
+import { cut } from '../tasks/outcome.js';
+import type { ProcessStat } from '../machine/process-identity.js';
+import { allProcesses, signal, variableOf } from '../machine/processes.js';
+import type { RunAs } from '../machine/run-as.js';
 import type { CommandRecord } from './command-record.js';
 import { outputFileName } from './command-words.js';
 
@@ -33,7 +36,7 @@ export type Tell = (
   outputFilename?: string,
 ) => Promise<void>;
 
-/** One run of a command, which whoever started it may end before its time. */
+/** One run of a command, which its caller may end early. */
 export class CommandRun {
   private child: ChildProcess | undefined;
   private isOver = false;
@@ -105,7 +108,7 @@ export class CommandRun {
   private kill(): void {
     const pid = this.child?.pid;
     if (pid === undefined) return;
-    // Once the first process has gone, its number may be given to somebody else's session.
+    // Once the first process has gone, its number may be given to another session.
     const killed = killCommand(this.record.path, () => (this.isOver ? undefined : pid));
     this.killing = Promise.all([this.killing, killed]).then(() => undefined);
   }
@@ -133,4 +136,30 @@ function exitText(code: number | null, signal: NodeJS.Signals | null): string {
   if (signal === null) return `Exit code ${code ?? 0}`;
   const number = machine.signals[signal];
   return `Exit code ${128 + number} (signal ${number})`;
+}
+
+/** Name of the variable by which the processes of a command are known: the path of its record. */
+export const commandVariable = 'CLUSTER_COMMAND';
+
+const firstPauseMillis = 2;
+const lastPauseMillis = 100;
+/** A process that SIGKILL does not end hangs in the kernel. */
+const giveUpAfterMillis = 30_000;
+
+/** The live processes of a command. `session`: the number of its session while that is known to be its own. */
+const processesOf = (mark: string, session: number | undefined): ProcessStat[] =>
+  allProcesses().filter(
+    (found) =>
+      found.session === session || (found.pid !== process.pid && variableOf(found.pid, commandVariable) === mark),
+  );
+
+/** SIGKILL until nothing is left. */
+export async function killCommand(mark: string, session: () => number | undefined): Promise<void> {
+  const begun = performance.now();
+  for (let looks = 1; ; looks++) {
+    const left = processesOf(mark, session());
+    if (left.length === 0 || performance.now() > begun + giveUpAfterMillis) return;
+    for (const found of left) signal(found, 'SIGKILL');
+    await delay(backOffMillis(looks, firstPauseMillis, lastPauseMillis));
+  }
 }

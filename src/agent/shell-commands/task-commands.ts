@@ -1,22 +1,22 @@
+import { constants, open } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { LaunchSpec, ShellCommandOrder } from '../../cluster/cluster-driver.js';
+import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
-import { messageOf } from '../files.js';
-import { sandboxVariable } from '../processes.js';
-import { resolveUser, type RunAs } from '../run-as.js';
-import type { Sandbox } from '../sandbox-layout.js';
-import type { StatusReports } from '../status-reports.js';
-import { taskEnvironment } from '../task-environment.js';
-import type { TaskFolder } from '../task-folder.js';
-import { commandVariable, killCommand } from './command-processes.js';
+import { isMissing, messageOf } from '../files.js';
+import { sandboxVariable } from '../machine/processes.js';
+import { resolveUser, type RunAs } from '../machine/run-as.js';
+import type { Sandbox } from '../sandbox/sandbox-layout.js';
+import { taskEnvironment } from '../shim/command.js';
+import type { StatusReports } from '../tasks/status-reports.js';
+import type { TaskFolder } from '../tasks/task-folder.js';
 import { CommandRecord } from './command-record.js';
-import { CommandRun, type CommandPlan, type Tell } from './command-run.js';
-import { commandWords, findCommand, isInvalid, type InvalidCommand } from './command-words.js';
-import { taskPid } from './task-pid.js';
+import { type CommandPlan, CommandRun, commandVariable, killCommand, type Tell } from './command-run.js';
+import { commandWords, findCommand, type InvalidCommand, isInvalid } from './command-words.js';
 
 /** What commands need to know of the task they run in. */
-export interface CommandedTask {
+interface CommandedTask {
   spec: LaunchSpec;
   sandbox: Sandbox;
   folder: TaskFolder;
@@ -76,7 +76,7 @@ export class TaskCommands {
     await Promise.all([...this.running.values()].map(({ finished }) => finished));
   }
 
-  /** Those of an earlier agent: nobody knows what became of them, and they are not begun again. */
+  /** Those of an earlier agent: it is not known what became of them, and they are not begun again. */
   async failInterrupted(): Promise<void> {
     for (const record of await CommandRecord.list(this.task.folder)) {
       if (this.running.has(record.path)) continue;
@@ -153,5 +153,27 @@ export class TaskCommands {
   private noticeFailure(cause: unknown): void {
     const { log, stopping } = this.context;
     if (!stopping.aborted) log.error(`Task ${this.task.spec.taskId}: a command is left to the next agent`, cause);
+  }
+}
+
+const longestPid = 32;
+
+/**
+ * The process that commands are about, where the task itself names one in a file; undefined: it does not. The file is the
+ * task's: whatever it is, nothing waits for it.
+ */
+async function taskPid(file: string): Promise<number | undefined | InvalidCommand> {
+  try {
+    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    try {
+      if (!(await handle.stat()).isFile()) return { invalid: `${file} is not a file` };
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(longestPid), 0, longestPid, 0);
+      const text = buffer.toString('latin1', 0, bytesRead).trim();
+      return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : { invalid: `${file} does not hold a process id` };
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    return isMissing(cause) ? undefined : { invalid: `${file} cannot be read` };
   }
 }

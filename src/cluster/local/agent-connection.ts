@@ -1,19 +1,24 @@
 import { connect, HttpErrorException } from 'rest-contract';
 import { fetchBackend, type FetchOptions } from 'rest-contract/fetch';
 import { Agent, fetch } from 'undici';
-import { AgentApi, bearer, highestEpochHeader, type LeaderAgent, type TrustedAgent } from '../../agent/agent-api.js';
-import { readEndpoint, sharedSecret } from '../../agent/agent-folder.js';
-import type { Endpoint } from '../../agent/endpoint.js';
-import { isAlive } from '../../agent/process-identity.js';
-import { StaleEpochError, type Epoch } from '../cluster-driver.js';
+import {
+  AgentApi,
+  bearer,
+  highestEpochHeader,
+  type LeaderAgent,
+  type TrustedAgent,
+} from '../../agent/wire/agent-api.js';
+import { type Endpoint, readEndpoint, sharedSecret } from '../../agent/agent-folder.js';
+import { isAlive } from '../../agent/machine/process-identity.js';
+import { type Epoch, StaleEpochError } from '../cluster-driver.js';
 
 /** Until the answer of a call that names no time of its own, and between the parts of any answer. */
 export const callMillis = 5_000;
 
-/** Nobody answered, or not in time: whether the call was carried out is not known. */
+/** No answer, or none in time: whether the call was carried out is not known. */
 export class AgentUnreachable extends Error {}
 /** The agent answered that it cannot do this. */
-export class AgentRefused extends Error {
+class AgentRefused extends Error {
   constructor(
     readonly status: number,
     message: string,

@@ -1,26 +1,29 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
-import type { Log } from '../../agent/log.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
 import {
-  MachineUnreachableError,
-  StaleEpochError,
   type AgentTaskList,
   type ClusterDriver,
   type ClusterEvents,
   type Epoch,
   type KillAnswer,
   type LaunchAnswer,
-  type LaunchSpec,
   type MachineSnapshot,
+  MachineUnreachableError,
   type MachineUsage,
+  type SandboxEntry,
   type ShellCommandAnswer,
   type ShellCommandOrder,
+  StaleEpochError,
   type TaskSandbox,
   type TaskStatistics,
 } from '../cluster-driver.js';
+import type { TrustedAgent } from '../../agent/wire/agent-api.js';
 import { AgentConnection, AgentUnreachable } from './agent-connection.js';
-import { openSandbox } from './local-sandbox.js';
-import { followAgent, type Seen } from './update-loop.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
+import { followAgent, type Seen } from './update-loop.js';
 
 const launchMillis = 30_000;
 /** The sandboxes of all tasks are measured for it. */
@@ -28,7 +31,7 @@ const usageMillis = 30_000;
 /** How long `start` waits for a first answer; after that the agent is waited for in the background. */
 const firstContactMillis = 3_000;
 
-export interface LocalDriverOptions {
+interface LocalDriverOptions {
   /** `<data dir>/agent`, the folder of the agent to follow. */
   agentFolder: string;
   log: Log;
@@ -156,5 +159,40 @@ async function orUnreachable<T>(slaveId: string, answer: Promise<T>): Promise<T>
   } catch (cause) {
     if (cause instanceof AgentUnreachable) throw new MachineUnreachableError(slaveId, { cause });
     throw cause;
+  }
+}
+
+/** undefined: the agent has no files of this task. */
+async function openSandbox(agent: AgentConnection, taskId: string): Promise<TaskSandbox | undefined> {
+  const found = await agent.find((api) => api.task({ taskId }).sandbox().root());
+  return found && new LocalSandbox(agent, taskId, found.root);
+}
+
+class LocalSandbox implements TaskSandbox {
+  constructor(
+    private readonly agent: AgentConnection,
+    private readonly taskId: string,
+    readonly root: string,
+  ) {}
+
+  list(path: string): Promise<SandboxEntry[] | undefined> {
+    return this.agent.find((api) => this.files(api).list({ path }));
+  }
+
+  read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined> {
+    return this.agent.find(async (api) => {
+      const { content, size } = await this.files(api).read({ path, offset, length });
+      return { data: await buffer(content), size };
+    });
+  }
+
+  /** May take as long as it likes as long as it moves. */
+  async download(path: string, offset = 0, length?: number) {
+    const file = await this.agent.find((api) => this.files(api).download({ path, offset, length }));
+    return file && { stream: Readable.from(file.content), size: file.size, mtime: file.mtime };
+  }
+
+  private files(agent: TrustedAgent) {
+    return agent.task({ taskId: this.taskId }).sandbox();
   }
 }

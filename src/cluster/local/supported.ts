@@ -6,7 +6,7 @@ import {
   unsupportedExecutorFields,
   unsupportedVariables,
   type Unsupported,
-} from '../../agent/unsupported.js';
+} from '../../agent/wire/unsupported.js';
 
 /** What the local driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
 export function unsupportedByLocalDriver(deploy: Deploy): Unsupported[] {

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
-import type { Log } from '../../agent/log.js';
-import { StaleEpochError, type ClusterDriver, type ClusterEvents, type MachineSnapshot } from '../cluster-driver.js';
-import { callMillis, type AgentConnection } from './agent-connection.js';
+import { backOffMillis } from '../../platform/async.js';
+import { type ClusterDriver, type ClusterEvents, type MachineSnapshot, StaleEpochError } from '../cluster-driver.js';
+import { type AgentConnection, callMillis } from './agent-connection.js';
 
 const pollMillis = 20_000;
 const firstRetryMillis = 50;
@@ -30,7 +31,7 @@ export async function followAgent(
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  let retryMillis = firstRetryMillis;
+  let failuresInRow = 0;
   let isDown = false;
   while (!signal.aborted) {
     try {
@@ -45,8 +46,9 @@ export async function followAgent(
       }
       if (!isDown) log.warn(`Cannot follow the agent: ${messageOf(cause)}; trying again until it works`);
       isDown = true;
-      await delay(retryMillis, undefined, { signal }).catch(() => undefined);
-      retryMillis = Math.min(retryMillis * 2, lastRetryMillis);
+      failuresInRow += 1;
+      const pause = backOffMillis(failuresInRow, firstRetryMillis, lastRetryMillis);
+      await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -69,7 +71,7 @@ export async function followAgent(
         after = answer.updates.at(-1)?.number ?? after;
       }
       if (answer.machinesVersion !== machinesVersion) machinesVersion = await tellMachines();
-      retryMillis = firstRetryMillis;
+      failuresInRow = 0;
     }
   }
 

@@ -1,5 +1,5 @@
 export const authModes = ['GROUPS', 'GROUPS_SCOPES', 'GROUPS_LOG_SCOPES'] as const;
-export type AuthMode = (typeof authModes)[number];
+type AuthMode = (typeof authModes)[number];
 
 export const accessScopes = ['READ', 'WRITE', 'DEPLOY', 'ADMIN'] as const;
 /** What a call does to the request it is about. */
@@ -30,14 +30,14 @@ export type Question =
   | { kind: 'request'; scope: AccessScope; requestId: string; groups: RequestGroups }
   /** What concerns the whole cluster, such as switching actions off. */
   | { kind: 'admin' }
-  /** What anybody may read who reads at all, such as the machines. */
+  /** What every caller with any right to read may read, such as the machines. */
   | { kind: 'globalRead' }
   /** Reads that go over all requests at once. */
   | { kind: 'readAll' };
 
 export interface Verdict {
   allowed: boolean;
-  /** Why, in words for the caller. Of a permission, it is there only when somebody ought to know of it. */
+  /** Why, in words for the caller. Of a permission, it is there only when it is worth telling. */
   reason?: string;
 }
 
@@ -54,3 +54,24 @@ export const readersOf = ({ readOnlyGroups }: RequestGroups, rules: AccessRules)
 
 export const list = (names: readonly string[]): string =>
   names.length === 0 ? 'none' : [...new Set(names)].toSorted().join(', ');
+
+/** Who makes a call, as an authenticator found it out. */
+export interface User {
+  /** Settings are kept under it, and messages name it. */
+  id: string;
+  name?: string;
+  email?: string;
+  groups: readonly string[];
+  /** Only asked for in the modes that know scopes. */
+  scopes: readonly string[];
+  /** false only for the built-in user, who stands for no person. */
+  authenticated: boolean;
+}
+
+/** Everybody who has not said who they are. */
+export const builtInUser: User = { id: 'scheduler', groups: [], scopes: [], authenticated: false };
+
+export const nameOf = ({ name, id }: Pick<User, 'id' | 'name'>): string => name ?? id;
+
+export const overlaps = (some: readonly string[], others: readonly string[]): boolean =>
+  some.some((one) => others.includes(one));

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { on, rules, user, webGroups } from './authorization.fixtures.js';
+import { on, rules, user, webGroups } from '../../../test/support/fixtures/authorization.js';
 import { decide } from './decide.js';
-import type { AccessRules, Question } from './access-rules.js';
-import type { User } from './user.js';
+import type { AccessRules, Question, User } from './access-rules.js';
 
 const all: Question[] = [
   on('READ'),

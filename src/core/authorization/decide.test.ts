@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { accessScopes, authModes, type Question, type RequestGroups } from './access-rules.js';
-import { on, rules, user, webGroups } from './authorization.fixtures.js';
+import { on, rules, user, webGroups } from '../../../test/support/fixtures/authorization.js';
 import { decide, isAdmin } from './decide.js';
 
 describe('mode GROUPS_LOG_SCOPES', () => {

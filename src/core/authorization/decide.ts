@@ -1,7 +1,16 @@
-import { allow, type AccessRules, type Question, type Verdict } from './access-rules.js';
-import { decideByGroups } from './by-groups.js';
-import { decideByScopes } from './by-scopes.js';
-import { overlaps, type User } from './user.js';
+import {
+  type AccessRules,
+  allow,
+  list,
+  overlaps,
+  type Question,
+  readersOf,
+  refuse,
+  type User,
+  type Verdict,
+  writersOf,
+  type RequestGroups,
+} from './access-rules.js';
 
 export interface Decision extends Verdict {
   /** Mode GROUPS_LOG_SCOPES: scopes would have decided otherwise, in words for the log. */
@@ -26,7 +35,7 @@ export function decide(rules: AccessRules, user: User, question: Question): Deci
 
 /**
  * Who sees also what belongs to no request any more, and whom expensive lists are never kept from. Narrower than being
- * allowed what administrators are: without administrators of its own, a cluster lets everybody do that.
+ * allowed what administrators are: without administrators of its own, a cluster lets every caller do that.
  */
 export function isAdmin(rules: AccessRules, user: User): boolean {
   if (!rules.enabled) return true;
@@ -42,3 +51,117 @@ const describe = (user: User, verdict: Verdict, other: Verdict): string =>
   verdict.allowed
     ? `Groups allow what scopes would not: ${other.reason}`
     : `Scopes would allow '${user.id}' what groups do not: ${verdict.reason}`;
+
+/** Mode GROUPS: what a caller may do follows from the groups they are in. */
+function decideByGroups(rules: AccessRules, user: User, question: Question): Verdict {
+  if (!user.authenticated) return refuse(`'${user.id}' is not authenticated`);
+  if (overlaps(user.groups, rules.adminGroups)) return allow;
+  if (question.kind !== 'request' && rules.adminGroups.length === 0) return allow;
+  if (question.kind === 'admin' || question.kind === 'readAll') {
+    return refuse(`'${user.id}' needs one of the groups of administrators: ${list(rules.adminGroups)}`);
+  }
+  if (rules.requiredGroups.length > 0 && !overlaps(user.groups, rules.requiredGroups)) {
+    return refuse(`'${user.id}' needs one of the groups that everybody must have: ${list(rules.requiredGroups)}`);
+  }
+  if (question.kind === 'globalRead') {
+    const suffice = [...rules.jitaGroups, ...rules.globalReadOnlyGroups];
+    if (overlaps(user.groups, suffice)) return allow;
+    return refuse(`'${user.id}' needs one of these groups to read: ${list([...suffice, ...rules.adminGroups])}`);
+  }
+  return decideRequest(rules, user, question);
+}
+
+function decideRequest(rules: AccessRules, user: User, question: Question & { kind: 'request' }): Verdict {
+  const { scope, requestId, groups } = question;
+  if (scope === 'ADMIN') {
+    return refuse(
+      `'${user.id}' needs one of these groups for ADMIN on request '${requestId}': ${list(rules.adminGroups)}`,
+    );
+  }
+  const writers = writersOf(groups);
+  // A request that names no group of its own belongs to all callers.
+  if (writers.length === 0) return allow;
+  const suffice = [...writers, ...rules.jitaGroups];
+  if (scope === 'READ') suffice.push(...readersOf(groups, rules), ...rules.globalReadOnlyGroups);
+  if (overlaps(user.groups, suffice)) return allow;
+  return refuse(
+    `'${user.id}' needs one of these groups for ${scope} on request '${requestId}': ${list([...suffice, ...rules.adminGroups])}`,
+  );
+}
+
+/** Mode GROUPS_SCOPES: a caller needs a group that the request names and a scope that their credential carries. */
+function decideByScopes(rules: AccessRules, user: User, question: Question): Verdict {
+  if (!user.authenticated) return refuse(`'${user.id}' is not authenticated`);
+  if (overlaps(user.scopes, rules.scopes.admin)) return allow;
+  const scopes = scopesFor(rules, question);
+  if (!overlaps(user.scopes, scopes)) {
+    return refuse(`'${user.id}' needs one of these scopes for ${nameOf(question)}: ${list(scopes)}`);
+  }
+  const groups = groupsFor(rules, question);
+  if (groups === 'any' || overlaps(user.groups, groups)) return allow;
+  // A caller who steps in for others: allowed, but not in silence.
+  if (overlaps(user.groups, rules.jitaGroups)) {
+    return { allowed: true, reason: `'${user.id}' uses just-in-time access for ${nameOf(question)}` };
+  }
+  const suffice = [...groups, ...rules.jitaGroups];
+  return refuse(`'${user.id}' needs one of these groups for ${nameOf(question)}: ${list(suffice)}`);
+}
+
+function scopesFor({ scopes }: AccessRules, question: Question): readonly string[] {
+  if (question.kind === 'globalRead' || question.kind === 'readAll') return [...scopes.read, ...scopes.write];
+  if (question.kind === 'admin' || question.scope === 'ADMIN') return scopes.admin;
+  if (question.scope === 'READ') return [...scopes.read, ...scopes.write];
+  return question.scope === 'DEPLOY' && scopes.deploy.length > 0 ? scopes.deploy : scopes.write;
+}
+
+function groupsFor(rules: AccessRules, question: Question): readonly string[] | 'any' {
+  const { globalReadOnlyGroups, globalReadWriteGroups } = rules;
+  if (question.kind === 'readAll') return [...globalReadOnlyGroups, ...globalReadWriteGroups];
+  if (question.kind !== 'request') return 'any';
+  const writers = [...globalReadWriteGroups, ...writersOf(question.groups)];
+  if (question.scope === 'READ') {
+    return [...globalReadOnlyGroups, ...writers, ...readersOf(question.groups, rules)];
+  }
+  // A group that is named as both only reads.
+  return writers.filter((group) => !question.groups.readOnlyGroups?.includes(group));
+}
+
+function nameOf(question: Question): string {
+  if (question.kind === 'request') return `${question.scope} on request '${question.requestId}'`;
+  return { admin: 'ADMIN', globalRead: 'READ', readAll: 'READ on all requests' }[question.kind];
+}
+
+/**
+ * Whose writers a caller must belong to who changes the groups of a request: of these settings, one after the other. So
+ * no caller takes a request from others, and, by groups, none hands one to groups they are not in.
+ */
+export function writersNeededToRegroup(
+  rules: AccessRules,
+  stored: RequestGroups,
+  wanted: RequestGroups,
+): readonly RequestGroups[] {
+  const writersChange = stored.group !== wanted.group || !sameSet(stored.readWriteGroups, wanted.readWriteGroups);
+  if (rules.authMode !== 'GROUPS_SCOPES') return writersChange ? [stored, wanted] : [];
+  return writersChange || !sameSet(stored.readOnlyGroups, wanted.readOnlyGroups) ? [stored] : [];
+}
+
+/** An absent list and an empty one differ for readers only, and there an absent one means "the default". */
+function sameSet(some: readonly string[] = [], others: readonly string[] = []): boolean {
+  return some.every((one) => others.includes(one)) && others.every((one) => some.includes(one));
+}
+
+/** What is known of a request when a caller asks only for those that concern them. */
+export interface RelevanceFacts {
+  group?: string;
+  starred: boolean;
+  /** Who deployed it, and who changed it last as far as that was looked up. */
+  actedBy: readonly (string | undefined)[];
+}
+
+/** Whether a request concerns a caller. Everything concerns the built-in user. */
+export function isRelevantFor(user: User, { group, starred, actedBy }: RelevanceFacts): boolean {
+  if (!user.authenticated || starred) return true;
+  if (group !== undefined && user.groups.includes(group)) return true;
+  const names = [user.email, user.id, user.name].filter((name) => name !== undefined);
+  return actedBy.some((by) => by !== undefined && names.includes(by));
+}

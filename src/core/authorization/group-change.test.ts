@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { rules, webGroups } from './authorization.fixtures.js';
-import { writersNeededToRegroup } from './group-change.js';
+import { rules, webGroups } from '../../../test/support/fixtures/authorization.js';
+import { writersNeededToRegroup } from './decide.js';
 
 const byGroups = rules();
 const byScopes = rules({ authMode: 'GROUPS_SCOPES' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { user } from './authorization.fixtures.js';
-import { isRelevantFor } from './relevance.js';
-import { builtInUser } from './user.js';
+import { user } from '../../../test/support/fixtures/authorization.js';
+import { isRelevantFor } from './decide.js';
+import { builtInUser } from './access-rules.js';
 
 const ann = user(['web'], [], { email: 'ann@example.com', name: 'Ann' });
 const nothing = { group: 'db', starred: false, actedBy: [] };

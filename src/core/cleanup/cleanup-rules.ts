@@ -1,6 +1,7 @@
+import type { Deploy } from '../model/deploy.js';
 import { taskCleanupTypes, type TaskCleanupType } from '../model/enums.js';
 
-export interface CleanupRule {
+interface CleanupRule {
   /** Killed without waiting for anything, for SERVICE and WORKER requests. */
   longRunningAtOnce: boolean;
   /** The same for the other types of requests. */
@@ -43,6 +44,10 @@ export const cleanupRules: Record<TaskCleanupType, CleanupRule> = {
   REBALANCE_CPU_USAGE: afterReplacement,
   REBALANCE_MEMORY_USAGE: afterReplacement,
 };
+
+/** How long a killed task may take to end by itself before it is ended by force. */
+export const killGraceMillis = (type: TaskCleanupType, deploy: Deploy | undefined, defaultMillis: number): number =>
+  cleanupRules[type].forced ? 0 : (deploy?.executorData?.sigKillProcessesAfterMillis ?? defaultMillis);
 
 /** Reads the type from the text of a TASK_CLEANING update, which begins with it. */
 export function cleanupTypeInText(text: string | undefined): TaskCleanupType | undefined {

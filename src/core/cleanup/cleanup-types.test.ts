@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { healthSettings, launchedAt, observed } from '../health/health.fixtures.js';
+import { healthSettings, launchedAt, observed } from '../../../test/support/fixtures/health.js';
 import type { Deploy } from '../model/deploy.js';
 import {
   isLongRunning,
@@ -8,7 +8,7 @@ import {
   type RequestType,
   type TaskCleanupType,
 } from '../model/enums.js';
-import { cleanupRules, decideKills, type CleanupTask, type CleanupView } from './index.js';
+import { cleanupRules, decideKills, killGraceMillis, type CleanupTask, type CleanupView } from './index.js';
 
 /* Every cleanup type with every type of request: at once, or after what. */
 
@@ -161,3 +161,13 @@ describe('a task goes', () => {
 test.each(taskCleanupTypes)('%s: SIGKILL without grace only where force was asked for', (type) =>
   expect(cleanupRules[type].forced).toBe(table[type].forced === true),
 );
+
+describe('the grace of a kill', () => {
+  const deploy: Deploy = { requestId: 'web', id: 'd1', executorData: { sigKillProcessesAfterMillis: 7_000 } as never };
+  test.each<{ type: TaskCleanupType; of?: Deploy; millis: number }>([
+    { type: 'SCALING_DOWN', of: deploy, millis: 7_000 },
+    { type: 'SCALING_DOWN', millis: 5_000 },
+    { type: 'USER_REQUESTED_DESTROY', of: deploy, millis: 0 },
+    { type: 'REQUEST_DELETING', millis: 0 },
+  ])('$type: $millis ms', ({ type, of, millis }) => expect(killGraceMillis(type, of, 5_000)).toBe(millis));
+});

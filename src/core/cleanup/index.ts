@@ -1,4 +1,4 @@
-export { cleanupRules, cleanupTypeInText, isBounce } from './cleanup-rules.js';
+export { cleanupRules, cleanupTypeInText, isBounce, killGraceMillis } from './cleanup-rules.js';
 export {
   decideKills,
   type CleanupSettings,
@@ -6,9 +6,4 @@ export {
   type CleanupView,
   type KillDecision,
 } from './kill-decision.js';
-export {
-  decideRequestCleanup,
-  type RequestCleanupSettings,
-  type RequestCleanupStep,
-  type RequestCleanupView,
-} from './request-cleanup.js';
+export { decideRequestCleanup, type RequestCleanupStep, type RequestCleanupView } from './request-cleanup.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { healthSettings, launchedAt, observed } from '../health/health.fixtures.js';
+import { healthSettings, launchedAt, observed } from '../../../test/support/fixtures/health.js';
 import {
   isLongRunning,
   requestTypes,

@@ -1,8 +1,15 @@
-import { judgeTask, judgeTasks, type HealthContext, type HealthSettings, type ObservedTask } from '../health/index.js';
+import {
+  healthContext,
+  judgeTask,
+  judgeTasks,
+  type HealthContext,
+  type HealthSettings,
+  type ObservedTask,
+} from '../health/index.js';
 import { decideRemoval, isInLoadBalancer, noRecords, type BalancerRecords } from '../load-balancer/index.js';
 import type { Deploy } from '../model/deploy.js';
 import { isLongRunning, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
-import type { Request } from '../model/request.js';
+import { instancesOf, type Request } from '../model/request.js';
 import type { TaskCleanup } from '../model/task.js';
 import { cleanupRules } from './cleanup-rules.js';
 
@@ -46,7 +53,7 @@ export type KillDecision =
   /** The task has ended, there is nothing left to do. */
   | { kind: 'drop'; cleanup: TaskCleanup };
 
-export type WaitReason =
+type WaitReason =
   | 'SHELL_COMMAND_NOT_ENDED'
   | 'OLD_JOB_MAY_END'
   | 'HELD_FOR_DEPLOY'
@@ -106,7 +113,7 @@ function decideKill(
   if (!view.activeDeployId) return kill;
   if (isOneByOne(cleanupType)) return oneByOne.mayKill(task, cleanupType) ? kill : wait('TOO_FEW_REPLACEMENTS');
   const replacements = replacementsOf(view, deployOfReplacements(view, task));
-  if (replacements.length < (request.instances ?? 1)) return wait('TOO_FEW_REPLACEMENTS');
+  if (replacements.length < instancesOf(request)) return wait('TOO_FEW_REPLACEMENTS');
   if (!areHealthy(view, replacements, now)) return wait('REPLACEMENTS_NOT_HEALTHY');
   return replacements.every((replacement) => getsTraffic(view, replacement))
     ? kill
@@ -131,7 +138,7 @@ class OneByOne {
   ) {}
 
   mayKill(task: CleanupTask, type: OneByOneType): boolean {
-    const instances = this.view.request?.instances ?? 1;
+    const instances = instancesOf(this.view.request);
     if (type !== 'INCREMENTAL_BOUNCE') return this.healthy(this.view.activeDeployId!) >= instances;
     const deployId = deployOfReplacements(this.view, task);
     const remaining = this.remaining.get(task.taskId.deployId) ?? this.bouncing(task.taskId.deployId);
@@ -158,7 +165,7 @@ class OneByOne {
   }
 }
 
-/** Replacements come from the task's own deploy, or from the active one once that deploy is of no use any more. */
+/** Replacements come from the task's own deploy, or from the active one once that deploy is no longer in use. */
 function deployOfReplacements(view: CleanupView, { taskId }: CleanupTask): string {
   const inUse = taskId.deployId === view.activeDeployId || taskId.deployId === view.pendingDeployId;
   return inUse ? taskId.deployId : view.activeDeployId!;
@@ -182,11 +189,5 @@ function areHealthy(view: CleanupView, replacements: readonly CleanupTask[], now
 
 function contextOf(view: CleanupView, deployId: string): HealthContext | undefined {
   const deploy = view.deploys.get(deployId);
-  if (!deploy) return undefined;
-  return {
-    deploy,
-    deployPending: false,
-    requestSkips: view.request?.skipHealthchecks === true,
-    settings: view.settings,
-  };
+  return deploy && healthContext(deploy, view.request, false, view.settings);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { healthSettings, launchedAt, observed } from '../health/health.fixtures.js';
-import { records, update } from '../load-balancer/load-balancer.fixtures.js';
+import { healthSettings, launchedAt, observed } from '../../../test/support/fixtures/health.js';
+import { records, update } from '../../../test/support/fixtures/load-balancer.js';
 import type { BalancerRecords } from '../load-balancer/index.js';
 import type { Deploy } from '../model/deploy.js';
 import { taskCleanupTypes, type TaskCleanupType } from '../model/enums.js';

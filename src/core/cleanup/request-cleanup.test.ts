@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { observed } from '../health/health.fixtures.js';
+import { observed } from '../../../test/support/fixtures/health.js';
 import type { RequestCleanup } from '../model/request.js';
 import { decideRequestCleanup, type RequestCleanupView } from './index.js';
 

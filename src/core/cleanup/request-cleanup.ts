@@ -2,7 +2,7 @@ import { isRunnable, isTerminal, type RequestState, type TaskCleanupType, type T
 import type { RequestCleanup } from '../model/request.js';
 import type { PendingRequest, TaskCleanup, TaskId } from '../model/task.js';
 
-export interface RequestCleanupSettings {
+interface RequestCleanupSettings {
   defaultValueForKillTasksOfPausedRequests: boolean;
 }
 

@@ -5,10 +5,10 @@ import { makePendingTaskId, makeTaskId } from '../task-id.js';
 import {
   completeTask,
   countEnd,
-  failureType,
-  noCounts,
   type DeployCounts,
   type EndedTask,
+  failureType,
+  noCounts,
   type RequestOfTask,
 } from './index.js';
 
@@ -25,6 +25,7 @@ const ended = (
     taskId: makeTaskId({ ...parts, startedAt: now - 10_000, host: 'h', rackId: 'r' }),
     state,
     endedAt: now,
+    hadToGo: own.cleanupType !== undefined,
     pendingTask: {
       pendingTaskId: makePendingTaskId({ ...parts, nextRunAt: now - 11_000, pendingType, createdAt: now - 12_000 }),
     },
@@ -102,13 +103,13 @@ describe('what is queued', () => {
     },
     {
       name: 'a run that somebody killed stays killed',
-      task: ended('TASK_KILLED', { cleaningText: 'USER_REQUESTED by me' }),
+      task: ended('TASK_KILLED', { cleanupType: 'USER_REQUESTED' }),
       of: request('ON_DEMAND', { numRetriesOnFailure: 2 }),
       queued: undefined,
     },
     {
       name: 'a paused run as well',
-      task: ended('TASK_KILLED', { cleaningText: 'PAUSE' }),
+      task: ended('TASK_KILLED', { cleanupType: 'PAUSE' }),
       of: request('ON_DEMAND', { numRetriesOnFailure: 2 }),
       queued: undefined,
     },
@@ -139,7 +140,7 @@ describe('what is queued', () => {
     },
     {
       name: 'unless somebody was killing it',
-      task: ended('TASK_LOST', { reason: 'REASON_AGENT_RESTARTED', cleaningText: 'USER_REQUESTED' }),
+      task: ended('TASK_LOST', { reason: 'REASON_AGENT_RESTARTED', cleanupType: 'USER_REQUESTED' }),
       of: request('ON_DEMAND'),
       queued: undefined,
     },
@@ -235,13 +236,13 @@ describe('failure events', () => {
     [ended('TASK_FINISHED'), 'SERVICE', 'UNEXPECTED_EXIT'],
     [ended('TASK_FINISHED'), 'SCHEDULED', undefined],
     [ended('TASK_KILLED', { message: 'OVERDUE_NEW_TASK: too late' }), 'SERVICE', 'STARTUP_FAILURE'],
-    [ended('TASK_KILLED', { cleaningText: 'UNHEALTHY_NEW_TASK' }), 'SERVICE', 'STARTUP_FAILURE'],
+    [ended('TASK_KILLED', { cleanupType: 'UNHEALTHY_NEW_TASK' }), 'SERVICE', 'STARTUP_FAILURE'],
     [ended('TASK_KILLED'), 'SERVICE', undefined],
     [ended('TASK_FAILED', { message: 'Memory limit exceeded: 64 MB' }), 'SERVICE', 'OOM'],
     [ended('TASK_FAILED', { reason: 'REASON_CONTAINER_LIMITATION_MEMORY' }), 'SERVICE', 'OOM'],
     [ended('TASK_FAILED', { reason: 'REASON_CONTAINER_LIMITATION_DISK' }), 'SERVICE', 'OUT_OF_DISK_SPACE'],
     [ended('TASK_FAILED'), 'SERVICE', 'BAD_EXIT_CODE'],
-    [ended('TASK_FAILED', { cleaningText: 'BOUNCING' }), 'SERVICE', undefined],
+    [ended('TASK_FAILED', { cleanupType: 'BOUNCING' }), 'SERVICE', undefined],
     [ended('TASK_LOST', { reason: 'REASON_TASK_INVALID' }), 'SERVICE', 'MESOS_ERROR'],
     [ended('TASK_LOST', { reason: 'REASON_AGENT_REMOVED' }), 'SERVICE', 'LOST_SLAVE'],
     [ended('TASK_LOST'), 'SERVICE', undefined],
@@ -254,7 +255,7 @@ describe('statistics', () => {
     const after = [
       ended('TASK_FINISHED'),
       ended('TASK_FAILED'),
-      ended('TASK_KILLED', { cleaningText: 'BOUNCING', endedAt: now + 10_000 }),
+      ended('TASK_KILLED', { cleanupType: 'BOUNCING', endedAt: now + 10_000 }),
     ].reduce((counts, task) => countEnd(counts, task, 'SCHEDULED', 0), noCounts);
     expect(after).toEqual({
       numTasks: 3,

@@ -1,38 +1,17 @@
-import { isAlwaysRunning, isRunnable, type RequestState, type TaskState } from '../model/enums.js';
-import type { Request } from '../model/request.js';
-import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
-import type { CooldownRules } from '../cooldown/index.js';
-import { cooldownChange } from './cooldown-change.js';
-import { relaunch, retry } from './retries.js';
+import { cooldownChange } from './cooldown.js';
+import type { EndedTask, RequestOfTask } from './ended-task.js';
+import type { CooldownRules } from './cooldown.js';
 import { countEnd, type DeployCounts } from './statistics.js';
-
-/** A task whose end was just recorded for the first time. */
-export interface EndedTask {
-  taskId: TaskId;
-  state: TaskState;
-  endedAt: number;
-  message?: string;
-  reason?: string;
-  /** Text of its TASK_CLEANING update, when it had to go. */
-  cleaningText?: string;
-  /** What it was launched for. */
-  pendingTask: PendingTask;
-}
-
-export interface RequestOfTask {
-  request: Request;
-  state: RequestState;
-  activeDeployId?: string;
-  pendingDeployId?: string;
-}
+import { isAlwaysRunning, isLongRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
+import type { PendingRequest } from '../model/task.js';
 
 /** What the end of a task leads to. */
-export interface Completion {
+interface Completion {
   counts: DeployCounts;
   /** Entry for the pending queue. */
   enqueue?: PendingRequest;
   cooldown?: 'ENTER' | 'LEAVE';
-  /** The load balancer may still send traffic where it was. Of a request that is gone nobody can tell any more. */
+  /** The load balancer may still send traffic where it was. Of a request that is gone it cannot be told any more. */
   leavesLoadBalancer: boolean;
 }
 
@@ -89,3 +68,57 @@ const isJudged = (task: EndedTask, request: RequestOfTask, { kind }: NextStep): 
 
 const isOfActiveDeploy = ({ taskId }: EndedTask, { activeDeployId }: RequestOfTask): boolean =>
   taskId.deployId === activeDeployId;
+
+/** Runs that were lost with their machine are run again as they were. */
+const relaunchReasons: ReadonlySet<string> = new Set([
+  'REASON_INVALID_OFFERS',
+  'REASON_AGENT_REMOVED',
+  'REASON_AGENT_RESTARTED',
+  'REASON_AGENT_UNKNOWN',
+  'REASON_MASTER_DISCONNECTED',
+  'REASON_AGENT_DISCONNECTED',
+]);
+
+/** A lost run goes on as it was: with the deploy in progress if that started it, and no earlier than it was to start. */
+function relaunch(task: EndedTask, request: RequestOfTask, now: number): PendingRequest | undefined {
+  const isLost = task.state === 'TASK_LOST' && relaunchReasons.has(task.reason ?? '');
+  if (!isLost || isLongRunning(request.request.requestType) || wasStoppedOnPurpose(task)) return undefined;
+  const { deployId: own } = task.taskId;
+  const deployId = own === request.pendingDeployId ? own : request.activeDeployId;
+  if (deployId === undefined) return undefined;
+  return { ...runAgain(task, deployId, now), runAt: task.pendingTask.pendingTaskId.nextRunAt };
+}
+
+/** A run that ended without success is tried again, by the active deploy, as often in a row as the request allows. */
+function retry(
+  task: EndedTask,
+  { request, activeDeployId }: RequestOfTask,
+  { numSequentialRetries }: DeployCounts,
+  now: number,
+): PendingRequest | undefined {
+  const { requestType, numRetriesOnFailure = 0 } = request;
+  if (task.state === 'TASK_FINISHED' || activeDeployId === undefined) return undefined;
+  if (numSequentialRetries >= numRetriesOnFailure) return undefined;
+  // The operator who ran the job out of turn sees that it failed; its next turn comes by itself.
+  if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return undefined;
+  if (requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task)) return undefined;
+  return runAgain(task, activeDeployId, now);
+}
+
+const stopsOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>([
+  'USER_REQUESTED',
+  'USER_REQUESTED_TASK_BOUNCE',
+  'USER_REQUESTED_DESTROY',
+  'PAUSE',
+]);
+
+function wasStoppedOnPurpose(task: EndedTask): boolean {
+  const type = task.cleanupType;
+  return type !== undefined && stopsOnPurpose.has(type);
+}
+
+/** The same run once more, with everything that was asked for it. */
+function runAgain({ taskId, pendingTask }: EndedTask, deployId: string, now: number): PendingRequest {
+  const { pendingTaskId: _, ...asked } = pendingTask;
+  return { ...asked, requestId: taskId.requestId, deployId, timestamp: now, pendingType: 'RETRY' };
+}

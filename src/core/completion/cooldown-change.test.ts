@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isAlwaysRunning, isLongRunning, isTerminal, requestStates, requestTypes, taskStates } from '../model/enums.js';
-import { endedTask, now, requestOf } from './completion.fixtures.js';
-import { completeTask, noCounts, type DeployCounts, type EndedTask, type RequestOfTask } from './index.js';
+import { endedTask, now, requestOf } from '../../../test/support/fixtures/completion.js';
+import { completeTask, type DeployCounts, type EndedTask, noCounts, type RequestOfTask } from './index.js';
 
 const cooldown = { failureThreshold: 5, windowMillis: 60_000 };
 const complete = (task: EndedTask, request: RequestOfTask, counts: DeployCounts = noCounts) =>
@@ -32,7 +32,7 @@ describe('a cooldown', () => {
   });
   test('is entered by an end that leaves no event, and by one of a task that had to go', () => {
     expect(entered(endedTask('TASK_ERROR'))).toBe(true);
-    expect(entered(endedTask('TASK_FAILED', { cleaningText: 'BOUNCING' }))).toBe(true);
+    expect(entered(endedTask('TASK_FAILED', { cleanupType: 'BOUNCING' }))).toBe(true);
   });
   test('is not entered when the fifth failure is a minute ago, nor by an end told of too late', () => {
     const [first, ...rest] = failing.failureEvents;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isLongRunning, isTerminal, requestTypes, taskStates, type TaskFailureType } from '../model/enums.js';
-import { endedTask } from './completion.fixtures.js';
+import { endedTask } from '../../../test/support/fixtures/completion.js';
 import { failureType } from './index.js';
 
 const ofService = (...parameters: Parameters<typeof endedTask>): TaskFailureType | undefined =>
@@ -11,18 +11,18 @@ describe('UNEXPECTED_EXIT', () => {
     expect(failureType(endedTask('TASK_FINISHED'), type)).toBe(isLongRunning(type) ? 'UNEXPECTED_EXIT' : undefined),
   );
   test('even of a task that had to go', () =>
-    expect(ofService('TASK_FINISHED', { cleaningText: 'SCALING_DOWN' })).toBe('UNEXPECTED_EXIT'));
+    expect(ofService('TASK_FINISHED', { cleanupType: 'SCALING_DOWN' })).toBe('UNEXPECTED_EXIT'));
 });
 
 describe('STARTUP_FAILURE', () => {
-  test.each(['OVERDUE_NEW_TASK', 'UNHEALTHY_NEW_TASK'])('a task killed as %s', (type) => {
+  test.each(['OVERDUE_NEW_TASK', 'UNHEALTHY_NEW_TASK'] as const)('a task killed as %s', (type) => {
     expect(ofService('TASK_KILLED', { message: `${type} - too late` })).toBe('STARTUP_FAILURE');
-    expect(ofService('TASK_KILLED', { cleaningText: `${type} - too late` })).toBe('STARTUP_FAILURE');
+    expect(ofService('TASK_KILLED', { cleanupType: type })).toBe('STARTUP_FAILURE');
     expect(ofService('TASK_KILLED', { message: `Killed: ${type}` })).toBeUndefined();
     expect(ofService('TASK_FAILED', { message: type })).toBe('BAD_EXIT_CODE');
   });
-  test.each(['USER_REQUESTED', 'BOUNCING', 'SCALING_DOWN'])('not one killed as %s', (cleaningText) =>
-    expect(ofService('TASK_KILLED', { cleaningText })).toBeUndefined(),
+  test.each(['USER_REQUESTED', 'BOUNCING', 'SCALING_DOWN'] as const)('not one killed as %s', (cleanupType) =>
+    expect(ofService('TASK_KILLED', { cleanupType })).toBeUndefined(),
   );
 });
 
@@ -38,7 +38,7 @@ describe('a failed task', () => {
     { is: 'BAD_EXIT_CODE' },
   ])('with message $message and reason $reason: $is', ({ is, ...own }) => {
     expect(ofService('TASK_FAILED', own)).toBe(is);
-    expect(ofService('TASK_FAILED', { ...own, cleaningText: '' })).toBeUndefined();
+    expect(ofService('TASK_FAILED', { ...own, hadToGo: true })).toBeUndefined();
   });
 });
 
@@ -58,7 +58,7 @@ describe('a lost task', () => {
   ])('for $reason: $is', ({ reason, is }) => {
     const own = { reason: `REASON_${reason}` };
     expect(ofService('TASK_LOST', own)).toBe(is);
-    expect(ofService('TASK_LOST', { ...own, cleaningText: 'BOUNCING' })).toBeUndefined();
+    expect(ofService('TASK_LOST', { ...own, cleanupType: 'BOUNCING' })).toBeUndefined();
     expect(ofService('TASK_FAILED', own)).not.toBe('LOST_SLAVE');
   });
   test('without a reason leaves no event', () => expect(ofService('TASK_LOST')).toBeUndefined());

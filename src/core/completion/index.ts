@@ -1,6 +1,23 @@
-export { completeTask, type Completion, type EndedTask, type RequestOfTask } from './completion.js';
-export { failureType } from './failure-event.js';
-export { decideRecovery, type RecoveredTask, type Recovery } from './recovery.js';
-export { countEnd, noCounts, type DeployCounts } from './statistics.js';
-export { statusChange, type KnownTask, type ReportedStatus, type StatusChange } from './status-change.js';
-export { statusText, type TaskLimits } from './status-text.js';
+export { completeTask } from './completion.js';
+export { type CooldownRules, isCooldownOver, isFailingFast } from './cooldown.js';
+export {
+  type CrashLoopReview,
+  type CrashLoopRules,
+  findCrashLoops,
+  type FoundCrashLoop,
+  type InstanceCleanup,
+  isObserved,
+  type ObservedDeploy,
+  reviewCrashLoops,
+} from './crash-loops.js';
+export type { EndedTask, RequestOfTask } from './ended-task.js';
+export { countEnd, type DeployCounts, failureType, noCounts } from './statistics.js';
+export {
+  decideRecovery,
+  type KnownTask,
+  type RecoveredTask,
+  statusChange,
+  type StatusChange,
+  statusText,
+  type TaskLimits,
+} from './status-change.js';

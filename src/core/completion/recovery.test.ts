@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestState, RequestType } from '../model/enums.js';
-import { update } from '../load-balancer/load-balancer.fixtures.js';
+import { update } from '../../../test/support/fixtures/load-balancer.js';
 import { makeTaskId } from '../task-id.js';
 import { decideRecovery, type RecoveredTask } from './index.js';
 

@@ -10,8 +10,8 @@ import {
   taskStates,
 } from '../model/enums.js';
 import type { PendingTask } from '../model/task.js';
-import { endedTask, now, requestOf } from './completion.fixtures.js';
-import { completeTask, noCounts, type DeployCounts, type EndedTask, type RequestOfTask } from './index.js';
+import { endedTask, now, requestOf } from '../../../test/support/fixtures/completion.js';
+import { completeTask, type DeployCounts, type EndedTask, noCounts, type RequestOfTask } from './index.js';
 
 const cooldown = { failureThreshold: 5, windowMillis: 60_000 };
 const complete = (task: EndedTask, request: RequestOfTask, counts: DeployCounts = noCounts) =>
@@ -68,16 +68,18 @@ describe('a retry', () => {
 
   describe('is never made', () => {
     const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 3 });
-    test.each(['USER_REQUESTED by me', 'USER_REQUESTED_DESTROY', 'PAUSE by me'])('of a run on demand told %s', (text) =>
-      expect(queued(endedTask('TASK_KILLED', { cleaningText: text }), request)).toBeUndefined(),
+    test.each(['USER_REQUESTED', 'USER_REQUESTED_TASK_BOUNCE', 'USER_REQUESTED_DESTROY', 'PAUSE'] as const)(
+      'of a run on demand told %s',
+      (cleanupType) => expect(queued(endedTask('TASK_KILLED', { cleanupType }), request)).toBeUndefined(),
     );
-    test.each(['DECOMISSIONING', 'PRIORITY_KILL', 'TASK_EXCEEDED_TIME_LIMIT'])('but of one told %s', (text) =>
-      expect(queued(endedTask('TASK_KILLED', { cleaningText: text }), request)).toBe('RETRY'),
+    test.each(['DECOMISSIONING', 'PRIORITY_KILL', 'TASK_EXCEEDED_TIME_LIMIT', 'PAUSING'] as const)(
+      'but of one told %s',
+      (cleanupType) => expect(queued(endedTask('TASK_KILLED', { cleanupType }), request)).toBe('RETRY'),
     );
     test('but of other types told USER_REQUESTED', () =>
       expect(
         queued(
-          endedTask('TASK_KILLED', { cleaningText: 'USER_REQUESTED' }),
+          endedTask('TASK_KILLED', { cleanupType: 'USER_REQUESTED' }),
           requestOf('RUN_ONCE', { numRetriesOnFailure: 3 }),
         ),
       ).toBe('RETRY'));
@@ -94,7 +96,7 @@ describe('a retry', () => {
       complete(endedTask(...parameters), request, retried(1)).counts.numSequentialRetries;
     expect(countAfter('TASK_FAILED')).toBe(2);
     expect(countAfter('TASK_FINISHED')).toBe(0);
-    expect(countAfter('TASK_KILLED', { cleaningText: 'USER_REQUESTED' })).toBe(0);
+    expect(countAfter('TASK_KILLED', { cleanupType: 'USER_REQUESTED' })).toBe(0);
     expect(complete(endedTask('TASK_FAILED'), request, retried(3)).counts.numSequentialRetries).toBe(0);
     const paused = requestOf('ON_DEMAND', { numRetriesOnFailure: 3, state: 'PAUSED' });
     expect(complete(endedTask('TASK_FAILED'), paused, retried(1)).counts.numSequentialRetries).toBe(0);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isTerminal, taskStates } from '../model/enums.js';
-import { endedTask, now } from './completion.fixtures.js';
-import { countEnd, noCounts, type DeployCounts, type EndedTask } from './index.js';
+import { endedTask, now } from '../../../test/support/fixtures/completion.js';
+import { countEnd, type DeployCounts, type EndedTask, noCounts } from './index.js';
 
 const after = (ends: readonly EndedTask[], from: DeployCounts = noCounts): DeployCounts =>
   ends.reduce((counts, task) => countEnd(counts, task, 'SERVICE', 0), from);
@@ -17,12 +17,17 @@ describe('each end is counted', () => {
     { name: 'a failure counts up and ends the row of successes', state: 'TASK_FAILED', is: [0, 3] },
     { name: 'so does any other end', state: 'TASK_LOST', is: [0, 3] },
     { name: 'a kill nobody ordered as well', state: 'TASK_KILLED', is: [0, 3] },
-    { name: 'an unsuccessful end of a task that had to go changes neither', state: 'TASK_KILLED', had: '', is: [2, 2] },
+    {
+      name: 'an unsuccessful end of a task that had to go changes neither',
+      state: 'TASK_KILLED',
+      had: undefined,
+      is: [2, 2],
+    },
     { name: 'nor does its failure', state: 'TASK_FAILED', had: 'BOUNCING', is: [2, 2] },
     { name: 'its success counts', state: 'TASK_FINISHED', had: 'BOUNCING', is: [3, 0] },
   ] as const)('$name', ({ state, is, ...own }) => {
-    const cleaningText = 'had' in own ? own.had : undefined;
-    const { numSuccess, numFailures } = after([end(state, { cleaningText })], {
+    const had = 'had' in own ? { hadToGo: true, cleanupType: own.had } : {};
+    const { numSuccess, numFailures } = after([end(state, had)], {
       ...noCounts,
       numSuccess: 2,
       numFailures: 2,
@@ -104,7 +109,7 @@ test('the order in which ends are recorded changes neither events, last finish n
       endedAt: fc.integer({ min: now - 100_000, max: now + 100_000 }),
       instanceNo: fc.integer({ min: 1, max: 3 }),
       startedAt: fc.integer({ min: now - 500_000, max: now - 200_000 }),
-      cleaningText: fc.option(fc.constantFrom('BOUNCING', 'UNHEALTHY_NEW_TASK'), { nil: undefined }),
+      cleanupType: fc.constantFrom(undefined, 'BOUNCING' as const, 'UNHEALTHY_NEW_TASK' as const),
       reason: fc.constantFrom(undefined, 'REASON_AGENT_REMOVED', 'REASON_CONTAINER_LIMITATION_MEMORY'),
     })
     .map(({ state, ...own }) => endedTask(state, own));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isTerminal, taskStates, type TaskState } from '../model/enums.js';
-import { statusChange, statusText, type KnownTask, type StatusChange } from './index.js';
+import { type KnownTask, statusChange, type StatusChange, statusText } from './index.js';
 
 const known = (state: TaskState, own: Partial<KnownTask> = {}): KnownTask => ({
   state,

@@ -1,4 +1,8 @@
-import { isTerminal, type TaskState } from '../model/enums.js';
+import type { RequestOfTask } from './ended-task.js';
+import { isInProgress } from '../load-balancer/index.js';
+import { isAlwaysRunning, isRunnable, isTerminal, type TaskState } from '../model/enums.js';
+import type { LoadBalancerUpdate } from '../model/load-balancer.js';
+import type { PendingRequest, TaskId } from '../model/task.js';
 
 /** What the scheduler knows of a task when a status of it arrives. */
 export interface KnownTask {
@@ -7,7 +11,7 @@ export interface KnownTask {
   ended: boolean;
 }
 
-export interface ReportedStatus {
+interface ReportedStatus {
   state: TaskState;
   /** Of the machine that reports; undefined: the scheduler itself, which speaks for whatever incarnation the task had. */
   incarnation?: string;
@@ -17,9 +21,9 @@ export interface ReportedStatus {
 export type StatusChange =
   /** Repeated, late or from a former life of the machine. */
   | { kind: 'ignore' }
-  /** Nobody here wants it to run (any more). */
+  /** The scheduler does not want it to run (any more). */
   | { kind: 'kill' }
-  /** It was given up without anybody having seen its end, and it is alive: see decideRecovery. */
+  /** It was given up although its end was not seen, and it is alive: see decideRecovery. */
   | { kind: 'recover' }
   /** advances: the task is in that state now; a late TASK_STARTING is only recorded, if it is not yet. */
   | { kind: 'record'; advances: boolean; ends: boolean };
@@ -37,7 +41,7 @@ const rank = (state: TaskState): number => progress[state] ?? 5;
 /** States that only the scheduler itself writes. */
 const internal: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_LAUNCHED', 'TASK_CLEANING']);
 
-/** Ends that the machine saw happen. Whoever ended so never lives again; all others were concluded from an absence. */
+/** Ends that the machine saw happen. A task that ended so never lives again; all other ends were concluded from an absence. */
 const witnessed: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_FINISHED', 'TASK_FAILED', 'TASK_KILLED']);
 
 const signsOfLife: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_STAGING', 'TASK_STARTING', 'TASK_RUNNING']);
@@ -55,4 +59,68 @@ export function statusChange(task: KnownTask | undefined, reported: ReportedStat
   }
   if (!isOfNow || reported.state === task.state) return { kind: 'ignore' };
   return { kind: 'record', advances: rank(reported.state) > rank(task.state), ends };
+}
+
+/** What a task may use, in MB. */
+export interface TaskLimits {
+  memoryMb: number;
+  diskMb: number;
+}
+
+/** The text of a status: what was reported, or else which limit ended the task, if one did. */
+export function statusText(
+  { message, reason }: { message?: string; reason?: string },
+  { memoryMb, diskMb }: TaskLimits,
+): string | undefined {
+  if (message) return message;
+  if (reason === 'REASON_CONTAINER_LIMITATION_MEMORY') {
+    const disk = diskMb > 0 ? ` and ${diskMb} MB of disk` : '';
+    return `Memory limit exceeded: the task may use ${memoryMb} MB of memory${disk}`;
+  }
+  if (reason === 'REASON_CONTAINER_LIMITATION_DISK')
+    return `Disk limit exceeded: the task may use ${diskMb} MB of disk`;
+  return undefined;
+}
+
+/** A task that was given up and is alive. Its row is still live: what has moved to the history never comes back. */
+export interface RecoveredTask {
+  taskId: TaskId;
+  /** It had been told to go before it was given up. */
+  hadToGo: boolean;
+  /** Entries of its history, the end among them. */
+  updates: number;
+  /** What the load balancer said last about its removal, when that had begun. */
+  removal?: LoadBalancerUpdate;
+}
+
+type RefusedBecause =
+  'REQUEST_GONE' | 'REQUEST_NOT_RUNNABLE' | 'DEPLOY_NOT_ACTIVE' | 'HAD_TO_GO' | 'NO_STATUS_BEFORE_ITS_END';
+
+interface Recovery {
+  /** Why it cannot go on; absent: it goes on as if nothing had happened. Otherwise it is killed. */
+  killedBecause?: RefusedBecause;
+  /** It goes on, but the load balancer is just letting go of it: it has to go as soon as it is replaced. */
+  hasToGo: boolean;
+  /** Its place was perhaps taken meanwhile: the request's tasks are counted again. */
+  enqueue?: PendingRequest;
+}
+
+/** What becomes of a task that was thought dead. `request` undefined: it was deleted meanwhile. */
+export function decideRecovery(task: RecoveredTask, request: RequestOfTask | undefined, now: number): Recovery {
+  const killedBecause = whyNot(task, request);
+  const hasToGo = killedBecause === undefined && task.removal !== undefined && isInProgress(task.removal);
+  if (!request) return { killedBecause, hasToGo };
+  // A job that is not repeated would start once more when it is counted while its task is being killed.
+  const isCounted = killedBecause === undefined || isAlwaysRunning(request.request.requestType);
+  const { requestId, deployId } = task.taskId;
+  const entry: PendingRequest = { requestId, deployId, timestamp: now, pendingType: 'TASK_RECOVERED' };
+  return { killedBecause, hasToGo, enqueue: isCounted ? entry : undefined };
+}
+
+function whyNot(task: RecoveredTask, request: RequestOfTask | undefined): RefusedBecause | undefined {
+  if (!request) return 'REQUEST_GONE';
+  if (!isRunnable(request.state)) return 'REQUEST_NOT_RUNNABLE';
+  if (request.activeDeployId !== task.taskId.deployId) return 'DEPLOY_NOT_ACTIVE';
+  if (task.hadToGo) return 'HAD_TO_GO';
+  return task.updates < 2 ? 'NO_STATUS_BEFORE_ITS_END' : undefined;
 }

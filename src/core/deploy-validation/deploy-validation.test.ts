@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { healthSettings } from '../health/health.fixtures.js';
+import { healthSettings } from '../../../test/support/fixtures/health.js';
 import type { Deploy } from '../model/deploy.js';
 import {
   normalizeDeploy,

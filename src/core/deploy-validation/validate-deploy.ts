@@ -1,14 +1,158 @@
-import type { FieldError } from '../field-error.js';
-import type { Deploy } from '../model/deploy.js';
-import { containerRule } from './container-rules.js';
-import type { DeployRule, DeployValidationContext } from './context.js';
+import { type DeployRule, type DeployValidationContext, problem } from './context.js';
 import { healthcheckRule, loadBalancerPortRule } from './healthcheck-rules.js';
-import { idRule, priorityRule, requestIdRule } from './identity-rules.js';
-import { labelRule } from './label-rules.js';
-import { launchFormRule, reservedNameRule, signatureRule } from './launch-rules.js';
-import { loadBalancedRule } from './load-balancer-rules.js';
-import { resourceRule } from './resource-rules.js';
-import { runImmediatelyRule } from './run-rules.js';
+import { containerRule, resourceRule } from './resource-rules.js';
+import type { FieldError } from '../field-error.js';
+import type { ClusterTaskLabel, Deploy } from '../model/deploy.js';
+import { isLongRunning } from '../model/enums.js';
+import { runProblems } from '../requests/run-now.js';
+
+const idRule: DeployRule = ({ id }, { settings }) => {
+  if (!id) return problem(true, 'id', 'required', 'is required');
+  return [
+    ...problem(!/^[a-zA-Z0-9_.]+$/.test(id), 'id', 'pattern', "may contain letters, digits, '_' and '.' only"),
+    ...problem(
+      id.length > settings.maxDeployIdSize,
+      'id',
+      'length',
+      `must be at most ${settings.maxDeployIdSize} characters long`,
+    ),
+  ];
+};
+
+const requestIdRule: DeployRule = ({ requestId }, { request }) =>
+  problem(requestId !== request.id, 'requestId', 'match', `must be the id of its request, '${request.id}'`);
+
+/** While priorities are frozen, nothing below the frozen level may start to run without an end. */
+const priorityRule: DeployRule = (_deploy, { request, settings, minimumPriorityLevel }) => {
+  if (minimumPriorityLevel === undefined || !isLongRunning(request.requestType)) return [];
+  const priority =
+    request.taskPriorityLevel ??
+    settings.defaultTaskPriorityLevelForRequestType[request.requestType] ??
+    settings.defaultTaskPriorityLevel;
+  return problem(
+    priority < minimumPriorityLevel,
+    'requestId',
+    'priority',
+    `names a request of priority ${priority}, but deploys below ${minimumPriorityLevel} are frozen`,
+  );
+};
+
+/** Exactly one way to say what to run. */
+const launchFormRule: DeployRule = ({ command, executorData, customExecutorCmd, containerInfo }) => {
+  if (containerInfo) return [];
+  if (executorData) {
+    return [
+      ...problem(command !== undefined, 'command', 'launchForm', 'may not be given together with executorData'),
+      ...problem(!customExecutorCmd, 'customExecutorCmd', 'launchForm', 'is required with executorData'),
+    ];
+  }
+  return problem(!command, 'command', 'launchForm', 'is required unless executorData or containerInfo is given');
+};
+
+/** The scheduler itself sets this variable, and only it may. */
+const reserved = 'STARTED_BY_USER';
+const message = `may not contain ${reserved}, which the scheduler sets`;
+
+const reservedNameRule: DeployRule = ({ command, arguments: args, env, taskEnv }) => [
+  ...problem(command?.includes(reserved) === true, 'command', 'reserved', message),
+  ...problem(args?.some((argument) => argument.includes(reserved)) === true, 'arguments', 'reserved', message),
+  ...problem(usesReserved(env), 'env', 'reserved', message),
+  ...problem(Object.values(taskEnv ?? {}).some(usesReserved), 'taskEnv', 'reserved', message),
+];
+
+const usesReserved = (env: Record<string, string> | undefined): boolean =>
+  Object.entries(env ?? {}).some(([name, value]) => name === reserved || value.includes(reserved));
+
+/** With signatures enforced, nothing runs that was not signed. */
+const signatureRule: DeployRule = ({ uris, executorData }, { settings }) => {
+  if (!settings.enforceSignedArtifacts) return [];
+  const signed = new Set(executorData?.objstoreArtifactSignatures?.map((signature) => signature.artifactFilename));
+  const unsigned = 'cannot be signed, and only signed artifacts are allowed';
+  return [
+    ...problem((uris?.length ?? 0) > 0, 'uris', 'signed', unsigned),
+    ...problem(
+      (executorData?.embeddedArtifacts?.length ?? 0) > 0,
+      'executorData.embeddedArtifacts',
+      'signed',
+      unsigned,
+    ),
+    ...problem(
+      (executorData?.externalArtifacts?.length ?? 0) > 0,
+      'executorData.externalArtifacts',
+      'signed',
+      unsigned,
+    ),
+    ...(executorData?.objstoreArtifacts ?? []).flatMap(({ filename }, index) =>
+      problem(
+        !signed.has(filename),
+        `executorData.objstoreArtifacts.${index}`,
+        'signed',
+        'needs a signature that names its filename',
+      ),
+    ),
+  ];
+};
+
+/** A run that starts together with the deploy obeys the rules of any run. */
+const runImmediatelyRule: DeployRule = ({ runImmediately: run, resources }, { request, settings, now }) => {
+  if (!run) return [];
+  if (request.requestType !== 'SCHEDULED' && request.requestType !== 'ON_DEMAND') {
+    const message = `is for SCHEDULED and ON_DEMAND requests only, this one is ${request.requestType}`;
+    return problem(true, 'runImmediately', 'requestType', message);
+  }
+  const { maxRunIdSize, maxRunNowTaskLaunchDelayDays } = settings;
+  const limits = { ...settings.cluster, maxRunIdSize, maxRunNowTaskLaunchDelayDays };
+  const ports = resources?.numPorts ?? 0;
+  return [
+    ...runProblems(run, now, limits).map((error) => ({
+      ...error,
+      field: `deploy.runImmediately.${error.field}`,
+      message: `deploy.runImmediately.${error.message}`,
+    })),
+    ...problem(
+      run.resources !== undefined && (run.resources.numPorts ?? 0) < ports,
+      'runImmediately.resources.numPorts',
+      'min',
+      `must be at least ${ports}, the number of ports of the deploy`,
+    ),
+  ];
+};
+
+/** Labels may be given as a map, as a list or as both; both must say the same, in whatever order. */
+const labelRule: DeployRule = ({ labels, clusterLabels, taskLabels, clusterTaskLabels }) => [
+  ...problem(differ(labels, clusterLabels), 'clusterLabels', 'match', 'must name the same labels as labels'),
+  ...problem(
+    taskLabels !== undefined && clusterTaskLabels !== undefined && taskLabelsDiffer(taskLabels, clusterTaskLabels),
+    'clusterTaskLabels',
+    'match',
+    'must name the same labels as taskLabels',
+  ),
+];
+
+function differ(map: Record<string, string> | undefined, list: readonly ClusterTaskLabel[] | undefined): boolean {
+  if (!map || !list) return false;
+  const asPairs = new Set(list.map(({ key, value }) => JSON.stringify([key, value])));
+  const ofMap = Object.entries(map).map((pair) => JSON.stringify(pair));
+  return asPairs.size !== ofMap.length || ofMap.some((pair) => !asPairs.has(pair));
+}
+
+function taskLabelsDiffer(
+  maps: Record<string, Record<string, string>>,
+  lists: Record<string, readonly ClusterTaskLabel[]>,
+): boolean {
+  const instances = new Set([...Object.keys(maps), ...Object.keys(lists)]);
+  return [...instances].some((instance) => differ(maps[instance] ?? {}, lists[instance] ?? []));
+}
+
+/** The load balancer has to know where it puts the service, and under which path. */
+const loadBalancedRule: DeployRule = ({ serviceBasePath, loadBalancerGroups }, { request, settings }) => {
+  if (!request.loadBalanced || settings.loadBalancerUri === undefined) return [];
+  const because = 'is required for a load balanced request';
+  return [
+    ...problem(!serviceBasePath, 'serviceBasePath', 'required', because),
+    ...problem(!loadBalancerGroups?.length, 'loadBalancerGroups', 'required', `${because}, with at least one group`),
+  ];
+};
 
 /** In the order in which a caller is told; the first broken rule becomes the message of the answer. */
 const rules: readonly DeployRule[] = [

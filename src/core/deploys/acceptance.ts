@@ -2,7 +2,7 @@ import type { CanaryDeploySettings } from '../model/deploy.js';
 import type { DeployAcceptanceState } from '../model/enums.js';
 import type { CanaryDeployProgress } from './progress.js';
 
-export type Acceptance =
+type Acceptance =
   | { kind: 'accepted' }
   | { kind: 'rejected'; message: string }
   | { kind: 'wait'; lookAgainAt: number }

@@ -3,9 +3,8 @@ import type { DeployProgress } from '../model/deploy.js';
 import type { DeployState, LoadBalancerState } from '../model/enums.js';
 import type { LoadBalancerUpdate } from '../model/load-balancer.js';
 import type { TaskId } from '../model/task.js';
-import { without } from './old-tasks.js';
+import { type DeployOutcome, without } from './view.js';
 import { isCanaryEngine } from './progress.js';
-import type { DeployOutcome } from './view.js';
 
 /** One change that the load balancer was asked for, and its last answer. */
 export interface DeployBalance {
@@ -66,7 +65,7 @@ export const callAgainAt = ({ update }: DeployBalance): number =>
 /** Text of the id of a load balancer request, as the load balancer knows it. */
 export const balanceIdText = ({ update }: DeployBalance): string => requestIdText(update.loadBalancerRequestId);
 
-export interface BalanceWish {
+interface BalanceWish {
   id: string;
   added: TaskId[];
   removed: TaskId[];

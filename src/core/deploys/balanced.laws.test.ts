@@ -4,7 +4,7 @@ import type { CanaryDeploySettings, Deploy } from '../model/deploy.js';
 import type { LoadBalancerState } from '../model/enums.js';
 import type { LoadBalancerUpdate } from '../model/load-balancer.js';
 import { makeTaskId } from '../task-id.js';
-import { balancedView, begunAt, deployTasks } from './deploys.fixtures.js';
+import { balancedView, begunAt, deployTasks } from '../../../test/support/fixtures/deploys.js';
 import {
   balanceIdText,
   firstProgress,

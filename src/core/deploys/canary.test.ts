@@ -10,7 +10,7 @@ import {
   deployTasks,
   deployView,
   short,
-} from './deploys.fixtures.js';
+} from '../../../test/support/fixtures/deploys.js';
 import { finishDeploy, firstProgress, nextDeployStep, withResults, type DeployStep, type DeployView } from './index.js';
 import type { CanaryDeployProgress } from './progress.js';
 

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { begunAt, deploySettings, deployTask, deployTasks, deployView, progress } from './deploys.fixtures.js';
+import {
+  begunAt,
+  deploySettings,
+  deployTask,
+  deployTasks,
+  deployView,
+  progress,
+} from '../../../test/support/fixtures/deploys.js';
 import { nextDeployStep, type DeployStep, type DeployView } from './index.js';
 
 const step = (view: Partial<DeployView>, after = 0): DeployStep => nextDeployStep(deployView(view), begunAt + after);

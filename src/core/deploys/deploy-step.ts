@@ -1,14 +1,27 @@
-import type { HealthContext } from '../health/index.js';
-import { isLongRunning } from '../model/enums.js';
-import { canaryStep } from './canary-step.js';
-import { classicStep } from './classic-step.js';
+import { acceptance } from './acceptance.js';
+import { balanceIdText } from './balance.js';
 import { endDeploy } from './ending.js';
-import { judgeFailures } from './failed-tasks.js';
-import { mayDeploy } from './may-deploy.js';
-import { canceled, succeeded, unsuccessful } from './outcomes.js';
-import { isCanaryEngine } from './progress.js';
-import { finish, type DeployStep, type Rollout } from './step.js';
-import { effectiveRequest, type DeployTask, type DeployView } from './view.js';
+import { failedTasks, judgeFailures } from './failed-tasks.js';
+import { launchStep } from './launch-phase.js';
+import { type CanaryDeployProgress, isCanaryEngine } from './progress.js';
+import { aimAt, type CanaryRollout, type DeployStep, finish, type Rollout } from './step.js';
+import {
+  canceled,
+  type DeployTask,
+  type DeployView,
+  effectiveRequest,
+  isStaying,
+  mayDeploy,
+  newActive,
+  oldTasksToRetire,
+  otherActive,
+  succeeded,
+  unsuccessful,
+} from './view.js';
+import { healthContext } from '../health/index.js';
+import type { CanaryDeploySettings } from '../model/deploy.js';
+import { isLongRunning } from '../model/enums.js';
+import { instancesOf } from '../model/request.js';
 
 /** What one look at a deploy in progress leads to. The order of the rules is the policy. */
 export function nextDeployStep(seen: DeployView, now: number): DeployStep {
@@ -34,12 +47,7 @@ export function nextDeployStep(seen: DeployView, now: number): DeployStep {
   if (!deploy) return finish(unsuccessful('FAILED_INTERNAL_STATE', 'The data of the deploy is missing'));
   if (!progress) return finish(unsuccessful('FAILED', 'The progress of the deploy is missing'));
 
-  const context: HealthContext = {
-    deploy,
-    deployPending: true,
-    requestSkips: request.skipHealthchecks === true,
-    settings: view.settings,
-  };
+  const context = healthContext(deploy, request, true, view.settings);
   return rollOut({ view, progress, context, now });
 }
 
@@ -59,3 +67,131 @@ const retry = ({ progress, now }: Rollout, failed: readonly DeployTask[]): Deplo
   retire: [],
   schedule: ['NEW'],
 });
+
+/** The classic engine: step by step, each as many tasks as the deploy says, each waiting until its tasks are healthy. */
+function classicStep(rollout: Rollout): DeployStep {
+  const { view, progress, now } = rollout;
+  if (progress.stepComplete) return advanceClassic(rollout);
+  const instances = instancesOf(effectiveRequest(view));
+  const { requestId, deployId } = view.marker;
+  const retire = () => oldTasksToRetire(view, instances - progress.targetActiveInstances);
+  const launched = launchStep(rollout, () => ({
+    id: `${requestId}-${deployId}-${progress.targetActiveInstances}`,
+    removed: retire(),
+  }));
+  if (launched.kind !== 'launched') return launched;
+  if (progress.targetActiveInstances >= instances) return finish(succeeded());
+  const mayGoOnAfter = now + progress.deployStepWaitTimeMs;
+  return {
+    kind: 'proceed',
+    progress: { ...progress, currentActiveInstances: launched.tasks.length, stepComplete: true, timestamp: now },
+    // Those that get no more work have to go; of others as many as the request can spare now.
+    retire: launched.removed ?? retire(),
+    schedule: [],
+    lookAgainAt: progress.autoAdvanceDeploySteps ? mayGoOnAfter + 1 : undefined,
+  };
+}
+
+/** The step is complete: the next one begins after its wait, or when an operator names a target. */
+function advanceClassic({ view, progress, now }: Rollout): DeployStep {
+  const instances = instancesOf(effectiveRequest(view));
+  const asked = view.updateTargetInstances;
+  const mayGoOnAfter = progress.timestamp + progress.deployStepWaitTimeMs;
+  if (asked === undefined && !(progress.autoAdvanceDeploySteps && now > mayGoOnAfter)) {
+    const lookAgainAt = progress.autoAdvanceDeploySteps ? mayGoOnAfter + 1 : undefined;
+    return { kind: 'wait', lookAgainAt, scheduleMissing: false };
+  }
+  const next = asked ?? progress.targetActiveInstances + progress.deployInstanceCountPerStep;
+  return aimAt(progress, Math.min(next, instances), now);
+}
+
+/**
+ * The canary engine: group by group, or all at once and then one swap in the load balancer. What is launched and healthy
+ * has to be accepted before the old tasks go.
+ */
+function canaryStep(rollout: CanaryRollout, canary: CanaryDeploySettings): DeployStep {
+  const { view, progress, now } = rollout;
+  if (progress.stepLaunchComplete) return judgeStep(rollout, canary);
+  if (progress.pendingLbUpdate && (!view.balance || balanceIdText(view.balance) !== progress.pendingLbUpdate)) {
+    const message = `Nothing is known of load balancer update ${progress.pendingLbUpdate}`;
+    return finish(unsuccessful('FAILED_INTERNAL_STATE', message));
+  }
+  const { requestId, deployId } = view.marker;
+  const launched = launchStep(rollout, () => ({
+    id: `${requestId}-${deployId}-${progress.targetActiveInstances}-${now}`,
+    // In groups old and new tasks serve side by side; the old ones leave one by one, when they go.
+    removed: progress.canary ? [] : otherActive(view).map((task) => task.taskId),
+  }));
+  if (launched.kind !== 'launched') return launched;
+  return {
+    kind: 'proceed',
+    progress: {
+      ...progress,
+      currentActiveInstances: launched.tasks.length,
+      stepComplete: true,
+      stepLaunchComplete: true,
+      timestamp: now,
+    },
+    retire: [],
+    schedule: [],
+    lookAgainAt: now,
+  };
+}
+
+/** The step is launched: a completed one is never overdue, however long it takes to be accepted. */
+function judgeStep(rollout: CanaryRollout, canary: CanaryDeploySettings): DeployStep {
+  const { view, progress, now } = rollout;
+  const instances = instancesOf(effectiveRequest(view));
+  const asked = view.updateTargetInstances;
+  if (asked !== undefined) return aimAt(progress, Math.min(asked, instances), now);
+  const verdict = acceptance(progress, canary, view.acceptanceChecks, now);
+  switch (verdict.kind) {
+    case 'wait':
+      return { kind: 'wait', lookAgainAt: verdict.lookAgainAt, scheduleMissing: lacksTasks(view, progress) };
+    case 'check':
+      return verdict;
+    case 'rejected':
+      return endDeploy(view, unsuccessful('FAILED', verdict.message), now);
+    case 'accepted':
+      return advanceCanary(rollout, canary, instances);
+  }
+}
+
+function advanceCanary(
+  { view, progress, now }: CanaryRollout,
+  canary: CanaryDeploySettings,
+  instances: number,
+): DeployStep {
+  const active = newActive(view).filter(isStaying).length;
+  if (active >= instances) return finish(succeeded());
+  const target = nextTarget(progress, canary, instances);
+  const next = aimAt(progress, target, now);
+  return {
+    ...next,
+    progress: {
+      ...next.progress,
+      currentActiveInstances: active,
+      // The next group has an allowance of its own.
+      failedDeployTasks: failedTasks(view).map((task) => task.taskId),
+    },
+    retire: progress.canary ? oldOnesToSpare(view, progress, instances) : [],
+  };
+}
+
+/** One of the forgiven failures is to be made up for. */
+const lacksTasks = (view: DeployView, { targetActiveInstances }: CanaryDeployProgress): boolean =>
+  newActive(view).filter(isStaying).length + view.queuedTasks < targetActiveInstances;
+
+/** As many old tasks go as new ones took over; where new ones died since, as many as these can make up for. */
+const oldOnesToSpare = (view: DeployView, { targetActiveInstances }: CanaryDeployProgress, instances: number) =>
+  oldTasksToRetire(view, instances - Math.min(targetActiveInstances, newActive(view).filter(isStaying).length));
+
+/** Group after group, until enough of them went well: then everything that is left. */
+function nextTarget(
+  { canary: inGroups, targetActiveInstances: target }: CanaryDeployProgress,
+  { instanceGroupSize, canaryCycleCount }: CanaryDeploySettings,
+  instances: number,
+): number {
+  if (!inGroups || Math.floor(target / instanceGroupSize) >= canaryCycleCount) return instances;
+  return Math.min(target + instanceGroupSize, instances);
+}

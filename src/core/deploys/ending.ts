@@ -10,12 +10,18 @@ import {
   type DeployEnding,
   type LoadBalancerCall,
 } from './balance.js';
-import { mayDeploy } from './may-deploy.js';
-import { oldTasksStaying, without } from './old-tasks.js';
+import {
+  type DeployOutcome,
+  type DeployView,
+  effectiveRequest,
+  mayDeploy,
+  newActive,
+  oldTasksStaying,
+  without,
+} from './view.js';
 import { isIncremental } from './progress.js';
-import { finish, type DeployStep } from './step.js';
-import { stepTimeLimitMillis } from './time-limit.js';
-import { effectiveRequest, instancesOf, newActive, type DeployOutcome, type DeployView } from './view.js';
+import { type DeployStep, finish, stepTimeLimitMillis } from './step.js';
+import { instancesOf } from '../model/request.js';
 
 /** What is to be undone in the load balancer before a deploy may end. */
 interface Undoing {
@@ -111,7 +117,7 @@ const wait = (balance: DeployBalance): DeployStep => ({
   state: 'CANCELING',
 });
 
-/** Nobody knows what the load balancer sends where. Its old tasks are added one by one when it answers again. */
+/** What the load balancer sends where is not known. Its old tasks are added one by one when it answers again. */
 function notPutBack({ deployState, message, deployFailures }: DeployOutcome): DeployOutcome {
   const because = message ?? `Deploy is ${deployState}`;
   return {

@@ -1,7 +1,6 @@
 import { explainFailures, type HealthContext } from '../health/index.js';
 import type { TaskCleanupType } from '../model/enums.js';
-import { unsuccessful } from './outcomes.js';
-import { newEnded, type DeployOutcome, type DeployTask, type DeployView } from './view.js';
+import { type DeployOutcome, type DeployTask, type DeployView, newEnded, unsuccessful } from './view.js';
 
 /**
  * New tasks that the scheduler itself took away and replaces: a lowered target, a machine being emptied, a bounce. They
@@ -24,7 +23,7 @@ const removedOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>(
 export const failedTasks = (view: DeployView): DeployTask[] =>
   newEnded(view).filter((task) => task.cleanup === undefined || !removedOnPurpose.has(task.cleanup));
 
-export type FailureVerdict =
+type FailureVerdict =
   | { kind: 'none' }
   /** Fewer than the deploy allows: these are remembered and replaced. */
   | { kind: 'retry'; failed: DeployTask[] }

@@ -2,7 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
 import { makePendingTaskId } from '../task-id.js';
-import { begunAt, deploySettings, deployTask, deployTasks, deployView, progress } from './deploys.fixtures.js';
+import {
+  begunAt,
+  deploySettings,
+  deployTask,
+  deployTasks,
+  deployView,
+  progress,
+} from '../../../test/support/fixtures/deploys.js';
 import { finishDeploy, runWith, type DeployView, type FinishSurroundings } from './index.js';
 
 const endedAt = begunAt + 60_000;

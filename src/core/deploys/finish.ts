@@ -1,19 +1,25 @@
-import type { DeployResult } from '../model/deploy.js';
-import { isLongRunning, type RequestState, type TaskCleanupType } from '../model/enums.js';
-import type { Request, RequestHistory } from '../model/request.js';
-import type { PendingRequest, TaskCleanup } from '../model/task.js';
-import { pendingRequestsAtEnd } from './finish-queue.js';
-import { mayDeploy } from './may-deploy.js';
 import { isIncremental } from './progress.js';
 import {
-  effectiveRequest,
-  instancesOf,
-  newActive,
-  otherActive,
   type DeployOutcome,
   type DeployTask,
   type DeployView,
+  effectiveRequest,
+  isStaying,
+  mayDeploy,
+  newActive,
+  otherActive,
 } from './view.js';
+import type { DeployResult } from '../model/deploy.js';
+import {
+  isLongRunning,
+  isTerminal,
+  type PendingType,
+  type RequestState,
+  type TaskCleanupType,
+} from '../model/enums.js';
+import { instancesOf, type Request, type RequestHistory, type RunNowRequest } from '../model/request.js';
+import type { PendingRequest, PendingTask, TaskCleanup } from '../model/task.js';
+import { runWishes } from '../requests/run-now.js';
 
 export interface FinishSurroundings {
   /** Pending tasks of the request, of whatever deploy. */
@@ -23,7 +29,7 @@ export interface FinishSurroundings {
 }
 
 /** Everything the end of a deploy changes, to be written in one transaction. */
-export interface FinishPlan {
+interface FinishPlan {
   result: DeployResult;
   /** What the request becomes; absent when it was removed meanwhile. */
   request?: { document: Request; state: RequestState; activeDeployId?: string; endBounce: boolean };
@@ -33,7 +39,7 @@ export interface FinishPlan {
   history: RequestHistory[];
   /** Expiring actions that have lost their sense. */
   dropExpiring: ('BOUNCE' | 'PAUSE' | 'SCALE')[];
-  /** Pending tasks of other deploys are deleted; runs that somebody asked for moved on when the deploy began. */
+  /** Pending tasks of other deploys are deleted; runs that a caller asked for moved on when the deploy began. */
   dropOtherPendingTasks: boolean;
 }
 
@@ -41,7 +47,7 @@ export interface FinishPlan {
 export function finishDeploy(
   view: DeployView,
   outcome: DeployOutcome,
-  around: FinishSurroundings,
+  surroundings: FinishSurroundings,
   now: number,
 ): FinishPlan {
   const lbUpdate = view.balance?.update;
@@ -68,7 +74,7 @@ export function finishDeploy(
       endBounce,
     },
     cleanups: cleanupsAtEnd(view, outcome, now),
-    pendingRequests: pendingRequestsAtEnd(view, outcome, document, around, now),
+    pendingRequests: pendingRequestsAtEnd(view, outcome, document, surroundings, now),
     history: historyAtEnd(view, state, document, success, now),
     dropExpiring,
     dropOtherPendingTasks: success && stored.requestType !== 'RUN_ONCE',
@@ -127,4 +133,82 @@ function historyAtEnd(
   const alreadyTold = events.some(({ eventType }) => eventType === 'UPDATED');
   if (success && view.updatedRequest && !alreadyTold) events.push(event('UPDATED'));
   return events;
+}
+
+/** What the scheduler is asked to do when a deploy has ended. `document`: the request as it stands from now on. */
+function pendingRequestsAtEnd(
+  view: DeployView,
+  outcome: DeployOutcome,
+  document: Request,
+  surroundings: FinishSurroundings,
+  now: number,
+): PendingRequest[] {
+  const entry = (pendingType: PendingType, deployId = view.marker.deployId): PendingRequest => ({
+    requestId: view.marker.requestId,
+    deployId,
+    timestamp: now,
+    user: view.marker.user,
+    pendingType,
+    skipHealthchecks: deployId === view.marker.deployId ? view.deploy?.skipHealthchecksOnDeploy : undefined,
+    message: view.marker.message,
+  });
+  if (!isLongRunning(document.requestType)) {
+    return firstRun(view, outcome, document, surroundings, entry);
+  }
+  return isSuccess(outcome) ? afterRollout(view, document, entry) : bringBackOldTasks(view, outcome, entry);
+}
+
+type MakeEntry = (pendingType: PendingType, deployId?: string) => PendingRequest;
+
+const isSuccess = ({ deployState }: DeployOutcome): boolean => deployState === 'SUCCEEDED';
+
+/** A job is put into the queue when its deploy ends; an on-demand one only if the deploy says so. */
+function firstRun(
+  view: DeployView,
+  { deployState }: DeployOutcome,
+  { requestType, instances }: Request,
+  surroundings: FinishSurroundings,
+  entry: MakeEntry,
+): PendingRequest[] {
+  const run = view.deploy?.runImmediately;
+  if (!run)
+    return requestType === 'ON_DEMAND' ? [] : [entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : 'NEW_DEPLOY')];
+  const activeTasks = view.tasks.filter((task) => !isTerminal(task.state)).length;
+  const mayRunNow =
+    requestType === 'SCHEDULED'
+      ? activeTasks === 0
+      : instances === undefined || activeTasks + surroundings.pendingTaskCount < instances;
+  const immediately: PendingType = requestType === 'SCHEDULED' ? 'IMMEDIATE' : 'ONEOFF';
+  const pendingType = mayRunNow ? immediately : 'NEW_DEPLOY';
+  return [{ ...entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : pendingType), ...ofRun(run, surroundings) }];
+}
+
+const ofRun = (run: RunNowRequest, { newRunId }: FinishSurroundings): Partial<PendingRequest> => ({
+  ...runWishes(run),
+  runId: run.runId ?? newRunId(),
+  ...(run.message === undefined ? {} : { message: run.message }),
+});
+
+/** Success: tasks taken away during the rollout are replaced, and a scale that came meanwhile takes effect. */
+function afterRollout(view: DeployView, document: Request, entry: MakeEntry): PendingRequest[] {
+  if (newActive(view).some((task) => !isStaying(task))) return [entry('DEPLOY_FINISHED')];
+  const isOffTarget = view.progress !== undefined && view.progress.targetActiveInstances !== instancesOf(document);
+  return isOffTarget && view.requestState !== 'PAUSED' ? [entry('UPDATED_REQUEST')] : [];
+}
+
+/** No success: old tasks that were retired step by step come back. */
+function bringBackOldTasks(view: DeployView, { deployState }: DeployOutcome, entry: MakeEntry): PendingRequest[] {
+  const { activeDeployId, requestState } = view;
+  const serves = requestState !== 'PAUSED' && requestState !== 'DEPLOYING_TO_UNPAUSE';
+  if (!activeDeployId || !serves) return [];
+  return [entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : 'DEPLOY_FAILED', activeDeployId)];
+}
+
+/** Runs that a caller asked for. A new deploy takes over those that wait: they were promised. */
+export const promisedTypes: readonly PendingType[] = ['ONEOFF', 'IMMEDIATE'];
+
+/** The run of a task that waits under an older deploy, queued again for `deployId` as it was asked for. */
+export function runWith(deployId: string, { pendingTaskId, ...run }: PendingTask): PendingRequest {
+  const { requestId, pendingType, createdAt, nextRunAt } = pendingTaskId;
+  return { ...run, requestId, deployId, pendingType, timestamp: createdAt, runAt: nextRunAt };
 }

@@ -1,23 +1,37 @@
-import { explainFailures, judgeTasks } from '../health/index.js';
-import type { TaskId } from '../model/task.js';
-import { awaitLoadBalancer } from './await-balancer.js';
-import { balancerState, newBalance, takenOut, type DeployBalance } from './balance.js';
+import { balancerState, callAgainAt, type DeployBalance, newBalance, takenOut } from './balance.js';
 import { endDeploy } from './ending.js';
-import { oldTasksStaying, without } from './old-tasks.js';
-import { unsuccessful } from './outcomes.js';
-import { nextMoment, overdue } from './overdue.js';
-import { aimAt, type DeployStep, type Rollout } from './step.js';
-import { stepTimeLimitMillis } from './time-limit.js';
-import { effectiveRequest, instancesOf, isStaying, newActive, type DeployTask, type DeployView } from './view.js';
+import { aimAt, type DeployStep, type Rollout, stepTimeLimitMillis } from './step.js';
+import {
+  type DeployOutcome,
+  type DeployTask,
+  type DeployView,
+  effectiveRequest,
+  isStaying,
+  newActive,
+  oldTasksStaying,
+  unsuccessful,
+  without,
+} from './view.js';
+import {
+  checksDecide,
+  explainFailures,
+  type HealthContext,
+  healthyAfterRunningMillis,
+  judgeTasks,
+} from '../health/index.js';
+import type { Deploy, DeployFailure, DeployProgress } from '../model/deploy.js';
+import type { DeployState } from '../model/enums.js';
+import { instancesOf } from '../model/request.js';
+import type { TaskId } from '../model/task.js';
 
 /** How an engine names its changes of the load balancer, and which old tasks a step takes out of it. */
-export interface Balancing {
+interface Balancing {
   id: string;
   removed: TaskId[];
 }
 
 /** The tasks of the step are healthy, and the load balancer sends them work. removed: old tasks that it took out. */
-export interface Launched {
+interface Launched {
   kind: 'launched';
   tasks: DeployTask[];
   removed?: TaskId[];
@@ -68,7 +82,7 @@ function covers({ added }: DeployBalance, tasks: readonly DeployTask[]): boolean
   return tasks.every((task) => known.has(task.taskId.id));
 }
 
-/** A target somebody asked for that differs from the one in force. */
+/** A target an operator asked for that differs from the one in force. */
 function askedTarget(view: DeployView, target: number): number | undefined {
   if (view.updateTargetInstances === undefined) return undefined;
   const asked = Math.min(view.updateTargetInstances, instancesOf(effectiveRequest(view)));
@@ -104,3 +118,67 @@ function enqueue(
     progress: { ...progress, timestamp: now },
   };
 }
+
+/** The load balancer has not done what the step needs, not yet or not at all. */
+function awaitLoadBalancer({ view, progress, context, now }: Rollout, balance: DeployBalance): DeployStep {
+  const state = balancerState(balance);
+  const limit = stepTimeLimitMillis(context.deploy, view.settings);
+  const late = now - progress.timestamp;
+  if (state === 'FAILED' || state === 'INVALID_REQUEST_NOOP')
+    return endDeploy(view, refused('FAILED', balance), now, true);
+  if (state === 'CANCELED') return endDeploy(view, refused('CANCELED', balance), now, true);
+  // It had its time, and the same time again to let go of the change.
+  if (late > 2 * limit) return endDeploy(view, refused('OVERDUE', balance), now, true);
+  const again = callAgainAt(balance);
+  const deployState: DeployState = state === 'CANCELING' ? 'CANCELING' : view.state;
+  if (now < again) {
+    return { kind: 'wait', lookAgainAt: again, scheduleMissing: false, state: deployState, keepsUpdate: true };
+  }
+  const about = { kind: 'balance' as const, balance, putBack: [] };
+  if (late > limit && state !== 'CANCELING') return { ...about, call: 'CANCEL', state: 'CANCELING' };
+  // What it may not have heard is said again; the id makes that safe.
+  return { ...about, call: state === 'UNKNOWN' ? 'ENQUEUE' : 'STATE', state: deployState };
+}
+
+function refused(deployState: 'FAILED' | 'CANCELED' | 'OVERDUE', balance: DeployBalance): DeployOutcome {
+  const said = balance.update.message ? `: ${balance.update.message}` : '';
+  const message = `Load balancer update is ${balancerState(balance)}${said}`;
+  return unsuccessful(deployState, message, [{ reason: 'LOAD_BALANCER_UPDATE_FAILED', message }]);
+}
+
+/** The tasks of a step did not become healthy in its time. */
+function overdue(
+  view: DeployView,
+  { targetActiveInstances }: DeployProgress,
+  tasks: readonly DeployTask[],
+  context: HealthContext,
+  limitMillis: number,
+  now: number,
+): DeployOutcome {
+  const failures: DeployFailure[] = explainFailures(tasks, context, now);
+  if (failures.length === 0 && tasks.length < targetActiveInstances) {
+    const message = `Only ${tasks.length} of ${targetActiveInstances} tasks could be launched within ${limitMillis / 1000} s`;
+    failures.push({ reason: 'TASK_COULD_NOT_BE_SCHEDULED', message });
+  }
+  const message = `Deploy ${view.marker.deployId} did not become healthy within ${limitMillis / 1000} s`;
+  return unsuccessful('OVERDUE', message, failures);
+}
+
+/** The next moment at which time alone changes the decision. Results of health checks and new statuses wake by themselves. */
+function nextMoment(
+  progress: DeployProgress,
+  tasks: readonly DeployTask[],
+  context: HealthContext,
+  limitMillis: number,
+  now: number,
+): number {
+  const overdueAt = progress.timestamp + limitMillis + 1;
+  if (checksDecide(tasks, context)) return overdueAt;
+  const proven = tasks.flatMap(({ runningAt }) => (runningAt === undefined ? [] : [provenAt(runningAt, context)]));
+  return Math.min(overdueAt, ...proven.filter((at) => at > now));
+}
+
+const provenAt = (
+  runningAt: number,
+  { deploy, settings }: { deploy: Deploy; settings: HealthContext['settings'] },
+): number => runningAt + healthyAfterRunningMillis(deploy, settings);

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
-import { balance, balancedView, begunAt, deployTask, deployTasks, progress, short } from './deploys.fixtures.js';
+import {
+  balance,
+  balancedView,
+  begunAt,
+  deployTask,
+  deployTasks,
+  progress,
+  short,
+} from '../../../test/support/fixtures/deploys.js';
 import { nextDeployStep, type DeployStep, type DeployView } from './index.js';
 
 const step = (view: Partial<DeployView>, after = 5_000): DeployStep =>

@@ -1,7 +1,6 @@
 import type { CanaryProgress, Deploy, DeployProgress } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
-import type { Request } from '../model/request.js';
-import { instancesOf } from './view.js';
+import { instancesOf, type Request } from '../model/request.js';
 
 /** Progress of a deploy with canaryDeploySettings. */
 export type CanaryDeployProgress = DeployProgress & CanaryProgress;
@@ -61,7 +60,7 @@ function firstCanaryProgress(
 
 /**
  * Rolled out in more than one step, so that old tasks may be gone already when it ends. A step that is larger than the
- * request is all of it at once, unless somebody lowered its target.
+ * request is all of it at once, unless an operator lowered its target.
  */
 export function isIncremental(progress: DeployProgress | undefined, instances: number): boolean {
   if (!progress) return false;

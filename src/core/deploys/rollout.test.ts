@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isTerminal } from '../model/enums.js';
 import { judgeTask } from '../health/index.js';
-import { begunAt, deployTask, deployTasks, deployView } from './deploys.fixtures.js';
+import { begunAt, deployTask, deployTasks, deployView } from '../../../test/support/fixtures/deploys.js';
 import { firstProgress, nextDeployStep, type DeployOutcome, type DeployTask } from './index.js';
 
 interface Plan {

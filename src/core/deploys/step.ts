@@ -1,10 +1,15 @@
-import type { HealthContext } from '../health/index.js';
-import type { DeployProgress } from '../model/deploy.js';
+import type { LoadBalancerCall } from './balance.js';
+import { type CanaryDeployProgress, withTarget } from './progress.js';
+import type { DeployOutcome, DeploySettings, DeployView } from './view.js';
+import {
+  deployHealthTimeoutMillis,
+  healthcheckTimings,
+  type HealthContext,
+  healthyAfterRunningMillis,
+} from '../health/index.js';
+import type { Deploy, DeployProgress } from '../model/deploy.js';
 import type { DeployState } from '../model/enums.js';
 import type { TaskId } from '../model/task.js';
-import type { LoadBalancerCall } from './balance.js';
-import { withTarget, type CanaryDeployProgress } from './progress.js';
-import type { DeployOutcome, DeployView } from './view.js';
 
 /** What one look at a deploy in progress leads to. */
 export type DeployStep =
@@ -22,10 +27,10 @@ export type DeployStep =
    */
   | { kind: 'finish'; outcome: DeployOutcome; closeChecks: boolean; stillBalanced: TaskId[] };
 
-export type StepKind<Kind extends DeployStep['kind']> = Extract<DeployStep, { kind: Kind }>;
+type StepKind<Kind extends DeployStep['kind']> = Extract<DeployStep, { kind: Kind }>;
 
 /** OLD: the deploy that serves until now, whose tasks come back when the target is lowered. */
-export type ScheduledDeploy = 'NEW' | 'OLD';
+type ScheduledDeploy = 'NEW' | 'OLD';
 
 /** A look at a deploy whose tasks roll out: everything it needs is there. */
 export interface Rollout<P extends DeployProgress = DeployProgress> {
@@ -49,3 +54,15 @@ export const aimAt = (progress: DeployProgress, target: number, now: number): St
   retire: [],
   schedule: target < progress.targetActiveInstances ? ['NEW', 'OLD'] : ['NEW'],
 });
+
+/**
+ * Milliseconds one step may take: the time for its tasks to start, and the time for a running one to prove itself.
+ * It counts from progress.timestamp, which every new step resets, so a deploy of many steps may take many times as long.
+ */
+export function stepTimeLimitMillis(deploy: Deploy, settings: DeploySettings): number {
+  const proving =
+    deploy.healthcheck && deploy.skipHealthchecksOnDeploy !== true
+      ? healthcheckTimings(deploy.healthcheck, settings).totalMillis
+      : healthyAfterRunningMillis(deploy, settings);
+  return deployHealthTimeoutMillis(deploy, settings) + proving;
+}

@@ -1,8 +1,9 @@
-import type { HealthSettings, ObservedTask } from '../health/index.js';
-import type { Deploy, DeployMarker, DeployProgress, DeployResult } from '../model/deploy.js';
-import { isTerminal, type DeployState, type RequestState, type TaskCleanupType } from '../model/enums.js';
-import type { Request } from '../model/request.js';
 import type { DeployBalance, DeployEnding } from './balance.js';
+import type { HealthSettings, ObservedTask } from '../health/index.js';
+import type { Deploy, DeployFailure, DeployMarker, DeployProgress, DeployResult } from '../model/deploy.js';
+import { type DeployState, isRunnable, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import type { TaskId } from '../model/task.js';
 
 export interface DeploySettings extends HealthSettings {
   defaultDeployStepWaitTimeMs: number;
@@ -37,7 +38,7 @@ export interface DeployView {
   /** The deploy that serves until this one succeeds. */
   activeDeployId?: string;
   cancel?: { user?: string; requestedAt: number };
-  /** The number of new tasks somebody asked for since the last look. */
+  /** The number of new tasks an operator asked for since the last look. */
   updateTargetInstances?: number;
   /** What the load balancer was asked for last in this deploy. */
   balance?: DeployBalance;
@@ -55,7 +56,6 @@ export interface DeployView {
 
 /** The request as the deploy sees it. */
 export const effectiveRequest = (view: DeployView): Request | undefined => view.updatedRequest ?? view.request;
-export const instancesOf = (request: Request | undefined): number => request?.instances ?? 1;
 
 const isNew = (view: DeployView, task: DeployTask): boolean => task.taskId.deployId === view.marker.deployId;
 const isActive = (task: DeployTask): boolean => !isTerminal(task.state);
@@ -69,8 +69,67 @@ export const otherActive = (view: DeployView): DeployTask[] =>
 export const newEnded = (view: DeployView): DeployTask[] =>
   view.tasks.filter((task) => isNew(view, task) && !isActive(task));
 
-/** Still counts on: nobody has ordered it to go. */
+/** Still counts: it was not ordered to go. */
 export const isStaying = (task: DeployTask): boolean => task.cleanup === undefined && !task.killed;
 
 /** How a deploy ended. */
 export type DeployOutcome = Pick<DeployResult, 'deployState' | 'message' | 'deployFailures'>;
+
+/** The state of the request lets a deploy go on. */
+export const mayDeploy = ({ requestState, settings }: DeployView): boolean =>
+  requestState !== 'MISSING' &&
+  (isRunnable(requestState) ||
+    requestState === 'FINISHED' ||
+    (requestState === 'PAUSED' && settings.allowDeployOfPausedRequests));
+
+/** All old tasks but `keep`; those that have to go anyway first, then by instance number. */
+export function oldTasksToRetire(view: DeployView, keep: number): TaskId[] {
+  const old = otherActive(view).sort(
+    (a, b) =>
+      Number(isStaying(a)) - Number(isStaying(b)) ||
+      a.taskId.instanceNo - b.taskId.instanceNo ||
+      a.taskId.startedAt - b.taskId.startedAt,
+  );
+  return old.slice(0, Math.max(old.length - keep, 0)).map((task) => task.taskId);
+}
+
+/** Those of `taskIds` that run and may stay. */
+export function oldTasksStaying(view: DeployView, taskIds: readonly TaskId[]): TaskId[] {
+  const asked = new Set(taskIds.map(({ id }) => id));
+  return otherActive(view)
+    .filter((task) => isStaying(task) && asked.has(task.taskId.id))
+    .map((task) => task.taskId);
+}
+
+export const without = (taskIds: readonly TaskId[], left: readonly TaskId[]): TaskId[] => {
+  const out = new Set(left.map(({ id }) => id));
+  return taskIds.filter(({ id }) => !out.has(id));
+};
+
+export const succeeded = (message?: string): DeployOutcome => ({
+  deployState: 'SUCCEEDED',
+  message,
+  deployFailures: [],
+});
+
+/**
+ * A deploy that did not make it. A single failure that belongs to no task says all there is to say, so its text becomes
+ * the message.
+ */
+export function unsuccessful(
+  deployState: 'FAILED' | 'OVERDUE' | 'CANCELED' | 'FAILED_INTERNAL_STATE',
+  message: string | undefined,
+  failures: readonly DeployFailure[] = [],
+): DeployOutcome {
+  const [first] = failures;
+  if (failures.length === 1 && first && !first.taskId) {
+    return { deployState, message: first.message ?? message, deployFailures: [] };
+  }
+  return { deployState, message, deployFailures: [...failures] };
+}
+
+export function canceled({ cancel }: DeployView): DeployOutcome {
+  const by = cancel?.user ? ` by ${cancel.user}` : '';
+  const message = `Canceled${by} at ${new Date(cancel!.requestedAt).toISOString()}`;
+  return { deployState: 'CANCELED', message, deployFailures: [] };
+}

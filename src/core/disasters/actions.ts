@@ -1,7 +1,7 @@
 import { actionTypes, type ActionType, type DisasterType } from '../model/enums.js';
-import type { DisabledAction } from '../model/disaster.js';
+import type { DisabledAction } from '../model/state.js';
 
-/** Nothing asks whether these are switched off, so nobody may believe they were. */
+/** Nothing asks whether these are switched off, so they must not seem to be. */
 const alwaysAllowed: ReadonlySet<ActionType> = new Set<ActionType>([
   'VIEW_REQUEST',
   'PAUSE_REQUEST',
@@ -29,7 +29,7 @@ export interface DisableRules {
   expirationMillis: number;
 }
 
-/** A disaster that needs nobody to say that it is over: tasks that start late are late no more. */
+/** A disaster that ends without an operator: tasks no longer start late. */
 const clearsItself = (type: DisasterType): boolean => type === 'EXCESSIVE_TASK_LAG';
 
 /** What is switched off because of these disasters. When one of them does not end by itself, an operator has to decide. */

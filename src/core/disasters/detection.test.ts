@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DisasterDataPoint } from '../model/disaster.js';
+import type { DisasterDataPoint } from '../model/state.js';
 import { disasterTypes, type DisasterType } from '../model/enums.js';
-import { judgeDisasters, type DetectionRules } from './detection.js';
+import { type DetectionRules, judgeDisasters } from './detection.js';
 
 const rules: DetectionRules = {
   lag: {

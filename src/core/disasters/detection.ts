@@ -1,9 +1,9 @@
-import type { DisasterDataPoint } from '../model/disaster.js';
-import { disasterTypes, type DisasterType } from '../model/enums.js';
-import { hasExcessiveLag, type LagRules } from './task-lag.js';
+import type { DisableRules } from './actions.js';
+import { type ActionType, type DisasterType, disasterTypes } from '../model/enums.js';
+import type { DisasterDataPoint } from '../model/state.js';
 
 /** Losses of a span of time, as a share of what there is. */
-export interface LossRules {
+interface LossRules {
   check: boolean;
   /** Above this share it is a disaster. */
   criticalPortion: number;
@@ -15,6 +15,52 @@ export interface DetectionRules {
   lostSlaves: LossRules;
   lostTasks: LossRules;
 }
+
+/** How disasters are found and what follows from them, as an operator sets it. */
+interface DisasterSettings {
+  disasterDetection: {
+    checkLateTasks: boolean;
+    warningOverdueTaskPortion: number;
+    criticalOverdueTaskPortion: number;
+    warningAvgTaskLagMillis: number;
+    criticalAvgTaskLagMillis: number;
+    triggerAfterMillisOverTaskLagThreshold: number;
+    checkLostSlaves: boolean;
+    criticalLostSlavePortion: number;
+    includeLostSlavesInLastMillis: number;
+    checkLostTasks: boolean;
+    criticalLostTaskPortion: number;
+    includeLostTasksInLastMillis: number;
+    disableActionsOnDisaster: readonly ActionType[];
+    defaultDisabledActionExpiration: number;
+  };
+}
+
+export const detectionRules = ({ disasterDetection: settings }: DisasterSettings): DetectionRules => ({
+  lag: {
+    check: settings.checkLateTasks,
+    warningPortion: settings.warningOverdueTaskPortion,
+    criticalPortion: settings.criticalOverdueTaskPortion,
+    warningAverageMillis: settings.warningAvgTaskLagMillis,
+    criticalAverageMillis: settings.criticalAvgTaskLagMillis,
+    triggerAfterMillis: settings.triggerAfterMillisOverTaskLagThreshold,
+  },
+  lostSlaves: {
+    check: settings.checkLostSlaves,
+    criticalPortion: settings.criticalLostSlavePortion,
+    withinMillis: settings.includeLostSlavesInLastMillis,
+  },
+  lostTasks: {
+    check: settings.checkLostTasks,
+    criticalPortion: settings.criticalLostTaskPortion,
+    withinMillis: settings.includeLostTasksInLastMillis,
+  },
+});
+
+export const disableRules = ({ disasterDetection: settings }: DisasterSettings): DisableRules => ({
+  actions: settings.disableActionsOnDisaster,
+  expirationMillis: settings.defaultDisabledActionExpiration,
+});
 
 /**
  * The disasters that these data points (newest first) show at `now`, and of those in force the one that only a user may
@@ -60,4 +106,60 @@ function lostTooMany(
   const recent = points.filter(({ timestamp }) => now - timestamp < rules.withinMillis);
   const total = recent.reduce((sum, point) => sum + lost(point), 0);
   return total / Math.max(outOf(newest), 1) > rules.criticalPortion;
+}
+
+interface LagRules {
+  check: boolean;
+  /** Shares of late tasks among all active and pending ones. */
+  warningPortion: number;
+  criticalPortion: number;
+  /** Averages over all overdue tasks. */
+  warningAverageMillis: number;
+  criticalAverageMillis: number;
+  /** How long it has to have lasted. */
+  triggerAfterMillis: number;
+}
+
+/** What is wrong at one moment. */
+interface Flags {
+  warningPortion: boolean;
+  criticalPortion: boolean;
+  warningAverage: boolean;
+  criticalAverage: boolean;
+}
+const flagNames = ['warningPortion', 'criticalPortion', 'warningAverage', 'criticalAverage'] as const;
+
+/** Tasks have been starting far too late for a while. */
+function hasExcessiveLag(points: readonly DisasterDataPoint[], rules: LagRules, now: number): boolean {
+  if (!rules.check) return false;
+  const since = flaggedSince(points, rules);
+  const lasts = (flag: keyof Flags): boolean => {
+    const began = since[flag];
+    return began !== undefined && now - began > rules.triggerAfterMillis;
+  };
+  return lasts('criticalPortion') || lasts('criticalAverage') || (lasts('warningPortion') && lasts('warningAverage'));
+}
+
+/** When each flag was first seen in the stretch without a flawless moment that lasts until now. */
+function flaggedSince(points: readonly DisasterDataPoint[], rules: LagRules): Partial<Record<keyof Flags, number>> {
+  const since: Partial<Record<keyof Flags, number>> = {};
+  for (const point of points) {
+    const flags = flagsOf(point, rules);
+    const raised = flagNames.filter((flag) => flags[flag]);
+    if (raised.length === 0) break;
+    for (const flag of raised) since[flag] = point.timestamp;
+  }
+  return since;
+}
+
+function flagsOf(point: DisasterDataPoint, rules: LagRules): Flags {
+  const portion = point.numLateTasks / Math.max(point.numActiveTasks + point.numPendingTasks, 1);
+  const warningPortion = portion > rules.warningPortion;
+  return {
+    warningPortion,
+    criticalPortion: portion > rules.criticalPortion,
+    warningAverage: point.avgTaskLagMillis > rules.warningAverageMillis,
+    // A few tasks that can never start (too large for any machine) make a large average, not a disaster.
+    criticalAverage: warningPortion && point.avgTaskLagMillis > rules.criticalAverageMillis,
+  };
 }

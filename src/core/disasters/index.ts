@@ -1,10 +1,2 @@
-export {
-  actionsToDisable,
-  canBeDisabled,
-  disableableActions,
-  disabledMessage,
-  hasExpired,
-  type DisableRules,
-} from './actions.js';
-export { judgeDisasters, type DetectionRules, type LossRules } from './detection.js';
-export type { LagRules } from './task-lag.js';
+export { actionsToDisable, canBeDisabled, disableableActions, disabledMessage, hasExpired } from './actions.js';
+export { detectionRules, disableRules, judgeDisasters } from './detection.js';

@@ -1,11 +1,15 @@
-export { explainFailure, explainFailures } from './failure-details.js';
-export { checkFailure, judgeTask, judgeTasks, type HealthVerdict } from './judge.js';
-export { nextCheck, type NextCheck } from './next-check.js';
-export { newTaskVerdict, type NewTaskSettings, type NewTaskVerdict } from './new-task.js';
-export { checksDecide, passed, type HealthContext, type HealthSettings, type ObservedTask } from './observed-task.js';
 export {
-  deployHealthTimeoutMillis,
-  healthcheckTimings,
-  healthyAfterRunningMillis,
-  type HealthcheckTimings,
-} from './timings.js';
+  checkFailure,
+  checksDecide,
+  explainFailure,
+  explainFailures,
+  healthContext,
+  type HealthContext,
+  type HealthSettings,
+  judgeTask,
+  judgeTasks,
+  type ObservedTask,
+  passed,
+} from './judge.js';
+export { type NewTaskSettings, newTaskVerdict, type NewTaskVerdict, nextCheck } from './new-task.js';
+export { deployHealthTimeoutMillis, healthcheckTimings, healthyAfterRunningMillis } from './timings.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HealthcheckOptions } from '../model/deploy.js';
-import { healthContext, healthSettings, launchedAt, observed, result } from './health.fixtures.js';
+import { healthContext, healthSettings, launchedAt, observed, result } from '../../../test/support/fixtures/health.js';
 import { judgeTask, judgeTasks, type HealthContext, type ObservedTask } from './index.js';
 
 const plain = (changes: Partial<HealthContext['deploy']> = {}): Partial<HealthContext> => ({

@@ -1,8 +1,81 @@
-import { isTerminal } from '../model/enums.js';
-import { checksDecide, passed, type HealthContext, type ObservedTask } from './observed-task.js';
-import { healthcheckTimings, healthyAfterRunningMillis, type HealthcheckTimings } from './timings.js';
+import {
+  deployHealthTimeoutMillis,
+  healthcheckTimings,
+  type HealthcheckTimings,
+  healthyAfterRunningMillis,
+} from './timings.js';
+import type { Deploy, DeployFailure } from '../model/deploy.js';
+import { isTerminal, type TaskState } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import type { TaskHealthcheckResult, TaskId } from '../model/task.js';
 
-export type HealthVerdict = 'HEALTHY' | 'WAITING' | 'UNHEALTHY';
+/** A task as its health is judged: how far it came, and what its checks said. Times in epoch milliseconds. */
+export interface ObservedTask {
+  taskId: TaskId;
+  /** Newest status; TASK_CLEANING never stands here. */
+  state: TaskState;
+  /** Text of the newest status, if it had one. */
+  statusMessage?: string;
+  /** When TASK_RUNNING was reached; absent: never. */
+  runningAt?: number;
+  /** Launched by an action that asked to skip health checks for its tasks. */
+  launchedWithSkip: boolean;
+  /** Its request skipped health checks when the task was launched or began to run; that stays so after the skip ends. */
+  skippedByRequest: boolean;
+  lastResult?: TaskHealthcheckResult;
+  /** Stored results that are not refused connections, passed ones included. */
+  checksCounted: number;
+}
+
+/** What the health of the tasks of one deploy depends on besides the tasks. */
+export interface HealthContext {
+  deploy: Deploy;
+  /** The deploy is in progress. */
+  deployPending: boolean;
+  /** The request skips health checks now. */
+  requestSkips: boolean;
+  settings: HealthSettings;
+}
+
+/** The one way to put it together, so that lists of tasks, checks, deploys and cleanups agree. */
+export const healthContext = (
+  deploy: Deploy,
+  request: Pick<Request, 'skipHealthchecks'> | undefined,
+  deployPending: boolean,
+  settings: HealthSettings,
+): HealthContext => ({ deploy, deployPending, requestSkips: request?.skipHealthchecks === true, settings });
+
+/** The settings that fill in what a deploy leaves open. */
+export interface HealthSettings {
+  healthcheckIntervalSeconds: number;
+  healthcheckTimeoutSeconds: number;
+  startupTimeoutSeconds: number;
+  startupIntervalSeconds: number;
+  startupDelaySeconds?: number | undefined;
+  /** Absent: any number of attempts. */
+  healthcheckMaxRetries?: number | undefined;
+  healthcheckFailureStatusCodes: readonly number[];
+  considerTaskHealthyAfterRunningForSeconds: number;
+  deployHealthyBySeconds: number;
+  /** Operators switched health checks off: what runs counts as healthy after its time. */
+  healthchecksDisabled?: boolean;
+}
+
+export const passed = (result: TaskHealthcheckResult): boolean =>
+  result.errorMessage === undefined &&
+  result.statusCode !== undefined &&
+  result.statusCode >= 200 &&
+  result.statusCode < 300;
+
+/** Whether results of checks decide about the health of these tasks; otherwise the time they have been running does. */
+export const checksDecide = (tasks: readonly ObservedTask[], context: HealthContext): boolean =>
+  context.deploy.healthcheck !== undefined &&
+  !(context.deployPending && context.deploy.skipHealthchecksOnDeploy === true) &&
+  !context.requestSkips &&
+  !context.settings.healthchecksDisabled &&
+  !tasks.some((task) => task.launchedWithSkip);
+
+type HealthVerdict = 'HEALTHY' | 'WAITING' | 'UNHEALTHY';
 
 /**
  * The verdict on a set of tasks of one deploy that must be healthy together. One unhealthy task decides, then one that
@@ -35,14 +108,14 @@ function judgeByChecks(task: ObservedTask, context: HealthContext, now: number):
   return checkFailure(task, context, now) ? 'UNHEALTHY' : 'WAITING';
 }
 
-/** Counts as healthy as soon as it runs: nobody asks it, or the executor checks it by itself before it reports running. */
+/** Counts as healthy as soon as it runs: it is not asked, or the executor checks it by itself before it reports running. */
 export const isExcused = (task: ObservedTask, { deploy }: HealthContext): boolean =>
   deploy.skipHealthchecksOnDeploy === true ||
   task.skippedByRequest ||
   deploy.healthcheck?.healthcheckResultFilePath !== undefined;
 
 /** Why no further check can save a task whose last check failed; undefined: another check may. */
-export type CheckFailure = 'FAILURE_STATUS_CODE' | 'STARTUP_TIMEOUT' | 'RETRIES_USED_UP' | 'TOTAL_TIMEOUT';
+type CheckFailure = 'FAILURE_STATUS_CODE' | 'STARTUP_TIMEOUT' | 'RETRIES_USED_UP' | 'TOTAL_TIMEOUT';
 
 export function checkFailure(task: ObservedTask, context: HealthContext, now: number): CheckFailure | undefined {
   const { lastResult, runningAt } = task;
@@ -58,3 +131,67 @@ export function checkFailure(task: ObservedTask, context: HealthContext, now: nu
 
 const isFailureStatus = (statusCode: number | undefined, timings: HealthcheckTimings): boolean =>
   statusCode !== undefined && timings.failureStatusCodes.includes(statusCode);
+
+/** What is wrong with a task of a deploy that failed or ran out of time; undefined: nothing is wrong with this one. */
+export function explainFailure(task: ObservedTask, context: HealthContext, now: number): DeployFailure | undefined {
+  const { taskId, lastResult } = task;
+  if (isTerminal(task.state)) return explainEnd(task);
+  if (task.runningAt === undefined) {
+    const message = `Task never reached TASK_RUNNING, its last status is ${task.state}`;
+    return { reason: 'TASK_NEVER_ENTERED_RUNNING', taskId, message };
+  }
+  if (checksDecide([task], context) && lastResult) {
+    if (passed(lastResult)) return undefined;
+    const failure = checkFailure(task, context, now);
+    if (failure) return failedChecks(task, explainCheck[failure](task, context, now));
+  }
+  return explainSlowness(task, context, now);
+}
+
+export const explainFailures = (tasks: readonly ObservedTask[], context: HealthContext, now: number): DeployFailure[] =>
+  tasks.flatMap((task) => explainFailure(task, context, now) ?? []);
+
+function explainEnd({ taskId, state, statusMessage }: ObservedTask): DeployFailure {
+  if (state !== 'TASK_FINISHED') {
+    const message = statusMessage ?? `Task ended as ${state} before its deploy was healthy`;
+    return { reason: 'TASK_FAILED_ON_STARTUP', taskId, message };
+  }
+  const said = statusMessage ? `: ${statusMessage}` : '';
+  return { reason: 'TASK_EXPECTED_RUNNING_FINISHED', taskId, message: `Task should keep running but finished${said}` };
+}
+
+/** It ran, and no check condemned it: then it is named only when it had more time than a healthy one needs. */
+function explainSlowness(task: ObservedTask, context: HealthContext, now: number): DeployFailure | undefined {
+  const { deploy, settings } = context;
+  const byChecks = checksDecide([task], context) && deploy.healthcheck;
+  const allowed = byChecks
+    ? healthcheckTimings(byChecks, settings).totalMillis
+    : deployHealthTimeoutMillis(deploy, settings);
+  if (now - task.runningAt! <= allowed) return undefined;
+  return failedChecks(task, `Task ran for ${runningTime(task, now)} without becoming healthy (${lastAnswer(task)})`);
+}
+
+const explainCheck: Record<CheckFailure, (task: ObservedTask, context: HealthContext, now: number) => string> = {
+  FAILURE_STATUS_CODE: (task) =>
+    `Instance ${task.taskId.instanceNo} answered its health check with status ${task.lastResult!.statusCode}, which fails it at once`,
+  STARTUP_TIMEOUT: (task, _context, now) =>
+    `Instance ${task.taskId.instanceNo} still refused connections after running for ${runningTime(task, now)}`,
+  RETRIES_USED_UP: (task, { deploy, settings }) =>
+    `Instance ${task.taskId.instanceNo} failed ${healthcheckTimings(deploy.healthcheck!, settings).maxRetries! + 1} health check attempts (${lastAnswer(task)})`,
+  TOTAL_TIMEOUT: (task, _context, now) =>
+    `Instance ${task.taskId.instanceNo} failed its health checks for ${runningTime(task, now)} (${lastAnswer(task)})`,
+};
+
+const failedChecks = ({ taskId }: ObservedTask, message: string): DeployFailure => ({
+  reason: 'TASK_FAILED_HEALTH_CHECKS',
+  taskId,
+  message,
+});
+
+const runningTime = (task: ObservedTask, now: number): string => `${Math.round((now - task.runningAt!) / 1000)} s`;
+
+function lastAnswer({ lastResult }: ObservedTask): string {
+  if (!lastResult) return 'no health check result';
+  if (lastResult.statusCode !== undefined) return `last status ${lastResult.statusCode}`;
+  return `last error: ${lastResult.errorMessage ?? 'none'}`;
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { healthContext, healthSettings, launchedAt, observed, result } from './health.fixtures.js';
+import { healthContext, healthSettings, launchedAt, observed, result } from '../../../test/support/fixtures/health.js';
 import { newTaskVerdict, type HealthContext, type NewTaskSettings, type ObservedTask } from './index.js';
 
 const settings: NewTaskSettings = {

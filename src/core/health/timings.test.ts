@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { HealthcheckOptions } from '../model/deploy.js';
-import { healthContext, healthSettings, launchedAt, observed, result } from './health.fixtures.js';
+import { healthContext, healthSettings, launchedAt, observed, result } from '../../../test/support/fixtures/health.js';
 import { healthcheckTimings, nextCheck, type HealthSettings } from './index.js';
 
 describe('the total time of health checks', () => {

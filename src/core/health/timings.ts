@@ -1,5 +1,5 @@
 import type { Deploy, HealthcheckOptions } from '../model/deploy.js';
-import type { HealthSettings } from './observed-task.js';
+import type { HealthSettings } from './judge.js';
 
 /** A deploy's health check with every gap filled from the settings. All times in milliseconds. */
 export interface HealthcheckTimings {

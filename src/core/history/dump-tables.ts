@@ -1,16 +1,6 @@
+import type { Cell } from './csv.js';
+import { isStorable } from '../storable-text.js';
 import { parseTaskId } from '../task-id.js';
-import {
-  CellProblem,
-  columnName,
-  flag,
-  number,
-  optionalBytes,
-  optionalText,
-  optionalTime,
-  text,
-  time,
-  type DumpRow,
-} from './dump-cells.js';
 
 /** A row of a dump in the columns of our table, or why it cannot be one. Times are in ISO 8601, bytes a literal. */
 export type StoredRow =
@@ -113,3 +103,79 @@ export const dumpTables: readonly DumpTable[] = [
 /** The file of such a table, whatever its database made of the name. */
 export const dumpTableOf = (file: string): DumpTable | undefined =>
   dumpTables.find(({ name }) => columnName(file.replace(/\.csv$/i, '')) === columnName(name));
+
+/** One row of a dump: cells by the names of their columns, in small letters and without underscores. */
+export type DumpRow = Readonly<Record<string, Cell>>;
+
+/** Databases write the same name as requestId, requestid or request_id. */
+export const columnName = (written: string): string => written.trim().toLowerCase().replaceAll('_', '');
+
+/** What a cell holds cannot be what its column is for. */
+class CellProblem extends Error {}
+
+function text(row: DumpRow, column: string): string {
+  const cell = row[columnName(column)];
+  if (cell == null || cell === '') throw new CellProblem(`${column} is missing`);
+  return storable(cell, column);
+}
+
+function optionalText(row: DumpRow, ...columns: string[]): string | null {
+  for (const column of columns) {
+    const cell = row[columnName(column)];
+    if (cell != null) return storable(cell, column);
+  }
+  return null;
+}
+
+function storable(cell: string, column: string): string {
+  if (!isStorable(cell)) throw new CellProblem(`${column} contains a character that cannot be stored`);
+  return cell;
+}
+
+function number(row: DumpRow, column: string): number {
+  const value = Number(text(row, column));
+  if (!Number.isFinite(value)) throw new CellProblem(`${column} is not a number`);
+  return value;
+}
+
+function flag(row: DumpRow, column: string): boolean {
+  const cell = row[columnName(column)];
+  return cell != null && /^(t|true|1|y|yes)$/i.test(cell);
+}
+
+/** Epoch milliseconds of a time as databases write it; without a zone it is UTC. */
+function optionalTime(row: DumpRow, column: string): number | null {
+  const cell = row[columnName(column)];
+  if (cell == null || cell === '') return null;
+  const match = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? ?(Z|[+-]\d\d(?::?\d\d)?)?$/.exec(cell);
+  const [, date, clock, fraction = '0', zone = 'Z'] = match ?? [];
+  const offset = zone === 'Z' ? zone : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
+  const millis = match ? Date.parse(`${date}T${clock}.${fraction.slice(0, 3).padEnd(3, '0')}${offset}`) : NaN;
+  if (Number.isNaN(millis)) throw new CellProblem(`${column} is not a time`);
+  return millis;
+}
+
+function time(row: DumpRow, column: string): number {
+  const millis = optionalTime(row, column);
+  if (millis === null) throw new CellProblem(`${column} is missing`);
+  return millis;
+}
+
+/**
+ * A payload as a literal of PostgreSQL: JSON text as it is, else what a database wrote for bytes, in hexadecimal digits
+ * (with or without \x or 0x) or in base 64. null: there is none.
+ */
+function optionalBytes(row: DumpRow, ...columns: string[]): string | null {
+  for (const column of columns) {
+    const cell = row[columnName(column)]?.trim();
+    if (!cell) continue;
+    if (cell.startsWith('{')) return `\\x${Buffer.from(cell).toString('hex')}`;
+    const [, digits] = /^(?:\\x|0x)?((?:[0-9a-f]{2})+)$/i.exec(cell) ?? [];
+    if (digits !== undefined) return `\\x${digits}`;
+    if (!/^[A-Za-z0-9+/\s]+={0,2}$/.test(cell)) {
+      throw new CellProblem(`${column} is neither JSON nor bytes in hexadecimal digits or base 64`);
+    }
+    return `\\x${Buffer.from(cell, 'base64').toString('hex')}`;
+  }
+  return null;
+}

@@ -1,13 +1,13 @@
 import type { ClusterTaskLabel, ContainerInfo } from '../model/deploy.js';
+import type { LaunchSpec } from '../model/launch.js';
 import type { ClusterOfferObject, ClusterResourceObject, ClusterTaskObject, PendingTask, Task } from '../model/task.js';
-import { placeholders } from './environment.js';
-import type { LaunchInput, LaunchPlan } from './launch-plan.js';
+import { type LaunchInput, placeholders } from './launch-plan.js';
 
 /** What was decided about a task, beside what its machine is told. */
 export type LaunchedFor = Pick<LaunchInput, 'taskId' | 'place' | 'request' | 'deploy' | 'pending'>;
 
 /** The Task record that answers show, slimmed: the executor's data stands in the deploy and in the launch. */
-export function taskRecord(input: LaunchedFor, plan: LaunchPlan): Task {
+export function taskRecord(input: LaunchedFor, plan: LaunchSpec): Task {
   const { executorData: _, ...deploy } = input.deploy;
   const offers = [offer(input)];
   return {
@@ -33,7 +33,7 @@ const offer = ({ place }: LaunchedFor): ClusterOfferObject => ({
   id: { value: place.incarnation },
 });
 
-function clusterTask(input: LaunchedFor, plan: LaunchPlan): ClusterTaskObject {
+function clusterTask(input: LaunchedFor, plan: LaunchSpec): ClusterTaskObject {
   const { taskId, place, deploy } = input;
   const variables = Object.entries(plan.environment).map(([name, value]) => ({ name, value }));
   const { value, shell, arguments: words } = plan.command;
@@ -60,7 +60,7 @@ function labelsOf({ deploy, taskId }: LaunchedFor): { key: string; value: string
   return labels.map(({ key = '', value = '' }) => ({ key, value }));
 }
 
-function resourcesOf({ ports, cpus, memoryMb, diskMb }: LaunchPlan): ClusterResourceObject[] {
+function resourcesOf({ ports, cpus, memoryMb, diskMb }: LaunchSpec): ClusterResourceObject[] {
   const scalar = (name: string, value: number): ClusterResourceObject[] =>
     value > 0 ? [{ name, type: 'SCALAR', scalar: { value } }] : [];
   const ranges = portRanges(ports);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { connectionState, type ConnectionFacts, type ConnectionState } from './index.js';
+import { type ConnectionFacts, connectionState, type ConnectionState } from './connection-state.js';
 
 test.each<{ name: string; facts: Partial<ConnectionFacts>; state: ConnectionState }>([
   { name: 'an instance that never led', facts: {}, state: 'NOT_STARTED' },

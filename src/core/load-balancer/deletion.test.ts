@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { now, update } from './load-balancer.fixtures.js';
+import { now, update } from '../../../test/support/fixtures/load-balancer.js';
 import { decideDeletion, endsDeletion, isServiceDeleted, type DeletionView } from './index.js';
 
 const view = (changes: Partial<DeletionView> = {}): DeletionView => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { healthContext, launchedAt, observed, result } from '../health/health.fixtures.js';
-import { records, update } from './load-balancer.fixtures.js';
+import { healthContext, launchedAt, observed, result } from '../../../test/support/fixtures/health.js';
+import { records, update } from '../../../test/support/fixtures/load-balancer.js';
 import { decideEntry, type BalancerRecords, type EnteringTask } from './index.js';
 
 const later = launchedAt + 60_000;

@@ -1,28 +1,35 @@
 export {
-  balancerServiceId,
-  defaultUpstreamGroup,
-  deleteBody,
-  updateBody,
-  upstreamGroup,
-  upstreamOf,
-  upstreamsBody,
   type BalancedTask,
   type BalancerBodySettings,
   type BalancerChange,
   type BalancerRequestBody,
+  balancerServiceId,
+  defaultUpstreamGroup,
+  deleteBody,
+  findExtraUpstreams,
   type RemovedService,
+  updateBody,
   type Upstream,
+  upstreamGroup,
+  upstreamOf,
+  upstreamsBody,
 } from './request-body.js';
-export { requestIdText } from './request-id.js';
 export {
+  type BalancerRecords,
   isInLoadBalancer,
   isInProgress,
   noRecords,
-  ownRequestId,
   preEnqueued,
-  type BalancerRecords,
+  requestIdText,
 } from './records.js';
-export { decideDeletion, endsDeletion, isServiceDeleted, type Deletion, type DeletionView } from './deletion.js';
-export { decideEntry, type EnteringTask, type Entry } from './entry.js';
-export { findExtraUpstreams, type UpstreamCheck } from './extra-upstreams.js';
-export { decideRemoval, isRefused, type Removal } from './removal.js';
+export {
+  decideDeletion,
+  decideEntry,
+  decideRemoval,
+  type DeletionView,
+  endsDeletion,
+  type EnteringTask,
+  type Entry,
+  isRefused,
+  isServiceDeleted,
+} from './decisions.js';

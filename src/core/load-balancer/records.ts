@@ -22,7 +22,7 @@ export const isInLoadBalancer = ({ add, remove }: BalancerRecords): boolean =>
 export const isInProgress = ({ loadBalancerState }: LoadBalancerUpdate): boolean =>
   loadBalancerState === 'WAITING' || loadBalancerState === 'CANCELING';
 
-/** Written down before a change is sent: should nobody live to see the answer, it is known that it may have been sent. */
+/** Stored before a change is sent: if the leader dies before the answer, its successor knows that the change may have been sent. */
 export const preEnqueued = (loadBalancerRequestId: LoadBalancerRequestId, now: number): LoadBalancerUpdate => ({
   loadBalancerState: 'UNKNOWN',
   loadBalancerRequestId,
@@ -48,3 +48,7 @@ export function ownRequestId(
   }
   return last.id === id && last.requestType === requestType ? last : fresh;
 }
+
+/** The id as the load balancer knows it. */
+export const requestIdText = ({ id, requestType, attemptNumber }: LoadBalancerRequestId): string =>
+  `${id}-${requestType}-${attemptNumber}`;

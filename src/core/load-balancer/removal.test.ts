@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadBalancerStates, type LoadBalancerState } from '../model/enums.js';
-import { now, records, taskId, update } from './load-balancer.fixtures.js';
+import { now, records, taskId, update } from '../../../test/support/fixtures/load-balancer.js';
 import { decideRemoval, isInLoadBalancer, type BalancerRecords } from './index.js';
 
 const decide = (given: Partial<BalancerRecords>, grace = 0, at = now) =>

@@ -1,8 +1,8 @@
+import { requestIdText } from './records.js';
 import type { Deploy } from '../model/deploy.js';
 import type { LoadBalancerRequestId } from '../model/load-balancer.js';
 import type { Request } from '../model/request.js';
 import type { TaskId } from '../model/task.js';
-import { requestIdText } from './request-id.js';
 
 /** A task as the load balancer sees it. */
 export interface BalancedTask {
@@ -33,7 +33,7 @@ export interface Upstream {
   group: string;
 }
 
-export interface BalancerService {
+interface BalancerService {
   serviceId: string;
   owners: string[];
   serviceBasePath?: string;
@@ -74,7 +74,7 @@ export const upstreamGroup = (deploy: Deploy): string => deploy.loadBalancerUpst
 export const balancerServiceId = (requestId: string, deploy: Deploy): string =>
   deploy.loadBalancerServiceIdOverride ?? requestId;
 
-/** undefined: it has no such port, so nobody can reach it. */
+/** undefined: it has no such port, so it cannot be reached. */
 export function upstreamOf(
   { taskId, host, rackId, ports, deploy }: BalancedTask,
   id: LoadBalancerRequestId,
@@ -166,3 +166,24 @@ const body = (
   upstreamUpdateOnly: false,
   noDuplicateUpstreams: true,
 });
+
+type UpstreamCheck =
+  | { kind: 'nothing' }
+  | { kind: 'remove'; extra: Upstream[] }
+  /** Nothing of what is there would be left: more likely it is us who see it wrong. */
+  | { kind: 'refuse'; extra: Upstream[] };
+
+/** Finds upstreams of a group behind which there is no task. */
+export function findExtraUpstreams(
+  present: readonly Upstream[],
+  wanted: readonly Upstream[],
+  group: string,
+): UpstreamCheck {
+  const known = new Set(wanted.map(keyOf));
+  const ofGroup = present.filter((upstream) => upstream.group === group);
+  const extra = ofGroup.filter((upstream) => !known.has(keyOf(upstream)));
+  if (extra.length === 0) return { kind: 'nothing' };
+  return { kind: extra.length === ofGroup.length ? 'refuse' : 'remove', extra };
+}
+
+const keyOf = ({ upstream, group, rackId }: Upstream): string => JSON.stringify([upstream, group, rackId ?? null]);

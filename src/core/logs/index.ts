@@ -1,13 +1,14 @@
-export { tellsRequestsApart } from './key-pattern.js';
-export { isOwn, type LogOwner, type LogSubject } from './key-prefixes.js';
+export { isOwn, tellsRequestsApart } from './key-prefixes.js';
 export {
+  type DeployTimes,
   narrow,
+  type Narrowing,
+  placeName,
+  type RequestTimes,
+  type Search,
+  type SearchPlace,
+  searchPlaces,
   spanOfDeploy,
   spanOfRequest,
   spanOfTask,
-  type DeployTimes,
-  type Narrowing,
-  type RequestTimes,
-  type TaskTimes,
-} from './log-span.js';
-export { placeName, searchPlaces, type Search, type SearchPlace } from './search-places.js';
+} from './search-places.js';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { tellsRequestsApart } from './key-pattern.js';
-import { isOwn, keyPrefixes } from './key-prefixes.js';
-import { idOf, searchFor, standardPattern } from './logs.fixtures.js';
+import { isOwn, keyPrefixes, tellsRequestsApart } from './key-prefixes.js';
+import { idOf, searchFor, standardPattern } from '../../../test/support/fixtures/logs.js';
 
 const request = searchFor('web');
 const deploy = searchFor('web', { deployId: 'd1' });

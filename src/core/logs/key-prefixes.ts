@@ -1,6 +1,4 @@
 import { sanitize } from '../task-id.js';
-import { patternParts, type KeyVariable, type PatternPart } from './key-pattern.js';
-import { stepsOf, type DateVariable, type Span } from './date-steps.js';
 
 /** Whose logs are looked for: those of a request, of one of its deploys or of one task. */
 export interface LogOwner {
@@ -37,7 +35,7 @@ export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): K
   // A part of the date that no step tells ends what is known.
   const end = parts.findIndex((part) => 'date' in part && !steps.told.includes(part.date));
   const known = end === -1 ? parts : parts.slice(0, end);
-  // Cut before the owner it would find the logs of everybody.
+  // Cut before the owner it would find the logs of all requests.
   if (end !== -1 && !known.some((part) => 'text' in part && part.isOwner)) return undefined;
   const start = withinTaskId && end === -1 ? ownIdBegins(subject.owner) : undefined;
   const prefixes = new Map<string, KeyPrefix>();
@@ -104,3 +102,127 @@ export function isOwn(key: string, { taskIdAt }: KeyPrefix, { requestId, deployI
   const found = idOfTask.exec(key.slice(taskIdAt + requestId.length + 1));
   return found !== null && (deployId === undefined || found[1] === deployId);
 }
+
+/*
+ * Keys of uploaded files follow a pattern: "%requestId/%Y/%m/%taskId_%index-%s-%filename". A search knows some of the
+ * variables beforehand and looks for what begins so.
+ */
+
+const variables = [
+  'requestId',
+  'group',
+  'tag',
+  'deployId',
+  'host',
+  'taskId',
+  'filename',
+  'fileext',
+  'guid',
+  'index',
+  'Y',
+  'm',
+  'd',
+  'H',
+  's',
+] as const;
+type KeyVariable = (typeof variables)[number];
+type PatternPart = { text: string } | { variable: KeyVariable };
+
+const expression = new RegExp(`%(${variables.join('|')})`, 'g');
+
+function patternParts(pattern: string): PatternPart[] {
+  const parts: PatternPart[] = [];
+  let read = 0;
+  for (const match of pattern.matchAll(expression)) {
+    if (match.index > read) parts.push({ text: pattern.slice(read, match.index) });
+    parts.push({ variable: match[1] as KeyVariable });
+    read = match.index + match[0].length;
+  }
+  if (read < pattern.length) parts.push({ text: pattern.slice(read) });
+  return parts;
+}
+
+/** Variables that a search for all logs of a request can fill in, or go through one by one. */
+const knownOfRequest: readonly KeyVariable[] = ['requestId', 'group', 'taskId', 'Y', 'm', 'd', 'H'];
+
+/**
+ * Whether the logs of a request can be told from those of others by how their keys begin. Otherwise a caller who may read one
+ * request would read all.
+ */
+export function tellsRequestsApart(pattern: string): boolean {
+  for (const part of patternParts(pattern)) {
+    if ('text' in part) continue;
+    if (part.variable === 'requestId' || part.variable === 'taskId') return true;
+    if (!knownOfRequest.includes(part.variable)) return false;
+  }
+  return false;
+}
+
+/** A time span in epoch milliseconds. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** Parts of the date in keys: year, month, day, hour; in UTC. From coarse to fine. */
+const dateVariables = ['Y', 'm', 'd', 'H'] as const;
+type DateVariable = (typeof dateVariables)[number];
+type DateStep = Record<DateVariable, string>;
+
+/** Beyond that many places to look the search is coarser instead: below each day rather than below each hour. */
+const mostSteps = 1_000;
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/**
+ * All dates that keys of the span can have, the newest first, as fine as the given parts tell them apart. `told`: the parts
+ * that the dates tell; a long span has so many hours that only its days, months or years are gone through.
+ */
+function stepsOf(given: readonly DateVariable[], span: Span): { dates: DateStep[]; told: DateVariable[] } {
+  const wanted = dateVariables.filter((variable) => given.includes(variable));
+  if (span.end < span.start) return { dates: [], told: wanted };
+  for (let count = wanted.length; count > 0; count--) {
+    const told = wanted.slice(0, count);
+    const dates = datesOf(told.at(-1)!, span);
+    if (dates) return { dates, told };
+  }
+  return { dates: [stepAt(new Date(span.start))], told: [] };
+}
+
+/** undefined: too many. */
+function datesOf(finest: DateVariable, { start, end }: Span): DateStep[] | undefined {
+  const dates: DateStep[] = [];
+  // From the start of the day: the clocks of those who wrote the files may have been in another time zone.
+  for (let at = beginning(finest, new Date(start)); at.getTime() <= end; at = next(finest, at)) {
+    if (dates.length === mostSteps) return undefined;
+    dates.push(stepAt(at));
+  }
+  return dates.reverse();
+}
+
+function beginning(finest: DateVariable, at: Date): Date {
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  if (finest === 'Y') return new Date(Date.UTC(year, 0));
+  return new Date(finest === 'm' ? Date.UTC(year, month) : Date.UTC(year, month, day));
+}
+
+function next(step: DateVariable, at: Date): Date {
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()];
+  switch (step) {
+    case 'Y':
+      return new Date(Date.UTC(year + 1, 0));
+    case 'm':
+      return new Date(Date.UTC(year, month + 1));
+    case 'd':
+      return new Date(Date.UTC(year, month, day + 1));
+    case 'H':
+      return new Date(at.getTime() + 3_600_000);
+  }
+}
+
+const stepAt = (at: Date): DateStep => ({
+  Y: String(at.getUTCFullYear()).padStart(4, '0'),
+  m: two(at.getUTCMonth() + 1),
+  d: two(at.getUTCDate()),
+  H: two(at.getUTCHours()),
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { narrow, spanOfDeploy, spanOfRequest, spanOfTask } from './log-span.js';
+import { narrow, spanOfDeploy, spanOfRequest, spanOfTask } from './search-places.js';
 
 const day = 24 * 3_600_000;
 const now = 100 * day;

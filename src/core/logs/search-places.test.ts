@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isOwn } from './key-prefixes.js';
-import { idOf, layout, searchFor } from './logs.fixtures.js';
-import { placeName, searchPlaces, type Search, type SearchPlace } from './search-places.js';
+import { idOf, layout, searchFor } from '../../../test/support/fixtures/logs.js';
+import { placeName, type Search, type SearchPlace, searchPlaces } from './search-places.js';
 
 function placesOf(searches: Search[], changes = {}): SearchPlace[] {
   const found = searchPlaces(layout(changes), searches);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MachineState } from '../model/enums.js';
 import type { ClusterResourcesObject } from '../model/machine.js';
-import { isInactive } from './machine-state.js';
+import { isInactive } from './machine-life.js';
 
 /** What the cluster says of a slave, as far as it is kept. */
 export interface SlaveRecord {
@@ -21,7 +21,7 @@ export interface KnownRack {
 }
 
 /** What there is to do so that our records agree with the list of the cluster. Ids in the order of the input. */
-export interface Differences {
+interface Differences {
   /** Listed, and not known as they are: to be stored or refreshed. */
   toRecord: string[];
   /** Known, there until now, and not listed by who would know. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { MachineState } from '../model/enums.js';
-import { checkLapsingChange } from './machine-change.js';
+import { checkLapsingChange } from './machine-life.js';
 
 test.each<[target: MachineState, revert: MachineState | undefined, rule: string | undefined]>([
   ['FROZEN', undefined, 'required'],

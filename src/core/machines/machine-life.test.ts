@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { machineStates, type MachineState } from '../model/enums.js';
-import { canLapse, nextMachineStep, type MachineEvent } from './machine-life.js';
-import { isInactive } from './machine-state.js';
+import { canLapse, isInactive, type MachineEvent, nextMachineStep } from './machine-life.js';
 
 const after = (from: MachineState | undefined, event: MachineEvent) => {
   const step = nextMachineStep(from, event);

@@ -1,6 +1,6 @@
+import type { FieldError } from '../field-error.js';
 import type { MachineState } from '../model/enums.js';
-import type { MachineKind, OperatorState } from '../model/machine.js';
-import { isInactive, judgeOperatorChange, judgeRevert, type StateChange } from './machine-state.js';
+import type { MachineChangeRequest, MachineKind, OperatorState } from '../model/machine.js';
 
 /** Whatever can happen to the state of a slave or rack. */
 export type MachineEvent =
@@ -41,7 +41,7 @@ export function nextMachineStep(from: MachineState | undefined, event: MachineEv
   }
 }
 
-/** Whoever is new or was gone begins anew; what an operator decided stays. */
+/** A machine that is new or was gone begins anew; what an operator decided stays. */
 function whenSeen(from: MachineState | undefined, hostIsInactive: boolean): MachineStep {
   if (from !== undefined && !isInactive(from)) return stay;
   return enter(hostIsInactive ? 'STARTING_DECOMMISSION' : 'ACTIVE');
@@ -65,3 +65,61 @@ const judged = (change: StateChange, state: MachineState): MachineStep =>
 /** Can a change that lapses still be taken back, now that the machine is in this state? */
 export const canLapse = (state: MachineState, revertToState: MachineState): boolean =>
   judgeRevert(state, revertToState) === 'CHANGED';
+
+const decommissioning: ReadonlySet<MachineState> = new Set<MachineState>([
+  'STARTING_DECOMMISSION',
+  'DECOMMISSIONING',
+  'DECOMMISSIONED',
+]);
+export const isDecommissioning = (state: MachineState): boolean => decommissioning.has(state);
+/** Not there: never seen since the start, or confirmed gone. */
+export const isInactive = (state: MachineState): boolean => state === 'DEAD' || state === 'MISSING_ON_STARTUP';
+
+export type StateChange = 'CHANGED' | 'ALREADY_AT_STATE' | 'ILLEGAL_TRANSITION';
+
+/** May a machine (slave or rack) go from one state to another, whatever the reason? The rules are the same for both kinds. */
+export function judgeStateChange(from: MachineState, to: MachineState): StateChange {
+  if (from === to) return 'ALREADY_AT_STATE';
+  if (to === 'STARTING_DECOMMISSION' && isDecommissioning(from)) return 'ILLEGAL_TRANSITION';
+  if (to === 'FROZEN' && isDecommissioning(from)) return 'ILLEGAL_TRANSITION';
+  if ((to === 'DECOMMISSIONING' || to === 'DECOMMISSIONED') && (from === 'ACTIVE' || from === 'FROZEN')) {
+    return 'ILLEGAL_TRANSITION';
+  }
+  return 'CHANGED';
+}
+
+/** The same for operators: they decommission only what is there. */
+export function judgeOperatorChange(from: MachineState, to: MachineState): StateChange {
+  return to === 'STARTING_DECOMMISSION' && isInactive(from) ? 'ILLEGAL_TRANSITION' : judgeStateChange(from, to);
+}
+
+/** The same for a change that lapses: a machine that is gone stays gone until it is seen. */
+export function judgeRevert(from: MachineState, to: MachineState): StateChange {
+  return isInactive(from) ? 'ILLEGAL_TRANSITION' : judgeStateChange(from, to);
+}
+
+/** Why a change that lapses cannot be asked for, with `target` the state that it puts the machine into now. */
+export function checkLapsingChange(target: MachineState, change: MachineChangeRequest): FieldError | undefined {
+  if (change.durationMillis === undefined) return undefined;
+  const { revertToState } = change;
+  if (revertToState === undefined) return problem('required', 'is required together with durationMillis');
+  if (isInactive(revertToState) || revertToState === 'DECOMMISSIONING') {
+    return problem('reserved', `cannot be ${revertToState}: only the service itself puts machines into that state`);
+  }
+  if (revertToState === 'DECOMMISSIONED') {
+    if (!isDecommissioning(target)) return impossible(target, revertToState);
+    if (!change.killTasksOnDecommissionTimeout) {
+      return problem('killTasks', 'can be DECOMMISSIONED only with killTasksOnDecommissionTimeout');
+    }
+  }
+  const backToDrain = revertToState === 'STARTING_DECOMMISSION' || revertToState === 'FROZEN';
+  return backToDrain && isDecommissioning(target) ? impossible(target, revertToState) : undefined;
+}
+
+const problem = (rule: string, text: string): FieldError => ({
+  field: 'revertToState',
+  rule,
+  message: `revertToState ${text}`,
+});
+const impossible = (target: MachineState, revert: MachineState): FieldError =>
+  problem('transition', `cannot be ${revert}: a machine does not go there from ${target}`);

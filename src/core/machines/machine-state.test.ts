@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { machineStates, type MachineState } from '../model/enums.js';
-import { isInactive, judgeOperatorChange, judgeRevert, judgeStateChange, type StateChange } from './machine-state.js';
+import { isInactive, judgeOperatorChange, judgeRevert, judgeStateChange, type StateChange } from './machine-life.js';
 
 const decommissioning: MachineState[] = ['STARTING_DECOMMISSION', 'DECOMMISSIONING', 'DECOMMISSIONED'];
 const inactive: MachineState[] = ['DEAD', 'MISSING_ON_STARTUP'];

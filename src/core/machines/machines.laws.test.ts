@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { machineStates, type MachineState } from '../model/enums.js';
-import { checkLapsingChange } from './machine-change.js';
-import { canLapse, nextMachineStep, type MachineEvent } from './machine-life.js';
+import { canLapse, checkLapsingChange, type MachineEvent, nextMachineStep } from './machine-life.js';
 
 /** Written out pair by pair, so that the rules are not compared with themselves. */
 const forbidden = new Set([

@@ -263,13 +263,6 @@ export interface ClusterTaskLabel {
   value?: string;
 }
 
-export interface DeployRequest {
-  deploy: Deploy;
-  unpauseOnSuccessfulDeploy?: boolean;
-  message?: string;
-  updatedRequest?: Request;
-}
-
 export interface DeployMarker {
   requestId: string;
   deployId: string;
@@ -364,8 +357,11 @@ export interface DeployUpdate {
   deployResult?: DeployResult;
 }
 
-export interface UpdatePendingDeployRequest {
+/** Names a deploy: its id is only its request's own. */
+export interface DeployKey {
   requestId: string;
   deployId: string;
-  targetActiveInstances: number;
 }
+
+/** Key of a deploy in maps. */
+export const deployKeyText = ({ requestId, deployId }: DeployKey): string => `${requestId}-${deployId}`;

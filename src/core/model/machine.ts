@@ -1,4 +1,5 @@
 import type { MachineState } from './enums.js';
+import type { LapsingAction } from './request.js';
 
 /** Slaves and racks go through the same states by the same rules. */
 export type MachineKind = 'SLAVE' | 'RACK';
@@ -29,10 +30,7 @@ export interface MachineStateHistoryUpdate {
   message?: string;
 }
 
-export interface MachineChangeRequest {
-  durationMillis?: number;
-  actionId?: string;
-  message?: string;
+export interface MachineChangeRequest extends LapsingAction {
   revertToState?: MachineState;
   killTasksOnDecommissionTimeout?: boolean;
 }

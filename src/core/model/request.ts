@@ -54,6 +54,9 @@ export interface Request {
   hideEvenNumberAcrossRacksHint?: boolean;
 }
 
+/** How many tasks a request wants: one unless it says otherwise. */
+export const instancesOf = (request: Pick<Request, 'instances'> | undefined): number => request?.instances ?? 1;
+
 export interface RequestHistory {
   createdAt: number;
   user?: string;
@@ -83,20 +86,22 @@ export interface ShellCommand {
   logfileName?: string;
 }
 
-export interface BounceRequest {
-  incremental?: boolean;
-  skipHealthchecks?: boolean;
+/** What an action may say that is undone by itself after a while. */
+export interface LapsingAction {
+  /** Milliseconds after which it is undone; absent: it stays. */
   durationMillis?: number;
   actionId?: string;
   message?: string;
+}
+
+export interface BounceRequest extends LapsingAction {
+  incremental?: boolean;
+  skipHealthchecks?: boolean;
   runShellCommandBeforeKill?: ShellCommand;
 }
 
-export interface PauseRequest {
+export interface PauseRequest extends LapsingAction {
   killTasks?: boolean;
-  durationMillis?: number;
-  actionId?: string;
-  message?: string;
   runShellCommandBeforeKill?: ShellCommand;
 }
 
@@ -106,35 +111,22 @@ export interface UnpauseRequest {
   skipHealthchecks?: boolean;
 }
 
-export interface ExitCooldownRequest {
-  message?: string;
-  actionId?: string;
-  skipHealthchecks?: boolean;
-}
+export type ExitCooldownRequest = UnpauseRequest;
 
-export interface ScaleRequest {
+export interface ScaleRequest extends LapsingAction {
   instances?: number;
-  durationMillis?: number;
   skipHealthchecks?: boolean;
-  actionId?: string;
-  message?: string;
   bounce?: boolean;
   incremental?: boolean;
   skipEmailNotification?: boolean;
 }
 
-export interface PriorityRequest {
+export interface PriorityRequest extends LapsingAction {
   priority?: number;
-  durationMillis?: number;
-  actionId?: string;
-  message?: string;
 }
 
-export interface SkipHealthchecksRequest {
+export interface SkipHealthchecksRequest extends LapsingAction {
   skipHealthchecks?: boolean;
-  durationMillis?: number;
-  actionId?: string;
-  message?: string;
 }
 
 export interface DeleteRequestRequest {
@@ -158,49 +150,32 @@ export interface RunNowRequest {
   runAt?: number;
 }
 
-export interface ExpiringBounce {
+/** A change that will be undone by itself. */
+export interface ExpiringAction<Asked extends LapsingAction> {
   requestId: string;
+  user?: string;
+  startMillis: number;
+  expiringAPIRequestObject: Asked;
+  actionId: string;
+}
+
+export interface ExpiringBounce extends ExpiringAction<BounceRequest> {
   deployId: string;
-  user?: string;
-  startMillis: number;
-  expiringAPIRequestObject: BounceRequest;
-  actionId: string;
 }
 
-export interface ExpiringPause {
-  requestId: string;
-  user?: string;
-  startMillis: number;
-  expiringAPIRequestObject: PauseRequest;
-  actionId: string;
-}
+export type ExpiringPause = ExpiringAction<PauseRequest>;
 
-export interface ExpiringScale {
-  requestId: string;
-  user?: string;
-  startMillis: number;
-  expiringAPIRequestObject: ScaleRequest;
+export interface ExpiringScale extends ExpiringAction<ScaleRequest> {
   revertToInstances?: number;
-  actionId: string;
   bounce?: boolean;
 }
 
-export interface ExpiringPriority {
-  requestId: string;
-  user?: string;
-  startMillis: number;
-  expiringAPIRequestObject: PriorityRequest;
+export interface ExpiringPriority extends ExpiringAction<PriorityRequest> {
   revertToPriority?: number;
-  actionId: string;
 }
 
-export interface ExpiringSkipHealthchecks {
-  requestId: string;
-  user?: string;
-  startMillis: number;
-  expiringAPIRequestObject: SkipHealthchecksRequest;
+export interface ExpiringSkipHealthchecks extends ExpiringAction<SkipHealthchecksRequest> {
   revertToSkipHealthchecks?: boolean;
-  actionId: string;
 }
 
 export interface RequestDeployState {
@@ -224,20 +199,8 @@ export interface RequestParent {
   taskIds?: TaskIdsByStatus;
 }
 
-export interface PendingRequestParent {
-  request: Request;
-  state: RequestState;
-  requestDeployState?: RequestDeployState;
-  activeDeploy?: Deploy;
-  pendingDeploy?: Deploy;
-  pendingDeployState?: PendingDeploy;
+export interface PendingRequestParent extends RequestParent {
   pendingRequest: PendingRequest;
-  expiringBounce?: ExpiringBounce;
-  expiringPause?: ExpiringPause;
-  expiringScale?: ExpiringScale;
-  expiringPriority?: ExpiringPriority;
-  expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
-  taskIds?: TaskIdsByStatus;
 }
 
 export interface RequestWithState {

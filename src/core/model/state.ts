@@ -1,5 +1,7 @@
-import type { ConnectionState } from '../leadership/index.js';
+import type { ConnectionState } from '../leadership/connection-state.js';
 import type { DeployMarker } from './deploy.js';
+import type { ActionType, DisasterType } from './enums.js';
+import type { LapsingAction } from './request.js';
 import type { PendingTaskId } from './task.js';
 
 export interface HostState {
@@ -77,4 +79,59 @@ export interface TaskReconciliationStatistics {
   taskReconciliationResponseP99: number;
   taskReconciliationResponseP999: number;
   taskReconciliationResponseStddev: number;
+}
+
+/** An action that is switched off. */
+export interface DisabledAction {
+  type: ActionType;
+  /** What callers are told who try it. */
+  message: string;
+  user?: string;
+  /** Switched on again by itself when no disaster is left. */
+  automaticallyClearable: boolean;
+  /** Epoch milliseconds from which on it does not count any more. */
+  expiresAt?: number;
+}
+
+export interface Disaster {
+  type: DisasterType;
+  active: boolean;
+}
+
+/** The cluster in figures at one moment. Losses are those since the point before. */
+export interface DisasterDataPoint {
+  /** Epoch milliseconds. */
+  timestamp: number;
+  numActiveTasks: number;
+  numPendingTasks: number;
+  /** Pending tasks that are overdue for longer than tolerated. */
+  numLateTasks: number;
+  /** Over all that are overdue. */
+  avgTaskLagMillis: number;
+  numLostTasks: number;
+  numActiveSlaves: number;
+  numLostSlaves: number;
+}
+
+export interface DisastersData {
+  /** Newest first. */
+  stats: DisasterDataPoint[];
+  disasters: Disaster[];
+  automatedActionsDisabled: boolean;
+}
+
+/** Tasks of requests whose priority is below the minimum are not started. */
+export interface PriorityFreeze extends LapsingAction {
+  /** Above 0, at most 1. */
+  minimumPriorityLevel: number;
+  /** Whether tasks below it that run are killed, too. */
+  killTasks: boolean;
+}
+
+/** A freeze in force. */
+export interface PriorityFreezeParent {
+  priorityFreeze: PriorityFreeze;
+  /** Since when, in epoch milliseconds. */
+  timestamp: number;
+  user?: string;
 }

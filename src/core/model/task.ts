@@ -1,4 +1,12 @@
-import type { PendingType, RequestCleanupType, ShellCommandUpdateType, TaskCleanupType, TaskState } from './enums.js';
+import {
+  isTerminal,
+  taskStates,
+  type PendingType,
+  type RequestCleanupType,
+  type ShellCommandUpdateType,
+  type TaskCleanupType,
+  type TaskState,
+} from './enums.js';
 import type { ClusterArtifact, Deploy, ObjstoreUploaderFile, Resources } from './deploy.js';
 import type { LoadBalancerUpdate } from './load-balancer.js';
 import type { Request, ShellCommand } from './request.js';
@@ -141,6 +149,17 @@ export interface TaskHistoryUpdate {
   previous: TaskHistoryUpdate[];
 }
 
+type OrderedUpdate = Pick<TaskHistoryUpdate, 'taskState' | 'timestamp'>;
+
+/**
+ * The order of the updates of one task: by time; the end always last, even where clocks of machines disagree, because
+ * readers take the last update for the present state; states of the same millisecond in the order of a task's life.
+ */
+export const byUpdateOrder = (a: OrderedUpdate, b: OrderedUpdate): number =>
+  Number(isTerminal(a.taskState)) - Number(isTerminal(b.taskState)) ||
+  a.timestamp - b.timestamp ||
+  taskStates.indexOf(a.taskState) - taskStates.indexOf(b.taskState);
+
 export interface TaskHistory {
   taskUpdates: TaskHistoryUpdate[];
   directory?: string;
@@ -242,32 +261,4 @@ export interface TaskShellCommandUpdate {
 export interface TaskShellCommandHistory {
   shellRequest: TaskShellCommandRequest;
   shellUpdates: TaskShellCommandUpdate[];
-}
-
-export interface TaskUsage {
-  memoryTotalBytes: number;
-  timestamp: number;
-  cpuSeconds: number;
-  diskTotalBytes: number;
-  cpusNrPeriods: number;
-  cpusNrThrottled: number;
-  cpusThrottledTimeSecs: number;
-}
-
-export interface ClusterTaskStatisticsObject {
-  timestamp?: number;
-  cpusLimit?: number;
-  cpusNrPeriods?: number;
-  cpusNrThrottled?: number;
-  cpusSystemTimeSecs?: number;
-  cpusThrottledTimeSecs?: number;
-  cpusUserTimeSecs?: number;
-  memAnonBytes?: number;
-  memFileBytes?: number;
-  memLimitBytes?: number;
-  memMappedFileBytes?: number;
-  memRssBytes?: number;
-  memTotalBytes?: number;
-  diskLimitBytes?: number;
-  diskUsedBytes?: number;
 }

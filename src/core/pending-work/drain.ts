@@ -1,10 +1,19 @@
-import { isLongRunning, isRunnable, type PendingType } from '../model/enums.js';
+import type { DeployProgress } from '../model/deploy.js';
+import { isLongRunning, isRunnable, type PendingType, type RequestState } from '../model/enums.js';
+import { instancesOf, type Request } from '../model/request.js';
 import type { PendingRequest, PendingTask } from '../model/task.js';
-import { makePendingTaskId } from '../task-id.js';
-import { expectedInstances, missingInstances } from './missing-instances.js';
-import { nextRunAt } from './next-run-at.js';
-import type { ActiveTask, EntryOutcome, PendingWork, WaitingRequest, WorkDecision, WorkRules } from './pending-work.js';
+import {
+  type ActiveTask,
+  type EntryOutcome,
+  type PendingWork,
+  type WaitingRequest,
+  waitsForRuns,
+  type WorkDecision,
+  type WorkRules,
+} from './pending-work.js';
 import { scaleDown } from './scale-down.js';
+import { nextRun, readSchedule } from '../schedules/index.js';
+import { makePendingTaskId } from '../task-id.js';
 
 const runsOfTheirOwn: ReadonlySet<PendingType> = new Set<PendingType>(['IMMEDIATE', 'ONEOFF']);
 
@@ -63,16 +72,13 @@ class DrainPass {
     return runsOfTheirOwn.has(pendingType) || isRetriedRun;
   }
 
-  /**
-   * A new deploy of a job waits for the run in progress, and so does everything else that would plan it: the end of that run
-   * plans only the deploy it is of. A start-up finds nothing to do.
-   */
+  /** A new deploy of a job waits for the run in progress; a start-up finds nothing to do. */
   private isHeld(entry: PendingRequest): boolean {
     const effective = this.effectiveRequest(entry);
     if (effective.request.requestType !== 'SCHEDULED') return false;
     if (missingInstances(effective, entry, this.matching.length) !== 0) return false;
     return this.matching.length > 0
-      ? entry.pendingType === 'NEW_DEPLOY' || this.matching.every(({ taskId }) => taskId.deployId !== entry.deployId)
+      ? waitsForRuns(entry, this.matching)
       : entry.pendingType === 'NEW_DEPLOY' || entry.pendingType === 'STARTUP';
   }
 
@@ -86,7 +92,7 @@ class DrainPass {
   private schedule(entry: PendingRequest): void {
     const { request } = this.waiting;
     if (this.waiting.state === 'SYSTEM_COOLDOWN' && !this.work.failingFast) this.decision.leavesCooldown = true;
-    // A run that somebody asked for goes on in place of a schedule that has ended.
+    // A run that a caller asked for goes on in place of a schedule that has ended.
     this.decision.finishes = false;
     if (request.requestType !== 'ON_DEMAND') {
       this.decision.replacesPendingTasks = true;
@@ -193,4 +199,70 @@ function freeInstanceNumbers(matching: readonly ActiveTask[], count: number): nu
   const free: number[] = [];
   for (let number = 1; free.length < count; number++) if (!used.has(number)) free.push(number);
   return free;
+}
+
+/** How many tasks `entry` still asks for beside the matching ones; negative when there are too many. */
+function missingInstances(waiting: WaitingRequest, entry: PendingRequest, matching: number): number {
+  const { requestType } = waiting.request;
+  if (requestType === 'ON_DEMAND') return entry.pendingType === 'ONEOFF' || entry.pendingType === 'RETRY' ? 1 : 0;
+  // Two deploys in a row mean two runs side by side.
+  if (requestType === 'RUN_ONCE' && entry.pendingType === 'NEW_DEPLOY') return 1;
+  if (isGivenUp(waiting, entry.deployId)) return 0;
+  return expectedInstances(waiting, entry.deployId) - matching;
+}
+
+/** How many tasks of one of its deploys a request should have now. */
+function expectedInstances({ request, pendingDeploy }: WaitingRequest, deployId: string): number {
+  const instances = instancesOf(request);
+  const progress = pendingDeploy?.progress;
+  if (!pendingDeploy || !progress) return instances;
+  if (pendingDeploy.deployId === deployId) return progress.targetActiveInstances;
+  const taken = takenOver(progress);
+  if (taken === 0) return instances;
+  // The deploy may carry another number of instances: the old tasks make up what it has not taken over of that.
+  return Math.max(0, Math.min(instances, instancesOf(pendingDeploy.updatedRequest ?? request) - taken));
+}
+
+/** How many of the instances the deploy in progress runs in the place of the old one. */
+function takenOver(progress: DeployProgress): number {
+  // All at once, and then the old ones go together.
+  if (progress.canary === false) return 0;
+  // Until a step is complete the old deploy keeps what that step will take over, and gets back what it gives back.
+  const { stepComplete, targetActiveInstances: target, currentActiveInstances: current } = progress;
+  return stepComplete ? target : Math.min(current, target);
+}
+
+/** The deploy is about to end: its tasks may still be the only ones with traffic, so none begins and none is ended. */
+const isGivenUp = ({ pendingDeploy }: WaitingRequest, deployId: string): boolean =>
+  pendingDeploy?.deployId === deployId && (pendingDeploy.state === 'CANCELED' || pendingDeploy.state === 'CANCELING');
+
+/** When a task planned for `entry` may start; undefined when the schedule has no further run. */
+function nextRunAt(
+  request: Request,
+  state: RequestState,
+  entry: PendingRequest,
+  cooldownMinScheduleMillis: number,
+  now: number,
+): number | undefined {
+  let at = now;
+  if (request.requestType === 'SCHEDULED' && entry.pendingType !== 'IMMEDIATE' && entry.pendingType !== 'RETRY') {
+    const hit = nextHit(request, now);
+    if (hit === undefined) return undefined;
+    at = hit;
+  }
+  if (!isLongRunning(request.requestType) && entry.runAt !== undefined) at = Math.max(at, entry.runAt);
+  const rest = request.waitAtLeastMillisAfterTaskFinishesForReschedule ?? 0;
+  if (entry.pendingType === 'TASK_DONE' && rest > 0) at = Math.max(at, now + rest);
+  if (state === 'SYSTEM_COOLDOWN' && entry.pendingType !== 'NEW_DEPLOY') {
+    at = Math.max(at, now + cooldownMinScheduleMillis);
+  }
+  return at;
+}
+
+function nextHit(request: Request, now: number): number | undefined {
+  const schedule = readSchedule(request);
+  if ('errors' in schedule) {
+    throw new Error(`Request '${request.id}' has no usable schedule: ${schedule.errors[0]?.message}`);
+  }
+  return nextRun(schedule, now);
 }

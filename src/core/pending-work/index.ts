@@ -1,3 +1,5 @@
 export { drain } from './drain.js';
+export { findLateTasks, judgeProvisioning, type ProvisionedRequest, type WaitingTask } from './figures.js';
 export type * from './pending-work.js';
-export { misplacedTasks } from './scale-down.js';
+export { misplacedTasks, rackCount, spreadRules, type SpreadSlave } from './scale-down.js';
+export { waitsForRuns } from './pending-work.js';

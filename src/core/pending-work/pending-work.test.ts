@@ -6,8 +6,11 @@ import type { PendingRequest } from '../model/task.js';
 import { makeTaskId } from '../task-id.js';
 import {
   drain,
+  rackCount,
+  spreadRules,
   type ActiveTask,
   type PendingWork,
+  type SpreadSlave,
   type WaitingRequest,
   type WorkDecision,
   type WorkRules,
@@ -662,3 +665,20 @@ test('two looks after anything happened a service has exactly its instances', ()
       },
     ),
   ));
+
+describe('how tasks are to be spread', () => {
+  const slaves: SpreadSlave[] = [
+    { id: 's1', rackId: 'r1', rackState: 'ACTIVE', attributes: { zone: 'a' } },
+    { id: 's2', rackId: 'r1', rackState: 'ACTIVE', attributes: {} },
+    { id: 's3', rackId: 'r2', rackState: 'DEAD', attributes: {} },
+  ];
+  test('over the racks that are ACTIVE, or as many as are expected', () => {
+    expect(rackCount({}, slaves)).toBe(1);
+    expect(rackCount({ expectedRacksCount: 3 }, slaves)).toBe(3);
+  });
+  test('by the attributes of the slaves; an unknown slave has none', () => {
+    const { attributesOf } = spreadRules({ rebalanceRacksOnScaleDown: true }, slaves);
+    expect(attributesOf('s1')).toEqual({ zone: 'a' });
+    expect(attributesOf('s9')).toEqual({});
+  });
+});

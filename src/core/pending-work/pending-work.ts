@@ -1,5 +1,5 @@
-import type { DeployState, RequestState, TaskCleanupType } from '../model/enums.js';
 import type { DeployProgress } from '../model/deploy.js';
+import type { DeployState, RequestState, TaskCleanupType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
 
@@ -76,3 +76,13 @@ export interface WorkDecision {
   create: PendingTask[];
   cleanups: PlannedCleanup[];
 }
+
+/**
+ * Whether an entry of a SCHEDULED request is kept until its runs have ended: a new deploy, and everything else of a deploy
+ * that has no run, since the end of a run plans only the deploy it is of.
+ */
+export const waitsForRuns = (
+  { pendingType, deployId }: Pick<PendingRequest, 'pendingType' | 'deployId'>,
+  runs: readonly { taskId: Pick<TaskId, 'deployId'> }[],
+): boolean =>
+  runs.length > 0 && (pendingType === 'NEW_DEPLOY' || runs.every(({ taskId }) => taskId.deployId !== deployId));

@@ -1,7 +1,37 @@
-import type { Request } from '../model/request.js';
+import type { MachineState } from '../model/enums.js';
+import { instancesOf, type Request } from '../model/request.js';
 import type { ActiveTask, PlannedCleanup, SpreadRules } from './pending-work.js';
 
-export interface ScaleDown {
+/** What the settings say about the spread of tasks. */
+interface RackSettings {
+  rebalanceRacksOnScaleDown: boolean;
+  expectedRacksCount?: number;
+}
+
+/** A slave as the spread of tasks sees it. */
+export interface SpreadSlave {
+  id: string;
+  attributes: Record<string, string>;
+  rackId: string;
+  rackState?: MachineState;
+}
+
+export function spreadRules(settings: RackSettings, slaves: readonly SpreadSlave[]): SpreadRules {
+  const attributes = new Map(slaves.map((slave) => [slave.id, slave.attributes]));
+  return {
+    rebalanceRacksOnScaleDown: settings.rebalanceRacksOnScaleDown,
+    rackCount: rackCount(settings, slaves),
+    attributesOf: (slaveId) => attributes.get(slaveId) ?? {},
+  };
+}
+
+/** The expected number, else that of the ACTIVE racks. */
+export function rackCount(settings: Pick<RackSettings, 'expectedRacksCount'>, slaves: readonly SpreadSlave[]): number {
+  const active = slaves.filter((slave) => slave.rackState === 'ACTIVE').map((slave) => slave.rackId);
+  return settings.expectedRacksCount ?? new Set(active).size;
+}
+
+interface ScaleDown {
   cleanups: PlannedCleanup[];
   survivors: ActiveTask[];
   /** How many tasks have to be started elsewhere for those that were moved. */
@@ -44,7 +74,7 @@ export function scaleDown(
   return { cleanups, survivors: survivors.filter((task) => !moved.has(task)), replacements: moved.size };
 }
 
-export interface Move {
+interface Move {
   task: ActiveTask;
   cleanupType: 'REBALANCE_RACKS' | 'REBALANCE_SLAVE_ATTRIBUTES';
 }
@@ -62,7 +92,7 @@ export function misplacedTasks(request: Request, survivors: readonly ActiveTask[
 /** At most half as many tasks as there are racks; never instance 1. */
 function overfullRacks(request: Request, survivors: readonly ActiveTask[], rules: SpreadRules): ActiveTask[] {
   if (!request.rackSensitive || !rules.rebalanceRacksOnScaleDown || rules.rackCount === 0) return [];
-  const perRack = (request.instances ?? 1) / rules.rackCount;
+  const perRack = instancesOf(request) / rules.rackCount;
   const counts = new Map<string, number>();
   const moved: ActiveTask[] = [];
   for (const task of survivors) {
@@ -84,7 +114,7 @@ function lackingAttributes(
   rules: SpreadRules,
   moving: readonly ActiveTask[],
 ): ActiveTask[] {
-  const instances = request.instances ?? 1;
+  const instances = instancesOf(request);
   const moved = new Set(moving);
   for (const [name, minimums] of Object.entries(request.slaveAttributeMinimums ?? {})) {
     const valueOf = (task: ActiveTask): string | undefined => rules.attributesOf(task.slaveId)[name];

@@ -1,8 +1,7 @@
 import type { MachineState } from '../model/enums.js';
 import type { Demand, Shape } from './demand.js';
-import type { FleetMachine } from './fleet-machine.js';
-import { rackIsSaturated, slaveIsSaturated } from './saturation.js';
-import type { PlacementRules } from './snapshot.js';
+import type { FleetMachine } from './fleet.js';
+import type { PlacedTask, PlacementRules, RequestView } from './snapshot.js';
 
 /** Why a task cannot go to a machine. */
 export const rejectionReasons = [
@@ -35,9 +34,9 @@ export interface Surroundings {
   attributesOf: (slaveId: string) => Readonly<Record<string, string>>;
 }
 
-type Check<Asked> = (asked: Asked, machine: FleetMachine, around: Surroundings) => RejectionReason | undefined;
+type Check<Asked> = (asked: Asked, machine: FleetMachine, surroundings: Surroundings) => RejectionReason | undefined;
 
-const standing: Record<MachineState, 'INACTIVE' | 'FROZEN' | 'DECOMMISSIONING' | undefined> = {
+const rejectedStates: Record<MachineState, 'INACTIVE' | 'FROZEN' | 'DECOMMISSIONING' | undefined> = {
   ACTIVE: undefined,
   FROZEN: 'FROZEN',
   STARTING_DECOMMISSION: 'DECOMMISSIONING',
@@ -54,9 +53,9 @@ const standing: Record<MachineState, 'INACTIVE' | 'FROZEN' | 'DECOMMISSIONING' |
 const shapeChecks: readonly Check<Shape>[] = [
   (_shape, { view }) => {
     if (view.state === undefined) return 'SLAVE_UNKNOWN';
-    const slave = standing[view.state];
+    const slave = rejectedStates[view.state];
     if (slave) return `SLAVE_${slave}`;
-    const rack = standing[view.rackState];
+    const rack = rejectedStates[view.rackState];
     return rack && `RACK_${rack}`;
   },
   ({ rackAffinity }, { view }) =>
@@ -77,7 +76,8 @@ const shapeChecks: readonly Check<Shape>[] = [
 
 /** Checks that depend on where the other tasks of the request stand, and on what they use. */
 const spreadChecks: readonly Check<Demand>[] = [
-  (task, machine, around) => (keepsMinimums(task, machine, around) ? undefined : 'SLAVE_ATTRIBUTE_MINIMUMS'),
+  (task, machine, surroundings) =>
+    keepsMinimums(task, machine, surroundings) ? undefined : 'SLAVE_ATTRIBUTE_MINIMUMS',
   (task, machine, { rules }) =>
     task.request.rackSensitive && rackIsSaturated(task, machine.view.rackId, rules) ? 'RACK_SATURATED' : undefined,
   (task, machine, { rules }) => (slaveIsSaturated(task, machine.view.slaveId, rules) ? 'SLAVE_SATURATED' : undefined),
@@ -86,21 +86,21 @@ const spreadChecks: readonly Check<Demand>[] = [
 ];
 
 /** The first reason of the shape against this machine. */
-export const shapeRejection = (shape: Shape, machine: FleetMachine, around: Surroundings) =>
-  first(shapeChecks, shape, machine, around);
+export const shapeRejection = (shape: Shape, machine: FleetMachine, surroundings: Surroundings) =>
+  first(shapeChecks, shape, machine, surroundings);
 
 /** The first reason of the request's other tasks against this machine. */
-export const spreadRejection = (task: Demand, machine: FleetMachine, around: Surroundings) =>
-  first(spreadChecks, task, machine, around);
+export const spreadRejection = (task: Demand, machine: FleetMachine, surroundings: Surroundings) =>
+  first(spreadChecks, task, machine, surroundings);
 
 function first<Asked>(
   checks: readonly Check<Asked>[],
   asked: Asked,
   machine: FleetMachine,
-  around: Surroundings,
+  surroundings: Surroundings,
 ): RejectionReason | undefined {
   for (const check of checks) {
-    const reason = check(asked, machine, around);
+    const reason = check(asked, machine, surroundings);
     if (reason) return reason;
   }
   return undefined;
@@ -131,4 +131,87 @@ function keepsMinimums(task: Demand, { view }: FleetMachine, { attributesOf }: S
     }
   }
   return true;
+}
+
+/** Would one more task of this deploy make the racks uneven? */
+function rackIsSaturated({ deploy, spread, instances }: Demand, rackId: string, rules: PlacementRules): boolean {
+  const counts = spread.rackCounts(deploy.id);
+  const here = counts.get(rackId) ?? 0;
+  const racks = Math.max(rules.rackCount, 1);
+  const perRack = instances / racks;
+  if (counts.size < racks) return here >= Math.max(perRack, 1);
+  const fewest = Math.min(...counts.values());
+  return fewest < Math.floor(perRack) ? here >= Math.floor(perRack) : here >= perRack;
+}
+
+/** Has this slave got its share of the request's tasks, by the request's placement strategy? */
+function slaveIsSaturated(task: Demand, slaveId: string, rules: PlacementRules): boolean {
+  switch (task.strategy) {
+    case 'GREEDY':
+      return false;
+    case 'SEPARATE_BY_REQUEST':
+      return task.spread.on(slaveId).length > 0;
+    case 'OPTIMISTIC':
+      return isAboveAverage(task, slaveId, rules.placementLeniency);
+    case 'SEPARATE':
+    case 'SEPARATE_BY_DEPLOY':
+    case 'SPREAD_ALL_SLAVES':
+      return isTakenByDeploy(task, slaveId);
+  }
+}
+
+function isTakenByDeploy({ bounce, deploy, spread }: Demand, slaveId: string): boolean {
+  const sameDeploy = spread.on(slaveId).filter(({ taskId }) => taskId.deployId === deploy.id);
+  if (!bounce?.toSameHost || bounce.actionId === undefined) return sameDeploy.length > 0;
+  // A replacement may stand beside the task it replaces, not beside another replacement.
+  return sameDeploy.some((task) => task.pendingType === 'BOUNCE' && task.actionId === bounce.actionId);
+}
+
+function isAboveAverage({ deploy, spread }: Demand, slaveId: string, leniency: number): boolean {
+  if (spread.active === 0) return false;
+  const here = spread.on(slaveId).filter(({ taskId, cleaning }) => taskId.deployId === deploy.id && !cleaning).length;
+  return here > (spread.active / spread.slaves.size) * (1 + spread.pending * leniency);
+}
+
+/** Where the tasks of one request stand, kept up to date while a round places more of them. */
+export class RequestSpread {
+  private readonly bySlave = new Map<string, PlacedTask[]>();
+  /** Active tasks that are neither cleaning nor killed: deploy id, rack, count. */
+  private readonly racks = new Map<string, Map<string, number>>();
+  active = 0;
+  pending: number;
+
+  constructor(view: RequestView) {
+    this.pending = view.pendingTasks;
+    for (const task of view.tasks) this.count(task);
+  }
+
+  add(task: PlacedTask): void {
+    this.count(task);
+    this.pending -= 1;
+  }
+
+  private count(task: PlacedTask): void {
+    this.active += 1;
+    const there = this.bySlave.get(task.slaveId);
+    if (there) there.push(task);
+    else this.bySlave.set(task.slaveId, [task]);
+    if (task.cleaning || task.killed) return;
+    const { deployId } = task.taskId;
+    const ofDeploy = this.racks.get(deployId) ?? new Map<string, number>();
+    this.racks.set(deployId, ofDeploy.set(task.rackId, (ofDeploy.get(task.rackId) ?? 0) + 1));
+  }
+
+  on(slaveId: string): readonly PlacedTask[] {
+    return this.bySlave.get(slaveId) ?? [];
+  }
+
+  /** Slaves with at least one active task. */
+  get slaves(): ReadonlyMap<string, readonly PlacedTask[]> {
+    return this.bySlave;
+  }
+
+  rackCounts(deployId: string): ReadonlyMap<string, number> {
+    return this.racks.get(deployId) ?? new Map<string, number>();
+  }
 }

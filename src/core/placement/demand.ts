@@ -1,23 +1,23 @@
+import { deployKeyText, type Deploy } from '../model/deploy.js';
 import { isLongRunning, type SlavePlacement } from '../model/enums.js';
-import type { Deploy } from '../model/deploy.js';
-import type { Request } from '../model/request.js';
+import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
 import type { RequestUtilization } from '../model/usage.js';
+import type { RequestSpread } from './checks.js';
+import { type ResourceUnits, unitsOf } from './fleet.js';
+import { type DeployToPlace, type PlacementRules, taskNeeds } from './snapshot.js';
 import {
+  type Amounts,
   amountsOf,
   largestUsage,
+  type Leaning,
   leaningOfRequest,
   probableUsage,
-  type Amounts,
-  type Leaning,
 } from '../usage/index.js';
-import { unitsOf, type Units } from './fleet-machine.js';
-import { taskNeeds, type DeployView, type PlacementRules } from './snapshot.js';
-import type { RequestSpread } from './spread.js';
 
 /** What a task asks of a machine whatever else runs there. Tasks of many requests may share one. */
 export interface Shape {
-  units: Units;
+  units: ResourceUnits;
   numPorts: number;
   literalPorts: readonly number[];
   rackAffinity: readonly string[];
@@ -48,7 +48,7 @@ export interface Demand {
 export function makeDemand(
   pending: PendingTask,
   request: Request,
-  deployView: DeployView,
+  deployView: DeployToPlace,
   spread: RequestSpread,
   rules: PlacementRules,
   utilization?: RequestUtilization,
@@ -64,7 +64,7 @@ export function makeDemand(
     deploy: deployView.deploy,
     spread,
     shape,
-    instances: request.instances ?? 1,
+    instances: instancesOf(request),
     strategy,
     bounce:
       pending.pendingTaskId.pendingType === 'BOUNCE'
@@ -83,7 +83,7 @@ export function makeDemand(
 function makeShape(
   pending: PendingTask,
   request: Request,
-  { deploy, averageRuntimeMillis }: DeployView,
+  { deploy, averageRuntimeMillis }: DeployToPlace,
   rules: PlacementRules,
 ): Shape {
   const { own, needed } = taskNeeds(pending.resources, deploy, rules);
@@ -102,12 +102,12 @@ function makeShape(
 
 /** Equal keys: equal demands, as long as request and deploy are the same. */
 export function demandKey(pending: PendingTask): string {
-  const { requestId, deployId, pendingType } = pending.pendingTaskId;
+  const { pendingType } = pending.pendingTaskId;
   const { resources, requiredSlaveAttributeOverrides: required, allowedSlaveAttributeOverrides: allowed } = pending;
   // Most ask for nothing of their own, and keys are made for each task of each round.
   const own = resources || required || allowed ? JSON.stringify([resources, required, allowed]) : '';
   const bounce = pendingType === 'BOUNCE' ? `bounce ${pending.actionId ?? ''}` : '';
-  return `${requestId}-${deployId} ${bounce} ${own}`;
+  return `${deployKeyText(pending.pendingTaskId)} ${bounce} ${own}`;
 }
 
 /** Equal keys: equal shapes. */
@@ -125,3 +125,41 @@ const literalHostPorts = (deploy: Deploy): number[] => [
       .map((mapping) => mapping.hostPort),
   ),
 ];
+
+/** From 0 to 1; the higher, the sooner it is placed. */
+export const priorityLevel = (request: Request, { priority }: Pick<PlacementRules, 'priority'>): number =>
+  request.taskPriorityLevel ?? priority.levelOfType[request.requestType] ?? priority.defaultLevel;
+
+interface Group<T> {
+  /** Of its heaviest task. */
+  weight: number;
+  requestId: string;
+  items: { item: T; weight: number }[];
+}
+
+/**
+ * Heaviest first, request by request: a task weighs more the longer it is due and the higher its priority. Requests
+ * follow each other by their heaviest task; ties go to the smaller id.
+ */
+export function byWeight<T extends { pending: PendingTask; request: Request }>(
+  items: readonly T[],
+  rules: PlacementRules,
+  now: number,
+): T[] {
+  const groups = new Map<string, Group<T>>();
+  for (const item of items) {
+    const { nextRunAt, requestId } = item.pending.pendingTaskId;
+    const level = priorityLevel(item.request, rules) ** rules.priority.weightFactor;
+    const weight = Math.max(now - nextRunAt, 1) * level;
+    const group = groups.get(requestId) ?? { weight, requestId, items: [] };
+    group.weight = Math.max(group.weight, weight);
+    group.items.push({ item, weight });
+    groups.set(requestId, group);
+  }
+  const ordered = [...groups.values()].sort((a, b) => b.weight - a.weight || (a.requestId < b.requestId ? -1 : 1));
+  return ordered.flatMap((group) =>
+    group.items.sort((a, b) => b.weight - a.weight || (idOf(a) < idOf(b) ? -1 : 1)).map(({ item }) => item),
+  );
+}
+
+const idOf = ({ item }: { item: { pending: PendingTask } }): string => item.pending.pendingTaskId.id;

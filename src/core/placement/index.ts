@@ -1,16 +1,15 @@
-export { rejectionReasons, type RejectionReason } from './checks.js';
+export { type RejectionReason, rejectionReasons } from './checks.js';
 export {
   explainPending,
   explainWaiting,
-  waitingReasons,
   type Explanation,
+  explanationText,
   type Rejection,
   type WaitingReason,
+  waitingReasons,
 } from './explain.js';
-export { explanationText } from './explanation-text.js';
-export { Fleet, type FleetRules } from './fleet.js';
-export { unitsOf, type Units } from './fleet-machine.js';
-export { priorityLevel } from './order.js';
-export { placeTasks, type PlacementOutcome, type WaitingOutcome } from './place-tasks.js';
+export { Fleet, type FleetRules, type ResourceUnits, unitsOf } from './fleet.js';
+export { freezeProblem, freezeRefusal, isFrozen, type PriorityRules } from './freeze.js';
+export { type PlacementOutcome, placeTasks, type WaitingOutcome } from './place-tasks.js';
 export { taskNeeds } from './snapshot.js';
 export type * from './snapshot.js';

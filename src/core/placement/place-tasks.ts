@@ -1,13 +1,12 @@
+import { deployKeyText } from '../model/deploy.js';
 import { isRunnable } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
-import { demandKey, type Demand } from './demand.js';
-import { Fleet } from './fleet.js';
-import { FleetMachine } from './fleet-machine.js';
-import { byWeight, priorityLevel } from './order.js';
-import { seededRandom } from './random.js';
+import { byWeight, type Demand, demandKey, priorityLevel } from './demand.js';
+import { Fleet, FleetMachine } from './fleet.js';
+import { seededRandom } from './port-pool.js';
 import { PlacementRound } from './round.js';
 import type { FleetSnapshot, MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 
@@ -16,11 +15,11 @@ import type { FleetSnapshot, MachineView, PlacementRules, PlacementSnapshot, Req
  * freeze is on and its request ranks below, as many runs of the ON_DEMAND request are active as may be.
  */
 export const holdReasons = ['PLACEMENT_DISABLED', 'PRIORITY_FREEZE', 'INSTANCE_LIMIT'] as const;
-export type HoldReason = (typeof holdReasons)[number];
+type HoldReason = (typeof holdReasons)[number];
 
-/** Why nobody wants a pending task any more. */
+/** Why a pending task is not wanted any more. */
 export const obsoleteReasons = ['REQUEST_GONE', 'REQUEST_NOT_RUNNABLE', 'DEPLOY_GONE', 'DEPLOY_NOT_IN_USE'] as const;
-export type ObsoleteReason = (typeof obsoleteReasons)[number];
+type ObsoleteReason = (typeof obsoleteReasons)[number];
 
 /** What becomes of one pending task. */
 export type PlacementOutcome =
@@ -38,7 +37,7 @@ export type PlacementOutcome =
   | { kind: 'wait'; pending: PendingTask; why: 'NO_MATCHING_SLAVE'; rejections: ReadonlyMap<RejectionReason, number> }
   /** Stays pending, whatever machines there are. */
   | { kind: 'wait'; pending: PendingTask; why: HoldReason }
-  /** Nobody wants it any more. */
+  /** It is not wanted any more. */
   | {
       kind: 'obsolete';
       pending: PendingTask;
@@ -48,7 +47,7 @@ export type PlacementOutcome =
 /** A due task that was not placed. */
 export type WaitingOutcome = Extract<PlacementOutcome, { kind: 'wait' }>;
 
-/** A pending task that somebody wants. */
+/** A pending task that is still wanted. */
 export interface Candidate {
   pending: PendingTask;
   view: RequestView;
@@ -67,7 +66,7 @@ export function* placeTasks(
 ): Generator<PlacementOutcome, void, undefined> {
   const candidates: Candidate[] = [];
   for (const pending of snapshot.due) {
-    const candidate = wanted(pending, snapshot);
+    const candidate = candidateOf(pending, snapshot);
     if ('why' in candidate) yield { kind: 'obsolete', pending, why: candidate.why };
     else candidates.push(candidate);
   }
@@ -76,7 +75,7 @@ export function* placeTasks(
 }
 
 /** Is there still a request and a deploy that want this task? */
-export function wanted(
+export function candidateOf(
   pending: PendingTask,
   snapshot: Pick<FleetSnapshot, 'requests' | 'deploys'>,
 ): Candidate | { why: ObsoleteReason } {
@@ -84,7 +83,7 @@ export function wanted(
   const view = snapshot.requests.get(requestId);
   if (!view) return { why: 'REQUEST_GONE' };
   if (!isRunnable(view.state)) return { why: 'REQUEST_NOT_RUNNABLE' };
-  if (!snapshot.deploys.has(`${requestId}-${deployId}`)) return { why: 'DEPLOY_GONE' };
+  if (!snapshot.deploys.has(deployKeyText(pending.pendingTaskId))) return { why: 'DEPLOY_GONE' };
   const isPendingDeploy = deployId === view.pendingDeploy?.deployId;
   const inUse = isPendingDeploy || deployId === view.activeDeployId;
   if (!inUse && view.request.requestType !== 'RUN_ONCE') return { why: 'DEPLOY_NOT_IN_USE' };

@@ -4,15 +4,15 @@ import type { Deploy } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
 import type { SlaveUsage } from '../model/usage.js';
-import { scoring, slaveUsage, utilization as requestUtilization } from '../usage/usage.fixtures.js';
+import { scoring, slaveUsage, utilization as requestUtilization } from '../../../test/support/fixtures/usage.js';
 import {
   explainPending,
   type Explanation,
   type MachineView,
-  placeTasks,
   type PlacementOutcome,
   type PlacementRules,
   type PlacementSnapshot,
+  placeTasks,
 } from './index.js';
 import { machine, now, pendingTask, placed, rules, scene } from '../../../test/support/placement-scene.js';
 

@@ -1,5 +1,3 @@
-import { randomBelow } from './random.js';
-
 interface PortRange {
   begin: number;
   end: number;
@@ -77,3 +75,17 @@ function merge(ranges: readonly PortRange[]): PortRange[] {
   }
   return merged;
 }
+
+/** A small repeatable generator (mulberry32): numbers from 0 up to 1, the same ones for the same seed. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** 0 to count - 1. */
+const randomBelow = (random: () => number, count: number): number => Math.floor(random() * count);

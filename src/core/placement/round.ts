@@ -1,12 +1,10 @@
+import { deployKeyText } from '../model/deploy.js';
 import type { PendingTask } from '../model/task.js';
-import { isPreferred, type PreferenceRules } from '../usage/index.js';
-import { shapeRejection, spreadRejection, type RejectionReason, type Surroundings } from './checks.js';
-import { makeDemand, shapeKey, type Demand, type Shape } from './demand.js';
-import type { Fleet } from './fleet.js';
-import type { FleetMachine } from './fleet-machine.js';
-import { Refusals } from './refusals.js';
+import { type RejectionReason, RequestSpread, shapeRejection, spreadRejection, type Surroundings } from './checks.js';
+import { type Demand, makeDemand, type Shape, shapeKey } from './demand.js';
+import type { Fleet, FleetMachine } from './fleet.js';
 import type { PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
-import { RequestSpread } from './spread.js';
+import { isPreferred, type PreferenceRules } from '../usage/index.js';
 
 /** Where the rules say nothing: a preferred machine counts as this much emptier. */
 const defaultPreference: PreferenceRules = { highCpuCutOff: 1.5, highMemoryCutOff: 0.5, scaleFactor: 1.5 };
@@ -19,7 +17,7 @@ export class PlacementRound {
   private readonly demands = new Map<string, Demand>();
   private readonly shapes = new Map<string, Shape>();
   private readonly refusals = new Map<Shape, Refusals>();
-  private readonly around: Surroundings;
+  private readonly surroundings: Surroundings;
   private readonly preference: PreferenceRules;
 
   constructor(
@@ -29,7 +27,7 @@ export class PlacementRound {
   ) {
     this.preference = rules.preference ?? defaultPreference;
     const attributesOf = (slaveId: string) => fleet.find(slaveId)?.view.attributes ?? noAttributes;
-    this.around = { rules, round: fleet.beginRound(), attributesOf };
+    this.surroundings = { rules, round: fleet.beginRound(), attributesOf };
   }
 
   spreadOf(view: RequestView): RequestSpread {
@@ -45,7 +43,7 @@ export class PlacementRound {
   demandOf(key: string, pending: PendingTask, view: RequestView, launched: RequestView['request']): Demand | undefined {
     const known = this.demands.get(key);
     if (known) return known;
-    const deploy = this.snapshot.deploys.get(`${pending.pendingTaskId.requestId}-${pending.pendingTaskId.deployId}`);
+    const deploy = this.snapshot.deploys.get(deployKeyText(pending.pendingTaskId));
     if (!deploy) return undefined;
     const own = makeDemand(pending, launched, deploy, this.spreadOf(view), this.rules, view.utilization);
     const demand = { ...own, shape: this.sharedShape(own.shape) };
@@ -86,9 +84,9 @@ export class PlacementRound {
   private rejection(task: Demand, machine: FleetMachine, refusals: Refusals): RejectionReason | undefined {
     const known = refusals.of(machine);
     if (known) return known;
-    const reason = shapeRejection(task.shape, machine, this.around);
+    const reason = shapeRejection(task.shape, machine, this.surroundings);
     if (reason) refusals.add(machine, reason);
-    return reason ?? spreadRejection(task, machine, this.around);
+    return reason ?? spreadRejection(task, machine, this.surroundings);
   }
 
   /** Machines come in the order of their scores: the first preferred one is the best of its kind. */
@@ -101,7 +99,7 @@ export class PlacementRound {
   occupy({ shape, expected }: Demand, machine: FleetMachine, random: () => number): number[] {
     const needsPorts = shape.numPorts > 0 || shape.literalPorts.length > 0;
     const ports = needsPorts ? machine.ports.take(shape.numPorts, shape.literalPorts, random) : [];
-    machine.countPlacement(this.around.round);
+    machine.countPlacement(this.surroundings.round);
     this.fleet.take(machine, shape.units, expected);
     return ports;
   }
@@ -114,6 +112,30 @@ export class PlacementRound {
       const reason = this.rejection(task, machine, refusals);
       if (reason) counts.set(reason, (counts.get(reason) ?? 0) + 1);
     }
+    return counts;
+  }
+}
+
+/** Machines that a shape cannot use any more in this round, and why: a round only fills machines. */
+class Refusals {
+  private readonly reasons = new Map<FleetMachine, RejectionReason>();
+
+  get size(): number {
+    return this.reasons.size;
+  }
+
+  of(machine: FleetMachine): RejectionReason | undefined {
+    return this.reasons.get(machine);
+  }
+
+  add(machine: FleetMachine, reason: RejectionReason): void {
+    this.reasons.set(machine, reason);
+  }
+
+  /** How many machines for each reason. */
+  counts(): Map<RejectionReason, number> {
+    const counts = new Map<RejectionReason, number>();
+    for (const reason of this.reasons.values()) counts.set(reason, (counts.get(reason) ?? 0) + 1);
     return counts;
   }
 }

@@ -13,9 +13,9 @@ export interface PlacementSnapshot {
   /** By request id. */
   requests: ReadonlyMap<string, RequestView>;
   /** By `requestId-deployId`. */
-  deploys: ReadonlyMap<string, DeployView>;
+  deploys: ReadonlyMap<string, DeployToPlace>;
   machines: readonly MachineView[];
-  /** Ids that a new task may not get: a task id is bound to one launch for ever. */
+  /** Ids that a new task may not get: a task id is bound to one launch. */
   takenTaskIds: Pick<ReadonlySet<string>, 'has'>;
 }
 
@@ -38,7 +38,7 @@ export interface RequestView {
   utilization?: RequestUtilization;
 }
 
-export interface DeployView {
+export interface DeployToPlace {
   deploy: Deploy;
   averageRuntimeMillis?: number;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Deploy } from '../model/deploy.js';
 import type { DeployToPlan } from './index.js';
-import { brief, deployToPlan, planTask, planTasks, plannedAt, stepsOf } from './plan.fixtures.js';
+import { brief, deployToPlan, planTask, planTasks, plannedAt, stepsOf } from '../../../test/support/fixtures/plan.js';
 
 const plan = (changes: Partial<DeployToPlan>) => stepsOf(deployToPlan(changes)).map(brief);
 const v2 = (changes: Partial<Deploy>): Partial<DeployToPlan> => ({

@@ -9,14 +9,13 @@ import {
 } from '../deploys/index.js';
 import type { Deploy, DeployMarker } from '../model/deploy.js';
 import { isLongRunning, type PendingType, type RequestState } from '../model/enums.js';
-import type { Request } from '../model/request.js';
+import { instancesOf, type Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
-import { instancesOf } from '../request-validation/index.js';
 import { drain, type WaitingRequest, type WorkRules } from '../pending-work/index.js';
 import { makeTaskId } from '../task-id.js';
-import { asActive, type PlannedStep, type PlannedStop, type PlanTask } from './planned-step.js';
+import { asActive, type PlannedStep, type PlannedStop, type PlanTask } from './fit.js';
 
-/** A deploy that nobody has started yet, and what it would find. */
+/** A deploy that has not been started yet, and what it would find. */
 export interface DeployToPlan {
   /** As stored. */
   request: Request;
@@ -41,7 +40,7 @@ export interface DeployToPlan {
 export function* planDeploy(planned: DeployToPlan, now: number): Generator<undefined, PlannedStep[], undefined> {
   const rollout = new Rollout(planned, now);
   rollout.begin();
-  // A deploy that waits for something no plan can know, such as a check of somebody else, may wait for ever.
+  // A deploy that waits for something no plan can know, such as an external check, may wait indefinitely.
   let looks = looksPerInstance * (instancesOf(planned.updatedRequest ?? planned.request) + 1);
   while (looks-- > 0 && rollout.advance()) yield;
   return rollout.steps;
@@ -50,7 +49,7 @@ export function* planDeploy(planned: DeployToPlan, now: number): Generator<undef
 /** Far more than a step needs. */
 const looksPerInstance = 10;
 
-/** What a plan cannot know it takes for the best: no load balancer says no, and nobody checks a step by rules of his own. */
+/** What a plan cannot know it takes for the best: no load balancer refuses, and no external check rejects a step. */
 const everybodyAgrees = { state: 'WAITING' as const, hasLoadBalancer: false, acceptanceChecks: [] };
 
 const balancedNowhere = <R extends Request | undefined>(request: R): R =>
@@ -108,7 +107,7 @@ class Rollout {
     if (lookAgainAt !== undefined) this.letPass(lookAgainAt);
   }
 
-  /** Time passes, or somebody says the word. */
+  /** Time passes, or an operator says the word. */
   private wait({ lookAgainAt }: Extract<DeployStep, { kind: 'wait' }>): boolean {
     const { progress, updateTargetInstances } = this.view;
     if (lookAgainAt !== undefined && lookAgainAt > this.now) {
@@ -132,7 +131,7 @@ class Rollout {
     // Its tasks are healthy: if it ends otherwise, it is for something that no plan can know.
     if (outcome.deployState !== 'SUCCEEDED') return;
     const { pendingTaskCount } = this.planned;
-    // Nobody will see the id of a run that is only planned.
+    // The id of a run that is only planned is never shown.
     const around = { pendingTaskCount, newRunId: () => '' };
     const { cleanups, pendingRequests, request } = finishDeploy(
       { ...this.view, tasks: this.tasks },
@@ -185,7 +184,7 @@ class Rollout {
   }
 }
 
-/** As good as a task can be: it has run for ever, and its last check passed. */
+/** As good as a task can be: it has run long enough, and its last check passed. */
 function healthyTask({ pendingTaskId }: PendingTask): PlanTask {
   const { requestId, deployId, instanceNo, createdAt } = pendingTaskId;
   const place = { slaveId: '', rackId: '' };

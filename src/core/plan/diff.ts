@@ -11,7 +11,7 @@ export function diffFields(from: unknown, to: unknown, path: string): FieldChang
   const shape = commonShape(from, to);
   if (!shape) return from === to ? [] : [change(path, from, to)];
   const changes = keysOf(shape, from, to).flatMap((key) =>
-    diffFields(member(from, key), member(to, key), below(path, shape, key)),
+    diffFields(member(from, key), member(to, key), memberPath(path, shape, key)),
   );
   // An empty list or map has no field to tell of.
   const appears = changes.length === 0 && (from === undefined || to === undefined);
@@ -41,7 +41,7 @@ function keysOf(shape: Shape, from: unknown, to: unknown): string[] {
 const member = (value: unknown, key: string): unknown =>
   value !== undefined && Object.hasOwn(value as object, key) ? (value as Record<string, unknown>)[key] : undefined;
 
-function below(path: string, shape: Shape, key: string): string {
+function memberPath(path: string, shape: Shape, key: string): string {
   if (shape === 'LIST') return `${path}[${key}]`;
   return /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 }

@@ -4,10 +4,10 @@ import { machine, now, pendingTask, placed, rules } from '../../../test/support/
 import type { Deploy } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { MachineView, PlacementRules } from '../placement/index.js';
-import { fitSteps, type FittingScene, type RunningTask } from './fit.js';
+import { fitSteps, type FittingScene, type TaskOnMachine } from './fit.js';
 
 /** A task of v1 that takes one of the four cores of its machine. */
-const old = (slaveId: string, instanceNo: number, ports: number[] = []): RunningTask => ({
+const old = (slaveId: string, instanceNo: number, ports: number[] = []): TaskOnMachine => ({
   ...placed(slaveId, instanceNo, { deployId: 'v1' }),
   cpus: 1,
   memoryMb: 64,
@@ -22,9 +22,9 @@ interface Case {
   request?: Partial<Request>;
   deploy?: Partial<Deploy>;
   machines: MachineView[];
-  tasks?: RunningTask[];
+  tasks?: TaskOnMachine[];
   /** Instance numbers that start, and old tasks that go. */
-  steps: { start: number[]; stop?: RunningTask[] }[];
+  steps: { start: number[]; stop?: TaskOnMachine[] }[];
   rules?: Partial<PlacementRules>;
 }
 

@@ -1,22 +1,25 @@
-import type { PendingTask } from '../model/task.js';
+import type { DeployTask } from '../deploys/index.js';
+import { deployKeyText } from '../model/deploy.js';
+import type { TaskCleanupType } from '../model/enums.js';
+import type { PendingTask, TaskId } from '../model/task.js';
+import type { ActiveTask } from '../pending-work/index.js';
 import {
+  type DeployToPlace,
   explainWaiting,
-  Fleet,
-  placeTasks,
-  taskNeeds,
-  type DeployView,
   type Explanation,
+  Fleet,
   type MachineView,
   type PlacedTask,
   type PlacementOutcome,
   type PlacementRules,
+  placeTasks,
   type RequestView,
+  taskNeeds,
   type WaitingOutcome,
 } from '../placement/index.js';
-import type { PlannedStep } from './planned-step.js';
 
 /** What an active task takes from its machine. */
-export interface RunningTask extends PlacedTask {
+export interface TaskOnMachine extends PlacedTask {
   cpus: number;
   memoryMb: number;
   diskMb: number;
@@ -28,14 +31,14 @@ export interface FittingScene {
   /** As it would stand when the plan is carried out; its tasks are those of now. */
   request: Omit<RequestView, 'tasks' | 'pendingTasks'>;
   /** Active tasks of the request. */
-  tasks: readonly RunningTask[];
+  tasks: readonly TaskOnMachine[];
   /** By `requestId-deployId`. */
-  deploys: ReadonlyMap<string, DeployView>;
+  deploys: ReadonlyMap<string, DeployToPlace>;
   machines: readonly MachineView[];
 }
 
 /** Of a planned step, what takes room and what gives it back. */
-export interface StepToFit extends Pick<PlannedStep, 'start'> {
+interface StepToFit extends Pick<PlannedStep, 'start'> {
   stop: readonly { taskId: { id: string } }[];
 }
 
@@ -49,7 +52,7 @@ export interface StepFit {
 
 /**
  * Places the tasks of one step after the other on the machines as they are now. Tasks that have to go keep what they
- * take until their step is over. Where a step does not fit, the next ones are looked at as if somebody had made it come
+ * take until their step is over. Where a step does not fit, the next ones are looked at as if an operator had made it come
  * to its end. One step at a time, so that the caller can let others have their turn.
  */
 export function* fitSteps(
@@ -68,7 +71,7 @@ export function* fitSteps(
 class Room {
   private readonly fleet: Fleet;
   private readonly machines: Map<string, MachineView>;
-  private readonly tasks: Map<string, RunningTask>;
+  private readonly tasks: Map<string, TaskOnMachine>;
   /** A plan is not one round: what a machine may get in one round says nothing. */
   private readonly rules: PlacementRules;
 
@@ -102,8 +105,8 @@ class Room {
 
   /** The round has taken its share from the fleet; this is for when something on the machine goes. */
   private keep({ taskId, pending, machine, ports }: Extract<PlacementOutcome, { kind: 'place' }>): void {
-    const { requestId, deployId, pendingType } = pending.pendingTaskId;
-    const { deploy } = this.scene.deploys.get(`${requestId}-${deployId}`)!;
+    const { pendingType } = pending.pendingTaskId;
+    const { deploy } = this.scene.deploys.get(deployKeyText(pending.pendingTaskId))!;
     const { needed } = taskNeeds(pending.resources, deploy, this.rules);
     const { slaveId, rackId } = machine;
     const task = { taskId, slaveId, rackId, pendingType, cleaning: false, killed: false, ...needed, ports };
@@ -126,7 +129,7 @@ class Room {
     }
   }
 
-  private change({ slaveId, cpus, memoryMb, diskMb, ports }: RunningTask, sign: 1 | -1): void {
+  private change({ slaveId, cpus, memoryMb, diskMb, ports }: TaskOnMachine, sign: 1 | -1): void {
     const machine = this.machines.get(slaveId);
     if (!machine) return;
     const { used } = machine;
@@ -145,3 +148,31 @@ class Room {
     });
   }
 }
+
+/** An active task of the request, as deploys and the queue look at it. */
+export type PlanTask = DeployTask & Pick<ActiveTask, 'slaveId' | 'rackId'>;
+
+/** A task that has to go, and why. */
+export interface PlannedStop {
+  taskId: TaskId;
+  cleanupType: TaskCleanupType;
+}
+
+/** Tasks that start together, and those that go when all of them are healthy. */
+export interface PlannedStep {
+  start: PendingTask[];
+  stop: PlannedStop[];
+  /** The next step begins so many milliseconds after this one; absent: at once. */
+  waitMillis?: number;
+  /** The next step begins when an operator asks for it. */
+  waitsForUpdate?: boolean;
+}
+
+/** The same task as the pending queue looks at it. */
+export const asActive = ({ taskId, slaveId, rackId, cleanup, killed }: PlanTask): ActiveTask => ({
+  taskId,
+  slaveId,
+  rackId,
+  cleaning: cleanup,
+  killed,
+});

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { progress } from '../deploys/deploys.fixtures.js';
-import { brief, plannedAt, planTask, planTasks, scaleToPlan } from './plan.fixtures.js';
+import { progress } from '../../../test/support/fixtures/deploys.js';
+import { brief, plannedAt, planTask, planTasks, scaleToPlan } from '../../../test/support/fixtures/plan.js';
 import { planScale, type ScaleToPlan } from './index.js';
 
 const waiting = scaleToPlan(3).waiting;

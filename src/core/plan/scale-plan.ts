@@ -3,9 +3,8 @@ import type { RequestState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
 import { drain, type WaitingRequest, type WorkRules } from '../pending-work/index.js';
-import { stateAfterUpdate } from '../requests/changes.js';
-import { shrink } from '../requests/shrink.js';
-import { asActive, type PlannedStep, type PlannedStop, type PlanTask } from './planned-step.js';
+import { shrink, stateAfterUpdate } from '../requests/changes.js';
+import { asActive, type PlannedStep, type PlannedStop, type PlanTask } from './fit.js';
 
 /** Another number of instances, and what it would find. */
 export interface ScaleToPlan {

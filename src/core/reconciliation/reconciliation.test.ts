@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TaskState } from '../model/enums.js';
-import { compareTask, ReconciliationCycle, type BelievedTask } from './index.js';
+import { type BelievedTask, compareTask, ReconciliationCycle } from './reconciliation.js';
 
 describe('a cycle', () => {
   test('counts a task once, with its first answer', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reconciliationStatistics } from './statistics.js';
+import { reconciliationStatistics } from './reconciliation.js';
 
 test('figures over the delays of all answers, in whatever order they came', () => {
   const delays = Array.from({ length: 100 }, (_, index) => 100 - index);

@@ -1,9 +1,8 @@
 import type { FieldError } from '../field-error.js';
-import type { SlavePlacement } from '../model/enums.js';
-import type { Request } from '../model/request.js';
-import { instancesOf } from './validate-request.js';
+import { isLongRunning, type SlavePlacement } from '../model/enums.js';
+import { instancesOf, type Request } from '../model/request.js';
 
-export interface PlacementDefaults {
+interface PlacementDefaults {
   defaultSlavePlacement: SlavePlacement;
   allowBounceToSameHost: boolean;
 }
@@ -70,3 +69,21 @@ export function scaleDownProblem(
   const message = `instances: going from ${from} to ${to} ends ${removed} tasks at once; send largeScaleDownAcknowledged=true if that is meant`;
   return { field: 'instances', rule: 'largeScaleDown', message };
 }
+
+interface SpreadSettings {
+  defaultSlavePlacement: SlavePlacement;
+  spreadAllSlavesEnabled: boolean;
+}
+
+/** Is the number of its instances that of the active slaves, whatever it says? Jobs keep their own. */
+export const followsActiveSlaves = (request: Request, settings: SpreadSettings): boolean =>
+  settings.spreadAllSlavesEnabled &&
+  request.requestType !== undefined &&
+  isLongRunning(request.requestType) &&
+  (request.slavePlacement ?? settings.defaultSlavePlacement) === 'SPREAD_ALL_SLAVES';
+
+/** One instance per active slave; while there is none, one that waits for it. */
+export const onePerSlave = (request: Request, activeSlaves: number): Request => ({
+  ...request,
+  instances: Math.max(activeSlaves, 1),
+});

@@ -1,10 +1,9 @@
 export {
   bounceCapacityProblem,
   capacityProblem,
+  followsActiveSlaves,
   needsMachineEach,
+  onePerSlave,
   scaleDownProblem,
-  type PlacementDefaults,
 } from './capacity.js';
-export { normalizeRequest, readLegacyType } from './normalize-request.js';
-export { followsActiveSlaves, onePerSlave, type SpreadSettings } from './spread-all.js';
-export { instancesOf, validateRequest, type RequestLimits, type RequestSurroundings } from './validate-request.js';
+export { normalizeRequest, readLegacyType, type RequestLimits, validateRequest } from './validate-request.js';

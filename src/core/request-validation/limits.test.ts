@@ -5,8 +5,8 @@ import type { FieldError } from '../field-error.js';
 import type { Deploy } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import { runProblems } from '../requests/run-now.js';
-import { refuseGroupId } from '../requests/group-id.js';
-import { refuseMetadata } from '../task-metadata/index.js';
+import { refuseGroupId } from '../requests/check-index.js';
+import { refuseMetadata } from '../tasks/metadata.js';
 import { scaleDownProblem, validateRequest } from './index.js';
 
 /* Each limit is a setting: what is fine by default breaks a lower one, and the message names the field and that limit. */

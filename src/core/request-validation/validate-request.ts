@@ -1,8 +1,8 @@
-import { resourceProblems, type ResourceLimits } from '../deploy-validation/index.js';
+import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
 import type { FieldError } from '../field-error.js';
-import { isLongRunning } from '../model/enums.js';
 import type { Resources } from '../model/deploy.js';
-import type { Request } from '../model/request.js';
+import { isLongRunning, type RequestType } from '../model/enums.js';
+import { instancesOf, type Request } from '../model/request.js';
 import { readSchedule, resolveTimeZone } from '../schedules/index.js';
 
 export interface RequestLimits extends ResourceLimits {
@@ -12,7 +12,7 @@ export interface RequestLimits extends ResourceLimits {
   spreadAllSlavesEnabled: boolean;
 }
 
-export interface RequestSurroundings {
+interface RequestSurroundings {
   limits: RequestLimits;
   /** The request as it is stored, when this one takes its place. */
   stored?: Request;
@@ -20,16 +20,13 @@ export interface RequestSurroundings {
   deploys?: readonly { id: string; resources?: Resources }[];
 }
 
-/** How many tasks a request wants: one unless it says otherwise. */
-export const instancesOf = (request: Pick<Request, 'instances'>): number => request.instances ?? 1;
-
 /** Paths of the API stand in the way of a request of such a name. */
 const reservedIds = new Set(['ids', 'batch']);
 
-type Rule = (request: Request, around: RequestSurroundings) => FieldError[];
+type Rule = (request: Request, surroundings: RequestSurroundings) => FieldError[];
 
 /** Everything wrong with a request, in the order in which people should read it. */
-export const validateRequest: Rule = (request, around) => rules.flatMap((rule) => rule(request, around));
+export const validateRequest: Rule = (request, surroundings) => rules.flatMap((rule) => rule(request, surroundings));
 
 const rules: readonly Rule[] = [
   ({ id }, { limits }) => {
@@ -78,7 +75,7 @@ function instancesRule(
   if (requestType === 'SCHEDULED' && instances !== 1) {
     return problem('instances', 'single', 'instances must be 1 for a SCHEDULED request');
   }
-  // Nobody asks for the number of a request that follows that of the slaves.
+  // A request that follows the number of slaves is not asked for its own.
   if (slavePlacement === 'SPREAD_ALL_SLAVES') return [];
   const most = limits.maxNumInstancesPerRequest;
   return instances > most ? problem('instances', 'max', `instances must be at most ${most}, not ${instances}`) : [];
@@ -157,3 +154,38 @@ const notFor = (request: Request, field: keyof Request): FieldError[] =>
     : problem(field, 'notAllowed', `${field} is not allowed for a ${request.requestType} request`);
 
 const problem = (field: string, rule: string, message: string): FieldError[] => [{ field, rule, message }];
+
+/**
+ * The request as it is stored: what was sent, with the Quartz form of its schedule beside it. `stored`: the request whose
+ * place it takes.
+ */
+export function normalizeRequest(request: Request, stored?: Request): Request {
+  if (request.requestType !== 'SCHEDULED') return request;
+  const asked = sendsOldQuartzBack(request, stored) ? { ...request, quartzSchedule: undefined } : request;
+  const read = readSchedule(asked);
+  if ('errors' in read || read.type === 'RFC5545') return asked;
+  return { ...asked, quartzSchedule: read.quartz };
+}
+
+/** Clients change the schedule and send all other members as they were answered, the derived expression among them. */
+function sendsOldQuartzBack({ schedule, scheduleType, quartzSchedule }: Request, stored: Request | undefined): boolean {
+  if (!stored || schedule === undefined || quartzSchedule === undefined) return false;
+  if (quartzSchedule !== stored.quartzSchedule) return false;
+  if (schedule === stored.schedule && scheduleType === stored.scheduleType) return false;
+  const derived = readSchedule({ ...stored, quartzSchedule: undefined });
+  return 'quartz' in derived && derived.quartz === quartzSchedule;
+}
+
+/** Very old clients send `daemon` in place of a type. Without it a missing type stays missing, which is an error. */
+export function readLegacyType(sent: {
+  requestType?: RequestType;
+  daemon?: boolean;
+  schedule?: string;
+  quartzSchedule?: string;
+  loadBalanced?: boolean;
+}): RequestType | undefined {
+  if (sent.requestType !== undefined || sent.daemon === undefined) return sent.requestType;
+  if (sent.schedule !== undefined || sent.quartzSchedule !== undefined) return 'SCHEDULED';
+  if (!sent.daemon) return 'ON_DEMAND';
+  return sent.loadBalanced ? 'SERVICE' : 'WORKER';
+}

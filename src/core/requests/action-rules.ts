@@ -1,7 +1,7 @@
 import { isLongRunning, type RequestCleanupType, type RequestState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 
-/** What is known of a request when somebody wants something of it. */
+/** What is known of a request when an action on it is asked for. */
 export interface RequestFacts {
   request: Request;
   state: RequestState;
@@ -29,7 +29,7 @@ export interface Refusal {
 
 type Rule = (facts: RequestFacts) => Refusal | undefined;
 
-const is = (facts: RequestFacts): string => `Request '${facts.request.id}' is`;
+const requestIs = (facts: RequestFacts): string => `Request '${facts.request.id}' is`;
 
 /** Create, update, scale, skip-healthchecks, groups: whatever replaces the stored request. */
 export const refuseUpdate: Rule = (facts) => {
@@ -37,7 +37,7 @@ export const refuseUpdate: Rule = (facts) => {
   if (facts.state === 'DELETING' || waiting) {
     return {
       code: 'REQUEST_BEING_CLEANED',
-      message: `${is(facts)} being cleaned (${waiting ?? 'DELETING'}); try again later`,
+      message: `${requestIs(facts)} being cleaned (${waiting ?? 'DELETING'}); try again later`,
     };
   }
   if (facts.deployChangesRequest) {
@@ -49,10 +49,10 @@ export const refuseUpdate: Rule = (facts) => {
 
 /** A bounce that has begun does not stand in the way: the pause ends it. */
 export const refusePause: Rule = (facts) => {
-  if (facts.state === 'PAUSED') return { code: 'REQUEST_PAUSED', message: `${is(facts)} already paused` };
+  if (facts.state === 'PAUSED') return { code: 'REQUEST_PAUSED', message: `${requestIs(facts)} already paused` };
   const waiting = facts.cleanups.find((type) => type === 'PAUSING' || type === 'DELETING');
   if (facts.state === 'DELETING' || waiting) {
-    return { code: 'REQUEST_BEING_CLEANED', message: `${is(facts)} being cleaned (${waiting ?? 'DELETING'})` };
+    return { code: 'REQUEST_BEING_CLEANED', message: `${requestIs(facts)} being cleaned (${waiting ?? 'DELETING'})` };
   }
   return undefined;
 };
@@ -60,22 +60,23 @@ export const refusePause: Rule = (facts) => {
 export const refuseUnpause: Rule = (facts) =>
   facts.state === 'PAUSED'
     ? undefined
-    : { code: 'REQUEST_NOT_PAUSED', message: `${is(facts)} not paused but ${facts.state}` };
+    : { code: 'REQUEST_NOT_PAUSED', message: `${requestIs(facts)} not paused but ${facts.state}` };
 
 export const refuseExitCooldown: Rule = (facts) =>
   facts.state === 'SYSTEM_COOLDOWN'
     ? undefined
-    : { code: 'REQUEST_NOT_IN_COOLDOWN', message: `${is(facts)} not in cooldown but ${facts.state}` };
+    : { code: 'REQUEST_NOT_IN_COOLDOWN', message: `${requestIs(facts)} not in cooldown but ${facts.state}` };
 
 /** First half of the checks of a bounce: those that come before the question whether there are machines enough. */
 export const refuseBounce: Rule = (facts) => {
   if (!isLongRunning(facts.request.requestType)) {
-    const message = `${is(facts)} a ${facts.request.requestType}; only SERVICE and WORKER can be bounced`;
+    const message = `${requestIs(facts)} a ${facts.request.requestType}; only SERVICE and WORKER can be bounced`;
     return { code: 'INVALID_REQUEST', message };
   }
   if (facts.state === 'PAUSED')
-    return { code: 'REQUEST_PAUSED', message: `${is(facts)} paused; there is nothing to bounce` };
-  if (facts.state === 'DELETING') return { code: 'REQUEST_BEING_CLEANED', message: `${is(facts)} being deleted` };
+    return { code: 'REQUEST_PAUSED', message: `${requestIs(facts)} paused; there is nothing to bounce` };
+  if (facts.state === 'DELETING')
+    return { code: 'REQUEST_BEING_CLEANED', message: `${requestIs(facts)} being deleted` };
   return undefined;
 };
 
@@ -83,14 +84,14 @@ export const refuseSecondBounce: Rule = (facts) => {
   if (!facts.deployInUse)
     return { code: 'NO_DEPLOY', message: `Request '${facts.request.id}' has no deploy to bounce` };
   return facts.bouncing || isBounceWaiting(facts)
-    ? { code: 'REQUEST_BOUNCING', message: `${is(facts)} already bouncing` }
+    ? { code: 'REQUEST_BOUNCING', message: `${requestIs(facts)} already bouncing` }
     : undefined;
 };
 
 /** A bounce that comes with a scale replaces the tasks of a bounce under way, but not one that has not begun. */
 export const refuseBounceAfterScale: Rule = (facts) =>
   refuseBounce(facts) ??
-  (isBounceWaiting(facts) ? { code: 'REQUEST_BOUNCING', message: `${is(facts)} already bouncing` } : undefined);
+  (isBounceWaiting(facts) ? { code: 'REQUEST_BOUNCING', message: `${requestIs(facts)} already bouncing` } : undefined);
 
 const isBounceWaiting = ({ cleanups }: RequestFacts): boolean =>
   cleanups.includes('BOUNCE') || cleanups.includes('INCREMENTAL_BOUNCE');

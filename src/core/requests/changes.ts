@@ -1,6 +1,6 @@
-import type { RequestState } from '../model/enums.js';
-import type { Request } from '../model/request.js';
-import { instancesOf } from '../request-validation/index.js';
+import { type ExpiringKind, isLongRunning, type RequestState } from '../model/enums.js';
+import { instancesOf, type Request } from '../model/request.js';
+import { type ActiveTask, misplacedTasks, type PlannedCleanup, type SpreadRules } from '../pending-work/index.js';
 
 /**
  * A change after which the scheduler has to look at the request again: how many tasks it wants, or when. A run that is
@@ -22,10 +22,69 @@ export function surplusTasks<T extends { instanceNo: number }>(
   after: Request,
   tasks: readonly T[],
 ): T[] {
-  const wanted = instancesOf(after);
-  return wanted < instancesOf(before) ? tasks.filter((task) => task.instanceNo > wanted) : [];
+  const instances = instancesOf(after);
+  return instances < instancesOf(before) ? tasks.filter((task) => task.instanceNo > instances) : [];
 }
 
 /** What the history says of a scale: the operator's words, then what it did. */
 export const scaleMessage = (from: number, to: number, message: string | undefined): string =>
   `${message ? `${message} -- ` : ''}Scaled from ${from} to ${to}`;
+
+/**
+ * What goes the moment a request is given fewer instances: tasks with a number beyond the new count, and of those that
+ * stay the ones that crowd a rack, or stand in the way of an attribute that needs its share. `tasks`: active ones of the
+ * active deploy. Those that are on their way already are left alone.
+ */
+export function shrink(
+  before: Request,
+  after: Request,
+  tasks: readonly ActiveTask[],
+  rules: SpreadRules,
+): PlannedCleanup[] {
+  if (instancesOf(after) >= instancesOf(before)) return [];
+  const candidates = tasks.filter((task) => task.cleaning === undefined && !task.killed);
+  const surplus = surplusTasks(
+    before,
+    after,
+    candidates.map(({ taskId }) => taskId),
+  );
+  const cleanups: PlannedCleanup[] = surplus.map((taskId) => ({ taskId, cleanupType: 'SCALING_DOWN' }));
+  // The place of a run is no reason to begin it anew.
+  if (!isLongRunning(after.requestType)) return cleanups;
+  const staying = candidates
+    .filter(({ taskId }) => !surplus.includes(taskId))
+    .toSorted(({ taskId: a }, { taskId: b }) => b.instanceNo - a.instanceNo || a.startedAt - b.startedAt);
+  // As many instances as racks, or fewer, could not have crowded any.
+  const racksMatter = instancesOf(before) > rules.rackCount;
+  const spread = racksMatter ? rules : { ...rules, rebalanceRacksOnScaleDown: false };
+  const moves = misplacedTasks(after, staying, spread);
+  return [...cleanups, ...moves.map(({ task, cleanupType }) => ({ taskId: task.taskId, cleanupType }))];
+}
+
+const names: Readonly<Record<ExpiringKind, string>> = {
+  BOUNCE: 'Bounce',
+  PAUSE: 'Pause',
+  SCALE: 'Scale',
+  PRIORITY: 'Priority',
+  SKIP_HEALTHCHECKS: 'Skip healthchecks',
+  SLAVE: 'Slave state change',
+  RACK: 'Rack state change',
+};
+
+/** What the history says when a change has lapsed: which one, after how long, and what was said when it was made. */
+export const lapseMessage = (kind: ExpiringKind, durationMillis: number, message: string | undefined): string =>
+  `${names[kind]} expired after ${duration(durationMillis)}${message ? ` (${message})` : ''}`;
+
+/** mm:ss.mmm, with hours in front where there are any. */
+function duration(millis: number): string {
+  const hours = Math.floor(millis / 3_600_000);
+  const minutes = Math.floor((millis / 60_000) % 60);
+  const seconds = Math.floor((millis / 1000) % 60);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  const short = `${two(minutes)}:${two(seconds)}.${String(millis % 1000).padStart(3, '0')}`;
+  return hours > 0 ? `${two(hours)}:${short}` : short;
+}
+
+/** A change is over when more time than it was given has gone by. */
+export const hasLapsed = (startMillis: number, durationMillis: number, now: number): boolean =>
+  now - startMillis > durationMillis;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changedSince, checkIndexOf, type CheckedState } from './check-index.js';
+import { changedSince, type CheckedState, checkIndexOf } from './check-index.js';
 
 const state: CheckedState = { version: 7, changedAt: 1_000, activeDeployId: 'v1' };
 

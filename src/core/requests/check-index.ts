@@ -1,3 +1,5 @@
+import type { FieldError } from '../field-error.js';
+
 /** What must not have changed between a plan and the call that carries it out. */
 export interface CheckedState {
   version: number;
@@ -28,3 +30,15 @@ export function changedSince(checkIndex: string, state: CheckedState): string[] 
 }
 
 const named = (deployId: string): string => (deployId === '' ? 'none' : `'${deployId}'`);
+
+/** Ids of groups are parts of paths, so only what needs no escaping there may be in them. */
+export function refuseGroupId(id: string, limits: { maxRequestIdSize: number }): FieldError | undefined {
+  if (id === '') return { field: 'id', rule: 'required', message: 'id is required' };
+  if (!/^[a-zA-Z0-9_-]+$/.test(id)) {
+    return { field: 'id', rule: 'pattern', message: `id '${id}' may have only letters, digits, '_' and '-'` };
+  }
+  if (id.length >= limits.maxRequestIdSize) {
+    return { field: 'id', rule: 'length', message: `id must be shorter than ${limits.maxRequestIdSize} characters` };
+  }
+  return undefined;
+}

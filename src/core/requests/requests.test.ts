@@ -12,9 +12,8 @@ import {
   refuseUpdate,
   type RequestFacts,
 } from './action-rules.js';
-import { changesWork, scaleMessage, stateAfterUpdate, surplusTasks } from './changes.js';
-import { hasLapsed, lapseMessage } from './expiring.js';
-import { decideRun, runProblems, type RunFacts, type RunLimits } from './run-now.js';
+import { changesWork, hasLapsed, lapseMessage, scaleMessage, stateAfterUpdate, surplusTasks } from './changes.js';
+import { decideRun, type RunFacts, type RunLimits, runProblems } from './run-now.js';
 
 const request = (members: Partial<Request> = {}): Request => ({ id: 'r', requestType: 'SERVICE', ...members });
 const facts = (changes: Partial<RequestFacts> = {}): RequestFacts => ({

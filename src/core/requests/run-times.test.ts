@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
-import { judgeRunTime, type ActiveRun, type RunTimeRules } from './run-times.js';
+import { type ActiveRun, judgeRunTime, type RunTimeRules } from './run-now.js';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
 import type { ActiveTask, SpreadRules } from '../pending-work/index.js';
 import { makeTaskId } from '../task-id.js';
-import { shrink } from './shrink.js';
+import { shrink } from './changes.js';
 
 const task = (instanceNo: number, rackId = 'r1', changes: Partial<ActiveTask> = {}): ActiveTask => ({
   taskId: makeTaskId({ requestId: 'web', deployId: 'd1', startedAt: instanceNo, instanceNo, host: 'h', rackId }),

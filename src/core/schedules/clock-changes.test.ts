@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextRun, readSchedule, type ScheduleFields, type ScheduleSpec } from './index.js';
-import { clockAt } from './zoned-times.js';
+import { clockAt } from './time-zones.js';
 
 const minute = 60_000;
 const day = 86_400_000;

@@ -1,13 +1,5 @@
-import {
-  dayMillis,
-  firstIndex,
-  maxLooks,
-  modulo,
-  secondMillis,
-  type ClockTime,
-  type ClockTimes,
-} from './clock-times.js';
-import { unitSeconds, type GivenDate, type Recurrence } from './recurrence.js';
+import { type ClockTime, type ClockTimes, dayMillis, firstIndex, maxLooks, modulo, secondMillis } from './calendar.js';
+import { type GivenDate, type Recurrence, unitSeconds } from './recurrence.js';
 import { CalendarUnits, ClockUnits, type Looks, type Unit, type Units } from './recurrence-units.js';
 
 /** Counting begins at the start of the rule, so it may take longer than a search. */
@@ -73,7 +65,7 @@ export class RecurrenceTimes implements ClockTimes {
       count += Math.max(upTo - before, 0);
       if (upTo < unit.size || count > enough) return count;
     }
-    // It was not reached within reason: whoever counts that far gets no further run.
+    // It was not reached within reason: a rule with such a COUNT gets no further run.
     return Number.POSITIVE_INFINITY;
   }
 

@@ -1,15 +1,13 @@
 import type { FieldError } from '../field-error.js';
 import type { ScheduleType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
-import { modulo, type ClockTimes } from './clock-times.js';
-import { parseQuartz, type QuartzSchedule } from './quartz-parser.js';
-import { QuartzTimes } from './quartz-times.js';
+import { type ClockTimes, modulo } from './calendar.js';
+import { parseQuartz, type QuartzSchedule, QuartzTimes } from './quartz.js';
 import { parseRecurrence } from './recurrence-parser.js';
 import { RecurrenceTimes } from './recurrence-times.js';
 import type { Recurrence } from './recurrence.js';
-import { resolveTimeZone } from './time-zones.js';
+import { clockAt, nextInstant, resolveTimeZone } from './time-zones.js';
 import { deriveQuartz } from './unix-cron.js';
-import { clockAt, nextInstant } from './zoned-times.js';
 
 /** When a SCHEDULED request runs: an expression that was checked, and a zone that exists. */
 export type ScheduleSpec = Expression & { timeZone: string };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deriveQuartz, nextRun, readSchedule, resolveTimeZone, type ScheduleSpec } from './index.js';
-import { parseQuartz } from './quartz-parser.js';
+import { parseQuartz } from './quartz.js';
 
 const quartz = (expression: string, scheduleTimeZone = 'UTC'): ScheduleSpec => {
   const spec = readSchedule({ quartzSchedule: expression, scheduleTimeZone });

@@ -1,4 +1,4 @@
-import { parseQuartz, weekdayNames } from './quartz-parser.js';
+import { parseQuartz, weekdayNames } from './quartz.js';
 
 /**
  * A unix cron expression in Quartz form: seconds in front, weekdays by name (unix counts from SUN = 0, Quartz from 1),

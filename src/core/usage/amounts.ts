@@ -1,4 +1,4 @@
-import type { RequestUtilization } from '../model/usage.js';
+import type { MachineFigures, RequestUtilization, SlaveUsage, TaskUsage } from '../model/usage.js';
 
 /** cpus in cores. */
 export interface Amounts {
@@ -38,3 +38,59 @@ export const largestUsage = (utilization: RequestUtilization | undefined, asked:
         diskBytes: utilization.maxDiskBytesUsed,
       }
     : asked;
+
+/** An active task of a machine: what it asked for, and what it used when the machine was asked. */
+export interface SampledTask {
+  taskId: string;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  /** Epoch milliseconds of its TASK_STARTING. */
+  startingAt?: number;
+  /** The sample before. */
+  previous?: Pick<TaskUsage, 'timestamp' | 'cpuSeconds'>;
+  /** Absent: the machine has no figures for it, as before its program has begun. */
+  sample?: TaskUsage;
+}
+
+/**
+ * Cores in use since the sample before, or since the start. undefined: that cannot be told. Counters that went back
+ * (its processes ended where nothing else counts them) show no use.
+ */
+export function currentCpus({ startingAt, previous, sample }: SampledTask): number | undefined {
+  if (!sample) return undefined;
+  const since = previous ?? (startingAt === undefined ? undefined : { timestamp: startingAt, cpuSeconds: 0 });
+  if (!since) return undefined;
+  const seconds = Math.floor((sample.timestamp - since.timestamp) / 1_000);
+  return seconds > 0 ? Math.max(0, sample.cpuSeconds - since.cpuSeconds) / seconds : undefined;
+}
+
+/** `offered`: what the machine lets tasks have. Tasks without figures count with what they asked for. */
+export function slaveUsage(
+  figures: MachineFigures,
+  offered: { cpus?: number; memoryMb?: number; diskMb?: number },
+  tasks: readonly SampledTask[],
+): SlaveUsage {
+  const sum = (pick: (task: SampledTask) => number) => tasks.reduce((total, task) => total + pick(task), 0);
+  return {
+    cpusUsed: sum((task) => currentCpus(task) ?? 0),
+    cpusReserved: sum((task) => task.cpus),
+    cpusTotal: offered.cpus,
+    memoryBytesUsed: sum(({ sample }) => sample?.memoryTotalBytes ?? 0),
+    memoryMbReserved: sum((task) => task.memoryMb),
+    memoryMbTotal: offered.memoryMb,
+    diskBytesUsed: sum(({ sample }) => sample?.diskTotalBytes ?? 0),
+    diskMbReserved: sum((task) => task.diskMb),
+    diskMbTotal: offered.diskMb,
+    numTasks: tasks.length,
+    timestamp: figures.timestamp,
+    systemMemTotalBytes: figures.memTotalBytes,
+    systemMemFreeBytes: figures.memFreeBytes,
+    systemCpusTotal: figures.cpus,
+    systemLoad1Min: figures.load1Min,
+    systemLoad5Min: figures.load5Min,
+    systemLoad15Min: figures.load15Min,
+    slaveDiskUsed: figures.diskUsedBytes / bytesPerMb,
+    slaveDiskTotal: figures.diskTotalBytes / bytesPerMb,
+  };
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { amountsOf, bytesPerMb } from './amounts.js';
-import { clusterUtilization, type UtilizedRequest } from './cluster-utilization.js';
-import { slaveUsage, utilization } from './usage.fixtures.js';
+import { clusterUtilization, type UtilizedRequest } from './utilization.js';
+import { slaveUsage, utilization } from '../../../test/support/fixtures/usage.js';
 
 /** A request that asks for 2 cores, 100 MB of memory and 50 MB of disk; average use over two intervals. */
 const request = (

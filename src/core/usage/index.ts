@@ -1,16 +1,26 @@
-export { amountsOf, estimatedCpu, largestUsage, noAmounts, probableUsage, type Amounts } from './amounts.js';
-export { clusterUtilization, type UtilizedRequest } from './cluster-utilization.js';
-export { isPreferred, leaning, leaningOfRequest, type Leaning, type PreferenceRules } from './preference.js';
-export { requestUtilization, type MeasuredTask } from './request-utilization.js';
+export {
+  type Amounts,
+  amountsOf,
+  currentCpus,
+  largestUsage,
+  noAmounts,
+  probableUsage,
+  type SampledTask,
+  slaveUsage,
+} from './amounts.js';
+export { clusterUtilization, type MeasuredTask, requestUtilization, type UtilizedRequest } from './utilization.js';
 export {
   failsRecheck,
   isOverloaded,
-  loadOf,
-  needsRecheck,
-  scoreMachine,
-  shares,
+  isPreferred,
+  type Leaning,
+  leaningOfRequest,
   type MachineLoad,
+  needsRecheck,
+  type PreferenceRules,
+  scoreMachine,
   type ScoringRules,
+  shares,
 } from './score.js';
 export {
   isOverUsed,
@@ -20,4 +30,3 @@ export {
   type ShuffleSlave,
   type ShuffleTask,
 } from './shuffle.js';
-export { currentCpus, slaveUsage, type SampledTask } from './slave-usage.js';

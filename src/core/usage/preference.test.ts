@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isPreferred, leaning, leaningOfRequest, type Leaning } from './preference.js';
-import { utilization } from './usage.fixtures.js';
+import { isPreferred, leaning, type Leaning, leaningOfRequest } from './score.js';
+import { utilization } from '../../../test/support/fixtures/usage.js';
 
 const rules = { highCpuCutOff: 1.5, highMemoryCutOff: 0.5, scaleFactor: 1.5 };
 const gb = 1_073_741_824;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RequestUtilization, TaskUsage } from '../model/usage.js';
 import { bytesPerMb } from './amounts.js';
-import { requestUtilization, type MeasuredTask } from './request-utilization.js';
-import { taskUsage, utilization } from './usage.fixtures.js';
+import { type MeasuredTask, requestUtilization } from './utilization.js';
+import { taskUsage, utilization } from '../../../test/support/fixtures/usage.js';
 
 const hour = 3_600_000;
 const key = { requestId: 'web', deployId: 'd1' };

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SlaveUsage } from '../model/usage.js';
 import { amountsOf, bytesPerMb, estimatedCpu, largestUsage, noAmounts, probableUsage } from './amounts.js';
-import { failsRecheck, isOverloaded, needsRecheck, scoreMachine, shares, type MachineLoad } from './score.js';
-import { scoring, slaveUsage, utilization } from './usage.fixtures.js';
+import { failsRecheck, isOverloaded, type MachineLoad, needsRecheck, scoreMachine, shares } from './score.js';
+import { scoring, slaveUsage, utilization } from '../../../test/support/fixtures/usage.js';
 
 const load = (usage: Partial<SlaveUsage> | undefined, changes: Partial<MachineLoad> = {}): MachineLoad => ({
   usage: usage && slaveUsage(usage),

@@ -4,7 +4,7 @@ import { requestTypes } from '../model/enums.js';
 import type { SlaveUsage } from '../model/usage.js';
 import { bytesPerMb } from './amounts.js';
 import { isOverUsed, shuffleTasks, type ShuffleRules, type ShuffleSlave, type ShuffleTask } from './shuffle.js';
-import { slaveUsage } from './usage.fixtures.js';
+import { slaveUsage } from '../../../test/support/fixtures/usage.js';
 
 const minute = 60_000;
 const now = 100 * minute;

@@ -17,7 +17,7 @@ export interface ShuffleTask {
   taskId: string;
   requestId: string;
   requestType: RequestType;
-  /** Nobody wants its request to be shuffled. */
+  /** Its request must not be shuffled. */
   excluded: boolean;
   /** Epoch milliseconds of its TASK_RUNNING. */
   runningAt?: number;
@@ -37,7 +37,7 @@ export interface ShuffleSlave {
   tasks: readonly ShuffleTask[];
 }
 
-export type ShuffleCleanup = Extract<TaskCleanupType, 'REBALANCE_CPU_USAGE' | 'REBALANCE_MEMORY_USAGE'>;
+type ShuffleCleanup = Extract<TaskCleanupType, 'REBALANCE_CPU_USAGE' | 'REBALANCE_MEMORY_USAGE'>;
 
 export interface ShuffleMove {
   taskId: string;
@@ -157,7 +157,7 @@ const memoryShare = (task: ShuffleTask): number => shareOf(task.memoryBytes, tas
 const meanShare = (task: ShuffleTask): number => (memoryShare(task) + cpuShare(task)) / 2;
 const byId = (a: ShuffleTask, b: ShuffleTask): number => (a.taskId < b.taskId ? -1 : 1);
 
-/** CPU: whoever takes most of what it may first. MEMORY: whoever is the least busy, for it is moved most easily. */
+/** CPU: the task that takes most of what it may comes first. MEMORY: the least busy task, for it is moved most easily. */
 const order: Record<Overload['kind'], (a: ShuffleTask, b: ShuffleTask) => number> = {
   CPU: (a, b) => cpuShare(b) - cpuShare(a) || byId(a, b),
   MEMORY: (a, b) => meanShare(a) - meanShare(b) || byId(a, b),

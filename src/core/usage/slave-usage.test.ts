@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { bytesPerMb } from './amounts.js';
-import { currentCpus, slaveUsage, type SampledTask } from './slave-usage.js';
-import { taskUsage } from './usage.fixtures.js';
+import { bytesPerMb, currentCpus, type SampledTask, slaveUsage } from './amounts.js';
+import { taskUsage } from '../../../test/support/fixtures/usage.js';
 
 const sampled = (changes: Partial<SampledTask> = {}): SampledTask => ({
   taskId: 't1',

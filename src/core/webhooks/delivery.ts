@@ -1,3 +1,5 @@
+import { type WebhookType, webhookTypes } from '../model/enums.js';
+
 export interface RetryRules {
   /** Milliseconds before the second attempt; doubled with each further one. */
   firstRetryMillis: number;
@@ -30,7 +32,7 @@ export interface FailedAttempt {
   queued: number;
 }
 
-export type AfterFailure =
+type AfterFailure =
   | { kind: 'retry'; nextAttemptAt: number; nextProbeAt?: number }
   | { kind: 'give-up'; why: 'TOO_OLD' | 'QUEUE_FULL'; nextProbeAt?: number };
 
@@ -54,3 +56,21 @@ export const fillPlaceholders = (uri: string, placeholders: Readonly<Record<stri
     const value = placeholders[name];
     return value === undefined ? whole : encodeURIComponent(value);
   });
+
+/** As forms encode: everything but letters, digits and "-._*", a space as '+'. */
+const encodeForm = (text: string): string =>
+  encodeURIComponent(text)
+    .replaceAll(/[!'()~]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+');
+
+/** One webhook exists per type and uri, so they make its id. */
+export const makeWebhookId = (type: WebhookType, uri: string): string => `${type}-${encodeForm(uri)}`;
+
+/**
+ * The ids that a caller may mean: the stored form, or the type with the uri as it is. Clients send either, and paths
+ * decode the stored form once on their way in.
+ */
+export function webhookIdCandidates(given: string): string[] {
+  const type = webhookTypes.find((candidate) => given.startsWith(`${candidate}-`));
+  return type ? [given, makeWebhookId(type, given.slice(type.length + 1))] : [given];
+}

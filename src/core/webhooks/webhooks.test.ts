@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { afterFailure, fillPlaceholders, retryDelay, type FailedAttempt, type RetryRules } from './delivery.js';
-import { makeWebhookId, webhookIdCandidates } from './webhook-id.js';
+import {
+  afterFailure,
+  type FailedAttempt,
+  fillPlaceholders,
+  makeWebhookId,
+  retryDelay,
+  type RetryRules,
+  webhookIdCandidates,
+} from './delivery.js';
 
 const second = 1_000;
 const rules: RetryRules = {

@@ -1,10 +1,10 @@
 import type { RequestUtilization } from '../model/usage.js';
-import { unitsOf, type MachineView, type Units } from '../placement/index.js';
+import { type MachineView, type ResourceUnits, unitsOf } from '../placement/index.js';
 import { amountsOf, probableUsage, type Amounts } from '../usage/index.js';
 import type { HeldTask } from './working-set.js';
 
 interface Use {
-  units: Units;
+  units: ResourceUnits;
   /** How many tasks have each port. */
   ports: Map<number, number>;
   /** What its tasks probably use, in whole numbers, so that sums do not depend on their order: cpus in thousandths. */

@@ -1,8 +1,9 @@
+import { deployKeyText } from '../model/deploy.js';
 import type { PendingTask } from '../model/task.js';
 import type { RequestUtilization, SlaveUsage } from '../model/usage.js';
 import {
+  type DeployToPlace,
   Fleet,
-  type DeployView,
   type FleetRules,
   type FleetSnapshot,
   type MachineView,
@@ -25,7 +26,7 @@ export interface HeldTask extends PlacedTask {
 export interface HeldRequest extends Pick<RequestView, 'request' | 'state' | 'activeDeployId' | 'pendingDeploy'> {
   version: number;
   /** Those in use, and those of its pending tasks, by deploy id. */
-  deploys: Map<string, DeployView>;
+  deploys: Map<string, DeployToPlace>;
 }
 
 /** A machine without what our tasks take from it. `usedPorts` are taken by others. */
@@ -45,7 +46,7 @@ interface Entry {
  */
 export class WorkingSet {
   private readonly requests = new Map<string, Entry>();
-  private readonly deploys = new Map<string, DeployView>();
+  private readonly deploys = new Map<string, DeployToPlace>();
   private readonly machines = new Map<string, HeldMachine>();
   private readonly uses = new MachineUses();
   private usages: ReadonlyMap<string, SlaveUsage> = new Map();
@@ -67,14 +68,16 @@ export class WorkingSet {
     pendingTasks: readonly PendingTask[],
   ): void {
     const former = this.requests.get(id);
-    for (const deployId of former?.held?.deploys.keys() ?? []) this.deploys.delete(`${id}-${deployId}`);
+    for (const deployId of former?.held?.deploys.keys() ?? [])
+      this.deploys.delete(deployKeyText({ requestId: id, deployId }));
     this.replaceTasks(id, former?.tasks, tasks);
     this.replacePending(former?.pending, pendingTasks);
     if (!request && tasks.length === 0 && pendingTasks.length === 0) {
       this.requests.delete(id);
       return;
     }
-    for (const [deployId, view] of request?.deploys ?? []) this.deploys.set(`${id}-${deployId}`, view);
+    for (const [deployId, view] of request?.deploys ?? [])
+      this.deploys.set(deployKeyText({ requestId: id, deployId }), view);
     const entry = {
       held: request,
       tasks: new Map(tasks.map((task) => [task.taskId.id, task])),
@@ -107,7 +110,7 @@ export class WorkingSet {
     if (!held || deployId === held.activeDeployId || deployId === held.pendingDeploy?.deployId) return;
     for (const { pendingTaskId } of pending.values()) if (pendingTaskId.deployId === deployId) return;
     held.deploys.delete(deployId);
-    this.deploys.delete(`${requestId}-${deployId}`);
+    this.deploys.delete(deployKeyText({ requestId, deployId }));
   }
 
   /** What slaves and requests use, as another one knows it. */
@@ -162,7 +165,7 @@ export class WorkingSet {
     return this.dueTasks.nextDueAt();
   }
 
-  /** What a round places now. The round fills the fleet; whoever runs it says what came to be. */
+  /** What a round places now. The round fills the fleet; its caller says what came to be. */
   snapshot(now: number, takenTaskIds: FleetSnapshot['takenTaskIds']): FleetSnapshot {
     this.freshen();
     return {

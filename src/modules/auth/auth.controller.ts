@@ -4,7 +4,7 @@ import type { User } from '../../core/authorization/index.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
 import { AuthService } from './auth.service.js';
-import { AuthCheckQuery, TokenRequestDto, TokenResponseDto, UserHolderDto } from './dto/auth.dto.js';
+import { AuthCheckQuery, TokenRequestDto, TokenResponseDto, UserHolderDto } from './auth.dto.js';
 
 @ApiTags('Auth')
 @Controller('api/auth')

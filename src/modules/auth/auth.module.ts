@@ -1,8 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { RequestStoreModule } from '../requests/request-store.module.js';
-import { UserStoreModule } from '../users/user-store.module.js';
-import { AccessModule } from './access.module.js';
+import { Access } from './access/access.service.js';
 import { AccessGuard } from './access/access.guard.js';
 import { NeedsCheck } from './access/needs-check.service.js';
 import { ReadableAnswers } from './access/readable-answers.interceptor.js';
@@ -10,22 +8,21 @@ import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { Authentication } from './authenticators/authentication.service.js';
 import { CookieAuthenticator } from './authenticators/cookie.authenticator.js';
-import { OidcAuthenticator } from './authenticators/oidc.authenticator.js';
+import { OidcAuthenticator, TokenAuthenticator, WebhookAuthenticator } from './authenticators/header.authenticators.js';
 import { HeaderPassthrough, QueryParameterPassthrough } from './authenticators/passthrough.authenticators.js';
-import { TokenAuthenticator } from './authenticators/token.authenticator.js';
-import { WebhookAuthenticator } from './authenticators/webhook.authenticator.js';
-import { DirectoryModule } from './directory/directory.module.js';
+import { ConfiguredDirectory } from './directory/configured-directory.js';
+import { UserDirectory } from './directory/user-directory.js';
 import { OidcTokens } from './oidc/oidc-tokens.service.js';
 import { Tokens } from './tokens/tokens.service.js';
-import { TokenStore } from './tokens/token-store.service.js';
 import { VerificationService } from './webhook/verification.service.js';
 
-/** Who calls, and may they: before every operation of the API. */
+/** Who calls, and may they: before every operation of the API, and for rooms that ask in the middle of one. */
 @Module({
-  imports: [AccessModule, DirectoryModule, RequestStoreModule, UserStoreModule],
   controllers: [AuthController],
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
+    Access,
+    { provide: UserDirectory, useClass: ConfiguredDirectory },
     NeedsCheck,
     ReadableAnswers,
     AuthService,
@@ -39,7 +36,7 @@ import { VerificationService } from './webhook/verification.service.js';
     OidcTokens,
     VerificationService,
     Tokens,
-    TokenStore,
   ],
+  exports: [Access, UserDirectory],
 })
 export class AuthModule {}

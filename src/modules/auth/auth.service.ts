@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { builtInUser, type AccessScope, type User } from '../../core/authorization/index.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { UserSettingsStore } from '../users/user-settings-store.service.js';
+import { UserSettingsRepository } from '../users/user-settings.repository.js';
 import { Access } from './access/access.service.js';
 import { UserDirectory } from './directory/user-directory.js';
-import type { TokenRequestDto, TokenResponseDto, UserHolderDto } from './dto/auth.dto.js';
-import { UserDto } from './dto/user.dto.js';
+import { UserDto, type TokenRequestDto, type TokenResponseDto, type UserHolderDto } from './auth.dto.js';
 import { Tokens } from './tokens/tokens.service.js';
 
 /** What callers can ask about themselves and others, and their tokens. */
@@ -16,7 +15,7 @@ export class AuthService {
     private readonly access: Access,
     private readonly tokens: Tokens,
     private readonly directory: UserDirectory,
-    private readonly settings: UserSettingsStore,
+    private readonly settings: UserSettingsRepository,
     private readonly db: Database,
   ) {}
 
@@ -41,7 +40,7 @@ export class AuthService {
     if (!allowed) throw new SchedulerError('FORBIDDEN', reason!);
   }
 
-  /** Whom the directory does not know is nobody in particular. */
+  /** A user whom the directory does not know has the rights of the built-in one. */
   async checkUser(requestId: string, scope: AccessScope | undefined, userId: string): Promise<void> {
     return this.check(requestId, scope, (await this.directory.find(userId)) ?? { ...builtInUser, id: userId });
   }

@@ -4,7 +4,7 @@ interface Kept<T> {
   at: number;
 }
 
-/** A bounded memory of answers: the one that was not used for longest goes first. */
+/** A bounded memory of answers: the least recently used one is dropped first. */
 export class RecentAnswers<T> {
   private readonly kept = new Map<string, Kept<T>>();
 

@@ -4,8 +4,8 @@ import { RollingService } from '../../../test/support/rolling-service.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LoadBalancerState } from '../../core/model/enums.js';
 import type { BalancerRecords } from '../../core/load-balancer/index.js';
-import { LoadBalancerRecords } from '../load-balancer/load-balancer-records.service.js';
-import { AcceptanceChecks } from './acceptance/acceptance-checks.service.js';
+import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
+import { AcceptanceChecks } from './deploy-acceptance.service.js';
 
 let server: BalancerServer;
 let service: RollingService;
@@ -29,7 +29,7 @@ async function served(): Promise<string[]> {
 /** How what the load balancer was told about each running task of a deploy stands: "ADD SUCCESS" or the like. */
 async function told(deployId: string): Promise<string[]> {
   const tasks = (await service.world.active('web')).filter(({ taskId }) => taskId.deployId === deployId);
-  const records = service.world.get(LoadBalancerRecords);
+  const records = service.world.get(LoadBalancerRecordRepository);
   const found = await records.find(
     service.world.db.manager,
     tasks.map(({ taskId }) => taskId.id),

@@ -1,9 +1,91 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isCanaryEngine, newActive, newEnded, otherActive, withResults } from '../../core/deploys/index.js';
-import type { AcceptanceResult, DeployView } from '../../core/deploys/index.js';
-import { AcceptanceChecks, type StepToAccept } from './acceptance/acceptance-checks.service.js';
-import { DeployStore, toPendingDeploy, type StoredPendingDeploy } from './deploy-store.service.js';
+import {
+  type AcceptanceResult,
+  type DeployTask,
+  type DeployView,
+  isCanaryEngine,
+  newActive,
+  newEnded,
+  otherActive,
+  withResults,
+} from '../../core/deploys/index.js';
+import type { Deploy, PendingDeploy } from '../../core/model/deploy.js';
+import type { DeployAcceptanceState } from '../../core/model/enums.js';
+import type { Request } from '../../core/model/request.js';
+import { DeployRepository, type StoredPendingDeploy, toPendingDeploy } from './deploy.repository.js';
+
+/** A step of a canary deploy whose tasks are healthy and in the load balancer. */
+export interface StepToAccept {
+  request: Request;
+  deploy: Deploy;
+  pendingDeploy: PendingDeploy;
+  /** Tasks of the deploy that run. */
+  newTasks: DeployTask[];
+  /** Tasks of the deploy that have ended. */
+  endedNewTasks: DeployTask[];
+  /** Running tasks of other deploys. */
+  otherTasks: DeployTask[];
+}
+
+/** Decides, beside health checks, whether a step of a deploy is good enough to go on. */
+export interface DeployAcceptanceCheck {
+  /** Under this name its results are shown. */
+  readonly name: string;
+  /** Whether the step is bad when the check itself goes wrong; true unless said otherwise. */
+  readonly failsOnError?: boolean;
+  /**
+   * PENDING: asked again a little later. Called outside any transaction, perhaps twice for the same step after a crash;
+   * an answer that takes longer than ten seconds is an error.
+   */
+  check(step: StepToAccept): Promise<{ state: DeployAcceptanceState; message?: string }>;
+}
+
+const longestCheckMillis = 10_000;
+
+/** The checks of deploys with acceptance mode CHECKS. None unless a room binds one, and then every step is accepted. */
+@Injectable()
+export class AcceptanceChecks {
+  private readonly bound = new Map<string, DeployAcceptanceCheck>();
+
+  bind(check: DeployAcceptanceCheck): void {
+    if (this.bound.has(check.name)) throw new Error(`There are two acceptance checks '${check.name}'`);
+    this.bound.set(check.name, check);
+  }
+
+  names(): string[] {
+    return [...this.bound.keys()];
+  }
+
+  run(names: readonly string[], step: StepToAccept): Promise<AcceptanceResult[]> {
+    return Promise.all(names.flatMap((name) => this.bound.get(name) ?? []).map((check) => runOne(check, step)));
+  }
+}
+
+async function runOne(check: DeployAcceptanceCheck, step: StepToAccept): Promise<AcceptanceResult> {
+  const { name, failsOnError = true } = check;
+  try {
+    return { name, ...(await inTime(check.check(step))) };
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    return failsOnError
+      ? { name, state: 'FAILED', message: `The check went wrong: ${what}` }
+      : { name, state: 'SUCCEEDED', message: `The check went wrong, which is ignored: ${what}` };
+  }
+}
+
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const seconds = longestCheckMillis / 1000;
+    timer = setTimeout(() => reject(new Error(`no answer within ${seconds} s`)), longestCheckMillis);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** Checks that are to be run for a step of a deploy. */
 export interface AcceptanceJob {
@@ -18,7 +100,7 @@ export interface AcceptanceJob {
 export class DeployAcceptance {
   constructor(
     private readonly checks: AcceptanceChecks,
-    private readonly deploys: DeployStore,
+    private readonly deploys: DeployRepository,
   ) {}
 
   names(): string[] {

@@ -2,19 +2,59 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import {
   balanceIdText,
-  withBalance,
   type DeployBalance,
   type DeployStep,
   type DeployView,
+  withBalance,
 } from '../../core/deploys/index.js';
-import { requestIdText, type BalancerChange, type BalancerRecords } from '../../core/load-balancer/index.js';
+import {
+  type BalancedTask,
+  type BalancerChange,
+  type BalancerRecords,
+  requestIdText,
+} from '../../core/load-balancer/index.js';
+import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
-import { LoadBalancerRecords, type RecordKind } from '../load-balancer/load-balancer-records.service.js';
+import { LoadBalancerRecordRepository, type RecordKind } from '../load-balancer/load-balancer-record.repository.js';
 import { LoadBalancer } from '../load-balancer/load-balancer.js';
-import { HealthcheckResults } from '../tasks/health/healthcheck-results.service.js';
-import { BalancerChanges } from './balancer-changes.service.js';
-import { DeployStore, type StoredPendingDeploy } from './deploy-store.service.js';
+import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
+import { type LiveTask, TaskRepository } from '../tasks/task.repository.js';
+import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.js';
+
+/** Reads what a change of the load balancer is made of. */
+@Injectable()
+export class BalancerChanges {
+  constructor(
+    private readonly deploys: DeployRepository,
+    private readonly tasks: TaskRepository,
+  ) {}
+
+  /** undefined: the request or the deploy that describes the service is gone. */
+  async load(tx: EntityManager, view: DeployView, balance: DeployBalance): Promise<BalancerChange | undefined> {
+    const { added, removed, isRevert } = balance;
+    const taskIds = [...added, ...removed];
+    const active = { requestId: view.marker.requestId, deployId: view.activeDeployId ?? '' };
+    const found = await this.deploys.findMany(tx, distinct([...taskIds, active]));
+    const deployOf = (key: { requestId: string; deployId: string }) => found.get(deployKeyText(key))?.deploy;
+    // A service that takes old tasks back is that of the old deploy again, and of the request as it was.
+    const request = isRevert ? view.request : (view.updatedRequest ?? view.request);
+    const deploy = isRevert ? deployOf(active) : view.deploy;
+    if (!request || !deploy) return undefined;
+    const live = await this.tasks.find(tx, { taskIds: taskIds.map(({ id }) => id), includeEnded: true });
+    const byId = new Map(live.map((task) => [task.taskId.id, task]));
+    const balanced = (ids: readonly TaskId[]) =>
+      ids.flatMap((taskId) => balancedTask(byId.get(taskId.id), deployOf(taskId)) ?? []);
+    return { request, deploy, add: balanced(added), remove: balanced(removed) };
+  }
+}
+
+const distinct = (keys: readonly { requestId: string; deployId: string }[]) => [
+  ...new Map(keys.map((key) => [deployKeyText(key), key])).values(),
+];
+
+const balancedTask = (task: LiveTask | undefined, deploy: Deploy | undefined): BalancedTask | undefined =>
+  task && deploy && { taskId: task.taskId, host: task.host, rackId: task.rackId, ports: task.ports, deploy };
 
 type BalanceStep = Extract<DeployStep, { kind: 'balance' }>;
 
@@ -34,10 +74,10 @@ export interface BalancerJob {
 export class DeployBalancing {
   constructor(
     private readonly balancer: LoadBalancer,
-    private readonly records: LoadBalancerRecords,
+    private readonly records: LoadBalancerRecordRepository,
     private readonly changes: BalancerChanges,
-    private readonly deploys: DeployStore,
-    private readonly results: HealthcheckResults,
+    private readonly deploys: DeployRepository,
+    private readonly results: TaskHealthcheckRepository,
   ) {}
 
   get isEnabled(): boolean {
@@ -90,7 +130,7 @@ export class DeployBalancing {
     { update, added, removed, isRevert }: DeployBalance,
     putBack: readonly TaskId[],
   ): Promise<void> {
-    // Those that are handed over were healthy; nobody asks them any more.
+    // Those that are handed over were healthy; they are not checked any more.
     if (!isRevert) await this.results.finish(tx, ids(added));
     await this.records.forget(tx, ids(putBack));
     await this.records.save(tx, ids(added), 'ADD', update);

@@ -5,23 +5,22 @@ import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver
 import { validateDeploy } from '../../core/deploy-validation/index.js';
 import type { FieldError } from '../../core/field-error.js';
 import type { Deploy } from '../../core/model/deploy.js';
-import type { Request } from '../../core/model/request.js';
-import { instancesOf } from '../../core/request-validation/index.js';
+import { instancesOf, type Request } from '../../core/model/request.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { PriorityFreezes } from '../priority/priority-freezes.service.js';
+import { PriorityFreezeRepository } from '../priority/priority-freeze.repository.js';
 import { RequestChecks } from '../requests/request-checks.service.js';
-import type { StoredRequest } from '../requests/request-store.service.js';
-import { LiveTasks } from '../tasks/live-tasks.service.js';
-import { unsupportedInDeploy } from './deploy-support.js';
+import type { StoredRequest } from '../requests/request.repository.js';
+import { TaskRepository } from '../tasks/task.repository.js';
+import { unsupportedDeployErrors } from './deploy-support.js';
 
-/** Everything that may be wrong with a deploy somebody wants to start. */
+/** Everything that may be wrong with a deploy that a caller wants to start. */
 @Injectable()
 export class DeployChecks {
   constructor(
-    private readonly tasks: LiveTasks,
+    private readonly tasks: TaskRepository,
     private readonly requests: RequestChecks,
-    private readonly freezes: PriorityFreezes,
+    private readonly freezes: PriorityFreezeRepository,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -53,7 +52,7 @@ export class DeployChecks {
     const minimumPriorityLevel = freeze?.minimumPriorityLevel;
     const errors = validateDeploy(deploy, { request, settings, minimumPriorityLevel, now });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);
-    const unsupported = unsupportedInDeploy(this.driver, deploy);
+    const unsupported = unsupportedDeployErrors(this.driver, deploy);
     const [first] = unsupported;
     if (first) throw new SchedulerError('NOT_SUPPORTED', first.message, { errors: unsupported });
   }

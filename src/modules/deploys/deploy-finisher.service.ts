@@ -7,27 +7,28 @@ import {
   type DeployView,
   type FinishSurroundings,
 } from '../../core/deploys/index.js';
-import { rows } from '../../platform/database/sql.js';
-import { ExpiringActions } from '../requests/expiring/expiring-actions.service.js';
-import { RequestHistoryService } from '../requests/request-history.service.js';
-import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
-import { PendingQueue } from '../tasks/pending-queue.service.js';
-import { TaskCleanups } from '../tasks/task-cleanups.service.js';
-import { WebhookOutbox } from '../webhooks/webhook-outbox.service.js';
+import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
+import { RequestHistoryRepository } from '../requests/request-history.repository.js';
+import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
+import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
+import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
+import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
 import type { StepResult } from './deploy-steps.service.js';
-import { DeployStore } from './deploy-store.service.js';
+import { DeployRepository } from './deploy.repository.js';
 
 /** Writes everything that the end of a deploy changes. */
 @Injectable()
 export class DeployFinisher {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly history: RequestHistoryService,
-    private readonly expiring: ExpiringActions,
-    private readonly deploys: DeployStore,
-    private readonly queue: PendingQueue,
-    private readonly cleanups: TaskCleanups,
-    private readonly outbox: WebhookOutbox,
+    private readonly requests: RequestRepository,
+    private readonly history: RequestHistoryRepository,
+    private readonly expiring: ExpiringActionRepository,
+    private readonly deploys: DeployRepository,
+    private readonly queue: PendingRequestRepository,
+    private readonly pendingTasks: PendingTaskRepository,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly outbox: WebhookOutboxRepository,
   ) {}
 
   /** `stored`: the request's row, locked in `tx`; undefined when it is gone. */
@@ -53,14 +54,12 @@ export class DeployFinisher {
     }
     await this.deploys.removePending(tx, marker.requestId);
     if (plan.dropOtherPendingTasks) {
-      await tx.query('DELETE FROM pending_task WHERE request_id = $1 AND deploy_id <> $2', [
-        marker.requestId,
-        marker.deployId,
-      ]);
+      await this.pendingTasks.removeOfOtherDeploys(tx, marker.requestId, marker.deployId);
     }
-    for (const cleanup of plan.cleanups) await this.cleanups.save(tx, cleanup);
-    for (const entry of plan.pendingRequests) await this.queue.enqueue(tx, entry);
-    for (const kind of plan.dropExpiring) await this.expiring.remove(tx, kind, marker.requestId);
+    await this.cleanups.saveAll(tx, plan.cleanups);
+    await this.queue.enqueueAll(tx, plan.pendingRequests);
+    await this.expiring.removeKinds(tx, plan.dropExpiring, marker.requestId);
+    // Two at most.
     for (const event of plan.history) await this.history.record(tx, event);
     await this.deploys.saveResult(tx, marker, plan.result);
     await this.outbox.deploy(tx, {
@@ -74,11 +73,6 @@ export class DeployFinisher {
   }
 
   private async surroundings(tx: EntityManager, { marker }: DeployView): Promise<FinishSurroundings> {
-    const [waiting] = await rows<{ tasks: number }>(
-      tx,
-      'SELECT count(*)::int AS tasks FROM pending_task WHERE request_id = $1 AND NOT delete_requested',
-      [marker.requestId],
-    );
-    return { pendingTaskCount: waiting!.tasks, newRunId: randomUUID };
+    return { pendingTaskCount: await this.pendingTasks.wantedCount(tx, marker.requestId), newRunId: randomUUID };
   }
 }

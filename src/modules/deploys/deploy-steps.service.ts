@@ -4,28 +4,28 @@ import { nextDeployStep, type AcceptanceResult, type DeployStep, type DeployView
 import type { PendingType } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { WakeTopic } from '../../platform/wake/wake.js';
-import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
-import { HealthcheckResults } from '../tasks/health/healthcheck-results.service.js';
-import { PendingQueue } from '../tasks/pending-queue.service.js';
-import { TaskCleanups } from '../tasks/task-cleanups.service.js';
+import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
+import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
+import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
 import { DeployAcceptance, type AcceptanceJob } from './deploy-acceptance.service.js';
 import { DeployBalancing, type BalancerJob } from './deploy-balancing.service.js';
 import { DeployFinisher } from './deploy-finisher.service.js';
-import { DeployStore, type StoredPendingDeploy } from './deploy-store.service.js';
+import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.js';
 import { DeployViews } from './deploy-view.service.js';
 
-/** What somebody outside has to be asked before the deploy can go on, when the transaction is over. */
+/** What the load balancer or a check has to be asked before the deploy can go on, when the transaction is over. */
 export type OutsideJob = ({ kind: 'balance' } & BalancerJob) | ({ kind: 'check' } & AcceptanceJob);
 
-/** What they said. */
-export type OutsideAnswer =
+/** What it answered. */
+type OutsideAnswer =
   | { kind: 'balance'; job: BalancerJob; answer: LoadBalancerUpdate }
   | { kind: 'check'; job: AcceptanceJob; answer: AcceptanceResult[] };
 
 export interface StepResult {
   /** Epoch milliseconds at which time alone changes the decision. */
   lookAgainAt?: number;
-  /** Whom to wake after the commit. */
+  /** To signal after the commit. */
   wake: WakeTopic[];
   outside?: OutsideJob;
 }
@@ -36,29 +36,29 @@ type Step<Kind extends DeployStep['kind']> = Extract<DeployStep, { kind: Kind }>
 @Injectable()
 export class DeploySteps {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly deploys: DeployStore,
+    private readonly requests: RequestRepository,
+    private readonly deploys: DeployRepository,
     private readonly views: DeployViews,
     private readonly finisher: DeployFinisher,
     private readonly balancing: DeployBalancing,
     private readonly acceptance: DeployAcceptance,
-    private readonly results: HealthcheckResults,
-    private readonly queue: PendingQueue,
-    private readonly cleanups: TaskCleanups,
+    private readonly results: TaskHealthcheckRepository,
+    private readonly queue: PendingRequestRepository,
+    private readonly cleanups: TaskCleanupRepository,
   ) {}
 
   async step(tx: EntityManager, requestId: string, now: number): Promise<StepResult> {
     return this.stepLocked(tx, requestId, await this.requests.lock(tx, requestId), now);
   }
 
-  /** Asks those outside. Not in a transaction. */
+  /** Asks outside the product. Not in a transaction. */
   async ask(job: OutsideJob): Promise<OutsideAnswer> {
     return job.kind === 'balance'
       ? { kind: 'balance', job, answer: await this.balancing.ask(job) }
       : { kind: 'check', job, answer: await this.acceptance.run(job) };
   }
 
-  /** Keeps what they said, if it still matters, and looks at the deploy again. */
+  /** Keeps what was answered, if it still matters, and looks at the deploy again. */
   async answered(tx: EntityManager, requestId: string, said: OutsideAnswer, now: number): Promise<StepResult> {
     const stored = await this.requests.lock(tx, requestId);
     const matters =
@@ -126,10 +126,11 @@ export class DeploySteps {
     if (schedule.includes('OLD') && view.activeDeployId) {
       await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.activeDeployId, now);
     }
-    for (const taskId of retire) {
-      const message = `Deploy ${view.marker.deployId} runs ${progress.currentActiveInstances} healthy tasks`;
-      await this.cleanups.create(tx, { taskId, cleanupType: 'DEPLOY_STEP_FINISHED', timestamp: now, message });
-    }
+    const message = `Deploy ${view.marker.deployId} runs ${progress.currentActiveInstances} healthy tasks`;
+    await this.cleanups.createAll(
+      tx,
+      retire.map((taskId) => ({ taskId, cleanupType: 'DEPLOY_STEP_FINISHED', timestamp: now, message })),
+    );
     return { lookAgainAt, wake: ['scheduler', 'cleanup'] };
   }
 

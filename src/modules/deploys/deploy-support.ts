@@ -4,11 +4,11 @@ import type { Deploy } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 
 /** Names each field of a deploy that the cluster could not honour. */
-export const unsupportedInDeploy = (driver: ClusterDriver, deploy: Deploy): FieldError[] =>
+export const unsupportedDeployErrors = (driver: ClusterDriver, deploy: Deploy): FieldError[] =>
   (driver.unsupportedInDeploy?.(deploy) ?? []).map((problem) => toError(problem, 'deploy.'));
 
 /** Names each wish of a run that the cluster could not honour. */
-export const unsupportedInRun = (driver: ClusterDriver, run: RunNowRequest): FieldError[] =>
+export const unsupportedRunErrors = (driver: ClusterDriver, run: RunNowRequest): FieldError[] =>
   (driver.unsupportedInRun?.(run) ?? []).map((problem) => toError(problem, ''));
 
 /** Drivers begin a message with a verb or with words of their own; the field stands in front of it in any case. */

@@ -1,22 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { DeployTask, DeployView } from '../../core/deploys/index.js';
-import { rows } from '../../platform/database/sql.js';
-import type { StoredRequest } from '../requests/request-store.service.js';
+import type { StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from '../tasks/health/health-switch.service.js';
-import { ObservedTasks } from '../tasks/health/observed-tasks.service.js';
-import { LiveTasks } from '../tasks/live-tasks.service.js';
+import { WatchedTaskRepository } from '../tasks/health/watched-task.repository.js';
+import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
+import { TaskRepository } from '../tasks/task.repository.js';
 import { DeployAcceptance } from './deploy-acceptance.service.js';
 import { DeployBalancing } from './deploy-balancing.service.js';
-import { DeployStore, type StoredPendingDeploy } from './deploy-store.service.js';
+import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.js';
 
 /** Gathers what one look at a deploy in progress needs. The request's row is locked in `tx` already. */
 @Injectable()
 export class DeployViews {
   constructor(
-    private readonly deploys: DeployStore,
-    private readonly tasks: LiveTasks,
-    private readonly observed: ObservedTasks,
+    private readonly deploys: DeployRepository,
+    private readonly tasks: TaskRepository,
+    private readonly pendingTasks: PendingTaskRepository,
+    private readonly watched: WatchedTaskRepository,
     private readonly health: HealthSwitch,
     private readonly balancing: DeployBalancing,
     private readonly acceptance: DeployAcceptance,
@@ -41,7 +42,7 @@ export class DeployViews {
       hasLoadBalancer: this.balancing.isEnabled,
       acceptanceChecks: this.acceptance.names(),
       // Before the tasks: what is launched in between is then counted twice and not missed.
-      queuedTasks: await this.queuedTasks(tx, pending),
+      queuedTasks: await this.pendingTasks.countOfDeploy(tx, requestId, deployId),
       tasks: await this.liveTasks(tx, requestId),
       settings: await this.health.inForce(tx),
     };
@@ -49,18 +50,7 @@ export class DeployViews {
 
   private async liveTasks(tx: EntityManager, requestId: string): Promise<DeployTask[]> {
     const live = await this.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
-    const watched = await this.observed.observe(tx, live);
+    const watched = await this.watched.observe(tx, live);
     return watched.map(({ cleanupType, ...task }) => ({ ...task, cleanup: cleanupType }));
-  }
-
-  private async queuedTasks(tx: EntityManager, { requestId, deployId }: StoredPendingDeploy): Promise<number> {
-    const [found] = await rows<{ tasks: number; is_waiting: boolean }>(
-      tx,
-      `SELECT (SELECT count(*)::int FROM pending_task WHERE request_id = $1 AND deploy_id = $2) AS tasks,
-         EXISTS (SELECT 1 FROM pending_request WHERE request_id = $1 AND deploy_id = $2) AS is_waiting`,
-      [requestId, deployId],
-    );
-    // An entry that waits will make as many tasks as are missing, whatever their number.
-    return found!.is_waiting ? Number.POSITIVE_INFINITY : found!.tasks;
   }
 }

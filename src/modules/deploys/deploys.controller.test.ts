@@ -16,8 +16,8 @@ import type { RequestParent } from '../../core/model/request.js';
 import { Clock } from '../../platform/clock.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { makePendingTaskId } from '../../core/task-id.js';
-import { PendingQueue } from '../tasks/pending-queue.service.js';
-import { DeployStore } from './deploy-store.service.js';
+import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { DeployRepository } from './deploy.repository.js';
 import { DeploysModule } from './deploys.module.js';
 
 class StoppedClock extends Clock {
@@ -106,7 +106,7 @@ describe('starting a deploy', () => {
     const waiting = makePendingTaskId({ ...pendingTaskId, deployId: 'v0', pendingType: 'ONEOFF' });
     await insertPendingTask(tx, { ...run, pendingTaskId: waiting });
     const queued = { requestId: 'web', deployId: 'v0', pendingType: 'ONEOFF', timestamp: start, runId: 'r2' } as const;
-    await rooms.app.get(PendingQueue, { strict: false }).enqueue(tx, queued);
+    await rooms.app.get(PendingRequestRepository, { strict: false }).enqueue(tx, queued);
     await post({ deploy: deploy() });
     expect((await queue()).map((entry: { document: object }) => entry.document)).toEqual([
       { ...queued, deployId: 'v1' },
@@ -389,7 +389,7 @@ describe('a deploy is refused', () => {
 });
 
 describe('a deploy in progress', () => {
-  const pending = async () => (await rooms.app.get(DeployStore).findPending(tx))[0];
+  const pending = async () => (await rooms.app.get(DeployRepository).findPending(tx))[0];
   beforeEach(async () => {
     await insertRequest(tx, { request: { instances: 3 } });
     await post({ deploy: deploy({ deployInstanceCountPerStep: 1 }) });

@@ -3,12 +3,19 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { PendingDeploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
-import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
-import { DeployRequestDto, StartDeployQuery, UpdatePendingDeployRequestDto } from './dto/deploy-request.dto.js';
-import { PendingDeployDto } from './dto/pending-deploy.dto.js';
 import { DeploysService } from './deploys.service.js';
-import { toStartDeploy } from './to-start-deploy.js';
+import {
+  DeployRequestDto,
+  RollbackDto,
+  RollbackRequestDto,
+  StartDeployQuery,
+  toStartDeploy,
+  UpdatePendingDeployRequestDto,
+} from './dto/deploy-request.dto.js';
+import { PendingDeployDto } from './dto/pending-deploy.dto.js';
+import { Rollbacks, type RolledBack } from './rollbacks.service.js';
 
 @ApiTags('Deploys')
 @Controller('api/deploys')
@@ -53,5 +60,28 @@ export class DeploysController {
   @ApiOkResponse({ type: [PendingDeployDto] })
   pending(): Promise<PendingDeploy[]> {
     return this.deploys.pending();
+  }
+}
+
+@ApiTags('Deploys')
+@Controller('api/deploys/request/:requestId/rollback')
+export class RollbackController {
+  constructor(private readonly rollbacks: Rollbacks) {}
+
+  /** Deploy an earlier version again, as a new deploy that serves when it is healthy. */
+  @Post()
+  @NeedsAction('DEPLOY')
+  @HttpCode(200)
+  @ApiOkResponse({ type: RollbackDto })
+  rollBack(
+    @Param('requestId') requestId: string,
+    @Body() body: RollbackRequestDto,
+    @Query() query: StartDeployQuery,
+    @CallerUser() caller: Caller,
+  ): Promise<RolledBack> {
+    const { unpauseOnSuccessfulDeploy = false, ...wish } = body;
+    const { largeScaleDownAcknowledged = false, checkIndex = body.checkIndex } = query;
+    const rollback = { ...wish, unpauseOnSuccessfulDeploy, largeScaleDownAcknowledged, checkIndex };
+    return this.rollbacks.rollBack(requestId, rollback, caller);
   }
 }

@@ -11,7 +11,7 @@ import {
   start,
 } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
-import { DeployStore } from './deploy-store.service.js';
+import { DeployRepository } from './deploy.repository.js';
 import { DeploysModule } from './deploys.module.js';
 import { DeploysPoller } from './deploys.poller.js';
 
@@ -24,13 +24,13 @@ class StoppedClock extends Clock {
 
 let rooms: RoomApp;
 let tx: EntityManager;
-let store: DeployStore;
+let store: DeployRepository;
 const look = (after = 0) => rooms.app.get(DeploysPoller).runOnce(start + after);
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [DeploysModule], clock: new StoppedClock() });
   tx = rooms.database.manager;
-  store = rooms.app.get(DeployStore);
+  store = rooms.app.get(DeployRepository);
 });
 afterAll(() => rooms.close());
 beforeEach(() =>

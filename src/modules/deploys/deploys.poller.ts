@@ -1,19 +1,29 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import type { DeployKey } from '../../core/model/deploy.js';
+import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { DeployStore, type DeployKey } from './deploy-store.service.js';
+import { DeployRepository } from './deploy.repository.js';
 import { DeploySteps, type OutsideJob, type StepResult } from './deploy-steps.service.js';
 
-/** Moves every deploy in progress one step forward: after each change of a task, and at the moments time decides. */
+/** Deploys that wait for an answer from outside at the same time. */
+const mostAtOnce = 8;
+
+/**
+ * Moves deploys in progress one step forward: each after a change of its tasks or an order about it, and at the moments that
+ * time decides; all of them when the timer of the poller says so.
+ */
 @Injectable()
 export class DeploysPoller implements OnModuleInit {
   private readonly log = new Logger(DeploysPoller.name);
+  /** By request: when time alone may move its deploy. A pass over some of them must not forget the others. */
+  private readonly nextLooks = new Map<string, number>();
 
   constructor(
     private readonly db: Database,
-    private readonly deploys: DeployStore,
+    private readonly deploys: DeployRepository,
     private readonly steps: DeploySteps,
     private readonly wake: Wake,
     private readonly pollers: Pollers,
@@ -25,28 +35,45 @@ export class DeploysPoller implements OnModuleInit {
       name: 'deploys',
       runsWhile: 'RUN_DEPLOY_POLLER',
       everyMs: this.settings.checkDeploysEverySeconds * 1000,
-      pass: (now) => this.runOnce(now),
+      pass: (now, requestIds) => this.runOnce(now, requestIds),
+      takesKeys: true,
       wakeOn: ['deploys'],
     });
   }
 
-  /** One pass. Answers the next moment at which time alone moves a deploy. Public so that a test runs it with its own `now`. */
-  async runOnce(now: number): Promise<number | undefined> {
-    const moments: number[] = [];
+  /**
+   * One pass over all deploys, or over those of these requests and those whose moment has come. Answers the next moment at
+   * which time alone moves a deploy. Public so that a test runs it with its own `now`.
+   */
+  async runOnce(now: number, requestIds?: ReadonlySet<string>): Promise<number | undefined> {
     const waiting: Waiting[] = [];
-    for (const key of await this.deploys.findPending(this.db.manager)) {
+    for (const key of await this.wanted(now, requestIds)) {
       const result = await this.guarded(key, () => this.step(key, now));
-      if (result?.lookAgainAt !== undefined) moments.push(result.lookAgainAt);
+      this.lookAgain(key, result?.lookAgainAt);
       if (result?.outside) waiting.push({ key, job: result.outside });
     }
     // Those outside may be slow, so they are asked when everything else is done.
-    await inParallel(waiting, async ({ key, job }) => {
+    await inParallel(waiting, mostAtOnce, async ({ key, job }) => {
       const result = await this.guarded(key, () => this.stepOutside(key, job, now));
       // Whatever else is to be asked is asked in the next pass, which follows at once.
-      const next = result?.outside ? now : result?.lookAgainAt;
-      if (next !== undefined) moments.push(next);
+      this.lookAgain(key, result?.outside ? now : result?.lookAgainAt);
     });
-    return moments.length > 0 ? Math.min(...moments) : undefined;
+    return this.nextLooks.size > 0 ? Math.min(...this.nextLooks.values()) : undefined;
+  }
+
+  /** Forgets when they were to be looked at: this look says when the next one is. */
+  private async wanted(now: number, requestIds: ReadonlySet<string> | undefined): Promise<DeployKey[]> {
+    const due = [...this.nextLooks].filter(([, at]) => at <= now).map(([requestId]) => requestId);
+    const ids = requestIds && [...new Set([...requestIds, ...due])];
+    if (ids?.length === 0) return [];
+    const found = await this.deploys.findPending(this.db.manager, ids);
+    for (const id of ids ?? [...this.nextLooks.keys()]) this.nextLooks.delete(id);
+    return found;
+  }
+
+  private lookAgain({ requestId }: DeployKey, at: number | undefined): void {
+    if (at === undefined) this.nextLooks.delete(requestId);
+    else this.nextLooks.set(requestId, at);
   }
 
   private step({ requestId }: DeployKey, now: number): Promise<StepResult> {
@@ -65,7 +92,7 @@ export class DeploysPoller implements OnModuleInit {
   ): Promise<StepResult | undefined> {
     try {
       const result = await look();
-      this.wake.signal(...result.wake);
+      this.wake.signalOf([requestId], ...result.wake);
       return result;
     } catch (cause) {
       this.log.error(`Deploy ${deployId} of request ${requestId} is stuck: ${String(cause)}`, cause);
@@ -77,15 +104,4 @@ export class DeploysPoller implements OnModuleInit {
 interface Waiting {
   key: DeployKey;
   job: OutsideJob;
-}
-
-/** Deploys that wait for an answer from outside at the same time. */
-const mostAtOnce = 8;
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const left = items.values();
-  const worker = async () => {
-    for (const item of left) await work(item);
-  };
-  await Promise.all(Array.from({ length: mostAtOnce }, worker));
 }

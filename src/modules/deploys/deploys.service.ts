@@ -1,9 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { firstProgress } from '../../core/deploys/index.js';
-import type { Deploy, DeployMarker, PendingDeploy } from '../../core/model/deploy.js';
+import { firstProgress, promisedTypes, runWith } from '../../core/deploys/index.js';
+import {
+  type Deploy,
+  type DeployKey,
+  deployKeyText,
+  type DeployMarker,
+  type PendingDeploy,
+} from '../../core/model/deploy.js';
 import { isLongRunning } from '../../core/model/enums.js';
-import type { Request, RequestParent } from '../../core/model/request.js';
+import { instancesOf, type Request, type RequestParent } from '../../core/model/request.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -11,20 +17,14 @@ import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
 import { refuseChanged } from '../requests/check-index.js';
-import { RequestHistoryService } from '../requests/request-history.service.js';
+import { RequestHistoryRepository } from '../requests/request-history.repository.js';
 import { RequestParents } from '../requests/request-parents.service.js';
-import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
-import { PendingQueue } from '../tasks/pending-queue.service.js';
-import { WebhookOutbox } from '../webhooks/webhook-outbox.service.js';
+import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
+import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
+import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
 import { DeployChecks } from './deploy-checks.service.js';
-import { WaitingRuns } from './waiting-runs.service.js';
-import {
-  deployKeyText,
-  DeployStore,
-  toPendingDeploy,
-  type DeployKey,
-  type StoredPendingDeploy,
-} from './deploy-store.service.js';
+import { DeployRepository, toPendingDeploy, type StoredPendingDeploy } from './deploy.repository.js';
 
 export interface StartDeploy {
   deploy: Deploy;
@@ -51,14 +51,14 @@ export const startTopics: readonly WakeTopic[] = ['scheduler', 'deploys', 'webho
 export class DeploysService {
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestStore,
-    private readonly history: RequestHistoryService,
+    private readonly requests: RequestRepository,
+    private readonly history: RequestHistoryRepository,
     private readonly parents: RequestParents,
-    private readonly deploys: DeployStore,
+    private readonly deploys: DeployRepository,
     private readonly checks: DeployChecks,
-    private readonly queue: PendingQueue,
-    private readonly waitingRuns: WaitingRuns,
-    private readonly outbox: WebhookOutbox,
+    private readonly queue: PendingRequestRepository,
+    private readonly pendingTasks: PendingTaskRepository,
+    private readonly outbox: WebhookOutboxRepository,
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -66,7 +66,7 @@ export class DeploysService {
 
   async start(start: StartDeploy, caller: Caller): Promise<RequestParent> {
     const answer = await this.db.transaction((tx) => this.startIn(tx, start, caller));
-    this.wake.signal(...startTopics);
+    this.wake.signalOf([start.deploy.requestId], ...startTopics);
     return answer;
   }
 
@@ -120,7 +120,7 @@ export class DeploysService {
       }
       return this.parent(tx, requestId);
     });
-    this.wake.signal('deploys');
+    this.wake.signalOf([requestId], 'deploys');
     return answer;
   }
 
@@ -129,7 +129,7 @@ export class DeploysService {
     const answer = await this.db.transaction(async (tx) => {
       const pending = await this.lockPending(tx, key);
       const stored = await this.requests.find(tx, key.requestId);
-      const most = (pending.updatedRequest ?? stored?.request)?.instances ?? 1;
+      const most = instancesOf(pending.updatedRequest ?? stored?.request);
       if (targetActiveInstances < 1 || targetActiveInstances > most) {
         const message = `targetActiveInstances must be between 1 and ${most}, the instances of request '${key.requestId}'`;
         throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'targetActiveInstances', rule: 'range', message }]);
@@ -139,7 +139,7 @@ export class DeploysService {
       }
       return this.parent(tx, key.requestId);
     });
-    this.wake.signal('deploys');
+    this.wake.signalOf([key.requestId], 'deploys');
     return answer;
   }
 
@@ -194,7 +194,7 @@ export class DeploysService {
       activeDeployId: rollsOut ? stored.activeDeployId : deployId,
       pendingDeployId: rollsOut ? deployId : undefined,
     });
-    if (!rollsOut) await this.waitingRuns.moveTo(tx, requestId, deployId);
+    if (!rollsOut) await this.takeWaitingRuns(tx, requestId, deployId);
     const progress = firstProgress(request, named, this.settings, now);
     await this.deploys.savePending(tx, { requestId, deployId, state: 'WAITING', progress, updatedRequest });
     if (unpause) {
@@ -214,6 +214,19 @@ export class DeploysService {
       skipHealthchecks,
       message,
     });
+  }
+
+  /**
+   * Runs of a job that wait under the deploy before run with this one. In the transaction that makes it the active one: a
+   * moment later the scheduler would drop what waits under the old one.
+   */
+  private async takeWaitingRuns(tx: EntityManager, requestId: string, deployId: string): Promise<void> {
+    await this.queue.moveToDeploy(tx, requestId, deployId, promisedTypes);
+    const waiting = await this.pendingTasks.requestRemovalOfOtherDeploys(tx, requestId, deployId, promisedTypes);
+    await this.queue.enqueueAll(
+      tx,
+      waiting.map((run) => runWith(deployId, run)),
+    );
   }
 
   private async lockRequest(tx: EntityManager, requestId: string): Promise<StoredRequest> {

@@ -3,7 +3,7 @@ import { insertDeploy, insertRequest, insertTask } from '../../../test/support/b
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { DeployStore } from './deploy-store.service.js';
+import { DeployRepository } from './deploy.repository.js';
 import { DeploysModule } from './deploys.module.js';
 
 let rooms: RoomApp;
@@ -15,7 +15,7 @@ afterAll(() => rooms.close());
 
 test('a deploy succeeds at the moment its task has run for long enough, not at some later tick', async () => {
   const tx = rooms.database.manager;
-  const store = rooms.app.get(DeployStore, { strict: false });
+  const store = rooms.app.get(DeployRepository, { strict: false });
   const runningAt = Date.now();
   await insertRequest(tx, { pendingDeployId: 'd1' });
   await insertDeploy(tx, { deploy: { considerHealthyAfterRunningForSeconds: 1 } });

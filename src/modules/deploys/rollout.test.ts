@@ -6,8 +6,8 @@ import { Bounces } from '../requests/actions/bounces.service.js';
 import { Deletions } from '../requests/actions/deletions.service.js';
 import { Runs } from '../requests/actions/runs.service.js';
 import { Pauses } from '../requests/actions/pauses.service.js';
-import { TaskCleanups } from '../tasks/task-cleanups.service.js';
-import { AcceptanceChecks } from './acceptance/acceptance-checks.service.js';
+import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
+import { AcceptanceChecks } from './deploy-acceptance.service.js';
 import { DeploysService } from './deploys.service.js';
 
 let service: RollingService;
@@ -101,7 +101,7 @@ test('a new task on a machine that is being emptied is replaced before the old o
   await service.run(1);
   const moved = (await service.world.active('web')).find(({ taskId }) => taskId.deployId === 'v2')!.taskId;
   const order = { taskId: moved, cleanupType: 'DECOMISSIONING', timestamp: service.world.now } as const;
-  await service.world.get(TaskCleanups).create(service.world.db.manager, order);
+  await service.world.get(TaskCleanupRepository).create(service.world.db.manager, order);
   await service.run(10);
   expect(await service.result('v2')).toMatchObject({ deployState: 'SUCCEEDED' });
   const tasks = await service.world.active('web');

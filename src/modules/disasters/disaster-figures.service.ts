@@ -1,23 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { DisasterDataPoint } from '../../core/model/disaster.js';
+import type { DisasterDataPoint } from '../../core/model/state.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DisasterStore } from './disaster-store.service.js';
-import { LossCounter } from './loss-counter.js';
-import { LossReads, type Losses } from './loss-reads.service.js';
+import { TaskHistoryRepository } from '../history/task-history.repository.js';
+import { MachineHistoryRepository } from '../slaves/machine-history.repository.js';
+import { TaskRepository } from '../tasks/task.repository.js';
+import { DisasterRepository } from './disaster.repository.js';
 
 /** How much later than its time a loss may become known and still be counted. */
 const lossesKnownWithinMillis = 60_000;
-
-interface Counts {
-  active: number;
-  pending: number;
-  late: number;
-  lag: number;
-  slaves: number;
-}
 
 export interface Figures {
   point: DisasterDataPoint;
@@ -25,25 +17,71 @@ export interface Figures {
   stored: () => void;
 }
 
+/** That a task or a slave was lost. */
+export interface Loss {
+  id: string;
+  /** Epoch milliseconds. */
+  at: number;
+}
+
+/**
+ * Counts each loss once, for the leader. A loss may become known a good while after its time, so each look goes back
+ * further than to the look before, and what was counted is remembered.
+ */
+export class LossCounter {
+  private epoch: number | undefined;
+  private known: ReadonlySet<string> = new Set();
+
+  /** Those of `found` that were not counted. A new leader knows only that its predecessor counted until `since`. */
+  fresh(found: readonly Loss[], epoch: number, since: number): Loss[] {
+    if (epoch !== this.epoch) return found.filter(({ at }) => at > since);
+    return found.filter(({ id }) => !this.known.has(id));
+  }
+
+  /** All of these are counted now. */
+  counted(found: readonly Loss[], epoch: number): void {
+    this.epoch = epoch;
+    this.known = new Set(found.map(({ id }) => id));
+  }
+}
+
+interface Losses {
+  tasks: Loss[];
+  slaves: Loss[];
+}
+
+/** REASON_SLAVE_REMOVED, AGENT_REMOVED and REASON_AGENT_REMOVED are one reason. */
+const spellings = (reason: string): string[] => {
+  const bare = reason.replace(/^REASON_/, '');
+  return [bare.replace('SLAVE', 'AGENT'), bare.replace('AGENT', 'SLAVE')].map((name) => `REASON_${name}`);
+};
+
 /** Puts the cluster into figures. */
 @Injectable()
 export class DisasterFigures {
   private readonly tasks = new LossCounter();
   private readonly slaves = new LossCounter();
+  private readonly lostReasons: string[];
 
   constructor(
     private readonly db: Database,
-    private readonly store: DisasterStore,
-    private readonly losses: LossReads,
+    private readonly store: DisasterRepository,
+    private readonly liveTasks: TaskRepository,
+    private readonly endedTasks: TaskHistoryRepository,
+    private readonly machines: MachineHistoryRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    this.lostReasons = settings.disasterDetection.lostTaskReasons.flatMap(spellings);
+  }
 
   async collect(epoch: number, now: number): Promise<Figures> {
     const { counts, since, found } = await this.db.snapshot(async (tx) => {
       const [last] = await this.store.dataPoints(tx);
       const before = last?.timestamp ?? now - this.settings.disasterDetection.runEveryMillis;
       const lookBackTo = Math.min(before, now - lossesKnownWithinMillis);
-      return { counts: await this.counts(tx, now), since: before, found: await this.losses.find(tx, lookBackTo) };
+      const lateBefore = now - this.settings.deltaAfterWhichTasksAreLateMillis;
+      const counts = await this.store.clusterCounts(tx, now, lateBefore);
+      return { counts, since: before, found: await this.losses(tx, lookBackTo) };
     });
     return {
       point: {
@@ -60,22 +98,15 @@ export class DisasterFigures {
     };
   }
 
+  /** At `since` or later. A task that is lost stands in the history, or for a while still among the live ones. */
+  private async losses(tx: EntityManager, since: number): Promise<Losses> {
+    const live = await this.liveTasks.lostSince(tx, since, this.lostReasons);
+    const ended = await this.endedTasks.lostSince(tx, since, this.lostReasons);
+    return { tasks: [...live, ...ended], slaves: await this.machines.lostSlavesSince(tx, since) };
+  }
+
   private remember({ tasks, slaves }: Losses, epoch: number): void {
     this.tasks.counted(tasks, epoch);
     this.slaves.counted(slaves, epoch);
-  }
-
-  private async counts(tx: EntityManager, now: number): Promise<Counts> {
-    const [found] = await rows<Counts>(
-      tx,
-      `SELECT (SELECT count(*)::int FROM task WHERE ended_at IS NULL) AS active,
-         (SELECT count(*)::int FROM slave WHERE state NOT IN ('DEAD', 'MISSING_ON_STARTUP')) AS slaves,
-         count(*)::int AS pending,
-         count(*) FILTER (WHERE next_run_at < $2)::int AS late,
-         coalesce(floor(avg(extract(epoch FROM $1 - next_run_at) * 1000) FILTER (WHERE next_run_at < $1)), 0)::float8 AS lag
-       FROM pending_task WHERE NOT delete_requested`,
-      [new Date(now), new Date(now - this.settings.deltaAfterWhichTasksAreLateMillis)],
-    );
-    return found!;
   }
 }

@@ -1,14 +1,12 @@
 import { Module } from '@nestjs/common';
 import { DisasterFigures } from './disaster-figures.service.js';
-import { DisasterStore } from './disaster-store.service.js';
 import { DisastersController } from './disasters.controller.js';
 import { DisastersPoller } from './disasters.poller.js';
 import { DisastersService } from './disasters.service.js';
-import { LossReads } from './loss-reads.service.js';
 
 /** Disasters: found or declared, and the actions that are switched off. */
 @Module({
   controllers: [DisastersController],
-  providers: [DisastersService, DisasterStore, DisasterFigures, LossReads, DisastersPoller],
+  providers: [DisastersService, DisasterFigures, DisastersPoller],
 })
 export class DisastersModule {}

@@ -1,15 +1,15 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { actionsToDisable, judgeDisasters } from '../../core/disasters/index.js';
-import type { DisasterDataPoint } from '../../core/model/disaster.js';
+import { actionsToDisable, detectionRules, disableRules, judgeDisasters } from '../../core/disasters/index.js';
+import type { DisasterDataPoint } from '../../core/model/state.js';
 import type { DisasterType } from '../../core/model/enums.js';
+import { DisabledActionRepository } from '../../platform/actions/disabled-action.repository.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { detectionRules, disableRules } from './detection-rules.js';
 import { DisasterFigures } from './disaster-figures.service.js';
-import { DisasterStore } from './disaster-store.service.js';
+import { DisasterRepository } from './disaster.repository.js';
 
 interface Outcome {
   before: DisasterType[];
@@ -26,7 +26,8 @@ export class DisastersPoller {
   constructor(
     private readonly db: Database,
     private readonly figures: DisasterFigures,
-    private readonly store: DisasterStore,
+    private readonly store: DisasterRepository,
+    private readonly actions: DisabledActionRepository,
     private readonly leadership: Leadership,
     private readonly wake: Wake,
     pollers: Pollers,
@@ -50,16 +51,16 @@ export class DisastersPoller {
   private decide(point: DisasterDataPoint, now: number): Promise<Outcome> {
     return this.db.leaderTransaction(async (tx) => {
       const { automated } = await this.store.lock(tx);
-      const expired = await this.store.enableExpired(tx, now);
+      const expired = await this.actions.enableExpired(tx, now);
       await this.store.addDataPoint(tx, point, this.settings.disasterDetection.statsHistorySize);
       const before = await this.store.active(tx);
       const points = await this.store.dataPoints(tx);
       const found = judgeDisasters(points, before, detectionRules(this.settings), now);
       await this.store.replaceActive(tx, found, now);
       const off = automated ? actionsToDisable(found, disableRules(this.settings), now) : [];
-      await this.store.disableBecauseOfDisaster(tx, off);
-      const on = found.length === 0 ? await this.store.enableClearable(tx) : [];
-      return { before, found, switched: expired.length + off.length + on.length > 0 };
+      await this.actions.disableBecauseOfDisaster(tx, off);
+      const on = found.length === 0 ? await this.actions.enableClearable(tx) : 0;
+      return { before, found, switched: expired + off.length + on > 0 };
     });
   }
 

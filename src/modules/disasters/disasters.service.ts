@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { actionsToDisable, canBeDisabled, disabledMessage } from '../../core/disasters/index.js';
-import type { DisabledAction, DisastersData } from '../../core/model/disaster.js';
+import { actionsToDisable, canBeDisabled, disabledMessage, disableRules } from '../../core/disasters/index.js';
+import type { DisabledAction, DisastersData } from '../../core/model/state.js';
 import { disasterTypes, type ActionType, type DisasterType } from '../../core/model/enums.js';
+import { DisabledActionRepository } from '../../platform/actions/disabled-action.repository.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -10,16 +11,16 @@ import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { disableRules } from './detection-rules.js';
-import { DisasterStore } from './disaster-store.service.js';
+import { DisasterRepository } from './disaster.repository.js';
 
 /** What operators do about disasters and disabled actions. */
 @Injectable()
 export class DisastersService {
   constructor(
     private readonly db: Database,
-    private readonly store: DisasterStore,
+    private readonly store: DisasterRepository,
     private readonly disabled: DisabledActions,
+    private readonly actions: DisabledActionRepository,
     private readonly clock: Clock,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -35,7 +36,7 @@ export class DisastersService {
       const now = this.clock.now();
       const types = [...new Set([...(await this.store.active(tx)), type])];
       await this.store.replaceActive(tx, types, now);
-      await this.store.disableBecauseOfDisaster(tx, actionsToDisable(types, disableRules(this.settings), now));
+      await this.actions.disableBecauseOfDisaster(tx, actionsToDisable(types, disableRules(this.settings), now));
     });
   }
 
@@ -44,7 +45,7 @@ export class DisastersService {
     return this.change(async (tx) => {
       const left = (await this.store.active(tx)).filter((other) => other !== type);
       await this.store.replaceActive(tx, left, this.clock.now());
-      if (left.length === 0) await this.store.enableClearable(tx);
+      if (left.length === 0) await this.actions.enableClearable(tx);
     });
   }
 
@@ -58,13 +59,11 @@ export class DisastersService {
       throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'action', rule: 'canBeDisabled', message }]);
     }
     const message = disabledMessage(type, reason);
-    return this.change((tx) => this.store.disable(tx, { type, message, user, automaticallyClearable: false }));
+    return this.change((tx) => this.actions.disable(tx, { type, message, user, automaticallyClearable: false }));
   }
 
   enable(action: ActionType): Promise<void> {
-    return this.change(async (tx) => {
-      await this.store.enable(tx, action);
-    });
+    return this.change((tx) => this.actions.enable(tx, action));
   }
 
   /** Whether the detection may switch actions off. */

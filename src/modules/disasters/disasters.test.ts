@@ -9,15 +9,14 @@ import {
 } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { makePendingTaskId } from '../../core/task-id.js';
-import type { DisabledAction, DisasterDataPoint, DisastersData } from '../../core/model/disaster.js';
+import type { DisabledAction, DisasterDataPoint, DisastersData } from '../../core/model/state.js';
 import { disasterTypes, type ActionType } from '../../core/model/enums.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { SettingsFile } from '../../platform/settings/settings.js';
-import { TaskHistoryWriter } from '../history/task-history-writer.service.js';
-import { TaskHistoryWriterModule } from '../history/task-history-writer.module.js';
-import { Machines } from '../slaves/machines.service.js';
+import { TaskHistoryMoveRepository } from '../history/task-history-move.repository.js';
+import { MachineReports } from '../slaves/machine-reports.service.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { DisastersModule } from './disasters.module.js';
 import { DisastersPoller } from './disasters.poller.js';
@@ -34,7 +33,7 @@ beforeAll(async () => {
   const { disasterDetection } = SettingsFile.parse({
     disasterDetection: { runEveryMillis: 0, disableActionsOnDisaster },
   });
-  const modules = [DisastersModule, SlavesModule, TaskHistoryWriterModule];
+  const modules = [DisastersModule, SlavesModule];
   rooms = await startRooms({ modules, settings: { disasterDetection, checkSchedulerEverySeconds: 0 }, clock });
 });
 afterAll(() => rooms.close());
@@ -59,9 +58,9 @@ async function look(afterMillis = 10_000): Promise<void> {
   await rooms.app.get(DisastersPoller).runOnce(now);
 }
 const seen = (slaveId: string) =>
-  rooms.database.leaderTransaction((tx) => rooms.app.get(Machines).seen(tx, makeMachine({ slaveId }), now));
+  rooms.database.leaderTransaction((tx) => rooms.app.get(MachineReports).seen(tx, makeMachine({ slaveId }), now));
 const down = (slaveId: string) =>
-  rooms.database.leaderTransaction((tx) => rooms.app.get(Machines).down(tx, slaveId, 'gone', now));
+  rooms.database.leaderTransaction((tx) => rooms.app.get(MachineReports).down(tx, slaveId, 'gone', now));
 let instanceNo = 0;
 const task = (row: TaskRow = {}) =>
   insertTask(rooms.database.manager, { instanceNo: ++instanceNo, startedAt: now, ...row });
@@ -220,7 +219,7 @@ describe('a data point', () => {
     const moved = await lostTask(now + 2_000, 'REASON_AGENT_RESTARTED');
     await lostTask(now + 3_000, 'REASON_RECONCILIATION');
     await task({ updates: [['TASK_FAILED', now + 3_000, { reason: 'REASON_AGENT_REMOVED' }]] });
-    await rooms.database.leaderTransaction((tx) => rooms.app.get(TaskHistoryWriter).move(tx, [moved.id]));
+    await rooms.database.leaderTransaction((tx) => rooms.app.get(TaskHistoryMoveRepository).move(tx, [moved.id]));
     expect(await sql('SELECT last_task_status FROM task_history')).toHaveLength(1);
     await look();
     expect((await newest()).numLostTasks).toBe(2);
@@ -236,7 +235,7 @@ describe('a data point', () => {
     await lostTask(now - 15_000);
     await look();
     expect((await newest()).numLostTasks).toBe(1);
-    await rooms.database.leaderTransaction((tx) => rooms.app.get(TaskHistoryWriter).move(tx, [early.id]));
+    await rooms.database.leaderTransaction((tx) => rooms.app.get(TaskHistoryMoveRepository).move(tx, [early.id]));
     await look();
     expect((await newest()).numLostTasks).toBe(0);
   });

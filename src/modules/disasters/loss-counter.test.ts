@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LossCounter, type Loss } from './loss-counter.js';
+import { LossCounter, type Loss } from './disaster-figures.service.js';
 
 const loss = (id: string, at: number): Loss => ({ id, at });
 

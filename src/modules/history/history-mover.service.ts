@@ -1,7 +1,10 @@
-import { Injectable, Logger } from '@nestjs/common';
-import { isPassing } from '../../platform/database/is-passing.js';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { byHalves } from '../../platform/database/by-halves.js';
+import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
-import { TaskHistoryWriter } from './task-history-writer.service.js';
+import { Pollers } from '../../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { TaskHistoryMoveRepository } from './task-history-move.repository.js';
 
 /** Moves ended tasks to the history in transactions of their own, which hold nothing that status updates wait for. */
 @Injectable()
@@ -10,22 +13,64 @@ export class HistoryMover {
 
   constructor(
     private readonly db: Database,
-    private readonly writer: TaskHistoryWriter,
+    private readonly tasks: TaskHistoryMoveRepository,
   ) {}
 
   /** What one transaction cannot take is halved until it is known which task it is: that one stays live. Answers how many moved. */
   async move(taskIds: readonly string[]): Promise<number> {
-    if (taskIds.length === 0) return 0;
-    try {
-      return (await this.db.leaderTransaction((tx) => this.writer.move(tx, taskIds))).length;
-    } catch (cause) {
-      if (isPassing(cause)) throw cause;
-      if (taskIds.length === 1) {
-        this.log.error(`Task '${taskIds[0]}' has ended and cannot be moved to the history: ${String(cause)}`, cause);
-        return 0;
-      }
-      const half = Math.ceil(taskIds.length / 2);
-      return (await this.move(taskIds.slice(0, half))) + (await this.move(taskIds.slice(half)));
+    let moved = 0;
+    await byHalves(taskIds, {
+      work: async (some) => {
+        moved += (await this.db.leaderTransaction((tx) => this.tasks.move(tx, some))).length;
+      },
+      isAboutItems: (cause) => !isPassing(cause),
+      alone: (id, cause) =>
+        this.log.error(`Task '${id}' has ended and cannot be moved to the history: ${String(cause)}`, cause),
+    });
+    return moved;
+  }
+}
+
+const batchSize = 500;
+/**
+ * Looking for what may move reads all live tasks (an index would make every status update slower), and
+ * tasks may end hundreds of times a second. Most moved when they ended; the few others can wait this long.
+ */
+const restMillis = 1_000;
+
+/**
+ * Moves ended tasks to the history that could not go there when they ended: those of a deploy that was pending, those
+ * that might have come back with their machine, and those a crash left behind.
+ */
+@Injectable()
+export class HistoryPoller {
+  private lookedAt = 0;
+
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: TaskHistoryMoveRepository,
+    private readonly mover: HistoryMover,
+    pollers: Pollers,
+    @Inject(SETTINGS) { persistHistoryEverySeconds }: Settings,
+  ) {
+    const everyMs = persistHistoryEverySeconds * 1000;
+    pollers.register({ name: 'history', everyMs, wakeOn: ['history'], pass: (now) => this.look(now) });
+  }
+
+  /** One pass: batch after batch, each in a transaction of its own, until nothing is left that may move. */
+  async runOnce(): Promise<void> {
+    for (;;) {
+      const ids = await this.tasks.movable(this.db.leaderSource.manager, batchSize);
+      if (ids.length === 0) return;
+      // What does not move now, because it changed meanwhile, is looked at in the next pass.
+      if ((await this.mover.move(ids)) === 0) return;
     }
+  }
+
+  private async look(now: number): Promise<number | undefined> {
+    if (now < this.lookedAt + restMillis) return this.lookedAt + restMillis;
+    this.lookedAt = now;
+    await this.runOnce();
+    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testSettings } from '../../../test/support/test-settings.js';
 import type { PollerOptions, Pollers } from '../../platform/poller/pollers.js';
-import { HistoryPurgePoller } from './history-purge.poller.js';
+import { HistoryPurgePoller } from './history-purger.service.js';
 import type { HistoryPurger } from './history-purger.service.js';
 
 test.each([

@@ -1,20 +1,21 @@
 import { Module } from '@nestjs/common';
 import { HistoryBackfillModule } from './backfill/history-backfill.module.js';
-import { DeployHistories } from './deploy-histories.service.js';
-import { HistoryPurgePoller } from './history-purge.poller.js';
-import { HistoryPurgerModule } from './history-purger.module.js';
-import { HistoryPoller } from './history.poller.js';
-import { RequestHistories } from './request-histories.service.js';
+import { HistoryMover, HistoryPoller } from './history-mover.service.js';
+import { HistoryPurgePoller, HistoryPurger } from './history-purger.service.js';
+import { DeployHistories, RequestHistories } from './request-histories.service.js';
 import { RequestHistoryController } from './request-history.controller.js';
 import { TaskHistories } from './task-histories.service.js';
-import { TaskHistoryWriterModule } from './task-history-writer.module.js';
 import { TaskHistoryController } from './task-history.controller.js';
-import { TaskRecordsModule } from './task-records.module.js';
+
+/** For the scheduler, which moves a task when it ends. Without the pollers, which would move the others. */
+@Module({ providers: [HistoryMover], exports: [HistoryMover] })
+export class HistoryMoverModule {}
 
 /** What was: tasks, deploys and changes of requests. */
 @Module({
-  imports: [TaskHistoryWriterModule, TaskRecordsModule, HistoryPurgerModule, HistoryBackfillModule],
+  imports: [HistoryMoverModule, HistoryBackfillModule],
   controllers: [TaskHistoryController, RequestHistoryController],
-  providers: [TaskHistories, DeployHistories, RequestHistories, HistoryPoller, HistoryPurgePoller],
+  providers: [TaskHistories, DeployHistories, RequestHistories, HistoryPoller, HistoryPurger, HistoryPurgePoller],
+  exports: [HistoryPurger],
 })
 export class HistoryModule {}

@@ -4,7 +4,7 @@ import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { HistoryModule } from './history.module.js';
-import { HistoryPoller } from './history.poller.js';
+import { HistoryPoller } from './history-mover.service.js';
 
 let rooms: RoomApp;
 beforeAll(async () => {

@@ -14,7 +14,7 @@ import type { RequestEventType, TaskState } from '../../core/model/enums.js';
 import type { TaskId, TaskIdHistory } from '../../core/model/task.js';
 import { HistoryModule } from './history.module.js';
 import type { Page } from './paging.js';
-import { TaskHistoryWriter } from './task-history-writer.service.js';
+import { TaskHistoryMoveRepository } from './task-history-move.repository.js';
 
 const second = 1_000;
 let rooms: RoomApp;
@@ -36,7 +36,7 @@ const insert = (row: TaskRow = {}): Promise<TaskId> => insertTask(tx(), row);
 async function ended(seconds: number, row: TaskRow & { state?: TaskState; live?: boolean } = {}): Promise<TaskId> {
   const { state = 'TASK_FINISHED', live = false, ...rest } = row;
   const taskId = await insert({ ...rest, updates: [[state, start + seconds * second]] });
-  const writer = rooms.app.get(TaskHistoryWriter);
+  const writer = rooms.app.get(TaskHistoryMoveRepository);
   if (!live) await rooms.database.leaderTransaction((leader) => writer.move(leader, [taskId.id]));
   return taskId;
 }
@@ -193,7 +193,7 @@ describe('one task', () => {
       shellCommandHistory: [],
       taskMetadata: [],
     });
-    const writer = rooms.app.get(TaskHistoryWriter);
+    const writer = rooms.app.get(TaskHistoryMoveRepository);
     await rooms.database.leaderTransaction((leader) => writer.move(leader, [taskId.id]));
     expect((await rooms.get(`/api/history/task/${taskId.id}`)).body).toEqual(before.body);
   });

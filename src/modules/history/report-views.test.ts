@@ -4,8 +4,10 @@ import { testSettings } from '../../../test/support/test-app.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import type { TaskState } from '../../core/model/enums.js';
 import { Clock } from '../../platform/clock.js';
-import { LiveTaskHistories } from './live-task-histories.service.js';
-import { TaskHistoryWriter } from './task-history-writer.service.js';
+import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
+import { LaunchedTaskRepository } from '../tasks/launched-task.repository.js';
+import { LiveTaskHistoryRepository } from './live-task-history.repository.js';
+import { TaskHistoryMoveRepository } from './task-history-move.repository.js';
 
 const second = 1_000;
 const day = 24 * 3_600 * second;
@@ -35,7 +37,9 @@ beforeAll(async () => {
     const task = { requestId: 'cron', deployId, instanceNo: index + 1, startedAt: launchedAt, updates };
     ids.push((await insertTask(db.database.manager, task)).id);
   }
-  const writer = new TaskHistoryWriter(new LiveTaskHistories(), new Clock(), testSettings());
+  const histories = new LiveTaskHistoryRepository(new LaunchedTaskRepository());
+  const balancing = new LoadBalancerRecordRepository();
+  const writer = new TaskHistoryMoveRepository(histories, balancing, new Clock(), testSettings());
   await db.database.leaderTransaction((tx) => writer.move(tx, ids));
 });
 afterAll(() => db.drop());

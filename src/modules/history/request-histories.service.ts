@@ -1,42 +1,22 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { RequestEventType } from '../../core/model/enums.js';
-import type { Request, RequestHistory } from '../../core/model/request.js';
+import type { DeployHistory } from '../../core/model/deploy.js';
+import type { Request } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
-import { OldPayloads } from './old-payloads.service.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
+import { RequestHistoryRepository, type RequestChange } from '../requests/request-history.repository.js';
+import { oldDocument } from './old-payloads.js';
 import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
-
-interface EventRow {
-  created_at: Date;
-  event_type: RequestEventType;
-  user_name: string | null;
-  message: string | null;
-  request: Request | null;
-  bytes: Buffer | null;
-}
-
-/** A change as it is shown. Of one whose record cannot be read there is no request. */
-export type RequestChange = Omit<RequestHistory, 'request'> & { request?: Request };
-
-const escapeLike = (text: string): string => text.replaceAll(/[\\%_]/g, '\\$&');
-
-/**
- * Ids that begin with $1 (a pattern of LIKE), each once: from one to the next greater one along the index. DISTINCT would
- * read every change that there ever was of each. The walk ends as soon as the page is full.
- */
-const nextId = (after: string): string => `(SELECT request_id FROM request_history
-  WHERE request_id LIKE $1 ${after} ORDER BY request_id USING ~<~ LIMIT 1)`;
-const idsSql = `WITH RECURSIVE found (request_id) AS (
-    ${nextId('')} UNION ALL SELECT ${nextId('AND request_id ~>~ found.request_id')} FROM found WHERE request_id IS NOT NULL)
-  SELECT request_id FROM found WHERE request_id IS NOT NULL`;
 
 /** What happened to requests, those that are gone included. */
 @Injectable()
 export class RequestHistories {
   constructor(
     private readonly db: Database,
-    private readonly old: OldPayloads,
+    private readonly changes: RequestHistoryRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** Newest first. */
@@ -46,40 +26,57 @@ export class RequestHistories {
 
   page(requestId: string, choice: PageChoice): Promise<Page<RequestChange>> {
     return this.db.snapshot(async (tx) => {
-      const [counted] = await rows<{ count: string }>(
-        tx,
-        'SELECT count(*) FROM request_history WHERE request_id = $1',
-        [requestId],
-      );
-      return toPage(choice, Number(counted!.count), await this.read(tx, requestId, choice));
+      const count = await this.changes.count(tx, requestId);
+      return toPage(choice, count, await this.read(tx, requestId, choice));
     });
   }
 
   /** Ids of all requests there ever were that begin so, in the order of their characters. */
-  async search(prefix: string, choice: PageChoice): Promise<string[]> {
-    const { count, offset } = pageBounds(choice);
-    const found = await rows<{ request_id: string }>(this.db.manager, `${idsSql} LIMIT $2 OFFSET $3`, [
-      `${escapeLike(prefix)}%`,
-      count,
-      offset,
-    ]);
-    return found.map((row) => row.request_id);
+  search(prefix: string, choice: PageChoice): Promise<string[]> {
+    return this.changes.idsThatBegin(this.db.manager, prefix, pageBounds(choice));
   }
 
   private async read(tx: EntityManager, requestId: string, choice: PageChoice): Promise<RequestChange[]> {
-    const { count, offset } = pageBounds(choice);
-    const found = await rows<EventRow>(
-      tx,
-      `SELECT created_at, event_type, user_name, message, request, CASE WHEN request IS NULL THEN bytes END AS bytes
-       FROM request_history WHERE request_id = $1 ORDER BY created_at DESC, event_type LIMIT $2 OFFSET $3`,
-      [requestId, count, offset],
-    );
-    return found.map((row) => ({
-      createdAt: row.created_at.getTime(),
-      user: row.user_name ?? undefined,
-      eventType: row.event_type,
-      request: row.request ?? this.old.document<Request>('REQUEST', row.bytes),
-      message: row.message ?? undefined,
+    const found = await this.changes.list(tx, requestId, pageBounds(choice));
+    return found.map(({ change, bytes }) => ({
+      ...change,
+      request: change.request ?? oldDocument<Request>(this.settings, 'REQUEST', bytes),
     }));
+  }
+}
+
+/** Deploys of a request, in progress or past: every deploy is in the history from its first second. */
+@Injectable()
+export class DeployHistories {
+  constructor(
+    private readonly db: Database,
+    private readonly deploys: DeployHistoryRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  async find(requestId: string, deployId: string): Promise<DeployHistory> {
+    const found = await this.db.snapshot((tx) => this.deploys.find(tx, { requestId, deployId }));
+    if (!found) throw SchedulerError.deployNotFound(requestId, deployId);
+    const { history, bytes } = found;
+    const old = oldDocument<DeployHistory>(this.settings, 'DEPLOY', bytes);
+    if (!old) return history;
+    return {
+      ...history,
+      deployResult: old.deployResult ?? history.deployResult,
+      deploy: old.deploy,
+      deployStatistics: history.deployStatistics ?? old.deployStatistics,
+    };
+  }
+
+  /** Newest first, without what each deployed. */
+  list(requestId: string, choice: PageChoice): Promise<DeployHistory[]> {
+    return this.deploys.list(this.db.manager, requestId, pageBounds(choice));
+  }
+
+  page(requestId: string, choice: PageChoice): Promise<Page<DeployHistory>> {
+    return this.db.snapshot(async (tx) => {
+      const count = await this.deploys.count(tx, requestId);
+      return toPage(choice, count, await this.deploys.list(tx, requestId, pageBounds(choice)));
+    });
   }
 }

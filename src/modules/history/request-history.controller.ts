@@ -1,10 +1,8 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { DeployHistories } from './deploy-histories.service.js';
-import { DeployHistoryDto, DeployHistoryPageDto } from './dto/deploy-history.dto.js';
+import { DeployHistoryDto, DeployHistoryPageDto, RequestHistoryDto, RequestHistoryPageDto } from './dto/history.dto.js';
 import { CommandLineArgsQuery, HistoryQuery, RequestSearchQuery, SkipZkDefault } from './dto/queries.dto.js';
-import { RequestHistoryDto, RequestHistoryPageDto } from './dto/request-history.dto.js';
-import { RequestHistories } from './request-histories.service.js';
+import { DeployHistories, RequestHistories } from './request-histories.service.js';
 import { TaskHistories } from './task-histories.service.js';
 
 @ApiTags('History')

@@ -3,8 +3,8 @@ import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
-import { TaskRecords } from './task-records.service.js';
-import { TaskSearches, type TaskSearch } from './task-search.service.js';
+import { TaskHistoryRepository } from './task-history.repository.js';
+import { TaskSearchRepository, type TaskSearch } from './task-search.repository.js';
 
 const recentArguments = 5;
 
@@ -13,12 +13,12 @@ const recentArguments = 5;
 export class TaskHistories {
   constructor(
     private readonly db: Database,
-    private readonly records: TaskRecords,
-    private readonly searches: TaskSearches,
+    private readonly tasks: TaskHistoryRepository,
+    private readonly searches: TaskSearchRepository,
   ) {}
 
   async find(taskId: string): Promise<TaskHistory> {
-    const record = await this.records.find(this.db.manager, taskId);
+    const record = await this.tasks.find(this.db.manager, taskId);
     if (!record) throw SchedulerError.taskNotFound(taskId);
     return record.history;
   }

@@ -1,9 +1,9 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { TaskIdHistoryDto } from '../tasks/dto/task-update.dto.js';
+import { TaskIdHistoryDto } from '../tasks/dto/task-id.dto.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
 import { HistoryQuery, SkipZkDefault, TaskFilterQuery, TaskSearchQuery } from './dto/queries.dto.js';
-import { TaskHistoryDto, TaskIdHistoryPageDto } from './dto/task-history.dto.js';
+import { TaskHistoryDto, TaskIdHistoryPageDto } from './dto/history.dto.js';
 import { TaskHistories } from './task-histories.service.js';
 
 @ApiTags('History')

@@ -4,8 +4,7 @@ import { testSettings } from '../../../test/support/test-settings.js';
 import { SettingsFile, type Settings } from '../../platform/settings/settings.js';
 import type { IndexViewDto } from './dto/index-view.dto.js';
 import { IndexPageModule } from './index-page.module.js';
-import { toIndexView } from './index-view.js';
-import { renderPage } from './render-page.js';
+import { renderPage, toIndexView } from './page.service.js';
 
 const assets = { appJsPath: 'app.1.js', appCssPath: 'app.1.css', vendorJsPath: 'vendor.1.js' };
 const viewWith = (file: Record<string, unknown>): IndexViewDto =>

@@ -1,8 +1,18 @@
-import { Controller, Get, Header } from '@nestjs/common';
-import { ApiExcludeEndpoint, ApiExtraModels, ApiOkResponse, ApiParam, ApiTags } from '@nestjs/swagger';
-import { ShownAt } from '../../platform/http/shown-at.js';
+import { Controller, Get, Inject, Param, Res } from '@nestjs/common';
+import {
+  ApiExcludeController,
+  ApiExcludeEndpoint,
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiParam,
+  ApiTags,
+} from '@nestjs/swagger';
+import type { Response } from 'express';
+import { SchedulerError } from '../../platform/errors.js';
+import { ShownAt } from '../../platform/http/docs.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { IndexViewDto } from './dto/index-view.dto.js';
-import { html, PageService } from './page.service.js';
+import { Assets, PageService } from './page.service.js';
 
 /** Below the path that the settings name. */
 @ApiTags('Index page')
@@ -13,21 +23,42 @@ export class PageController {
 
   /** The page for people, built from IndexView. Paths below it answer the same. */
   @Get()
-  @Header('Content-Type', html)
-  @Header('Cache-Control', 'no-cache')
   @ShownAt('/{uiPath}')
   @ApiParam({ name: 'uiPath', description: 'As the setting ui.path says.', schema: { type: 'string', default: 'ui' } })
   @ApiOkResponse({ content: { 'text/html': { schema: { type: 'string' } } } })
-  show(): string {
-    return this.page.html;
+  show(@Res() response: Response): void {
+    this.page.send(response);
   }
 
   /** Where the page will show single requests, tasks, and so on. */
   @Get('*path')
-  @Header('Content-Type', html)
-  @Header('Cache-Control', 'no-cache')
   @ApiExcludeEndpoint()
-  below(): string {
-    return this.page.html;
+  below(@Res() response: Response): void {
+    this.page.send(response);
+  }
+}
+
+/** What browsers ask for beside the page itself. */
+@ApiExcludeController()
+@Controller()
+export class RootController {
+  constructor(
+    private readonly page: PageService,
+    private readonly assets: Assets,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  @Get()
+  home(@Res() response: Response): void {
+    if (this.settings.ui.rootUrlMode === 'DISABLED') throw new SchedulerError('NOT_FOUND', 'There is nothing at /');
+    if (this.settings.ui.rootUrlMode === 'INDEX_CATCHALL') return this.page.send(response);
+    response.redirect(this.page.root);
+  }
+
+  @Get('static/:name')
+  file(@Param('name') name: string, @Res() response: Response): void {
+    const asset = this.assets.find(name);
+    if (!asset) throw new SchedulerError('NOT_FOUND', `There is no file '${name}'`);
+    response.set('Cache-Control', 'public, max-age=31536000, immutable').type(asset.type).send(asset.body);
   }
 }

@@ -1,29 +1,90 @@
-import { Inject, Injectable } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { hostname } from 'node:os';
 import type { EntityManager } from 'typeorm';
+import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
+import { connectionState } from '../../core/leadership/connection-state.js';
 import type { HostState } from '../../core/model/state.js';
-import { rows } from '../../platform/database/sql.js';
+import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { ThisInstance } from '../../platform/leadership/this-instance.js';
+import { StatusDelays } from '../../platform/metrics/status-delays.js';
+import type { Poller } from '../../platform/poller/poller.js';
+import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { StatusDelays } from './status-delays.service.js';
-import { ThisHost } from './this-host.service.js';
+import { TaskRepository } from '../tasks/task.repository.js';
+import { InstanceRepository, type InstanceNote } from './instance.repository.js';
+
+const roundTo3 = (value: number): number => Math.round(value * 1_000) / 1_000;
+
+/** What this instance says of itself at this moment. */
+@Injectable()
+export class ThisHost {
+  constructor(
+    private readonly tasks: TaskRepository,
+    private readonly instance: ThisInstance,
+    private readonly leadership: Leadership,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+  ) {}
+
+  /** undefined: it cannot be reached yet. */
+  async describe(tx: EntityManager, now: number): Promise<HostState | undefined> {
+    const address = this.instance.address();
+    if (address === undefined) return undefined;
+    const leads = this.leadership.ready();
+    // What was seen in an earlier time of leading is no longer known to be true.
+    const machines = leads ? this.driver.machines() : [];
+    const millisSinceHeard =
+      machines.length > 0 ? Math.max(0, now - Math.max(...machines.map(({ seenAt }) => seenAt))) : undefined;
+    const driverStatus = connectionState({ ...this.leadership.standing(), leads, millisSinceHeard });
+    const free = await this.freeOn(tx, machines);
+    return {
+      master: leads,
+      uptime: Math.round(process.uptime() * 1_000),
+      driverStatus,
+      millisSinceLastOffer: millisSinceHeard,
+      hostAddress: new URL(address).host,
+      hostname: hostname(),
+      clusterConnected: driverStatus === 'SUBSCRIBED',
+      offerCacheSize: machines.length,
+      availableCachedCpus: roundTo3(free.cpus),
+      availableCachedMemory: roundTo3(free.memoryMb),
+    };
+  }
+
+  /** What active tasks leave of the machines, in cores and MB. */
+  private async freeOn(
+    tx: EntityManager,
+    machines: readonly MachineSnapshot[],
+  ): Promise<{ cpus: number; memoryMb: number }> {
+    if (machines.length === 0) return { cpus: 0, memoryMb: 0 };
+    const used = await this.tasks.usedOn(
+      tx,
+      machines.map(({ slaveId }) => slaveId),
+    );
+    const sum = (left: (machine: MachineSnapshot) => number): number =>
+      machines.reduce((total, machine) => total + Math.max(0, left(machine)), 0);
+    return {
+      cpus: sum(({ slaveId, cpus }) => cpus - (used.get(slaveId)?.cpus ?? 0)),
+      memoryMb: sum(({ slaveId, memoryMb }) => memoryMb - (used.get(slaveId)?.memoryMb ?? 0)),
+    };
+  }
+}
 
 /** Two lost writes are forgiven. */
 const periodsUntilStale = 3;
 /** A stall of the database or of the process is no reason to be taken for dead. */
 const shortestLifeSeconds = 10;
 
-export interface KnownInstances {
+interface KnownInstances {
   hostStates: HostState[];
   /** Of the leader: how long the newest status updates took to be stored. */
   statusDelayMillis: number;
-}
-
-interface InstanceRow {
-  document: HostState;
-  leads: boolean;
-  status_delay_millis: number | null;
-  age_millis: number;
 }
 
 /** The instances of this service. Each writes its own row; one that has not done so for a while is left out. */
@@ -32,6 +93,7 @@ export class Instances {
   private readonly lifeSeconds: number;
 
   constructor(
+    private readonly store: InstanceRepository,
     private readonly instance: ThisInstance,
     private readonly host: ThisHost,
     private readonly delays: StatusDelays,
@@ -45,59 +107,80 @@ export class Instances {
   async write(tx: EntityManager, now: number): Promise<void> {
     const state = await this.host.describe(tx, now);
     if (!state) return;
-    await tx.query(
-      `INSERT INTO instance (id, epoch, status_delay_millis, document, written_at)
-       VALUES ($1, $2, $3, $4, clock_timestamp())
-       ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, status_delay_millis = excluded.status_delay_millis,
-         document = excluded.document, written_at = excluded.written_at`,
-      [
-        this.instance.id,
-        state.master ? this.leadership.current() : null,
-        state.master ? this.delays.average() : null,
-        JSON.stringify(state),
-      ],
-    );
-    await tx.query('DELETE FROM instance WHERE written_at < clock_timestamp() - make_interval(secs => $1)', [
-      this.lifeSeconds,
-    ]);
+    await this.store.save(tx, {
+      id: this.instance.id,
+      epoch: state.master ? (this.leadership.current() ?? null) : null,
+      statusDelayMillis: state.master ? this.delays.average() : null,
+      document: state,
+    });
+    await this.store.removeOlderThan(tx, this.lifeSeconds);
   }
 
-  /** Nobody shall wait until this one is stale. */
+  /** An ordered stop: the others need not wait until this one is stale. */
   async removeThis(tx: EntityManager): Promise<void> {
-    await tx.query('DELETE FROM instance WHERE id = $1', [this.instance.id]);
+    await this.store.remove(tx, this.instance.id);
   }
 
   /** By address. This instance as it is now, the others as they said last, with what has aged since. */
   async list(tx: EntityManager, now: number): Promise<KnownInstances> {
-    const found = await rows<InstanceRow>(
-      tx,
-      // A leader that died still says that it leads; its epoch tells.
-      `SELECT document, status_delay_millis, coalesce(i.epoch = e.epoch, false) AS leads,
-         (extract(epoch FROM clock_timestamp() - written_at) * 1000)::bigint AS age_millis
-       FROM instance i CROSS JOIN leader_epoch e
-       WHERE id <> $1 AND written_at >= clock_timestamp() - make_interval(secs => $2)`,
-      [this.instance.id, this.lifeSeconds],
-    );
+    const found = await this.store.others(tx, this.instance.id, this.lifeSeconds);
     const here = await this.host.describe(tx, now);
     const others = found.map(aged).map((state) => (here?.master ? { ...state, master: false } : state));
     const known = [...(here ? [here] : []), ...others];
-    // Whoever leads now, whatever each of them wrote when it was last asked.
+    // The one that leads now, whatever each of them wrote last.
     const clusterMaster = known.find(({ master }) => master)?.hostAddress;
     const hostStates = known
       .map((state) => ({ ...state, clusterMaster }))
       .toSorted((a, b) => (a.hostAddress < b.hostAddress ? -1 : 1));
-    const told = found.find(({ leads }) => leads)?.status_delay_millis ?? 0;
+    const told = found.find(({ leads }) => leads)?.statusDelayMillis ?? 0;
     return { hostStates, statusDelayMillis: here?.master ? this.delays.average() : told };
   }
 }
 
-function aged({ document, leads, age_millis }: InstanceRow): HostState {
+function aged({ document, leads, ageMillis }: InstanceNote): HostState {
   const { uptime, millisSinceLastOffer, clusterConnected } = document;
   return {
     ...document,
     master: leads,
-    uptime: uptime + age_millis,
+    uptime: uptime + ageMillis,
     clusterConnected: leads && clusterConnected,
-    ...(millisSinceLastOffer !== undefined && { millisSinceLastOffer: millisSinceLastOffer + age_millis }),
+    ...(millisSinceLastOffer !== undefined && { millisSinceLastOffer: millisSinceLastOffer + ageMillis }),
   };
+}
+
+/** Writes down how this instance is: regularly, at once when the leadership changes, and not at all when it has ended. */
+@Injectable()
+export class InstancePoller implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly log = new Logger(InstancePoller.name);
+  private poller: Poller | undefined;
+
+  constructor(
+    private readonly db: Database,
+    private readonly instances: Instances,
+    private readonly leadership: Leadership,
+    private readonly pollers: Pollers,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const poller = this.pollers.register({
+      name: 'instances',
+      everyMs: this.settings.saveStateEverySeconds * 1_000,
+      onEveryInstance: true,
+      pass: (now) => this.runOnce(now),
+    });
+    this.leadership.onChange(() => poller.wake());
+    this.poller = poller;
+  }
+
+  async runOnce(now: number): Promise<void> {
+    await this.db.transaction((tx) => this.instances.write(tx, now));
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.poller?.stop();
+    await this.db
+      .transaction((tx) => this.instances.removeThis(tx))
+      .catch((cause: unknown) => this.log.debug(`This instance is left in the list: ${String(cause)}`));
+  }
 }

@@ -6,12 +6,12 @@ import { startTestApp, type TestApp, type TestAppOptions } from '../../../test/s
 import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import type { ClusterDriver } from '../../cluster/cluster-driver.js';
-import { SimulatedCluster } from '../../cluster/simulated/simulated-cluster.js';
+import { SimulatedCluster } from '../../../test/support/simulated-cluster/simulated-cluster.js';
 import type { HostState, State } from '../../core/model/state.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Instances } from './instances.service.js';
 import { LeadershipModule } from './leadership.module.js';
-import { StatusDelays } from './status-delays.service.js';
+import { StatusDelays } from '../../platform/metrics/status-delays.js';
 
 type App = TestApp<ClusterDriver>;
 const apps: App[] = [];

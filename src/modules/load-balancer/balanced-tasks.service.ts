@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { balancerServiceId, type BalancedTask } from '../../core/load-balancer/index.js';
-import type { Deploy } from '../../core/model/deploy.js';
+import { type Deploy, type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
-import { rows } from '../../platform/database/sql.js';
-import { deployKeyText, DeployStore, type DeployKey } from '../deploys/deploy-store.service.js';
-import { RequestStore } from '../requests/request-store.service.js';
-import type { LiveTask } from '../tasks/live-tasks.service.js';
+import { DeployRepository } from '../deploys/deploy.repository.js';
+import { RequestRepository } from '../requests/request.repository.js';
+import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
 
 /** A task with what describes its service to the load balancer. */
 export interface ServedTask {
@@ -24,8 +23,9 @@ export interface ServedTask {
 @Injectable()
 export class BalancedTasks {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly deploys: DeployStore,
+    private readonly requests: RequestRepository,
+    private readonly deploys: DeployRepository,
+    private readonly tasks: TaskRepository,
   ) {}
 
   /** By task id. Tasks of which too little is left are left out. */
@@ -38,7 +38,10 @@ export class BalancedTasks {
     );
     const keys = new Map([...tasks.map(({ taskId }) => taskId), ...activeKeys].map((key) => [deployKeyText(key), key]));
     const deploys = await this.deploys.findMany(tx, [...keys.values()]);
-    const launchedFor = await this.requestsAtLaunch(tx, tasks);
+    const launchedFor = await this.tasks.requestsAtLaunch(
+      tx,
+      tasks.map(({ taskId }) => taskId.id),
+    );
     const served = new Map<string, ServedTask>();
     for (const { taskId, host, rackId, ports } of tasks) {
       const { requestId } = taskId;
@@ -52,14 +55,5 @@ export class BalancedTasks {
       served.set(taskId.id, { task, request, deploy: isSameService ? active : own });
     }
     return served;
-  }
-
-  private async requestsAtLaunch(tx: EntityManager, tasks: readonly LiveTask[]): Promise<Map<string, Request>> {
-    const found = await rows<{ task_id: string; request: Request }>(
-      tx,
-      `SELECT task_id, document->'request' AS request FROM task_launch WHERE task_id = ANY ($1)`,
-      [tasks.map(({ taskId }) => taskId.id)],
-    );
-    return new Map(found.map((row) => [row.task_id, row.request]));
   }
 }

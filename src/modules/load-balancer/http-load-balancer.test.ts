@@ -6,7 +6,7 @@ import type { BalancedTask, BalancerChange } from '../../core/load-balancer/inde
 import type { LoadBalancerRequestId } from '../../core/model/load-balancer.js';
 import { Clock } from '../../platform/clock.js';
 import { HttpLoadBalancer, type HttpLoadBalancerSettings } from './http-load-balancer.js';
-import { NoLoadBalancer } from './no-load-balancer.js';
+import { NoLoadBalancer } from './load-balancer.js';
 
 class StoppedClock extends Clock {
   override now(): number {

@@ -2,8 +2,7 @@ import { Module } from '@nestjs/common';
 import { Clock } from '../../platform/clock.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { HttpLoadBalancer } from './http-load-balancer.js';
-import { LoadBalancer } from './load-balancer.js';
-import { NoLoadBalancer } from './no-load-balancer.js';
+import { LoadBalancer, NoLoadBalancer } from './load-balancer.js';
 
 const loadBalancer = ({ loadBalancerUri, ...settings }: Settings, clock: Clock): LoadBalancer =>
   loadBalancerUri === undefined

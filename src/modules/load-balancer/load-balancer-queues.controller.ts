@@ -1,24 +1,33 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { parseTaskId } from '../../core/task-id.js';
+import { Database } from '../../platform/database/database.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { TaskIdDto } from '../tasks/dto/task-id.dto.js';
-import { LoadBalancerQueues } from './load-balancer-queues.service.js';
+import { LoadBalancerDeletionRepository } from './load-balancer-deletion.repository.js';
+import { LoadBalancerRemovalRepository } from './load-balancer-removal.repository.js';
 
 @Controller('api')
 export class LoadBalancerQueuesController {
-  constructor(private readonly queues: LoadBalancerQueues) {}
+  constructor(
+    private readonly db: Database,
+    private readonly removals: LoadBalancerRemovalRepository,
+    private readonly deletions: LoadBalancerDeletionRepository,
+  ) {}
 
   /** Ids of deleted requests whose service waits to be taken off the load balancer, in their order. */
   @ApiTags('Requests')
   @Get('requests/lbcleanup')
   requests(@Query() _query: CacheQuery): Promise<string[]> {
-    return this.queues.requestIds();
+    return this.deletions.requestIds(this.db.manager);
   }
 
   /** Lists the tasks that have ended and wait to be taken off the load balancer. */
   @ApiTags('Tasks')
   @Get('tasks/lbcleanup')
-  tasks(): Promise<TaskIdDto[]> {
-    return this.queues.taskIds();
+  async tasks(): Promise<TaskIdDto[]> {
+    const ids = await this.removals.endedTaskIds(this.db.manager);
+    // Task ids are made by this service, so each can be read.
+    return ids.map((id) => parseTaskId(id)!);
   }
 }

@@ -9,18 +9,17 @@ import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import { Pollers } from '../../platform/poller/pollers.js';
-import { TaskHistoryWriterModule } from '../history/task-history-writer.module.js';
-import { TaskHistoryWriter } from '../history/task-history-writer.service.js';
-import { RequestCleanups } from '../requests/request-cleanups.service.js';
+import { TaskHistoryMoveRepository } from '../history/task-history-move.repository.js';
+import { RequestCleanupRepository } from '../requests/request-cleanup.repository.js';
 import { CleanupModule } from '../tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../tasks/cleanup/cleanup.poller.js';
-import { TaskCleanups } from '../tasks/task-cleanups.service.js';
+import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
 import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import { LoadBalancerCleanupPoller } from './load-balancer-cleanup.poller.js';
 import { LoadBalancerEntryPoller } from './load-balancer-entry.poller.js';
 import { LoadBalancerModule } from './load-balancer.module.js';
-import { LoadBalancerRecords } from './load-balancer-records.service.js';
-import { LoadBalancerRemovals } from './load-balancer-removals.service.js';
+import { LoadBalancerRecordRepository } from './load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from './load-balancer-removal.repository.js';
 import { UpstreamCheckPoller } from './upstream-check.poller.js';
 
 class StoppedClock extends Clock {
@@ -36,7 +35,7 @@ let tx: EntityManager;
 beforeAll(async () => {
   server = await startBalancer();
   rooms = await startRooms({
-    modules: [LoadBalancerModule, CleanupModule, TaskHistoryWriterModule],
+    modules: [LoadBalancerModule, CleanupModule],
     clock: new StoppedClock(),
     settings: { loadBalancerUri: server.uri, loadBalancerRequestTimeoutMillis: 1_000 },
   });
@@ -74,11 +73,11 @@ const running = (instanceNo: number, changes: object = {}): Promise<TaskId> =>
   insertTask(tx, { instanceNo, ports: [31_000 + instanceNo], updates: [['TASK_RUNNING', start]], ...changes });
 const ends = async ({ id }: TaskId) => {
   await tx.query(`UPDATE task SET state = 'TASK_FAILED', ended_at = now() WHERE task_id = $1`, [id]);
-  await get(LoadBalancerRemovals).add(tx, [id], start);
+  await get(LoadBalancerRemovalRepository).add(tx, [id], start);
 };
 const order = (taskId: TaskId) =>
-  get(TaskCleanups).save(tx, { taskId, cleanupType: 'USER_REQUESTED', timestamp: start });
-const recordsOf = async ({ id }: TaskId) => (await get(LoadBalancerRecords).find(tx, [id])).get(id)!;
+  get(TaskCleanupRepository).save(tx, { taskId, cleanupType: 'USER_REQUESTED', timestamp: start });
+const recordsOf = async ({ id }: TaskId) => (await get(LoadBalancerRecordRepository).find(tx, [id])).get(id)!;
 const told = (taskId: TaskId, state: LoadBalancerState, attemptNumber = 1): LoadBalancerUpdate => ({
   loadBalancerState: state,
   loadBalancerRequestId: { id: taskId.id, requestType: 'ADD', attemptNumber },
@@ -261,12 +260,12 @@ describe('a task that has ended', () => {
     const taskId = await running(1);
     await enter();
     await ends(taskId);
-    expect(await get(TaskHistoryWriter).move(tx, [taskId.id])).toEqual([]);
+    expect(await get(TaskHistoryMoveRepository).move(tx, [taskId.id])).toEqual([]);
     expect((await rooms.get('/api/tasks/lbcleanup')).body).toMatchObject([{ id: taskId.id }]);
     await leave();
     expect(upstreams()).toEqual([]);
     expect((await rooms.get('/api/tasks/lbcleanup')).body).toEqual([]);
-    expect(await get(TaskHistoryWriter).move(tx, [taskId.id])).toEqual([taskId.id]);
+    expect(await get(TaskHistoryMoveRepository).move(tx, [taskId.id])).toEqual([taskId.id]);
     const [{ data }] = await tx.query('SELECT data FROM task_history');
     expect(data.loadBalancerUpdates).toMatchObject([
       { loadBalancerState: 'SUCCESS', loadBalancerRequestId: { id: taskId.id, requestType: 'ADD', attemptNumber: 1 } },
@@ -278,7 +277,7 @@ describe('a task that has ended', () => {
     await serving({ activeDeployId: 'd2' });
     await insertDeploy(tx, { deploy: { id: 'd2', serviceBasePath: '/new' } });
     const taskId = await running(1);
-    await get(LoadBalancerRecords).save(tx, [taskId.id], 'ADD', told(taskId, 'SUCCESS'));
+    await get(LoadBalancerRecordRepository).save(tx, [taskId.id], 'ADD', told(taskId, 'SUCCESS'));
     await ends(taskId);
     await leave();
     expect(server.balancer.received[0]?.loadBalancerService.serviceBasePath).toBe('/new');
@@ -304,7 +303,7 @@ test('a load balancer that does not answer holds up no request but those whose t
   const other = await running(1, { requestId: 'job' });
   await order(other);
   server.mode = 'mute';
-  await get(LoadBalancerRemovals).add(tx, [inside.id], start);
+  await get(LoadBalancerRemovalRepository).add(tx, [inside.id], start);
   let answered = false;
   const leaving = leave().then(() => (answered = true));
   await waitFor('the call', () => server.calls.length === 2);
@@ -317,7 +316,8 @@ test('a load balancer that does not answer holds up no request but those whose t
 test('many tasks leave a few at a time', async () => {
   await serving({ request: { instances: 40 } });
   const tasks = await Promise.all(Array.from({ length: 40 }, (_, index) => running(index + 1)));
-  for (const taskId of tasks) await get(LoadBalancerRecords).save(tx, [taskId.id], 'ADD', told(taskId, 'SUCCESS'));
+  for (const taskId of tasks)
+    await get(LoadBalancerRecordRepository).save(tx, [taskId.id], 'ADD', told(taskId, 'SUCCESS'));
   for (const taskId of tasks) await ends(taskId);
   let atOnce = 0;
   let most = 0;
@@ -334,7 +334,7 @@ test('many tasks leave a few at a time', async () => {
 describe('a deleted request', () => {
   const deleting = async (removeFromLoadBalancer?: boolean) => {
     await serving({ state: 'DELETING' });
-    await get(RequestCleanups).create(tx, {
+    await get(RequestCleanupRepository).create(tx, {
       requestId: 'web',
       cleanupType: 'DELETING',
       timestamp: start,
@@ -344,7 +344,7 @@ describe('a deleted request', () => {
   test('takes its service along once its last task is off', async () => {
     await deleting(true);
     const taskId = await running(1);
-    await get(LoadBalancerRecords).save(tx, [taskId.id], 'ADD', told(taskId, 'SUCCESS'));
+    await get(LoadBalancerRecordRepository).save(tx, [taskId.id], 'ADD', told(taskId, 'SUCCESS'));
     await clean();
     await leave();
     await clean();
@@ -441,7 +441,7 @@ describe('upstreams without a task', () => {
 test('an answer is only written over the record that the call was made for', async () => {
   await serving();
   const taskId = await running(1);
-  const records = get(LoadBalancerRecords);
+  const records = get(LoadBalancerRecordRepository);
   const first = told(taskId, 'UNKNOWN');
   await records.save(tx, [taskId.id], 'ADD', first);
   await records.save(tx, [taskId.id], 'ADD', told(taskId, 'WAITING'));

@@ -1,10 +1,15 @@
 import type { BalancerChange, RemovedService, Upstream } from '../../core/load-balancer/index.js';
+import type { LoadBalancerMethod } from '../../core/model/enums.js';
 import type { LoadBalancerRequestId, LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import type { Clock } from '../../platform/clock.js';
+
+/** Calls to the load balancer in flight at once: enough to get through a long queue, too few to be a burden to it. */
+export const mostCallsAtOnce = 16;
 
 /**
  * Sends traffic to tasks. Calls never throw: what went wrong is the state of the update, UNKNOWN when it cannot be told
  * whether the call was carried out. Asking twice under the same id is safe. They may take as long as
- * loadBalancerRequestTimeoutMillis, so nobody calls inside a transaction.
+ * loadBalancerRequestTimeoutMillis, so it is never called inside a transaction.
  */
 export abstract class LoadBalancer {
   /** A load balancer is configured. Otherwise every call answers SUCCESS at once. */
@@ -22,4 +27,45 @@ export abstract class LoadBalancer {
   abstract deleteService(id: LoadBalancerRequestId, service: RemovedService): Promise<LoadBalancerUpdate>;
   /** What a service consists of now; none when it cannot be told. */
   abstract upstreams(serviceId: string): Promise<Upstream[]>;
+}
+
+/** None is configured: whatever is asked for counts as done, and no server is called. */
+export class NoLoadBalancer extends LoadBalancer {
+  override readonly enabled = false;
+
+  constructor(private readonly clock: Clock) {
+    super();
+  }
+
+  override enqueue(id: LoadBalancerRequestId): Promise<LoadBalancerUpdate> {
+    return this.success(id, 'ENQUEUE');
+  }
+
+  override removeUpstreams(id: LoadBalancerRequestId): Promise<LoadBalancerUpdate> {
+    return this.success(id, 'ENQUEUE');
+  }
+
+  override state(id: LoadBalancerRequestId): Promise<LoadBalancerUpdate> {
+    return this.success(id, 'CHECK_STATE');
+  }
+
+  override cancel(id: LoadBalancerRequestId): Promise<LoadBalancerUpdate> {
+    return this.success(id, 'CANCEL');
+  }
+
+  override deleteService(id: LoadBalancerRequestId): Promise<LoadBalancerUpdate> {
+    return this.success(id, 'DELETE');
+  }
+
+  override upstreams(): Promise<Upstream[]> {
+    return Promise.resolve([]);
+  }
+
+  private success(
+    loadBalancerRequestId: LoadBalancerRequestId,
+    method: LoadBalancerMethod,
+  ): Promise<LoadBalancerUpdate> {
+    const timestamp = this.clock.now();
+    return Promise.resolve({ loadBalancerState: 'SUCCESS', loadBalancerRequestId, timestamp, method });
+  }
 }

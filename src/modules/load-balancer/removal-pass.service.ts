@@ -2,15 +2,15 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { decideRemoval, isRefused, type BalancerRecords } from '../../core/load-balancer/index.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { LiveTasks, type LiveTask } from '../tasks/live-tasks.service.js';
+import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
 import { BalancedTasks, type ServedTask } from './balanced-tasks.service.js';
-import { LoadBalancerRecords } from './load-balancer-records.service.js';
-import { LoadBalancerRemovals } from './load-balancer-removals.service.js';
-import { LoadBalancer } from './load-balancer.js';
-import { inTurns } from './in-turns.js';
+import { LoadBalancerRecordRepository } from './load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from './load-balancer-removal.repository.js';
+import { LoadBalancer, mostCallsAtOnce } from './load-balancer.js';
 
 interface Leaving {
   live: LiveTask;
@@ -26,17 +26,17 @@ export class RemovalPass {
   constructor(
     private readonly db: Database,
     private readonly loadBalancer: LoadBalancer,
-    private readonly tasks: LiveTasks,
+    private readonly tasks: TaskRepository,
     private readonly balanced: BalancedTasks,
-    private readonly records: LoadBalancerRecords,
-    private readonly queue: LoadBalancerRemovals,
+    private readonly records: LoadBalancerRecordRepository,
+    private readonly queue: LoadBalancerRemovalRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async run(now: number): Promise<void> {
     const tx = this.db.manager;
-    const taskIds = (await this.queue.all(tx)).map(({ taskId }) => taskId);
+    const taskIds = await this.queue.taskIds(tx);
     if (taskIds.length === 0) return;
     const live = await this.tasks.find(tx, { taskIds, includeEnded: true });
     const served = await this.balanced.load(tx, live);
@@ -47,7 +47,7 @@ export class RemovalPass {
     });
     const known = new Set(leaving.map((task) => task.live.taskId.id));
     for (const taskId of taskIds) if (!known.has(taskId)) await this.dropUnlessLeaving(taskId);
-    await inTurns(leaving, (task) => this.look(task, now));
+    await inParallel(leaving, mostCallsAtOnce, (task) => this.look(task, now));
   }
 
   private async look(task: Leaving, now: number): Promise<void> {
@@ -78,15 +78,15 @@ export class RemovalPass {
       const stillMatters = !answer || (await this.records.saveAnswer(tx, taskId.id, 'REMOVE', former.remove, answer));
       if (stillMatters && isDone) await this.queue.remove(tx, taskId.id);
     });
-    if (isDone) this.wake.signal(endedAt === undefined ? 'cleanup' : 'history');
+    if (isDone) this.wake.signalOf([taskId.requestId], endedAt === undefined ? 'cleanup' : 'history');
   }
 
-  /** Its data is gone, or nobody wants it to go any more. */
+  /** Its data is gone, or it need not go any more. */
   private dropUnlessLeaving(taskId: string): Promise<void> {
     return this.db.leaderTransaction(async (tx: EntityManager) => {
       const [live] = await this.tasks.find(tx, { taskIds: [taskId], includeEnded: true, lock: true });
       const isKnown = live !== undefined && (await this.balanced.load(tx, [live])).has(taskId);
-      // Nobody could say any more where it listened.
+      // Where it listened is not known any more.
       if (!isKnown) await this.records.forget(tx, [taskId]);
       if (!isKnown || !hasToLeave(live)) await this.queue.remove(tx, taskId);
     });

@@ -10,15 +10,15 @@ import {
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LoadBalancerRequestId } from '../../core/model/load-balancer.js';
 import type { Request } from '../../core/model/request.js';
+import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployStore } from '../deploys/deploy-store.service.js';
-import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
-import { LiveTasks } from '../tasks/live-tasks.service.js';
+import { DeployRepository } from '../deploys/deploy.repository.js';
+import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
+import { TaskRepository } from '../tasks/task.repository.js';
 import { BalancedTasks } from './balanced-tasks.service.js';
-import { inTurns } from './in-turns.js';
-import { LoadBalancer } from './load-balancer.js';
+import { LoadBalancer, mostCallsAtOnce } from './load-balancer.js';
 
 const pollMillis = 1_000;
 /** A removal that takes longer goes on by itself; the next check sees what came of it. */
@@ -33,9 +33,9 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
   constructor(
     private readonly db: Database,
     private readonly loadBalancer: LoadBalancer,
-    private readonly requests: RequestStore,
-    private readonly deploys: DeployStore,
-    private readonly tasks: LiveTasks,
+    private readonly requests: RequestRepository,
+    private readonly deploys: DeployRepository,
+    private readonly tasks: TaskRepository,
     private readonly balanced: BalancedTasks,
     pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -57,7 +57,7 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
     if (!this.loadBalancer.enabled) return;
     const stored = await this.requests.findAll(this.db.manager, ['ACTIVE', 'DEPLOYING_TO_UNPAUSE']);
     const serving = stored.filter(({ request, activeDeployId }) => request.loadBalanced && activeDeployId);
-    await inTurns(serving, (request) => this.check(request, now));
+    await inParallel(serving, mostCallsAtOnce, (request) => this.check(request, now));
   }
 
   private async check({ request, activeDeployId }: StoredRequest, now: number): Promise<void> {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ObjstoreBucket, ObjstoreLog } from '../../core/model/logs.js';
-import { inParallel } from './in-parallel.js';
+import { inParallel } from '../../platform/async.js';
+import { SchedulerError } from '../../platform/errors.js';
 import { ObjectStore, type StoredObject } from './object-store.service.js';
-import { within } from './time-limit.js';
 
 export interface FoundObject extends StoredObject {
   bucket: ObjstoreBucket;
@@ -13,6 +13,25 @@ export interface ItemChoice {
   excludeMetadata?: boolean;
   /** Leave out the links. */
   list?: boolean;
+}
+
+/** Does the work, or ends it and says so when it has taken that long. */
+export async function within<T>(
+  seconds: number,
+  advice: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const signal = AbortSignal.timeout(seconds * 1_000);
+  const tooLate = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () =>
+      reject(new SchedulerError('OBJSTORE_TIMEOUT', `The object store took more than ${seconds} s; ${advice}`)),
+    );
+  });
+  const done = work(signal);
+  // What is still under way fails as well, and no caller waits for it any more.
+  done.catch(() => undefined);
+  tooLate.catch(() => undefined);
+  return Promise.race([tooLate, done]);
 }
 
 const less = 'ask for fewer at once (maxPerPage), without metadata (excludeMetadata) or without links (list)';
@@ -29,10 +48,8 @@ export class LogItems {
   async describe(objects: readonly FoundObject[], choice: ItemChoice): Promise<ObjstoreLog[]> {
     const { maxObjstoreThreads, waitForObjstoreLinksSeconds } = this.store.configured();
     const items = await within(waitForObjstoreLinksSeconds, less, (signal) =>
-      inParallel({
-        items: newestFirst(objects),
-        atMost: maxObjstoreThreads,
-        work: (object) => this.item(object, choice, signal),
+      inParallel(newestFirst(objects), maxObjstoreThreads, (object) => this.item(object, choice, signal), {
+        stopAtFailure: true,
       }),
     );
     return items.flatMap((item) => item ?? []);

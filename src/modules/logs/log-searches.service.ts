@@ -6,7 +6,9 @@ import type { TaskId } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { LogOwners, type OwningRequest } from './log-owners.service.js';
+import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
+import { TaskHistoryRepository } from '../history/task-history.repository.js';
+import { RequestHistoryRepository, type RequestLifetime } from '../requests/request-history.repository.js';
 import { ObjectStore } from './object-store.service.js';
 
 /** Whose logs are asked for. */
@@ -26,7 +28,9 @@ const defaultGroup = 'default';
 export class LogSearches {
   constructor(
     private readonly db: Database,
-    private readonly owners: LogOwners,
+    private readonly requests: RequestHistoryRepository,
+    private readonly deploys: DeployHistoryRepository,
+    private readonly tasks: TaskHistoryRepository,
     private readonly store: ObjectStore,
     private readonly clock: Clock,
   ) {}
@@ -45,7 +49,7 @@ export class LogSearches {
     }
     return this.db.snapshot(async (tx) => {
       const requestIds = [...requests.map(([id]) => id), ...tasks.map((task) => task.requestId)];
-      const owning = await this.owners.requests(tx, [...new Set(requestIds)]);
+      const owning = await this.requests.lifetimes(tx, [...new Set(requestIds)]);
       const searches = await this.ofTasks(tx, tasks, owning);
       for (const [requestId, deployIds] of requests) {
         const request = owning.get(requestId)!;
@@ -61,10 +65,10 @@ export class LogSearches {
   private async ofTasks(
     tx: EntityManager,
     tasks: readonly TaskId[],
-    requests: ReadonlyMap<string, OwningRequest>,
+    requests: ReadonlyMap<string, RequestLifetime>,
   ): Promise<Search[]> {
     const { missingTaskDefaultObjstoreSearchPeriodMillis: missingTaskPeriod } = this.store.configured();
-    const found = await this.owners.tasks(
+    const found = await this.tasks.lifetimes(
       tx,
       tasks.map((task) => task.id),
     );
@@ -83,15 +87,15 @@ export class LogSearches {
     tx: EntityManager,
     requestId: string,
     deployId: string,
-    { group = defaultGroup }: OwningRequest,
+    { group = defaultGroup }: RequestLifetime,
   ): Promise<Search> {
-    const deploy = await this.owners.deploy(tx, { requestId, deployId });
+    const deploy = await this.deploys.lifetime(tx, { requestId, deployId });
     if (!deploy) throw SchedulerError.deployNotFound(requestId, deployId);
     const subject = { owner: { requestId, deployId }, group, tag: deploy.tag };
     return { subject, span: spanOfDeploy(deploy, this.clock.now()) };
   }
 
-  private ofRequest(requestId: string, { group = defaultGroup, times }: OwningRequest, choice: Narrowing): Search {
+  private ofRequest(requestId: string, { group = defaultGroup, times }: RequestLifetime, choice: Narrowing): Search {
     const span = spanOfRequest(times, choice, this.clock.now());
     if (!span) {
       const message = `start is needed: nothing in the history of request '${requestId}' says since when it has logs`;

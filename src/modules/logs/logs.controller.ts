@@ -1,6 +1,17 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Injectable,
+  Param,
+  Post,
+  Query,
+  UseGuards,
+  type CanActivate,
+} from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
-import { NeedsBody } from '../../platform/http/needs-body.js';
+import { NeedsBody } from '../../platform/http/bodies.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
 import {
   LogsQuery,
@@ -11,7 +22,18 @@ import {
   TaskLogsQuery,
 } from './dto/logs.dto.js';
 import { LogsService } from './logs.service.js';
-import { StoreConfigured } from './store-configured.guard.js';
+import { ObjectStore } from './object-store.service.js';
+
+/** Without an object store everything about logs is 404, whatever else may be wrong with a call. */
+@Injectable()
+class StoreConfigured implements CanActivate {
+  constructor(private readonly store: ObjectStore) {}
+
+  canActivate(): boolean {
+    this.store.configured();
+    return true;
+  }
+}
 
 @ApiTags('Object store logs')
 @ApiExtraModels(ObjstoreLogMetadataDto)

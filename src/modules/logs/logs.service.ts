@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { isOwn, searchPlaces, type SearchPlace } from '../../core/logs/index.js';
-import type { ObjstoreLog, ObjstoreSearchRequest, ObjstoreSearchResult } from '../../core/model/logs.js';
-import { LogItems, newestFirst, type FoundObject, type ItemChoice } from './log-items.service.js';
+import { isOwn, placeName, searchPlaces, type SearchPlace } from '../../core/logs/index.js';
+import type {
+  ContinuationToken,
+  ObjstoreLog,
+  ObjstoreSearchRequest,
+  ObjstoreSearchResult,
+} from '../../core/model/logs.js';
+import { inParallel } from '../../platform/async.js';
+import { LogItems, newestFirst, within, type FoundObject, type ItemChoice } from './log-items.service.js';
 import { LogSearches, refusal, type Wanted } from './log-searches.service.js';
-import { inParallel } from './in-parallel.js';
 import { ObjectStore } from './object-store.service.js';
-import { searchPage, type PlaceListing } from './search-page.js';
-import { within } from './time-limit.js';
 
 export interface ListChoice extends ItemChoice {
   /** At most so many of each bucket, the newest. */
@@ -30,7 +33,7 @@ export class LogsService {
     const { maxObjstoreThreads, waitForObjstoreListSeconds } = this.store.configured();
     const places = await this.places(wanted);
     const found = await within(waitForObjstoreListSeconds, shorter, (signal) =>
-      inParallel({ items: places, atMost: maxObjstoreThreads, work: (place) => this.listAll(place, signal) }),
+      inParallel(places, maxObjstoreThreads, (place) => this.listAll(place, signal), { stopAtFailure: true }),
     );
     const newest = newestOfEachBucket(
       found.flatMap((objects) => objects ?? []),
@@ -105,4 +108,57 @@ function newestOfEachBucket(found: readonly FoundObject[], most = Number.POSITIV
     taken.set(objstoreBucket, count);
     return count <= most;
   });
+}
+
+interface PlaceListing<T> {
+  found: T[];
+  /** There is more, after this. */
+  after?: string;
+}
+
+interface PageChoice<T> {
+  places: readonly SearchPlace[];
+  /** As the page before answered them; none for the first page. */
+  tokens: Readonly<Record<string, ContinuationToken>>;
+  /** Once so many are found no further place is asked. */
+  maxPerPage: number;
+  /** How many places are asked at a time. */
+  threads: number;
+  list: (place: SearchPlace, after: string | undefined) => Promise<PlaceListing<T>>;
+}
+
+interface SearchPage<T> {
+  found: T[];
+  tokens: Record<string, ContinuationToken>;
+  lastPage: boolean;
+}
+
+/**
+ * One page of a search over many places. Nothing found is ever dropped: what was asked counts, so a page can be longer than
+ * wanted, and a place that was not asked keeps its token. Tokens of places that are not looked at are not answered.
+ */
+export async function searchPage<T>(choice: PageChoice<T>): Promise<SearchPage<T>> {
+  const { places, maxPerPage, threads, list } = choice;
+  const tokens = new Map(places.map((place) => [placeName(place), tokenOf(choice.tokens, place)]));
+  const open = places.filter((place) => !tokens.get(placeName(place))!.lastPage);
+  let count = 0;
+  const search = async (place: SearchPlace): Promise<T[]> => {
+    const name = placeName(place);
+    const { found, after } = await list(place, tokens.get(name)!.value);
+    tokens.set(name, after === undefined ? { lastPage: true } : { value: after, lastPage: false });
+    count += found.length;
+    return found;
+  };
+  const rules = { stopAtFailure: true, isEnough: () => count >= maxPerPage };
+  const listings = await inParallel(open, threads, search, rules);
+  return {
+    found: listings.flatMap((found) => found ?? []),
+    tokens: Object.fromEntries(tokens),
+    lastPage: [...tokens.values()].every((token) => token.lastPage),
+  };
+}
+
+function tokenOf(tokens: Readonly<Record<string, ContinuationToken>>, place: SearchPlace): ContinuationToken {
+  const name = placeName(place);
+  return (Object.hasOwn(tokens, name) ? tokens[name] : undefined) ?? { lastPage: false };
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { placeName, type SearchPlace } from '../../core/logs/index.js';
 import type { ContinuationToken } from '../../core/model/logs.js';
-import { searchPage } from './search-page.js';
+import { searchPage } from './logs.service.js';
 
 const place = (prefix: string): SearchPlace => ({
   prefix,

@@ -5,7 +5,7 @@ import { Clock } from '../../platform/clock.js';
 import { PlacementFigures } from '../../platform/metrics/placement-figures.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { MetricsModule } from './metrics.module.js';
-import type { Metric } from './to-json.js';
+import type { Metric } from './metrics.service.js';
 
 let now = start;
 const clock = new (class extends Clock {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { toMetrics } from './to-json.js';
+import { toMetrics } from './metrics.service.js';
 
 const read = async (make: (registry: Registry) => void) => {
   const registry = new Registry();

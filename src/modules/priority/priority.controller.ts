@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { PriorityFreezeDto, PriorityFreezeParentDto } from './dto/priority-freeze.dto.js';
+import { PriorityFreezeDto, PriorityFreezeParentDto } from './priority-freeze.dto.js';
 import { PriorityService } from './priority.service.js';
 
 @ApiTags('Task priorities')

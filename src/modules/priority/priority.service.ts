@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { PriorityFreeze, PriorityFreezeParent } from '../../core/model/priority.js';
-import { freezeProblem } from '../../core/priority/index.js';
+import type { PriorityFreeze, PriorityFreezeParent } from '../../core/model/state.js';
+import { freezeProblem } from '../../core/placement/index.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { PriorityFreezes, type StoredFreeze } from './priority-freezes.service.js';
+import { PriorityFreezeRepository, type StoredFreeze } from './priority-freeze.repository.js';
 
-/** What operators do about the priority freeze. */
+/** Operators set, show and end the priority freeze. */
 @Injectable()
 export class PriorityService {
   constructor(
     private readonly db: Database,
-    private readonly freezes: PriorityFreezes,
+    private readonly freezes: PriorityFreezeRepository,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}

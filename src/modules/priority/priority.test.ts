@@ -8,15 +8,13 @@ import {
   start,
 } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
-import type { PriorityFreezeParent } from '../../core/model/priority.js';
-import type { State } from '../../core/model/state.js';
+import type { PriorityFreezeParent, State } from '../../core/model/state.js';
 import { Clock } from '../../platform/clock.js';
 import type { ErrorDto } from '../../platform/http/error.dto.js';
 import { DeploysModule } from '../deploys/deploys.module.js';
 import { RequestsModule } from '../requests/requests.module.js';
 import { StateModule } from '../state/state.module.js';
-import { FreezeExpiryPoller } from './freeze-expiry.poller.js';
-import { PriorityKillsPoller } from './priority-kills.poller.js';
+import { FreezeExpiryPoller, PriorityKillsPoller } from './priority-freeze.poller.js';
 import { PriorityModule } from './priority.module.js';
 
 let now = start;

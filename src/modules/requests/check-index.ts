@@ -1,7 +1,7 @@
 import { changedSince, type CheckedState } from '../../core/requests/check-index.js';
 import { SchedulerError } from '../../platform/errors.js';
 
-/** 409 when the request is not any more what it was when somebody planned with it. Call it under the lock on its row. */
+/** 409 when the request has changed since a caller planned with it. Call it under the lock on its row. */
 export function refuseChanged(
   stored: CheckedState & { request: { id: string } },
   checkIndex: string | undefined,

@@ -1,13 +1,17 @@
-import { Body, Controller, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { RequestParent } from '../../core/model/request.js';
+import type { PendingRequestParent, RequestParent } from '../../core/model/request.js';
+import type { TaskId } from '../../core/model/task.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
-import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { NeedsBody } from '../../platform/http/needs-body.js';
+import { NeedsBody } from '../../platform/http/bodies.js';
+import { type Caller, CallerUser } from '../../platform/http/caller.js';
+import { RunNowRequestDto } from '../deploys/dto/deploy-options.dto.js';
+import { TaskIdDto } from '../tasks/dto/task-id.dto.js';
 import { Bounces } from './actions/bounces.service.js';
 import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
 import { Pauses } from './actions/pauses.service.js';
 import { Priorities } from './actions/priorities.service.js';
+import { Runs } from './actions/runs.service.js';
 import { Scaling } from './actions/scaling.service.js';
 import {
   BounceRequestDto,
@@ -18,8 +22,8 @@ import {
   SkipHealthchecksRequestDto,
   UnpauseRequestDto,
 } from './dto/actions.dto.js';
-import { ScaleQuery } from './dto/queries.dto.js';
-import { RequestParentDto } from './dto/request-parent.dto.js';
+import { RunQuery, ScaleQuery } from './dto/queries.dto.js';
+import { PendingRequestParentDto, RequestParentDto } from './dto/request-parent.dto.js';
 
 @ApiTags('Requests')
 @Controller('api/requests/request/:requestId')
@@ -131,5 +135,31 @@ export class RequestActionsController {
     @CallerUser() caller: Caller,
   ): Promise<RequestParent> {
     return this.skips.setSkip(id, skip, caller);
+  }
+}
+
+@ApiTags('Requests')
+@Controller('api/requests/request/:requestId/run')
+export class RequestRunsController {
+  constructor(private readonly runs: Runs) {}
+
+  /** Runs a SCHEDULED request before its time, or an ON_DEMAND request once more. */
+  @Post()
+  @ApiOkResponse({ type: PendingRequestParentDto })
+  @HttpCode(200)
+  run(
+    @Param('requestId') id: string,
+    @Body() run: RunNowRequestDto,
+    @Query() query: RunQuery,
+    @CallerUser() caller: Caller,
+  ): Promise<PendingRequestParent> {
+    return this.runs.run(id, run, query.minimal ?? false, caller);
+  }
+
+  /** The task that carries out a run. */
+  @Get(':runId')
+  @ApiOkResponse({ type: TaskIdDto })
+  find(@Param('requestId') id: string, @Param('runId') runId: string): Promise<TaskId> {
+    return this.runs.findTask(id, runId);
   }
 }

@@ -5,9 +5,9 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
-import { DeployStore } from '../deploys/deploy-store.service.js';
-import { RequestCleanups } from './request-cleanups.service.js';
-import { RequestStore, type StoredRequest } from './request-store.service.js';
+import { DeployRepository } from '../deploys/deploy.repository.js';
+import { RequestCleanupRepository } from './request-cleanup.repository.js';
+import { RequestRepository, type StoredRequest } from './request.repository.js';
 
 /** A request whose row is locked, and everything an action has to know of it. */
 export interface LockedRequest {
@@ -16,29 +16,31 @@ export interface LockedRequest {
   now: number;
 }
 
-/** The frame around every action on one request: lock, look, change, commit, wake whoever has something to do now. */
+/** The frame around every action on one request: lock, look, change, commit, wake the pollers that now have something to do. */
 @Injectable()
 export class RequestActions {
   constructor(
     private readonly database: Database,
-    private readonly requests: RequestStore,
-    private readonly cleanups: RequestCleanups,
-    private readonly deploys: DeployStore,
+    private readonly requests: RequestRepository,
+    private readonly cleanups: RequestCleanupRepository,
+    private readonly deploys: DeployRepository,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
 
   /** Fails with 404 when there is no such request. */
-  perform<T>(
+  async perform<T>(
     requestId: string,
     topics: readonly WakeTopic[],
     action: (tx: EntityManager, locked: LockedRequest) => Promise<T>,
   ): Promise<T> {
-    return this.transaction(topics, async (tx) => {
+    const result = await this.database.transaction(async (tx) => {
       const locked = await this.lock(tx, requestId);
       if (!locked) throw SchedulerError.requestNotFound(requestId);
       return action(tx, locked);
     });
+    this.wake.signalOf([requestId], ...topics);
+    return result;
   }
 
   async transaction<T>(topics: readonly WakeTopic[], work: (tx: EntityManager) => Promise<T>): Promise<T> {
@@ -52,7 +54,7 @@ export class RequestActions {
     return stored && this.around(tx, stored);
   }
 
-  /** The same without a lock, for whoever only looks. */
+  /** The same without a lock, for callers that change nothing. */
   async find(tx: EntityManager, requestId: string): Promise<LockedRequest | undefined> {
     const stored = await this.requests.find(tx, requestId);
     return stored && this.around(tx, stored);

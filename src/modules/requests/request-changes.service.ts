@@ -2,20 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RequestEventType } from '../../core/model/enums.js';
-import type { Request } from '../../core/model/request.js';
-import { instancesOf } from '../../core/request-validation/index.js';
-import { changesWork, stateAfterUpdate } from '../../core/requests/changes.js';
-import { shrink } from '../../core/requests/shrink.js';
+import { instancesOf, type Request } from '../../core/model/request.js';
+import { spreadRules } from '../../core/pending-work/index.js';
+import { changesWork, shrink, stateAfterUpdate } from '../../core/requests/changes.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { Machines } from '../slaves/machines.service.js';
-import { spreadRules } from '../slaves/spread-rules.js';
-import { HealthcheckResults } from '../tasks/health/healthcheck-results.service.js';
-import { LiveTasks } from '../tasks/live-tasks.service.js';
-import { PendingQueue } from '../tasks/pending-queue.service.js';
-import { TaskCleanups } from '../tasks/task-cleanups.service.js';
+import { SlaveRepository } from '../slaves/slave.repository.js';
+import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
+import { TaskRepository } from '../tasks/task.repository.js';
+import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
 import { deployInUse } from './request-actions.service.js';
-import { RequestHistoryService } from './request-history.service.js';
-import { RequestStore, type StoredRequest } from './request-store.service.js';
+import { RequestHistoryRepository } from './request-history.repository.js';
+import { RequestRepository, type StoredRequest } from './request.repository.js';
 
 /** What is written down about a change of a request. */
 export interface ChangeNote {
@@ -29,7 +27,7 @@ export interface ChangeNote {
   actionId?: string;
   /** For the tasks that start because of the change. */
   skipHealthchecks?: boolean;
-  /** The scheduler is told by somebody else, such as the bounce that comes along. */
+  /** The scheduler hears of it in another way, such as by the bounce that comes along. */
   quiet?: boolean;
 }
 
@@ -37,13 +35,13 @@ export interface ChangeNote {
 @Injectable()
 export class RequestChanges {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly history: RequestHistoryService,
-    private readonly tasks: LiveTasks,
-    private readonly cleanups: TaskCleanups,
-    private readonly healthchecks: HealthcheckResults,
-    private readonly queue: PendingQueue,
-    private readonly machines: Machines,
+    private readonly requests: RequestRepository,
+    private readonly history: RequestHistoryRepository,
+    private readonly tasks: TaskRepository,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly healthchecks: TaskHealthcheckRepository,
+    private readonly queue: PendingRequestRepository,
+    private readonly slaves: SlaveRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -86,16 +84,17 @@ export class RequestChanges {
     if (instancesOf(next) >= instancesOf(stored.request)) return;
     const tasks = await this.tasks.find(tx, { requestIds: [next.id] });
     const active = tasks.filter(({ taskId }) => taskId.deployId === stored.activeDeployId);
-    const spread = spreadRules(this.settings, await this.machines.list(tx));
-    for (const { taskId, cleanupType } of shrink(stored.request, next, active, spread)) {
-      await this.cleanups.create(tx, {
+    const spread = spreadRules(this.settings, await this.slaves.list(tx));
+    await this.cleanups.createAll(
+      tx,
+      shrink(stored.request, next, active, spread).map(({ taskId, cleanupType }) => ({
         taskId,
         cleanupType,
         timestamp: note.now,
         user: note.cleanupUser,
         message: note.message,
         actionId: randomUUID(),
-      });
-    }
+      })),
+    );
   }
 }

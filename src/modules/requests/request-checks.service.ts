@@ -15,9 +15,9 @@ import {
 } from '../../core/request-validation/index.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployStore } from '../deploys/deploy-store.service.js';
-import { Machines } from '../slaves/machines.service.js';
-import type { StoredRequest } from './request-store.service.js';
+import { DeployRepository } from '../deploys/deploy.repository.js';
+import { SlaveRepository } from '../slaves/slave.repository.js';
+import type { StoredRequest } from './request.repository.js';
 
 /** The rules of src/core/request-validation, with what they need to know from the database. Each throws a 400. */
 @Injectable()
@@ -26,8 +26,8 @@ export class RequestChecks {
   private readonly limits: RequestLimits;
 
   constructor(
-    private readonly deploys: DeployStore,
-    private readonly machines: Machines,
+    private readonly deploys: DeployRepository,
+    private readonly slaves: SlaveRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.limits = { ...settings.cluster, ...settings };
@@ -48,16 +48,16 @@ export class RequestChecks {
   /** Are there machines for all instances? `previous`: running tasks that stay up beside them. */
   async capacity(tx: EntityManager, request: Request, previous?: number): Promise<void> {
     if (!needsMachineEach(request, this.settings)) return;
-    const activeSlaves = await this.machines.activeCount(tx);
+    const activeSlaves = await this.slaves.activeCount(tx);
     refuse(capacityProblem(request, { activeSlaves, previous }, this.settings));
   }
 
   async bounceCapacity(tx: EntityManager, request: Request, incremental: boolean): Promise<void> {
-    const activeSlaves = await this.machines.activeCount(tx);
+    const activeSlaves = await this.slaves.activeCount(tx);
     refuse(bounceCapacityProblem(request, { incremental, activeSlaves }, this.settings));
   }
 
-  /** The number of instances of some requests is nothing to be chosen. */
+  /** The number of instances of some requests cannot be chosen. */
   scalable(request: Request): void {
     if (!followsActiveSlaves(request, this.settings)) return;
     const message = `instances: request '${request.id}' has as many as there are active slaves`;
@@ -71,7 +71,7 @@ export class RequestChecks {
 
   private async sized(tx: EntityManager, request: Request): Promise<Request> {
     if (!followsActiveSlaves(request, this.settings)) return request;
-    return onePerSlave(request, await this.machines.activeCount(tx));
+    return onePerSlave(request, await this.slaves.activeCount(tx));
   }
 
   private async deploysOf(tx: EntityManager, { request, activeDeployId, pendingDeployId }: StoredRequest) {

@@ -4,38 +4,38 @@ import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { SharedReads } from '../../platform/reads/shared-reads.js';
+import { SharedReads } from '../../platform/reads/reads.js';
 import { Access } from '../auth/access/access.service.js';
-import { UserSettingsStore } from '../users/user-settings-store.service.js';
-import { RequestHistoryService } from './request-history.service.js';
+import { UserSettingsRepository } from '../users/user-settings.repository.js';
+import { RequestHistoryRepository } from './request-history.repository.js';
 import { RequestParents } from './request-parents.service.js';
-import { RequestStore } from './request-store.service.js';
+import { RequestRepository } from './request.repository.js';
 
-export interface RequestListFilter {
+interface RequestListFilter {
   /** Absent: in any state. */
   states?: readonly RequestState[];
   requestType?: readonly RequestType[];
   includeFullRequestData?: boolean;
-  /** Only what concerns the caller; without effect while nobody knows who calls. */
+  /** Only what concerns the caller; without effect while callers are unknown. */
   filterRelevantForUser?: boolean;
   limit?: number;
 }
 
-/** Lists of requests. Callers who ask for the same states at the same time share what is read of them. */
+/** Lists of requests. Calls for the same states at the same time share one read. */
 @Injectable()
 export class RequestLists {
   private readonly briefReads = new SharedReads<RequestParent[]>();
 
   constructor(
     private readonly database: Database,
-    private readonly requests: RequestStore,
-    private readonly history: RequestHistoryService,
+    private readonly requests: RequestRepository,
+    private readonly history: RequestHistoryRepository,
     private readonly parents: RequestParents,
     private readonly access: Access,
-    private readonly settings: UserSettingsStore,
+    private readonly settings: UserSettingsRepository,
   ) {}
 
-  /** What the caller may read: what they care for first, and then whatever was acted on last. */
+  /** What the caller may read: starred requests first, then by the time of the last action. */
   async list(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     const [brief, settings] = await Promise.all([
       this.briefReads.ask(JSON.stringify(filter.states), () => this.brief(filter.states)),

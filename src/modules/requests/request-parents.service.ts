@@ -1,21 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Deploy, DeployMarker, PendingDeploy } from '../../core/model/deploy.js';
-import type { RequestDeployState, RequestParent } from '../../core/model/request.js';
 import {
-  deployKeyText,
-  DeployStore,
-  toPendingDeploy,
+  type Deploy,
   type DeployKey,
+  deployKeyText,
+  type DeployMarker,
+  type PendingDeploy,
+} from '../../core/model/deploy.js';
+import type { RequestDeployState, RequestParent } from '../../core/model/request.js';
+import type { PendingRequest } from '../../core/model/task.js';
+import {
+  DeployRepository,
+  toPendingDeploy,
   type StoredDeploy,
   type StoredPendingDeploy,
-} from '../deploys/deploy-store.service.js';
+} from '../deploys/deploy.repository.js';
 import { noTaskIds, TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
-import { asParentMember } from './expiring/expiring-action.js';
-import { ExpiringActions } from './expiring/expiring-actions.service.js';
-import { RequestStore, type StoredRequest } from './request-store.service.js';
+import type { ExpiringRequestAction } from './expiring/expiring-action.entity.js';
+import { ExpiringActionRepository } from './expiring/expiring-action.repository.js';
+import { RequestRepository, type StoredRequest } from './request.repository.js';
 
-export interface ParentOptions {
+interface ParentOptions {
   /** Deploys, the deploy in progress, expiring actions and tasks. false: only request, state and deploy markers. */
   full: boolean;
   /** With full false: expiring actions and tasks nevertheless, as the lists show them. */
@@ -26,9 +31,9 @@ export interface ParentOptions {
 @Injectable()
 export class RequestParents {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly deploys: DeployStore,
-    private readonly expiring: ExpiringActions,
+    private readonly requests: RequestRepository,
+    private readonly deploys: DeployRepository,
+    private readonly expiring: ExpiringActionRepository,
     private readonly taskIds: TaskIdsByStatusService,
   ) {}
 
@@ -125,7 +130,7 @@ function deployState(
   return { requestId: id, activeDeploy: marker(activeDeployId), pendingDeploy: marker(pendingDeployId) };
 }
 
-/** A deploy in progress without its marker cannot be: both are written together. */
+/** There is no deploy in progress without its marker: both are written together. */
 function pendingDeploy(
   pending: StoredPendingDeploy,
   markers: ReadonlyMap<string, DeployMarker>,
@@ -133,3 +138,31 @@ function pendingDeploy(
   const deployMarker = markers.get(deployKeyText(pending));
   return deployMarker && toPendingDeploy(pending, deployMarker);
 }
+
+/** The member of a RequestParent under which an expiring action is shown. */
+function asParentMember(action: ExpiringRequestAction): Partial<RequestParent> {
+  const { targetId: requestId, user, startMillis, actionId } = action;
+  const common = { requestId, user, startMillis, actionId };
+  switch (action.kind) {
+    case 'BOUNCE':
+      return { expiringBounce: { ...common, ...action.revert, expiringAPIRequestObject: action.document } };
+    case 'PAUSE':
+      return { expiringPause: { ...common, expiringAPIRequestObject: action.document } };
+    case 'SCALE':
+      return { expiringScale: { ...common, ...action.revert, expiringAPIRequestObject: action.document } };
+    case 'PRIORITY':
+      return { expiringPriority: { ...common, ...action.revert, expiringAPIRequestObject: action.document } };
+    case 'SKIP_HEALTHCHECKS':
+      return { expiringSkipHealthchecks: { ...common, ...action.revert, expiringAPIRequestObject: action.document } };
+  }
+}
+
+/** A pending request as answers show it: with all overrides, also those that are empty. */
+export const shownPendingRequest = (pending: PendingRequest): PendingRequest => ({
+  ...pending,
+  objstoreUploaderAdditionalFiles: pending.objstoreUploaderAdditionalFiles ?? [],
+  envOverrides: pending.envOverrides ?? {},
+  requiredSlaveAttributeOverrides: pending.requiredSlaveAttributeOverrides ?? {},
+  allowedSlaveAttributeOverrides: pending.allowedSlaveAttributeOverrides ?? {},
+  extraArtifacts: pending.extraArtifacts ?? [],
+});

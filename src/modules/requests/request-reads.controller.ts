@@ -5,9 +5,14 @@ import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } fr
 import type { PendingRequest } from '../../core/model/task.js';
 import type { RequestState } from '../../core/model/enums.js';
 import { CallerUser } from '../../platform/http/caller.js';
-import { PendingRequestDto, RequestCleanupDto } from './dto/pending-request.dto.js';
 import { BatchQuery, CacheQuery, RequestIdsQuery, RequestListQuery } from './dto/queries.dto.js';
-import { RequestBatchDto, RequestParentDto, RequestWithStateDto } from './dto/request-parent.dto.js';
+import {
+  PendingRequestDto,
+  RequestBatchDto,
+  RequestCleanupDto,
+  RequestParentDto,
+  RequestWithStateDto,
+} from './dto/request-parent.dto.js';
 import { RequestLists } from './request-lists.service.js';
 import { RequestReads } from './request-reads.service.js';
 

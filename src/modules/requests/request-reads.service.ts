@@ -5,15 +5,13 @@ import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { BatchedRead } from '../../platform/reads/batched-read.js';
-import { SharedReads } from '../../platform/reads/shared-reads.js';
-import { PendingQueue } from '../tasks/pending-queue.service.js';
-import { shownPendingRequest } from './pending-requests.js';
-import { RequestCleanups } from './request-cleanups.service.js';
-import { RequestParents } from './request-parents.service.js';
-import { RequestStore, type StoredRequest } from './request-store.service.js';
+import { BatchedRead, SharedReads } from '../../platform/reads/reads.js';
+import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { RequestCleanupRepository } from './request-cleanup.repository.js';
+import { RequestParents, shownPendingRequest } from './request-parents.service.js';
+import { RequestRepository, type StoredRequest } from './request.repository.js';
 
-/** Reads of requests: each from one snapshot, so that its parts agree. Callers who ask at the same time share them. */
+/** Reads of requests: each from one snapshot, so that its parts agree. Calls at the same time share one read. */
 @Injectable()
 export class RequestReads {
   private readonly parentReads = new BatchedRead((ids: readonly string[]) => this.manyParents(ids));
@@ -22,10 +20,10 @@ export class RequestReads {
 
   constructor(
     private readonly database: Database,
-    private readonly requests: RequestStore,
+    private readonly requests: RequestRepository,
     private readonly parents: RequestParents,
-    private readonly cleanups: RequestCleanups,
-    private readonly queue: PendingQueue,
+    private readonly cleanups: RequestCleanupRepository,
+    private readonly queue: PendingRequestRepository,
   ) {}
 
   async one(id: string): Promise<RequestParent> {

@@ -2,8 +2,8 @@ import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common'
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
-import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { NeedsBody } from '../../platform/http/needs-body.js';
+import { NeedsBody } from '../../platform/http/bodies.js';
+import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { Deletions } from './actions/deletions.service.js';
 import { DeleteRequestRequestDto, UpdateGroupsRequestDto } from './dto/actions.dto.js';
 import { RequestParentDto } from './dto/request-parent.dto.js';

@@ -1,12 +1,7 @@
 import { Module } from '@nestjs/common';
-import { AccessModule } from '../auth/access.module.js';
-import { DeployStoreModule } from '../deploys/deploy-store.module.js';
-import { TaskRecordsModule } from '../history/task-records.module.js';
-import { PriorityStoreModule } from '../priority/priority-store.module.js';
+import { AuthModule } from '../auth/auth.module.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
-import { UserStoreModule } from '../users/user-store.module.js';
-import { WebhookOutboxModule } from '../webhooks/webhook-outbox.module.js';
 import { Bounces } from './actions/bounces.service.js';
 import { Deletions } from './actions/deletions.service.js';
 import { HealthcheckSkips } from './actions/healthcheck-skips.service.js';
@@ -17,11 +12,12 @@ import { Scaling } from './actions/scaling.service.js';
 import { CrashLoopsController } from './crash-loops/crash-loops.controller.js';
 import { CrashLoops } from './crash-loops/crash-loops.service.js';
 import { BounceReverts } from './expiring/bounce-reverts.service.js';
-import { ExpiringPoller } from './expiring/expiring.poller.js';
+import { ExpiringPoller, ExpiringReverts } from './expiring/expiring.poller.js';
 import { ExpiringRemovals } from './expiring/expiring-removals.service.js';
-import { ExpiringReverts } from './expiring/expiring-reverts.service.js';
 import { RequestExpiringController } from './expiring/request-expiring.controller.js';
-import { RequestActionsController } from './request-actions.controller.js';
+import { RequestGroupsController } from './groups/request-groups.controller.js';
+import { RequestGroupsService } from './groups/request-groups.service.js';
+import { RequestActionsController, RequestRunsController } from './request-actions.controller.js';
 import { RequestActions } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestChecks } from './request-checks.service.js';
@@ -29,26 +25,15 @@ import { RequestLists } from './request-lists.service.js';
 import { RequestParents } from './request-parents.service.js';
 import { RequestReadsController } from './request-reads.controller.js';
 import { RequestReads } from './request-reads.service.js';
-import { RequestRunsController } from './request-runs.controller.js';
-import { RequestStoreModule } from './request-store.module.js';
 import { RequestsController } from './requests.controller.js';
 import { RequestsService } from './requests.service.js';
 import { SpreadAllPoller } from './spread-all.poller.js';
 
-/** Requests: what may be read of them and done to them. */
+/** Requests: their reads, their actions and their groups. */
 @Module({
-  imports: [
-    AccessModule,
-    RequestStoreModule,
-    DeployStoreModule,
-    TaskStoreModule,
-    TaskRecordsModule,
-    PriorityStoreModule,
-    SlavesModule,
-    UserStoreModule,
-    WebhookOutboxModule,
-  ],
+  imports: [AuthModule, TaskStoreModule, SlavesModule],
   controllers: [
+    RequestGroupsController,
     RequestsController,
     RequestReadsController,
     RequestActionsController,
@@ -76,6 +61,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     ExpiringReverts,
     ExpiringPoller,
     CrashLoops,
+    RequestGroupsService,
     SpreadAllPoller,
   ],
   exports: [RequestsService, RequestParents, RequestChecks, RequestActions, RequestChanges, Scaling],

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Request, RequestParent, UpdateGroupsRequest } from '../../core/model/request.js';
+import { instancesOf, type Request, type RequestParent, type UpdateGroupsRequest } from '../../core/model/request.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
-import { instancesOf } from '../../core/request-validation/index.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -11,21 +10,21 @@ import { Wake } from '../../platform/wake/wake.js';
 import { RequestActions, throwIf } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestChecks } from './request-checks.service.js';
-import { RequestCleanups } from './request-cleanups.service.js';
-import { RequestHistoryService } from './request-history.service.js';
+import { RequestCleanupRepository } from './request-cleanup.repository.js';
+import { RequestHistoryRepository } from './request-history.repository.js';
 import { RequestParents } from './request-parents.service.js';
-import { RequestStore, type StoredRequest } from './request-store.service.js';
+import { RequestRepository, type StoredRequest } from './request.repository.js';
 
-/** Creates and updates requests. Whoever was first with an id creates it, everybody after updates it. */
+/** Creates and updates requests. The first call with an id creates the request, every later one updates it. */
 @Injectable()
 export class RequestsService {
   constructor(
     private readonly actions: RequestActions,
     private readonly checks: RequestChecks,
     private readonly changes: RequestChanges,
-    private readonly requests: RequestStore,
-    private readonly cleanups: RequestCleanups,
-    private readonly history: RequestHistoryService,
+    private readonly requests: RequestRepository,
+    private readonly cleanups: RequestCleanupRepository,
+    private readonly history: RequestHistoryRepository,
     private readonly parents: RequestParents,
     private readonly disabled: DisabledActions,
     private readonly clock: Clock,
@@ -42,11 +41,11 @@ export class RequestsService {
         if (updated) return { parent: await this.parent(tx, updated), isNew: false };
         const created = await this.create(tx, sent, caller);
         if (created) return { parent: this.parents.ofNew(created), isNew: true };
-        // Created, or gone, between the two looks by somebody else: look again.
+        // Another caller created or removed it between the two looks: look again.
       }
     });
     // A new request has no deploy, so there is nothing to be done for it yet.
-    if (!isNew) this.wake.signal('scheduler', 'cleanup');
+    if (!isNew) this.wake.signalOf([parent.request.id], 'scheduler', 'cleanup');
     return parent;
   }
 

@@ -1,17 +1,17 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Request } from '../../core/model/request.js';
+import { instancesOf, type Request } from '../../core/model/request.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { scaleMessage } from '../../core/requests/changes.js';
-import { followsActiveSlaves, instancesOf, onePerSlave } from '../../core/request-validation/index.js';
+import { followsActiveSlaves, onePerSlave } from '../../core/request-validation/index.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { Machines } from '../slaves/machines.service.js';
+import { SlaveRepository } from '../slaves/slave.repository.js';
 import { RequestActions } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
-import { RequestStore } from './request-store.service.js';
+import { RequestRepository } from './request.repository.js';
 
 /** Keeps requests that run once on every slave at as many instances as there are active slaves. */
 @Injectable()
@@ -21,10 +21,10 @@ export class SpreadAllPoller implements OnModuleInit {
   constructor(
     private readonly pollers: Pollers,
     private readonly db: Database,
-    private readonly requests: RequestStore,
+    private readonly requests: RequestRepository,
     private readonly actions: RequestActions,
     private readonly changes: RequestChanges,
-    private readonly machines: Machines,
+    private readonly slaves: SlaveRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -40,12 +40,12 @@ export class SpreadAllPoller implements OnModuleInit {
 
   /** One pass, one transaction per request that has another number than it should. */
   async runOnce(now: number): Promise<void> {
-    const activeSlaves = await this.machines.activeCount(this.db.manager);
+    const activeSlaves = await this.slaves.activeCount(this.db.manager);
     const stored = await this.requests.findAll(this.db.manager);
     for (const { request } of stored.filter((one) => this.isOff(one.request, activeSlaves))) {
       try {
         const scaled = await this.db.leaderTransaction((tx) => this.scale(tx, request.id, activeSlaves, now));
-        if (scaled) this.wake.signal('scheduler', 'cleanup', 'webhooks');
+        if (scaled) this.wake.signalOf([request.id], 'scheduler', 'cleanup', 'webhooks');
       } catch (cause) {
         this.log.error(`Request '${request.id}' could not be spread; it is tried again: ${String(cause)}`, cause);
       }
@@ -57,7 +57,7 @@ export class SpreadAllPoller implements OnModuleInit {
     return followsActiveSlaves(request, this.settings) && instancesOf(request) !== instancesOf(wanted);
   }
 
-  /** false: nothing to do after all, or not now: a request that somebody else is changing waits for the next pass. */
+  /** false: nothing to do after all, or not now: a request that another transaction is changing waits for the next pass. */
   private async scale(tx: EntityManager, id: string, activeSlaves: number, now: number): Promise<boolean> {
     const [free] = await this.requests.lockFree(tx, [id]);
     const locked = free && (await this.actions.lock(tx, id));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toFileChunk } from './file-chunk.js';
+import { toFileChunk } from './sandbox.service.js';
 
 const bytes = (...values: number[]): Buffer => Buffer.from(values);
 const euro = [0xe2, 0x82, 0xac] as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { grepLines } from './grep.js';
+import { grepLines } from './sandbox.service.js';
 
 test.each([
   { name: 'matches anywhere in a line', text: 'one\ntwo\nthree\n', expression: 'o', lines: 'one\ntwo\n' },

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertTask, start } from '../../../test/support/builders.js';
 import { FileDriver, sandboxRoot } from '../../../test/support/file-driver.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
-import { TaskHistoryWriter } from '../history/task-history-writer.service.js';
-import { TaskHistoryWriterModule } from '../history/task-history-writer.module.js';
+import { TaskHistoryMoveRepository } from '../history/task-history-move.repository.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
 import { SandboxModule } from './sandbox.module.js';
 import type { SandboxListing } from './sandbox.service.js';
@@ -14,7 +13,7 @@ let id: string;
 
 beforeAll(async () => {
   rooms = await startRooms({
-    modules: [SandboxModule, TaskHistoryWriterModule],
+    modules: [SandboxModule],
     driver,
     settings: { sandboxHttpTimeoutMillis: 200 },
   });
@@ -134,7 +133,7 @@ describe('which task', () => {
     const updates: [['TASK_FINISHED', number]] = [['TASK_FINISHED', start + 1]];
     const { id: ended } = await insertTask(rooms.database.manager, { instanceNo: 3, directory: 'known', updates });
     driver.put(ended, 'stdout', 'done');
-    const writer = rooms.app.get(TaskHistoryWriter);
+    const writer = rooms.app.get(TaskHistoryMoveRepository);
     expect(await rooms.database.leaderTransaction((tx) => writer.move(tx, [ended]))).toEqual([ended]);
     expect(await read('?path=stdout&offset=0', ended)).toMatchObject({ status: 200, body: { data: 'done' } });
     driver.files.delete(ended);

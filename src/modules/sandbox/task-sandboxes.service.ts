@@ -10,7 +10,7 @@ import type { Task } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { TaskRecords } from '../history/task-records.service.js';
+import { TaskHistoryRepository } from '../history/task-history.repository.js';
 
 export interface OpenSandbox extends TaskSandbox {
   taskId: string;
@@ -23,7 +23,7 @@ export interface OpenSandbox extends TaskSandbox {
 export class TaskSandboxes {
   constructor(
     private readonly db: Database,
-    private readonly records: TaskRecords,
+    private readonly records: TaskHistoryRepository,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -44,7 +44,7 @@ export class TaskSandboxes {
       root: sandbox.root,
       list: (path) => this.onMachine(slaveId, () => sandbox.list(path)),
       read: (path, offset, length) => this.onMachine(slaveId, () => sandbox.read(path, offset, length)),
-      // Without a time limit: a stream that comes too late would be read by nobody and hold its connection.
+      // Without a time limit: a stream that comes too late would have no reader and hold its connection.
       download: (path, offset, length) => reachable(() => sandbox.download(path, offset, length)),
     };
   }
@@ -82,4 +82,10 @@ function withoutSandbox(taskId: string, active: boolean): SchedulerError {
   return active
     ? new SchedulerError('SANDBOX_NOT_READY', `Task '${taskId}' has no directory yet; try again in a moment`)
     : new SchedulerError('FILE_NOT_FOUND', `Task '${taskId}' ended before it had a directory`);
+}
+
+/** A path below a sandbox in its plain form, without slashes at its ends. undefined: it leads outside. */
+export function sandboxPath(given: string): string | undefined {
+  const parts = given.split('/').filter((part) => part !== '' && part !== '.');
+  return parts.includes('..') ? undefined : parts.join('/');
 }

@@ -4,11 +4,10 @@ import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../
 import { compareMachines } from '../../core/machines/comparison.js';
 import type { MachineKind } from '../../core/model/machine.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
-import { lockFleet } from './fleet-lock.js';
+import { MachineTaskRepository, type TaskOfSlave } from '../tasks/machine-task.repository.js';
+import { MachineReports } from './machine-reports.service.js';
 import { MachineStates } from './machine-states.service.js';
-import { MachineStore } from './machine-store.service.js';
-import { Machines, type StoredSlave } from './machines.service.js';
+import { SlaveRepository, type StoredSlave } from './slave.repository.js';
 
 /** Machines looked at in one transaction: the lock on the fleet holds placements back that long. */
 const machinesPerTransaction = 100;
@@ -18,16 +17,10 @@ export interface ComparisonOptions {
   /** The first comparison of this leader: what it misses may have been gone before its time. */
   atStart: boolean;
   /**
-   * Which machines count as missing: those that who answers does not list, or those of agents that have not answered at
-   * all although they have had their time. Tasks of the latter stay.
+   * Which machines count as missing: those that an agent which answers does not list, or those of agents that have not
+   * answered at all although they have had their time. Tasks of the latter stay.
    */
   missing: 'UNLISTED' | 'SILENT';
-}
-
-/** An active task on a machine that is confirmed gone. */
-export interface StrandedTask {
-  taskId: string;
-  slaveId: string;
 }
 
 /** Makes the records of machines agree with what the cluster lists. For the leader. */
@@ -35,8 +28,9 @@ export interface StrandedTask {
 export class FleetComparison {
   constructor(
     private readonly db: Database,
-    private readonly machines: Machines,
-    private readonly store: MachineStore,
+    private readonly reports: MachineReports,
+    private readonly slaves: SlaveRepository,
+    private readonly tasks: MachineTaskRepository,
     private readonly states: MachineStates,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
@@ -47,8 +41,8 @@ export class FleetComparison {
     await this.recordMachines(toRecord, now);
   }
 
-  /** The same, and records which machines are not there any more. Answers whose end nobody else will report. */
-  async run({ now, atStart, missing }: ComparisonOptions): Promise<StrandedTask[]> {
+  /** The same, and records which machines are not there any more. Answers the tasks whose end no machine will report. */
+  async run({ now, atStart, missing }: ComparisonOptions): Promise<TaskOfSlave[]> {
     const answers = this.speaksFor();
     const found = await this.differences(missing === 'SILENT' ? (agentId) => !answers(agentId) : answers);
     await this.recordMachines(found.toRecord, now);
@@ -58,13 +52,13 @@ export class FleetComparison {
   }
 
   private async differences(speaksFor: (agentId: string) => boolean) {
-    const slaves = await this.machines.list(this.db.leaderSource.manager);
-    const racks = await this.store.find(this.db.leaderSource.manager, 'RACK');
+    const slaves = await this.slaves.list(this.db.leaderSource.manager);
+    const racks = await this.slaves.standings(this.db.leaderSource.manager, 'RACK');
     const known = {
       slaves: slaves.map(toKnown),
       racks: racks.map(({ id, currentState }) => ({ id, state: currentState.state })),
     };
-    const listed = this.driver.machines().map((machine) => this.machines.toRecord(machine));
+    const listed = this.driver.machines().map((machine) => this.reports.toRecord(machine));
     return compareMachines(known, listed, speaksFor);
   }
 
@@ -77,7 +71,7 @@ export class FleetComparison {
   private recordMachines(slaveIds: readonly string[], now: number): Promise<void> {
     return this.inBatches(slaveIds, async (tx, slaveId, listed) => {
       const machine = listed.get(slaveId);
-      if (machine) await this.machines.seen(tx, machine, now);
+      if (machine) await this.reports.seen(tx, machine, now);
     });
   }
 
@@ -85,7 +79,7 @@ export class FleetComparison {
     const message = atStart ? 'The cluster did not list it at the start' : 'The cluster does not list it any more';
     return this.inBatches(ids, async (tx, id, listed) => {
       const isBack = kind === 'SLAVE' ? listed.has(id) : [...listed.values()].some((machine) => machine.rackId === id);
-      const machine = isBack ? undefined : await this.store.lock(tx, kind, id);
+      const machine = isBack ? undefined : await this.slaves.lock(tx, kind, id);
       if (!machine) return;
       await this.states.apply(tx, kind, machine, { kind: 'unlisted', machine: kind, atStart }, { now, message });
     });
@@ -98,28 +92,26 @@ export class FleetComparison {
   ): Promise<void> {
     for (let begin = 0; begin < ids.length; begin += machinesPerTransaction) {
       await this.db.leaderTransaction(async (tx) => {
-        await lockFleet(tx);
+        await this.slaves.lockFleet(tx);
         const listed = new Map(this.driver.machines().map((machine) => [machine.slaveId, machine]));
         for (const id of ids.slice(begin, begin + machinesPerTransaction)) await work(tx, id, listed);
       });
     }
   }
 
-  /** Tasks on machines that are not listed by who would know. Under the lock, so that none was placed a moment ago. */
-  private strandedTasks(): Promise<StrandedTask[]> {
+  /** Tasks on machines that their agent, which answers, does not list. Under the lock, so that none was placed a moment ago. */
+  private strandedTasks(): Promise<TaskOfSlave[]> {
     return this.db.leaderTransaction(async (tx) => {
-      await lockFleet(tx);
+      await this.slaves.lockFleet(tx);
       const speaksFor = this.speaksFor();
       const listed = new Set(this.driver.machines().map((machine) => machine.slaveId));
-      const known = await rows<{ id: string; agent_id: string }>(tx, 'SELECT id, agent_id FROM slave');
-      const gone = known.filter(({ id, agent_id }) => !listed.has(id) && speaksFor(agent_id));
+      const known = await this.slaves.agents(tx);
+      const gone = known.filter(({ id, agentId }) => !listed.has(id) && speaksFor(agentId));
       if (gone.length === 0) return [];
-      const found = await rows<{ task_id: string; slave_id: string }>(
+      return this.tasks.activeOnSlaves(
         tx,
-        'SELECT task_id, slave_id FROM task WHERE slave_id = ANY ($1) AND ended_at IS NULL ORDER BY task_id',
-        [gone.map(({ id }) => id)],
+        gone.map(({ id }) => id),
       );
-      return found.map((row) => ({ taskId: row.task_id, slaveId: row.slave_id }));
     });
   }
 }

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
-import { checkLapsingChange } from '../../core/machines/machine-change.js';
-import { isDecommissioning } from '../../core/machines/machine-state.js';
+import { checkLapsingChange, isDecommissioning } from '../../core/machines/machine-life.js';
 import type {
   ExpiringMachineState,
   MachineChangeRequest,
@@ -11,27 +10,26 @@ import type {
 } from '../../core/model/machine.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { ExpiringMachines, toExpiringState } from './expiring-machines.service.js';
-import { lockFleet } from './fleet-lock.js';
+import type { ExpiringMachineAction } from '../requests/expiring/expiring-action.entity.js';
+import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { MachineRemoval } from './machine-removal.service.js';
 import { MachineStates } from './machine-states.service.js';
-import { kindText, MachineStore, type MachineStanding } from './machine-store.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
+import { kindText, SlaveRepository, type MachineStanding } from './slave.repository.js';
 
 /** What operators decide about machines. */
 @Injectable()
 export class MachineChanges {
   constructor(
     private readonly db: Database,
-    private readonly store: MachineStore,
+    private readonly slaves: SlaveRepository,
     private readonly states: MachineStates,
     private readonly removal: MachineRemoval,
-    private readonly expiring: ExpiringMachines,
+    private readonly expiring: ExpiringActionRepository,
     private readonly tasks: MachineTasks,
     private readonly clock: Clock,
     private readonly wake: Wake,
@@ -49,7 +47,7 @@ export class MachineChanges {
     const problem = checkLapsingChange(target, asked);
     if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
     await this.db.transaction(async (tx) => {
-      await lockFleet(tx);
+      await this.slaves.lockFleet(tx);
       await this.checkRoom(tx, kind, id, target, asked);
       await this.enter(tx, kind, id, target, asked, caller);
     });
@@ -59,7 +57,7 @@ export class MachineChanges {
   /** Erases record and history; a decommission is cancelled. A machine that the cluster still lists is stored as a new one. */
   async remove(kind: MachineKind, id: string, { email: user }: Caller): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await lockFleet(tx);
+      await this.slaves.lockFleet(tx);
       const { currentState } = await this.lock(tx, kind, id);
       if (isDecommissioning(currentState.state)) await this.tasks.keep(tx, kind, id, { now: this.clock.now(), user });
       await this.removal.remove(tx, kind, [id]);
@@ -69,8 +67,8 @@ export class MachineChanges {
 
   async removeDead(kind: MachineKind): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await lockFleet(tx);
-      const dead = await this.store.find(tx, kind, 'DEAD');
+      await this.slaves.lockFleet(tx);
+      const dead = await this.slaves.standings(tx, kind, 'DEAD');
       await this.removal.remove(
         tx,
         kind,
@@ -81,11 +79,11 @@ export class MachineChanges {
 
   /** Makes a change that would lapse permanent. */
   async makePermanent(kind: MachineKind, id: string): Promise<void> {
-    await this.db.transaction((tx) => this.expiring.remove(tx, kind, [id]));
+    await this.db.transaction((tx) => this.expiring.removeOfMachines(tx, kind, [id]));
   }
 
   async lapsing(kind: MachineKind): Promise<ExpiringMachineState[]> {
-    return (await this.expiring.find(this.db.manager, { kind })).map(toExpiringState);
+    return (await this.expiring.ofMachines(this.db.manager, { kind })).map(toExpiringState);
   }
 
   private async checkRoom(
@@ -95,18 +93,15 @@ export class MachineChanges {
     target: OperatorState,
     { durationMillis }: MachineChangeRequest,
   ): Promise<void> {
-    if (durationMillis !== undefined && (await this.expiring.find(tx, { kind, id })).length > 0) {
+    if (durationMillis !== undefined && (await this.expiring.ofMachines(tx, { kind, id })).length > 0) {
       const message = `The ${kindText(kind)} '${id}' already has a change that lapses; remove it first`;
       throw new SchedulerError('MACHINE_STATE', message);
     }
     if (target !== 'STARTING_DECOMMISSION') return;
-    const [found] = await rows<{ count: number }>(
-      tx,
-      `SELECT count(*)::int AS count FROM slave WHERE state IN ('STARTING_DECOMMISSION', 'DECOMMISSIONING')`,
-    );
+    const count = await this.slaves.decommissioningCount(tx);
     const { maxDecommissioningSlaves } = this.settings;
-    if (found!.count < maxDecommissioningSlaves) return;
-    const message = `${found!.count} slaves are being decommissioned already, at most ${maxDecommissioningSlaves} may be at once`;
+    if (count < maxDecommissioningSlaves) return;
+    const message = `${count} slaves are being decommissioned already, at most ${maxDecommissioningSlaves} may be at once`;
     throw new SchedulerError('INVALID_REQUEST', message);
   }
 
@@ -129,22 +124,33 @@ export class MachineChanges {
       throw new SchedulerError('MACHINE_STATE', `The ${kindText(kind)} '${id}' ${what}`);
     }
     if (asked.durationMillis === undefined) return;
-    await this.expiring.insert(tx, {
+    await this.expiring.insertOfMachine(tx, {
       kind,
-      machineId: id,
+      targetId: id,
       user,
       startMillis: now,
       durationMillis: asked.durationMillis,
       actionId: asked.actionId ?? randomUUID(),
-      asked,
-      revertToState: asked.revertToState!,
-      killTasksOnDecommissionTimeout: asked.killTasksOnDecommissionTimeout ?? false,
+      document: asked,
+      revert: {
+        revertToState: asked.revertToState!,
+        killTasksOnDecommissionTimeout: asked.killTasksOnDecommissionTimeout ?? false,
+      },
     });
   }
 
   private async lock(tx: EntityManager, kind: MachineKind, id: string): Promise<MachineStanding> {
-    const machine = await this.store.lock(tx, kind, id);
+    const machine = await this.slaves.lock(tx, kind, id);
     if (!machine) throw new SchedulerError('MACHINE_NOT_FOUND', `No ${kindText(kind)} with id '${id}'`);
     return machine;
   }
 }
+
+const toExpiringState = (expiring: ExpiringMachineAction): ExpiringMachineState => ({
+  user: expiring.user,
+  startMillis: expiring.startMillis,
+  actionId: expiring.actionId,
+  expiringAPIRequestObject: expiring.document,
+  machineId: expiring.targetId,
+  ...expiring.revert,
+});

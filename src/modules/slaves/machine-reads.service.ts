@@ -3,34 +3,34 @@ import type { MachineState } from '../../core/model/enums.js';
 import type { MachineKind, MachineStateHistoryUpdate, Rack, Slave } from '../../core/model/machine.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { MachineStore } from './machine-store.service.js';
-import { Machines, type StoredSlave } from './machines.service.js';
+import { MachineHistoryRepository } from './machine-history.repository.js';
+import { SlaveRepository, type StoredSlave } from './slave.repository.js';
 
 /** Machines as the API shows them, in the order of ids. */
 @Injectable()
 export class MachineReads {
   constructor(
     private readonly db: Database,
-    private readonly machines: Machines,
-    private readonly store: MachineStore,
+    private readonly slaveRecords: SlaveRepository,
+    private readonly histories: MachineHistoryRepository,
   ) {}
 
   async slaves(state?: MachineState): Promise<Slave[]> {
-    return (await this.machines.find(this.db.manager, { state })).map(toSlave);
+    return (await this.slaveRecords.find(this.db.manager, { state })).map(toSlave);
   }
 
   async slave(id: string): Promise<Slave> {
-    const [found] = await this.machines.find(this.db.manager, { id });
+    const [found] = await this.slaveRecords.find(this.db.manager, { id });
     if (!found) throw new SchedulerError('MACHINE_NOT_FOUND', `No slave with id '${id}'`);
     return toSlave(found);
   }
 
   racks(state?: MachineState): Promise<Rack[]> {
-    return this.store.find(this.db.manager, 'RACK', state);
+    return this.slaveRecords.standings(this.db.manager, 'RACK', state);
   }
 
   history(kind: MachineKind, id: string): Promise<MachineStateHistoryUpdate[]> {
-    return this.store.history(this.db.manager, kind, id);
+    return this.histories.of(this.db.manager, kind, id);
   }
 }
 

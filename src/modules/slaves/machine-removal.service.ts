@@ -1,54 +1,55 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineKind } from '../../core/model/machine.js';
-import { rows } from '../../platform/database/sql.js';
+import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { InactiveHosts } from '../inactive/inactive-hosts.service.js';
-import { ExpiringMachines } from './expiring-machines.service.js';
-import { MachineStore } from './machine-store.service.js';
+import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
+import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
+import { MachineHistoryRepository } from './machine-history.repository.js';
+import { SlaveRepository } from './slave.repository.js';
 
 const hourMillis = 3_600_000;
 
-/** Removes machines with all that is kept about them. Under lockFleet. */
+/** Removes machines with all that is kept about them. */
 @Injectable()
 export class MachineRemoval {
   constructor(
-    private readonly store: MachineStore,
-    private readonly expiring: ExpiringMachines,
-    private readonly inactiveHosts: InactiveHosts,
+    private readonly db: Database,
+    private readonly slaves: SlaveRepository,
+    private readonly histories: MachineHistoryRepository,
+    private readonly expiring: ExpiringActionRepository,
+    private readonly inactiveHosts: InactiveHostRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** Record, history and lapsing change; the host of a slave is not marked inactive any more. */
+  /** Record, history and lapsing change; the host of a slave is not marked inactive any more. Under lockFleet. */
   async remove(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     if (kind === 'SLAVE') await this.unmarkHosts(tx, ids);
-    await this.store.remove(tx, kind, ids);
-    await this.expiring.remove(tx, kind, ids);
+    await this.slaves.remove(tx, kind, ids);
+    await this.expiring.removeOfMachines(tx, kind, ids);
   }
 
-  /** Slaves that have been gone for long. While a task that may still run there counts as active, its slave is kept. */
-  async removeLongGone(tx: EntityManager, now: number): Promise<void> {
-    const gone = await rows<{ id: string }>(
-      tx,
-      `SELECT id FROM slave WHERE state IN ('DEAD', 'MISSING_ON_STARTUP') AND state_at < $1
-         AND NOT EXISTS (SELECT 1 FROM task WHERE slave_id = slave.id AND ended_at IS NULL)
-       ORDER BY id FOR NO KEY UPDATE`,
-      [new Date(now - this.settings.deleteDeadSlavesAfterHours * hourMillis)],
-    );
-    await this.remove(
-      tx,
-      'SLAVE',
-      gone.map((row) => row.id),
-    );
+  /**
+   * Forgets what has been kept about machines for long enough. While a task that may still run there counts as active, its
+   * slave is kept. For the leader.
+   */
+  async forgetOld(now: number): Promise<void> {
+    const goneBefore = now - this.settings.deleteDeadSlavesAfterHours * hourMillis;
+    await this.db.leaderTransaction(async (tx) => {
+      await this.slaves.lockFleet(tx);
+      await this.remove(tx, 'SLAVE', await this.slaves.lockLongGone(tx, goneBefore));
+      await this.histories.trim(tx);
+      await this.inactiveHosts.removeExpired(tx, now);
+    });
   }
 
   private async unmarkHosts(tx: EntityManager, slaveIds: readonly string[]): Promise<void> {
-    const found = await rows<{ host: string }>(tx, 'SELECT host FROM slave WHERE id = ANY ($1)', [slaveIds]);
+    const hosts = await this.slaves.hosts(tx, slaveIds);
     const suffix = this.settings.commonHostnameSuffixToOmit ?? '';
     await this.inactiveHosts.unmark(
       tx,
-      found.flatMap(({ host }) => [host, host + suffix]),
+      hosts.flatMap((host) => [host, host + suffix]),
     );
   }
 }

@@ -1,12 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { canLapse, nextMachineStep, type MachineEvent, type MachineStep } from '../../core/machines/machine-life.js';
-import { isDecommissioning } from '../../core/machines/machine-state.js';
+import {
+  canLapse,
+  isDecommissioning,
+  type MachineEvent,
+  type MachineStep,
+  nextMachineStep,
+} from '../../core/machines/machine-life.js';
 import type { MachineState } from '../../core/model/enums.js';
 import type { MachineKind } from '../../core/model/machine.js';
-import { ExpiringMachines } from './expiring-machines.service.js';
-import { MachineStore, type MachineStanding } from './machine-store.service.js';
+import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { MachineTasks } from './machine-tasks.service.js';
+import { SlaveRepository, type MachineStanding } from './slave.repository.js';
 
 /** What is written down about a change. */
 export interface ChangeNote {
@@ -19,8 +24,8 @@ export interface ChangeNote {
 @Injectable()
 export class MachineStates {
   constructor(
-    private readonly store: MachineStore,
-    private readonly expiring: ExpiringMachines,
+    private readonly slaves: SlaveRepository,
+    private readonly expiring: ExpiringActionRepository,
     private readonly tasks: MachineTasks,
   ) {}
 
@@ -34,7 +39,7 @@ export class MachineStates {
   ): Promise<MachineStep> {
     const step = nextMachineStep(from, event);
     if (step.kind !== 'enter') return step;
-    await this.store.setState(tx, kind, { objectId: id, state: step.state, timestamp: now, user, message });
+    await this.slaves.setState(tx, kind, { objectId: id, state: step.state, timestamp: now, user, message });
     await this.dropImpossibleRevert(tx, kind, id, step.state);
     if (isDecommissioning(from) && step.state === 'ACTIVE') await this.tasks.keep(tx, kind, id, { now, user });
     return step;
@@ -46,7 +51,7 @@ export class MachineStates {
     id: string,
     state: MachineState,
   ): Promise<void> {
-    const [lapsing] = await this.expiring.find(tx, { kind, id });
-    if (lapsing && !canLapse(state, lapsing.revertToState)) await this.expiring.remove(tx, kind, [id]);
+    const [lapsing] = await this.expiring.ofMachines(tx, { kind, id });
+    if (lapsing && !canLapse(state, lapsing.revert.revertToState)) await this.expiring.removeOfMachines(tx, kind, [id]);
   }
 }

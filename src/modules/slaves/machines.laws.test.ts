@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeMachine, start } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
-import { judgeStateChange } from '../../core/machines/machine-state.js';
+import { judgeStateChange } from '../../core/machines/machine-life.js';
 import type { MachineKind, MachineStateHistoryUpdate, OperatorState } from '../../core/model/machine.js';
 import { Clock } from '../../platform/clock.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { builtInCaller } from '../../platform/http/caller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
-import { InactiveHosts } from '../inactive/inactive-hosts.service.js';
-import { FleetHousekeeping } from './fleet-housekeeping.service.js';
+import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
+import { MachineRemoval } from './machine-removal.service.js';
+import { MachineReports } from './machine-reports.service.js';
 import { MachineChanges } from './machine-changes.service.js';
 import { MachineReads } from './machine-reads.service.js';
 import { MachinesPoller } from './machines.poller.js';
-import { Machines } from './machines.service.js';
 import { SlavesModule } from './slaves.module.js';
 
 let now = start;
@@ -59,10 +59,10 @@ async function take(step: Step): Promise<void> {
   switch (step.kind) {
     case 'seen': {
       const machine = makeMachine({ slaveId: step.id, hostname: step.id });
-      return database.leaderTransaction((tx) => app.get(Machines).seen(tx, machine, now));
+      return database.leaderTransaction((tx) => app.get(MachineReports).seen(tx, machine, now));
     }
     case 'down':
-      return database.leaderTransaction((tx) => app.get(Machines).down(tx, step.id, 'gone', now));
+      return database.leaderTransaction((tx) => app.get(MachineReports).down(tx, step.id, 'gone', now));
     case 'asked': {
       const id = step.machine === 'SLAVE' ? step.id : 'rack-1';
       const asked = step.lapsing ? { durationMillis: 500, revertToState: 'ACTIVE' as const } : {};
@@ -72,12 +72,12 @@ async function take(step: Step): Promise<void> {
       });
     }
     case 'mark':
-      return app.get(InactiveHosts, { strict: false }).mark(database.manager, 's1', now);
+      return app.get(InactiveHostRepository, { strict: false }).mark(database.manager, 's1', now);
     case 'pass':
       await app.get(MachinesPoller).expire(now);
       return app.get(MachinesPoller).decommission(now);
     case 'tidy':
-      return app.get(FleetHousekeeping).runOnce(now);
+      return app.get(MachineRemoval).forgetOld(now);
   }
 }
 

@@ -1,16 +1,16 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineKind } from '../../core/model/machine.js';
-import { hasLapsed } from '../../core/requests/expiring.js';
+import { hasLapsed } from '../../core/requests/changes.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { ExpiringMachines, type ExpiringMachine } from './expiring-machines.service.js';
-import { lockFleet } from './fleet-lock.js';
+import type { ExpiringMachineAction } from '../requests/expiring/expiring-action.entity.js';
+import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { MachineStates } from './machine-states.service.js';
-import { MachineStore } from './machine-store.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
+import { SlaveRepository } from './slave.repository.js';
 
 const kinds: readonly MachineKind[] = ['SLAVE', 'RACK'];
 
@@ -21,9 +21,9 @@ export class MachinesPoller {
 
   constructor(
     private readonly db: Database,
-    private readonly store: MachineStore,
+    private readonly slaves: SlaveRepository,
     private readonly states: MachineStates,
-    private readonly expiring: ExpiringMachines,
+    private readonly expiring: ExpiringActionRepository,
     private readonly tasks: MachineTasks,
     private readonly wake: Wake,
     pollers: Pollers,
@@ -48,7 +48,7 @@ export class MachinesPoller {
   async decommission(now: number): Promise<void> {
     for (const kind of kinds) {
       for (const state of ['STARTING_DECOMMISSION', 'DECOMMISSIONING'] as const) {
-        for (const { id } of await this.store.find(this.db.leaderSource.manager, kind, state)) {
+        for (const { id } of await this.slaves.standings(this.db.leaderSource.manager, kind, state)) {
           await this.each(`decommission of '${id}'`, (tx) => this.drain(tx, kind, id, now));
         }
       }
@@ -57,10 +57,10 @@ export class MachinesPoller {
 
   /** Ends changes whose time is up. Answers when the next one is. */
   async expire(now: number): Promise<number | undefined> {
-    const all = await this.expiring.find(this.db.leaderSource.manager);
-    const isDue = (change: ExpiringMachine): boolean => hasLapsed(change.startMillis, change.durationMillis, now);
+    const all = await this.expiring.ofMachines(this.db.leaderSource.manager);
+    const isDue = (change: ExpiringMachineAction): boolean => hasLapsed(change.startMillis, change.durationMillis, now);
     for (const lapsing of all.filter(isDue)) {
-      await this.each(`change of '${lapsing.machineId}'`, (tx) => this.revert(tx, lapsing, now));
+      await this.each(`change of '${lapsing.targetId}'`, (tx) => this.revert(tx, lapsing, now));
     }
     const ends = all
       .filter((change) => !isDue(change))
@@ -72,7 +72,7 @@ export class MachinesPoller {
   private async each(what: string, work: (tx: EntityManager) => Promise<boolean>): Promise<void> {
     try {
       const changed = await this.db.leaderTransaction(async (tx) => {
-        await lockFleet(tx);
+        await this.slaves.lockFleet(tx);
         return work(tx);
       });
       if (changed) this.wake.signal('scheduler', 'cleanup', 'webhooks');
@@ -82,7 +82,7 @@ export class MachinesPoller {
   }
 
   private async drain(tx: EntityManager, kind: MachineKind, id: string, now: number): Promise<boolean> {
-    const machine = await this.store.lock(tx, kind, id);
+    const machine = await this.slaves.lock(tx, kind, id);
     // An operator may have taken it back since it was found.
     const state = machine?.currentState.state;
     if (!machine || (state !== 'STARTING_DECOMMISSION' && state !== 'DECOMMISSIONING')) return false;
@@ -93,17 +93,18 @@ export class MachinesPoller {
     return toldToGo > 0 || step.kind === 'enter';
   }
 
-  private async revert(tx: EntityManager, lapsing: ExpiringMachine, now: number): Promise<boolean> {
-    const { kind, machineId, revertToState, startMillis } = lapsing;
-    const [stillThere] = await this.expiring.find(tx, { kind, id: machineId });
+  private async revert(tx: EntityManager, lapsing: ExpiringMachineAction, now: number): Promise<boolean> {
+    const { kind, targetId: machineId, revert, startMillis } = lapsing;
+    const [stillThere] = await this.expiring.ofMachines(tx, { kind, id: machineId });
     if (stillThere?.startMillis !== startMillis) return false;
-    await this.expiring.remove(tx, kind, [machineId]);
-    const machine = await this.store.lock(tx, kind, machineId);
+    await this.expiring.removeOfMachines(tx, kind, [machineId]);
+    const machine = await this.slaves.lock(tx, kind, machineId);
     if (!machine) return false;
     const message = 'Updated due to expiring action';
-    const step = await this.states.apply(tx, kind, machine, { kind: 'lapsed', revertToState }, { now, message });
+    const event = { kind: 'lapsed', revertToState: revert.revertToState } as const;
+    const step = await this.states.apply(tx, kind, machine, event, { now, message });
     if (step.kind !== 'enter') return false;
-    if (lapsing.killTasksOnDecommissionTimeout && step.state === 'DECOMMISSIONED') {
+    if (revert.killTasksOnDecommissionTimeout && step.state === 'DECOMMISSIONED') {
       await this.tasks.kill(tx, kind, machineId, lapsing.user, now);
     }
     return true;

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@ne
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { IgnoredUserBody } from '../auth/dto/ignored-user-body.js';
+import { IgnoredUserBody } from '../auth/auth.dto.js';
 import {
   ExpiringMachineStateDto,
   ExpiringSlaveStateDto,

@@ -1,37 +1,33 @@
 import { Module } from '@nestjs/common';
-import { InactiveHostStoreModule } from '../inactive/inactive-host-store.module.js';
-import { RequestStoreModule } from '../requests/request-store.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
-import { ExpiringMachines } from './expiring-machines.service.js';
 import { FleetComparison } from './fleet-comparison.service.js';
-import { FleetHousekeeping } from './fleet-housekeeping.service.js';
+import { InactiveController } from './inactive-hosts/inactive-hosts.controller.js';
+import { InactiveMachines } from './inactive-hosts/inactive-machines.service.js';
 import { MachineChanges } from './machine-changes.service.js';
 import { MachineReads } from './machine-reads.service.js';
 import { MachineRemoval } from './machine-removal.service.js';
+import { MachineReports } from './machine-reports.service.js';
 import { MachineStates } from './machine-states.service.js';
-import { MachineStore } from './machine-store.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
 import { MachinesPoller } from './machines.poller.js';
-import { Machines } from './machines.service.js';
+import { RacksController } from './racks.controller.js';
 import { SlavesController } from './slaves.controller.js';
 
 /** Machines: what the cluster says about them and what operators decide. Racks share all of it. */
 @Module({
-  imports: [InactiveHostStoreModule, RequestStoreModule, TaskStoreModule],
-  controllers: [SlavesController],
+  imports: [TaskStoreModule],
+  controllers: [SlavesController, RacksController, InactiveController],
   providers: [
-    MachineStore,
     MachineStates,
     MachineTasks,
     MachineRemoval,
-    Machines,
+    MachineReports,
     MachineReads,
     MachineChanges,
-    ExpiringMachines,
     MachinesPoller,
     FleetComparison,
-    FleetHousekeeping,
+    InactiveMachines,
   ],
-  exports: [Machines, MachineReads, MachineChanges, MachinesPoller, FleetComparison, FleetHousekeeping],
+  exports: [MachineReports, MachineReads, MachineChanges, MachinesPoller, FleetComparison, MachineRemoval],
 })
 export class SlavesModule {}

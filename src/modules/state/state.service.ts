@@ -1,20 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineState } from '../../core/model/enums.js';
+import { findLateTasks, judgeProvisioning } from '../../core/pending-work/index.js';
 import type { State, TaskReconciliationStatistics } from '../../core/model/state.js';
-import { isDecommissioning } from '../../core/machines/machine-state.js';
+import { isDecommissioning } from '../../core/machines/machine-life.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { SharedRead } from '../../platform/reads/shared-read.js';
+import { SharedRead } from '../../platform/reads/reads.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { UserDirectory } from '../auth/directory/user-directory.js';
-import { PriorityFreezes } from '../priority/priority-freezes.service.js';
+import { DeployRepository } from '../deploys/deploy.repository.js';
+import { PriorityFreezeRepository } from '../priority/priority-freeze.repository.js';
 import { Instances } from '../leadership/instances.service.js';
-import { findLateTasks } from './late-tasks.js';
-import { judgeProvisioning } from './provisioning.js';
-import { ReconciliationFigures } from './reconciliation-figures.service.js';
-import { StateStore } from './state-store.service.js';
+import { RequestRepository } from '../requests/request.repository.js';
+import { SlaveRepository } from '../slaves/slave.repository.js';
+import { StateRepository } from './state.repository.js';
 
 type FullState = Required<Pick<State, 'overProvisionedRequestIds' | 'underProvisionedRequestIds'>> & State;
 
@@ -30,10 +31,12 @@ export class StateService {
 
   constructor(
     private readonly db: Database,
-    private readonly store: StateStore,
+    private readonly store: StateRepository,
     private readonly instances: Instances,
-    private readonly figures: ReconciliationFigures,
-    private readonly freezes: PriorityFreezes,
+    private readonly requests: RequestRepository,
+    private readonly machines: SlaveRepository,
+    private readonly deploys: DeployRepository,
+    private readonly freezes: PriorityFreezeRepository,
     private readonly directory: UserDirectory,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -52,7 +55,7 @@ export class StateService {
   }
 
   async lastReconciliation(): Promise<TaskReconciliationStatistics> {
-    const figures = await this.figures.last(this.db.manager);
+    const figures = await this.store.lastReconciliation(this.db.manager);
     if (!figures) throw new SchedulerError('NOT_FOUND', 'Tasks have not been reconciled yet');
     return figures;
   }
@@ -73,12 +76,12 @@ export class StateService {
 
   private async compute(tx: EntityManager, now: number): Promise<FullState> {
     const tasks = await this.store.taskCounts(tx);
-    const requests = await this.store.requestsByState(tx);
-    const slaves = machineCounts(await this.store.machinesByState(tx, 'slave'));
-    const racks = machineCounts(await this.store.machinesByState(tx, 'rack'));
+    const requests = await this.requests.countsByState(tx);
+    const slaves = machineCounts(await this.machines.countsByState(tx, 'SLAVE'));
+    const racks = machineCounts(await this.machines.countsByState(tx, 'RACK'));
     const waiting = await this.store.waitingTasks(tx);
     const late = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, now);
-    const deploys = await this.store.runningDeploys(tx);
+    const deploys = await this.deploys.running(tx);
     const { hostStates, statusDelayMillis } = await this.instances.list(tx, now);
     const provisioned = await this.store.provisionedRequests(tx);
     const judged = (wanted: 'OVER' | 'UNDER') =>
@@ -131,7 +134,7 @@ export class StateService {
       underProvisionedRequests: under.length,
       minimumPriorityLevel: (await this.freezes.active(tx))?.minimumPriorityLevel,
       avgStatusUpdateDelayMs: statusDelayMillis,
-      lastHeartbeatAt: await this.store.lastSeenAt(tx),
+      lastHeartbeatAt: await this.machines.lastSeenAt(tx),
     };
   }
 }

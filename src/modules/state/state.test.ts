@@ -16,7 +16,7 @@ import type { State, TaskReconciliationStatistics } from '../../core/model/state
 import type { PendingTaskId } from '../../core/model/task.js';
 import { makePendingTaskId } from '../../core/task-id.js';
 import { Clock } from '../../platform/clock.js';
-import { ReconciliationFigures } from './reconciliation-figures.service.js';
+import { StateRepository } from './state.repository.js';
 import { StateModule } from './state.module.js';
 
 const second = 1_000;
@@ -197,9 +197,9 @@ test('is shared for half a minute by those who do not insist', async () => {
 
 test('the last reconciliation is shown once there was one', async () => {
   expect(await rooms.get('/api/state/task-reconciliation')).toMatchObject({ status: 404, body: { code: 'NOT_FOUND' } });
-  const figures = rooms.app.get(ReconciliationFigures);
+  const figures = rooms.app.get(StateRepository);
   for (const iterations of [1, 2]) {
-    await figures.save(tx(), { startedAt: start, endedAt: start + 40, iterations, delays: [10, 20, 30] });
+    await figures.saveReconciliation(tx(), { startedAt: start, endedAt: start + 40, iterations, delays: [10, 20, 30] });
   }
   expect((await rooms.get('/api/state/task-reconciliation')).body).toMatchObject({
     taskReconciliationStartedAt: start,

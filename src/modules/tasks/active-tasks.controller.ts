@@ -2,10 +2,9 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { KilledTaskIdRecordDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
-import { TaskIdDto, TaskIdsByStatusDto } from './dto/task-id.dto.js';
-import { TaskHistoryUpdateDto } from './dto/task-update.dto.js';
+import { TaskIdDto, TaskIdsByStatusDto, TaskHistoryUpdateDto } from './dto/task-id.dto.js';
 import { TaskDto } from './dto/task.dto.js';
-import { TaskLists } from './task-lists.service.js';
+import { TaskLists } from './active-tasks.service.js';
 import { TaskReads } from './task-reads.service.js';
 
 @ApiTags('Tasks')

@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import type { Deploy } from '../../core/model/deploy.js';
-import type { Task, TaskId } from '../../core/model/task.js';
+import type { Task, TaskId, KilledTaskIdRecord, TaskCleanup, TaskHistoryUpdate } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { KeptRecords } from '../../platform/reads/kept-records.js';
-import { SharedRead } from '../../platform/reads/shared-read.js';
-import { launchedTask, launchedTaskColumns, launchedTaskTables, type LaunchedTaskRow } from './launched-tasks.js';
+import { KeptRecords, SharedRead } from '../../platform/reads/reads.js';
+import { LaunchedTaskRepository } from './launched-task.repository.js';
+import { TaskRepository } from './task.repository.js';
+import type { EntityManager } from 'typeorm';
+import { SchedulerError } from '../../platform/errors.js';
+import { SlaveRepository } from '../slaves/slave.repository.js';
+import { KilledTaskRepository } from './killed-task.repository.js';
+import { TaskCleanupRepository } from './task-cleanup.repository.js';
 
 /** A task's record takes about 7 kB of memory, and its id half a kilobyte. */
 const most = { records: 10_000, ids: 50_000 };
-/** Tasks per query: to read thousands of documents in one go would keep all other calls waiting. */
-const batch = 500;
 
 /**
  * All active tasks, in the order of their ids. What a task was launched with never changes, so only which tasks there are is
@@ -25,7 +26,11 @@ export class ActiveTasks {
   private readonly recordsRead = new SharedRead(() => this.readRecords());
   private readonly idsRead = new SharedRead(() => this.readIds());
 
-  constructor(private readonly db: Database) {}
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: TaskRepository,
+    private readonly launched: LaunchedTaskRepository,
+  ) {}
 
   records(): Promise<Task[]> {
     return this.recordsRead.ask();
@@ -36,45 +41,65 @@ export class ActiveTasks {
   }
 
   private async readRecords(): Promise<Task[]> {
-    return neverChanges(await this.keptRecords.list(await this.findIds(), (missing) => this.load(missing)));
+    const { manager } = this.db;
+    const ids = await this.tasks.activeIds(manager);
+    return neverChanges(await this.keptRecords.list(ids, (missing) => this.launched.records(manager, missing)));
   }
 
   private async readIds(): Promise<TaskId[]> {
     // Made by this service, so they can be read.
     const parsed = (ids: readonly string[]) => new Map(ids.map((id) => [id, parseTaskId(id)!]));
-    return neverChanges(await this.keptIds.list(await this.findIds(), (missing) => Promise.resolve(parsed(missing))));
-  }
-
-  /** As one value: thousands of rows would cost more than what stands in them. */
-  private async findIds(): Promise<string[]> {
-    const [found] = await rows<{ ids: string[] }>(
-      this.db.manager,
-      `SELECT coalesce(json_agg(task_id ORDER BY task_id), '[]') AS ids FROM task WHERE ended_at IS NULL`,
-    );
-    return found!.ids;
-  }
-
-  /** Those that are there still. */
-  private async load(ids: readonly string[]): Promise<Map<string, Task>> {
-    const found = new Map<string, Task>();
-    const deploys = new Map<string, Deploy>();
-    for (let first = 0; first < ids.length; first += batch) {
-      const launched = await rows<LaunchedTaskRow>(
-        this.db.manager,
-        `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables} WHERE t.task_id = ANY ($1)`,
-        [ids.slice(first, first + batch)],
-      );
-      for (const row of launched) found.set(row.task_id, launchedTask({ ...row, deploy: sameDeploy(deploys, row) }));
-    }
-    return found;
+    const ids = await this.tasks.activeIds(this.db.manager);
+    return neverChanges(await this.keptIds.list(ids, (missing) => Promise.resolve(parsed(missing))));
   }
 }
 
-/** The tasks of a deploy have one record of it in common, rather than each its own. */
-function sameDeploy(deploys: Map<string, Deploy>, { deploy }: LaunchedTaskRow): Deploy | null {
-  if (!deploy) return null;
-  const key = `${deploy.requestId}-${deploy.id}`;
-  const known = deploys.get(key) ?? deploy;
-  deploys.set(key, known);
-  return known;
+/** Lists of active tasks, in the order of task ids. */
+@Injectable()
+export class TaskLists {
+  constructor(
+    private readonly db: Database,
+    private readonly all: ActiveTasks,
+    private readonly tasks: TaskRepository,
+    private readonly launched: LaunchedTaskRepository,
+    private readonly orders: TaskCleanupRepository,
+    private readonly kills: KilledTaskRepository,
+    private readonly slaves: SlaveRepository,
+  ) {}
+
+  async active(slaveId?: string): Promise<Task[]> {
+    if (slaveId === undefined) return this.all.records();
+    await this.requireSlave(slaveId);
+    return this.launched.activeOn(this.db.manager, slaveId);
+  }
+
+  async activeIds(slaveId?: string): Promise<TaskId[]> {
+    if (slaveId === undefined) return this.all.ids();
+    await this.requireSlave(slaveId);
+    const found = await this.tasks.find(this.db.manager, { slaveId });
+    return found.map((task) => task.taskId);
+  }
+
+  /** By task id, each task's updates from the oldest to the newest. */
+  activeStates(): Promise<Record<string, TaskHistoryUpdate[]>> {
+    return this.db.snapshot(async (tx) => {
+      const ids = (await this.tasks.find(tx)).map((task) => task.taskId);
+      return Object.fromEntries(await this.tasks.updates(tx, ids));
+    });
+  }
+
+  /** Tasks that have to go; of one task when an id is given. */
+  cleanups(tx: EntityManager = this.db.manager, taskId?: string): Promise<TaskCleanup[]> {
+    return this.orders.ofActiveTasks(tx, taskId);
+  }
+
+  /** Tasks whose kill was sent, and whose end has not been reported yet. */
+  killed(): Promise<KilledTaskIdRecord[]> {
+    return this.kills.ofActiveTasks(this.db.manager);
+  }
+
+  private async requireSlave(slaveId: string): Promise<void> {
+    const [slave] = await this.slaves.find(this.db.manager, { id: slaveId });
+    if (!slave) throw new SchedulerError('MACHINE_NOT_FOUND', `No slave with id '${slaveId}'`);
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRange } from './byte-range.js';
+import { readRange } from './send-file.js';
 
 test.each([
   { header: undefined, size: 10, wanted: 'ALL' },

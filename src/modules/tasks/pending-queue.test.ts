@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import type { PendingRequest } from '../../core/model/task.js';
-import { PendingQueue } from './pending-queue.service.js';
+import { PendingRequestRepository } from './pending-request.repository.js';
 import { TaskStoreModule } from './task-store.module.js';
 
 let rooms: RoomApp;
@@ -21,11 +21,11 @@ const entry = (pendingType: PendingRequest['pendingType'], own: Partial<PendingR
 const enqueue = (...entries: PendingRequest[]) =>
   rooms.database.transaction(async (tx) => {
     const results: string[] = [];
-    for (const each of entries) results.push(await rooms.app.get(PendingQueue).enqueue(tx, each));
+    for (const each of entries) results.push(await rooms.app.get(PendingRequestRepository).enqueue(tx, each));
     return results;
   });
 const waiting = async () =>
-  (await rooms.app.get(PendingQueue).list(rooms.database.manager)).map(
+  (await rooms.app.get(PendingRequestRepository).list(rooms.database.manager)).map(
     (each) => `${each.deployId} ${each.pendingType}`,
   );
 

@@ -2,7 +2,7 @@ import { Controller, Delete, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { PendingTaskIdDto } from './dto/task-id.dto.js';
-import { PendingTaskDto, TaskRequestDto } from './dto/task-request.dto.js';
+import { PendingTaskDto, TaskRequestDto } from './dto/task.dto.js';
 import { ScheduledTasks } from './scheduled-tasks.service.js';
 import { PendingTaskIdPipe } from './task-id.pipe.js';
 

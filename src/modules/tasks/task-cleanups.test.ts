@@ -1,15 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { insertTask, start } from '../../../test/support/builders.js';
+import type { EntityManager } from 'typeorm';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { insertTask, start, type TaskRow } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { cleanupTypeInText } from '../../core/cleanup/index.js';
+import type { TaskState } from '../../core/model/enums.js';
 import type { TaskCleanup, TaskId } from '../../core/model/task.js';
-import { TaskCleanups } from './task-cleanups.service.js';
+import { newestStateSql } from '../history/task-search.repository.js';
+import { TaskCleanupRepository } from './task-cleanup.repository.js';
+import { TaskRepository } from './task.repository.js';
 import { TaskStoreModule } from './task-store.module.js';
 
 let rooms: RoomApp;
 let taskId: TaskId;
 const tx = () => rooms.database.manager;
-const cleanups = () => rooms.app.get(TaskCleanups, { strict: false });
+const cleanups = () => rooms.app.get(TaskCleanupRepository, { strict: false });
 beforeAll(async () => {
   rooms = await startRooms({ modules: [TaskStoreModule] });
 });
@@ -43,7 +47,16 @@ describe('an order that a task has to go', () => {
     await cleanups().save(tx(), destroy());
     expect([await types(), await text()]).toEqual([['USER_REQUESTED_DESTROY'], 'USER_REQUESTED_DESTROY by ann']);
     expect(await tx().query(`SELECT previous FROM task_update WHERE state = 'TASK_CLEANING'`)).toEqual([
-      { previous: [{ timestamp: start + 1_000, statusMessage: 'BOUNCING' }] },
+      { previous: [{ timestamp: start + 1_000, statusMessage: 'BOUNCING', cleanupType: 'BOUNCING' }] },
+    ]);
+  });
+
+  test('shows clients what it said before, but not its type as it is stored', async () => {
+    await cleanups().create(tx(), bounce());
+    await cleanups().save(tx(), destroy());
+    const updates = await rooms.app.get(TaskRepository, { strict: false }).updates(tx(), [taskId]);
+    expect(updates.get(taskId.id)?.at(-1)?.previous).toEqual([
+      { taskId, taskState: 'TASK_CLEANING', timestamp: start + 1_000, statusMessage: 'BOUNCING', previous: [] },
     ]);
   });
 
@@ -63,5 +76,80 @@ describe('an order that a task has to go', () => {
     expect(await cleanups().create(tx(), bounce())).toBe(false);
     await cleanups().save(tx(), destroy());
     expect([await types(), await text()]).toEqual([[], undefined]);
+  });
+});
+
+describe('the updates of a task', () => {
+  test.each<{ name: string; updates: NonNullable<TaskRow['updates']>; last: TaskState }>([
+    {
+      name: 'of one millisecond, in the order of its life',
+      updates: [
+        ['TASK_RUNNING', start],
+        ['TASK_STARTING', start],
+      ],
+      last: 'TASK_RUNNING',
+    },
+    {
+      name: 'the end last, even where the clocks of machines disagree',
+      updates: [
+        ['TASK_KILLED', start + 1_000],
+        ['TASK_CLEANING', start + 2_000],
+      ],
+      last: 'TASK_KILLED',
+    },
+  ])('$name', async ({ updates, last }) => {
+    const id = await insertTask(tx(), { updates, instanceNo: 2 });
+    const found = (await rooms.app.get(TaskRepository, { strict: false }).updates(tx(), [id])).get(id.id);
+    expect(found?.at(-1)?.taskState).toBe(last);
+    const newest = `SELECT ${newestStateSql} AS state FROM task t WHERE task_id = $1`;
+    expect(await tx().query(newest, [id.id])).toEqual([{ state: last }]);
+  });
+});
+
+describe('orders for many tasks at once', () => {
+  const more = async (count: number): Promise<TaskCleanup[]> => {
+    const orders: TaskCleanup[] = [];
+    for (let instanceNo = 2; instanceNo < count + 2; instanceNo++) {
+      orders.push(bounce({ taskId: await insertTask(tx(), { instanceNo, updates: [['TASK_RUNNING', start]] }) }));
+    }
+    return orders;
+  };
+  /** SQL statements that `work` makes. */
+  const statements = (work: (tx: EntityManager) => Promise<unknown>): Promise<number> =>
+    rooms.database.transaction(async (manager) => {
+      const asked = vi.spyOn(manager, 'query');
+      await work(manager);
+      return asked.mock.calls.length;
+    });
+
+  test('are written by as many statements as one of them, also with a webhook that listens', async () => {
+    await tx().query(`INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('w', 'http://w', 'TASK', now())`);
+    const orders = await more(20);
+    const one = await statements((manager) => cleanups().createAll(manager, orders.slice(0, 1)));
+    const others = await statements((manager) => cleanups().createAll(manager, orders.slice(1)));
+    expect(others).toBe(one);
+    const [queued] = await tx().query('SELECT count(*)::int AS updates FROM webhook_update');
+    expect(queued).toEqual({ updates: 20 });
+    await tx().query('DELETE FROM webhook');
+  });
+
+  test('are each told as if they had come alone; tasks that have one keep theirs', async () => {
+    const orders = await more(2);
+    await cleanups().create(tx(), destroy());
+    const created = await cleanups().createAll(tx(), [bounce(), ...orders.map((order) => ({ ...order, user: 'eve' }))]);
+    expect([...created].toSorted()).toEqual(orders.map((order) => order.taskId.id).toSorted());
+    expect(await types()).toEqual(['USER_REQUESTED_DESTROY', 'BOUNCING', 'BOUNCING']);
+    await cleanups().saveAll(tx(), [bounce({ cleanupType: 'PAUSE' }), ...orders]);
+    expect(await types()).toEqual(['PAUSE', 'BOUNCING', 'BOUNCING']);
+    const texts = await tx().query(`SELECT message FROM task_update WHERE state = 'TASK_CLEANING' ORDER BY task_id`);
+    expect(texts).toEqual([{ message: 'PAUSE' }, { message: 'BOUNCING' }, { message: 'BOUNCING' }]);
+  });
+
+  test('are removed unless they were overwritten since they were read', async () => {
+    const orders = await more(2);
+    await cleanups().createAll(tx(), orders);
+    await cleanups().save(tx(), { ...orders[0]!, cleanupType: 'PAUSE', timestamp: start + 5_000 });
+    await cleanups().remove(tx(), orders);
+    expect(await types()).toEqual(['PAUSE']);
   });
 });

@@ -2,7 +2,7 @@ import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { posix } from 'node:path';
-import { SlaveFileQuery } from './dto/queries.dto.js';
+import { SlaveFileQuery } from './dto/task.dto.js';
 import { sendFile } from './send-file.js';
 import { TaskFiles } from './task-files.service.js';
 

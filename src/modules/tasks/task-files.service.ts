@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { posix } from 'node:path';
 import { parseTaskId } from '../../core/task-id.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { sandboxPath } from '../sandbox/sandbox-path.js';
-import { TaskSandboxes, type OpenSandbox } from '../sandbox/task-sandboxes.service.js';
+import { sandboxPath, TaskSandboxes, type OpenSandbox } from '../sandbox/task-sandboxes.service.js';
 
 /** A file of a task, found by where it lies on its machine. */
 export interface TaskFile {

@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { judgeTask, type HealthContext } from '../../core/health/index.js';
+import { healthContext, judgeTask, type HealthContext } from '../../core/health/index.js';
 import { isInLoadBalancer } from '../../core/load-balancer/index.js';
-import type { Deploy } from '../../core/model/deploy.js';
+import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { TaskIdsByStatus } from '../../core/model/request.js';
-import { parsePendingTaskId } from '../../core/task-id.js';
 import { Clock } from '../../platform/clock.js';
-import { rows } from '../../platform/database/sql.js';
-import { deployKeyText, DeployStore, type StoredDeploy } from '../deploys/deploy-store.service.js';
-import { LoadBalancerRecords } from '../load-balancer/load-balancer-records.service.js';
-import { RequestStore, type StoredRequest } from '../requests/request-store.service.js';
+import { DeployRepository, type StoredDeploy } from '../deploys/deploy.repository.js';
+import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
+import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from './health/health-switch.service.js';
-import { ObservedTasks, unchecked, type WatchedTask } from './health/observed-tasks.service.js';
-import { LiveTasks, type LiveTask } from './live-tasks.service.js';
+import { unchecked, WatchedTaskRepository, type WatchedTask } from './health/watched-task.repository.js';
+import { PendingTaskRepository } from './pending-task.repository.js';
+import { TaskRepository, type LiveTask } from './task.repository.js';
 
 /** What was read already, in the same transaction. */
 export interface KnownRows {
@@ -35,13 +34,14 @@ export const noTaskIds = (): TaskIdsByStatus => ({
 @Injectable()
 export class TaskIdsByStatusService {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly deploys: DeployStore,
-    private readonly tasks: LiveTasks,
-    private readonly observed: ObservedTasks,
+    private readonly requests: RequestRepository,
+    private readonly deploys: DeployRepository,
+    private readonly tasks: TaskRepository,
+    private readonly pending: PendingTaskRepository,
+    private readonly watched: WatchedTaskRepository,
     private readonly clock: Clock,
     private readonly health: HealthSwitch,
-    private readonly balancing: LoadBalancerRecords,
+    private readonly balancing: LoadBalancerRecordRepository,
   ) {}
 
   /** Every id asked for has an entry, an empty one when the request is unknown. */
@@ -59,7 +59,7 @@ export class TaskIdsByStatusService {
     const deployOf = (task: { taskId: WatchedTask['taskId'] }) => deploys.get(deployKeyText(task.taskId));
     const checked = tasks.filter((task) => deployOf(task)?.healthcheck);
     const watched = [
-      ...(await this.observed.observe(tx, checked)),
+      ...(await this.watched.observe(tx, checked)),
       ...tasks.filter((task) => !deployOf(task)?.healthcheck).map(unchecked),
     ].sort((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
     const requests = known.requests ?? (await this.requestsById(tx, requestIds));
@@ -98,12 +98,8 @@ export class TaskIdsByStatusService {
     if (task.cleanupType) return 'cleaning';
     if (task.killed) return 'killed';
     if (!deploy) return 'notYetHealthy';
-    const context: HealthContext = {
-      deploy,
-      deployPending: stored?.pendingDeployId === task.taskId.deployId,
-      requestSkips: stored?.request.skipHealthchecks === true,
-      settings,
-    };
+    const deployPending = stored?.pendingDeployId === task.taskId.deployId;
+    const context = healthContext(deploy, stored?.request, deployPending, settings);
     return judgeTask(task, context, this.clock.now()) === 'HEALTHY' ? 'healthy' : 'notYetHealthy';
   }
 
@@ -127,15 +123,6 @@ export class TaskIdsByStatusService {
     requestIds: readonly string[],
     result: Map<string, TaskIdsByStatus>,
   ): Promise<void> {
-    const found = await rows<{ id: string; request_id: string }>(
-      tx,
-      `SELECT id, request_id FROM pending_task WHERE request_id = ANY ($1) AND NOT delete_requested
-       ORDER BY next_run_at, id`,
-      [requestIds],
-    );
-    for (const { id, request_id: requestId } of found) {
-      const pendingTaskId = parsePendingTaskId(id);
-      if (pendingTaskId) result.get(requestId)!.pending.push(pendingTaskId);
-    }
+    for (const id of await this.pending.idsOf(tx, requestIds)) result.get(id.requestId)!.pending.push(id);
   }
 }

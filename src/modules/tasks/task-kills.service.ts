@@ -8,12 +8,11 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { LiveTasks } from './live-tasks.service.js';
-import { PendingQueue } from './pending-queue.service.js';
-import { BeforeKills } from './shell-commands/before-kills.service.js';
-import { ShellCommandRules } from './shell-commands/shell-command-rules.service.js';
-import { TaskCleanups } from './task-cleanups.service.js';
-import { TaskLists } from './task-lists.service.js';
+import { TaskRepository } from './task.repository.js';
+import { PendingRequestRepository } from './pending-request.repository.js';
+import { BeforeKills, ShellCommandRules } from './shell-commands/before-kills.service.js';
+import { TaskCleanupRepository } from './task-cleanup.repository.js';
+import { TaskLists } from './active-tasks.service.js';
 
 /** Why the task goes: at once whatever was ordered before, after its replacement is healthy, or simply so. */
 const cleanupTypeOf = ({ override, waitForReplacementTask }: KillTaskRequest): TaskCleanupType =>
@@ -24,10 +23,10 @@ const cleanupTypeOf = ({ override, waitForReplacementTask }: KillTaskRequest): T
 export class TaskKills {
   constructor(
     private readonly db: Database,
-    private readonly tasks: LiveTasks,
+    private readonly tasks: TaskRepository,
     private readonly lists: TaskLists,
-    private readonly cleanups: TaskCleanups,
-    private readonly queue: PendingQueue,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly queue: PendingRequestRepository,
     private readonly rules: ShellCommandRules,
     private readonly beforeKills: BeforeKills,
     private readonly disabled: DisabledActions,
@@ -39,7 +38,12 @@ export class TaskKills {
   async kill(id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
     this.rules.refuseBeforeKill(options.runShellCommandBeforeKill);
     const cleanup = await this.db.transaction((tx) => this.order(tx, id, options, caller));
-    this.wake.signal('cleanup', 'shell-commands', ...(options.waitForReplacementTask ? (['scheduler'] as const) : []));
+    this.wake.signalOf(
+      [cleanup.taskId.requestId],
+      'cleanup',
+      'shell-commands',
+      ...(options.waitForReplacementTask ? (['scheduler'] as const) : []),
+    );
     return cleanup;
   }
 

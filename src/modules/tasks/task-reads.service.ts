@@ -4,24 +4,26 @@ import type { TaskIdsByStatus } from '../../core/model/request.js';
 import type { Task, TaskCleanup } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { RequestStore } from '../requests/request-store.service.js';
+import { RequestRepository } from '../requests/request.repository.js';
 import { reachable } from '../sandbox/task-sandboxes.service.js';
-import { LiveTasks, type LiveTask } from './live-tasks.service.js';
+import { TaskRepository, type LiveTask } from './task.repository.js';
 import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
-import { launchedTask, launchedTaskColumns, launchedTaskTables, type LaunchedTaskRow } from './launched-tasks.js';
-import { TaskLists } from './task-lists.service.js';
+import { LaunchedTaskRepository } from './launched-task.repository.js';
+import { ReconciliationWishRepository } from './reconciliation-wish.repository.js';
+import { TaskLists } from './active-tasks.service.js';
 
 /** Single active tasks, and the tasks of single requests. */
 @Injectable()
 export class TaskReads {
   constructor(
     private readonly db: Database,
-    private readonly tasks: LiveTasks,
+    private readonly tasks: TaskRepository,
+    private readonly launched: LaunchedTaskRepository,
+    private readonly wishes: ReconciliationWishRepository,
     private readonly lists: TaskLists,
-    private readonly requests: RequestStore,
+    private readonly requests: RequestRepository,
     private readonly byStatus: TaskIdsByStatusService,
     private readonly wake: Wake,
     private readonly clock: Clock,
@@ -29,13 +31,9 @@ export class TaskReads {
   ) {}
 
   async find(id: string): Promise<Task> {
-    const [found] = await rows<LaunchedTaskRow>(
-      this.db.manager,
-      `SELECT ${launchedTaskColumns} FROM ${launchedTaskTables} WHERE t.task_id = $1 AND t.ended_at IS NULL`,
-      [id],
-    );
+    const found = await this.launched.active(this.db.manager, id);
     if (!found) throw SchedulerError.taskNotFound(id);
-    return launchedTask(found);
+    return found;
   }
 
   async cleanup(id: string): Promise<TaskCleanup> {
@@ -63,12 +61,7 @@ export class TaskReads {
   /** Has the leader compare what it knows of the task with what its machine says. */
   async reconcile(id: string): Promise<void> {
     await this.active(id);
-    await this.db.transaction((tx) =>
-      tx.query('INSERT INTO reconciliation_wish (task_id, asked_at) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-        id,
-        new Date(this.clock.now()),
-      ]),
-    );
+    await this.db.transaction((tx) => this.wishes.add(tx, [id], this.clock.now()));
     this.wake.signal('reconcile');
   }
 

@@ -2,8 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/co
 import { ApiConflictResponse, ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
 import { KillConflictDto, KillTaskRequestDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
-import { TaskStatisticsDto } from './dto/task-statistics.dto.js';
-import { TaskDto } from './dto/task.dto.js';
+import { TaskStatisticsDto, TaskDto } from './dto/task.dto.js';
 import { TaskIdPipe } from './task-id.pipe.js';
 import { TaskKills } from './task-kills.service.js';
 import { TaskReads } from './task-reads.service.js';

@@ -1,5 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { PendingType, TaskState } from '../../core/model/enums.js';
+import type { PendingType, TaskState, TaskCleanupType } from '../../core/model/enums.js';
+import type { LaunchDocument } from './launched-task.repository.js';
 
 /** A live task. Active while ended_at is null. */
 @Index('task_by_request', ['requestId'])
@@ -89,4 +90,58 @@ export class TaskEntity {
   /** When it was told that this run takes unusually long. */
   @Column({ name: 'overdue_alert_at', type: 'timestamptz', nullable: true })
   overdueAlertAt: Date | null;
+}
+
+/** The launch document of a live task: written once. */
+@Entity('task_launch')
+export class TaskLaunchEntity {
+  @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: 'task_launch_pkey' })
+  taskId: string;
+
+  @Column({ type: 'json' })
+  document: LaunchDocument;
+}
+
+/** An update that a later one of the same state replaced. */
+export interface FormerUpdate {
+  timestamp: number;
+  statusMessage?: string;
+  /** Decisions look at it; clients do not see it. */
+  cleanupType?: TaskCleanupType | null;
+}
+
+/** One status of a live task; the first per state wins. */
+@Entity('task_update')
+export class TaskUpdateEntity {
+  @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: 'task_update_pkey' })
+  taskId: string;
+
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'task_update_pkey' })
+  state: TaskState;
+
+  @Column({ type: 'timestamptz' })
+  at: Date;
+
+  @Column({ type: 'text', nullable: true })
+  message: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  reason: string | null;
+
+  /** Of TASK_CLEANING: why the task has to go. The message says it to users; decisions read it here. */
+  @Column({ name: 'cleanup_type', type: 'text', nullable: true })
+  cleanupType: TaskCleanupType | null;
+
+  @Column({ type: 'jsonb', default: () => "'[]'" })
+  previous: FormerUpdate[];
+}
+
+/** A wish that one task be compared with what its machine says. */
+@Entity('reconciliation_wish')
+export class ReconciliationWishEntity {
+  @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: 'reconciliation_wish_pkey' })
+  taskId: string;
+
+  @Column({ name: 'asked_at', type: 'timestamptz' })
+  askedAt: Date;
 }

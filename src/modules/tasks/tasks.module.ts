@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
-import { RequestStoreModule } from '../requests/request-store.module.js';
 import { SandboxModule } from '../sandbox/sandbox.module.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { ActiveTasksController } from './active-tasks.controller.js';
-import { ActiveTasks } from './active-tasks.service.js';
+import { ActiveTasks, TaskLists } from './active-tasks.service.js';
 import { ScheduledTasksController } from './scheduled-tasks.controller.js';
 import { TaskMetadataController } from './metadata/task-metadata.controller.js';
 import { TaskMetadataService } from './metadata/task-metadata.service.js';
@@ -11,14 +10,13 @@ import { ScheduledTasks } from './scheduled-tasks.service.js';
 import { TaskFilesController } from './task-files.controller.js';
 import { TaskFiles } from './task-files.service.js';
 import { TaskKills } from './task-kills.service.js';
-import { TaskLists } from './task-lists.service.js';
 import { TaskReads } from './task-reads.service.js';
 import { TaskStoreModule } from './task-store.module.js';
 import { TaskController } from './task.controller.js';
 
 /** Tasks over HTTP: what runs, what waits, and orders to kill. */
 @Module({
-  imports: [TaskStoreModule, RequestStoreModule, SlavesModule, SandboxModule],
+  imports: [TaskStoreModule, SlavesModule, SandboxModule],
   controllers: [
     ActiveTasksController,
     ScheduledTasksController,

@@ -1,11 +1,36 @@
-import { Controller, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+import {
+  Controller,
+  HttpCode,
+  Inject,
+  Injectable,
+  Param,
+  Post,
+  Query,
+  UseGuards,
+  type CanActivate,
+} from '@nestjs/common';
 import { ApiConflictResponse, ApiForbiddenResponse, ApiInternalServerErrorResponse, ApiTags } from '@nestjs/swagger';
+import { SchedulerError } from '../../platform/errors.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { NotLeaderDto } from '../leadership/not-leader.dto.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
 import { TestExceptionQuery } from './dto/test-exception.dto.js';
-import { TestCallsGuard } from './test-calls.guard.js';
 import { TestOperations } from './test-operations.service.js';
+
+/** Refuses every call that breaks the service, unless its operator asked for such calls. */
+@Injectable()
+class TestCallsGuard implements CanActivate {
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
+  canActivate(): boolean {
+    if (this.settings.allowTestResourceCalls) return true;
+    throw new SchedulerError(
+      'TEST_CALLS_DISABLED',
+      'Test operations are off; the setting allowTestResourceCalls switches them on',
+    );
+  }
+}
 
 @ApiTags('Test operations')
 @ApiForbiddenResponse({ type: ErrorDto })

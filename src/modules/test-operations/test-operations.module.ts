@@ -1,5 +1,5 @@
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
-import { HistoryPurgerModule } from '../history/history-purger.module.js';
+import { HistoryModule } from '../history/history.module.js';
 import { TestOperationsController } from './test-operations.controller.js';
 import { TestOperations } from './test-operations.service.js';
 
@@ -10,7 +10,7 @@ export class TestOperationsModule {
   static on(scheduler: Type): DynamicModule {
     return {
       module: TestOperationsModule,
-      imports: [scheduler, HistoryPurgerModule],
+      imports: [scheduler, HistoryModule],
       controllers: [TestOperationsController],
       providers: [TestOperations],
     };

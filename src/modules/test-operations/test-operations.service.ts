@@ -3,8 +3,17 @@ import { taskStates, type TaskState } from '../../core/model/enums.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Leadership, NotLeaderError } from '../../platform/leadership/leadership.js';
 import { HistoryPurger } from '../history/history-purger.service.js';
-import { notLeader } from '../leadership/not-leader.js';
-import { SchedulerControls } from './scheduler-controls.js';
+import { notLeader } from '../leadership/failovers.service.js';
+
+/** What a test may do to the scheduler of this instance. Each fails with NotLeaderError where this instance does not lead. */
+export abstract class SchedulerControls {
+  /** Applies a status as if the scheduler had concluded it. false: no such task is active. */
+  abstract forceStatus(taskId: string, state: TaskState): Promise<boolean>;
+  /** Begins to compare our tasks with those of the machines. */
+  abstract startReconciliation(): void;
+  /** Ends the connection to the machines and begins it anew, in the same epoch. */
+  abstract reconnect(): Promise<void>;
+}
 
 /** Breaks this instance on purpose, as far as its operator allows it. */
 @Injectable()

@@ -6,7 +6,7 @@ import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import type { ClusterDriver } from '../../cluster/cluster-driver.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
-import { SchedulerControls } from './scheduler-controls.js';
+import { SchedulerControls } from './test-operations.service.js';
 import { TestOperationsModule } from './test-operations.module.js';
 
 const operations = [

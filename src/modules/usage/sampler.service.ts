@@ -1,15 +1,15 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type MachineUsage } from '../../cluster/cluster-driver.js';
-import { isInactive } from '../../core/machines/machine-state.js';
+import { isInactive } from '../../core/machines/machine-life.js';
 import { slaveUsage, type SampledTask } from '../../core/usage/index.js';
 import type { SlaveUsage, TaskUsage } from '../../core/model/usage.js';
 import { Database } from '../../platform/database/database.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { Machines, type StoredSlave } from '../slaves/machines.service.js';
-import { Limiter } from '../tasks/health/limiter.js';
-import { SampleStore } from './sample-store.service.js';
-import { UsageStore } from './usage-store.service.js';
+import { SlaveRepository, type StoredSlave } from '../slaves/slave.repository.js';
+import { Limiter } from '../tasks/health/patient-limiter.js';
+import { TaskUsageRepository } from './task-usage.repository.js';
+import { UsageRepository } from './usage.repository.js';
 
 /** What a slave and its tasks used a moment ago. */
 export interface SampledSlave {
@@ -31,9 +31,9 @@ export class Sampler {
   constructor(
     private readonly db: Database,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
-    private readonly machines: Machines,
-    private readonly store: UsageStore,
-    private readonly samples: SampleStore,
+    private readonly slaves: SlaveRepository,
+    private readonly store: UsageRepository,
+    private readonly samples: TaskUsageRepository,
     @Inject(SETTINGS) { maxConcurrentUsageCollections }: Settings,
   ) {
     this.asking = new Limiter(maxConcurrentUsageCollections);
@@ -41,7 +41,7 @@ export class Sampler {
 
   /** Answers those that could be asked. The others keep the usage they had. */
   async sampleAll(): Promise<SampledSlave[]> {
-    const slaves = await this.machines.list(this.db.manager);
+    const slaves = await this.slaves.list(this.db.manager);
     const asked = slaves.filter(({ currentState: { state } }) => !isInactive(state) && state !== 'DECOMMISSIONED');
     const sampled = await Promise.all(asked.map((slave) => this.asking.run(() => this.sample(slave))));
     return sampled.filter((slave) => slave !== undefined);
@@ -62,7 +62,7 @@ export class Sampler {
   private save(slave: StoredSlave, figures: MachineUsage): Promise<SampledSlave> {
     const byId = new Map(figures.tasks.map((task) => [task.taskId, task]));
     return this.db.leaderTransaction(async (tx) => {
-      // What else runs there, and what has ended meanwhile, is none of ours.
+      // What else runs there, and what has ended meanwhile, does not count.
       const tasks = (await this.samples.tasksOn(tx, slave.id)).map((task) => {
         const found = byId.get(task.taskId);
         return { ...task, sample: found && toSample(found) };

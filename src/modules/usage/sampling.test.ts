@@ -1,13 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import type { SimulatedUse } from '../../cluster/simulated/script.js';
+import type { SimulatedUse } from '../../../test/support/simulated-cluster/script.js';
 import { bytesPerMb } from '../../core/usage/amounts.js';
 import type { RequestType } from '../../core/model/enums.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
+import { UsageRechecks } from '../../scheduler/memory/usage-rechecks.service.js';
+import { TaskUsageRepository } from './task-usage.repository.js';
 import { UsagePoller } from './usage.poller.js';
-import { UsageRechecks } from './usage-rechecks.service.js';
-import { UsageStore } from './usage-store.service.js';
+import { UsageRepository } from './usage.repository.js';
 import { UsageModule } from './usage.module.js';
 
 const minute = 60_000;
@@ -21,9 +22,9 @@ async function startWorld(settings: Parameters<typeof SchedulerWorld.start>[0] =
   world.cluster.onLaunch(({ requestId }) => ({ uses: uses[requestId] }));
 }
 const sample = () => world.get(UsagePoller).runOnce(world.now);
-const usages = () => world.get(UsageStore).latestSlaveUsage(world.db.manager);
+const usages = () => world.get(UsageRepository).latestSlaveUsage(world.db.manager);
 const usageOf = async (slaveId: string) => (await usages()).get(slaveId)!;
-const samplesOf = (taskId: string) => world.get(UsageStore).samplesOf(world.db.manager, taskId, 99);
+const samplesOf = (taskId: string) => world.get(TaskUsageRepository).newest(world.db.manager, taskId, 99);
 async function run(requestId: string, instances = 1, requestType: RequestType = 'SERVICE') {
   await world.deployed({ id: requestId, requestType, instances });
   await world.run(2);
@@ -127,11 +128,11 @@ describe('sampling', () => {
     await run('web', 2);
     await wait(minute);
     await sample();
-    const figures = (await world.get(UsageStore).utilizations(world.db.manager)).get('web')!;
+    const figures = (await world.get(UsageRepository).utilizations(world.db.manager)).get('web')!;
     expect(figures).toMatchObject({ deployId: 'd1', numTasks: 2, cpuReserved: 2 });
     expect(figures.cpuUsed).toBeCloseTo(4, 1);
     expect(figures.cpuBurstRating).toBeCloseTo(2 / 3, 9);
-    const cluster = (await world.get(UsageStore).clusterUtilization(world.db.manager))!;
+    const cluster = (await world.get(UsageRepository).clusterUtilization(world.db.manager))!;
     expect(cluster).toMatchObject({ maxOverUtilizedCpuRequestId: 'web', numRequestsWithOverUtilizedCpu: 1 });
   });
 });

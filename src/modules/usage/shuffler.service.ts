@@ -1,19 +1,28 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
-import { isRunnable } from '../../core/model/enums.js';
+import { isRunnable, type RequestType } from '../../core/model/enums.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { isOverUsed, shuffleTasks, type ShuffleMove } from '../../core/usage/index.js';
+import {
+  currentCpus,
+  isOverUsed,
+  shuffleTasks,
+  type ShuffleMove,
+  type ShuffleRules,
+  type ShuffleSlave,
+  type ShuffleTask,
+} from '../../core/usage/index.js';
+import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { RequestStore } from '../requests/request-store.service.js';
-import { PendingQueue } from '../tasks/pending-queue.service.js';
-import { TaskCleanups } from '../tasks/task-cleanups.service.js';
-import { DisabledActions } from '../../platform/actions/disabled-actions.js';
+import { RequestRepository } from '../requests/request.repository.js';
+import { MachineTaskRepository } from '../tasks/machine-task.repository.js';
+import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
+import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
 import type { SampledSlave } from './sampler.service.js';
-import { ShuffleScene } from './shuffle-scene.service.js';
-import { shuffleRules } from './usage-rules.js';
+import { ShuffleBlacklistRepository } from './shuffle-blacklist.repository.js';
 
 /** Orders that tasks leave slaves that are overloaded. Each goes when its replacement is healthy. */
 @Injectable()
@@ -22,10 +31,12 @@ export class Shuffler {
 
   constructor(
     private readonly db: Database,
-    private readonly scene: ShuffleScene,
-    private readonly requests: RequestStore,
-    private readonly cleanups: TaskCleanups,
-    private readonly queue: PendingQueue,
+    private readonly requests: RequestRepository,
+    private readonly tasks: TaskRepository,
+    private readonly placed: MachineTaskRepository,
+    private readonly blacklist: ShuffleBlacklistRepository,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly queue: PendingRequestRepository,
     private readonly actions: DisabledActions,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -37,8 +48,8 @@ export class Shuffler {
     const overloaded = sampled.filter(({ usage }) => isOverUsed(usage, rules));
     if (overloaded.length === 0 || (await this.actions.isDisabled('TASK_SHUFFLE'))) return;
     const [slaves, shuffling] = await this.db.snapshot(async (tx) => [
-      await this.scene.slaves(tx, overloaded),
-      await this.scene.shuffling(tx),
+      await this.slaves(tx, overloaded),
+      await this.placed.shuffling(tx),
     ]);
     for (const move of shuffleTasks(slaves, shuffling, rules, now)) {
       await this.db.leaderTransaction((tx) => this.order(tx, move, now));
@@ -57,4 +68,50 @@ export class Shuffler {
     await this.queue.enqueue(tx, { requestId, deployId, pendingType: 'TASK_BOUNCE', ...why });
     this.log.log(`Task '${id}' leaves its slave: ${message}`);
   }
+
+  /** The slaves with what was sampled there and what else is known of those tasks. */
+  private async slaves(tx: EntityManager, sampled: readonly SampledSlave[]): Promise<ShuffleSlave[]> {
+    const samples = new Map(sampled.flatMap(({ tasks }) => tasks.map((task) => [task.taskId, task] as const)));
+    const live = await this.tasks.find(tx, { taskIds: [...samples.keys()] });
+    const types = await this.requestTypes(tx, live);
+    const excluded = new Set(await this.blacklist.list(tx));
+    const toTask = (task: LiveTask, requestType: RequestType): ShuffleTask => {
+      const { id: taskId, requestId } = task.taskId;
+      const sample = samples.get(taskId)!;
+      return {
+        taskId,
+        requestId,
+        requestType,
+        excluded: excluded.has(requestId),
+        runningAt: task.runningAt,
+        leaving: task.killed || task.cleaning !== undefined,
+        cpus: task.cpus,
+        memoryMb: task.memoryMb,
+        cpusUsed: currentCpus(sample),
+        memoryBytes: sample.sample?.memoryTotalBytes ?? 0,
+      };
+    };
+    return sampled.map(({ slaveId, usage }) => ({
+      slaveId,
+      usage,
+      tasks: live.flatMap((task) => {
+        const type = types.get(task.taskId.requestId);
+        return type && task.slaveId === slaveId ? [toTask(task, type)] : [];
+      }),
+    }));
+  }
+
+  private async requestTypes(tx: EntityManager, tasks: readonly LiveTask[]): Promise<Map<string, RequestType>> {
+    const ids = [...new Set(tasks.map(({ taskId }) => taskId.requestId))];
+    const found = await this.requests.findMany(tx, ids);
+    return new Map(found.map(({ request }) => [request.id, request.requestType]));
+  }
 }
+
+const shuffleRules = (settings: Settings): ShuffleRules => ({
+  loadMetric: settings.cluster.scoreUsingSystemLoad,
+  memoryTarget: settings.shuffleTasksWhenSlaveMemoryUtilizationPercentageExceeds,
+  minutesBeforeEligible: settings.minutesBeforeNewTaskEligibleForShuffle,
+  maxTasksTotal: settings.maxTasksToShuffleTotal,
+  maxTasksPerSlave: settings.maxTasksToShufflePerHost,
+});

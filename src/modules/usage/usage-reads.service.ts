@@ -3,7 +3,8 @@ import type { ClusterUtilization, RequestUtilization, SlaveUsage, TaskUsage } fr
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { UsageStore } from './usage-store.service.js';
+import { TaskUsageRepository } from './task-usage.repository.js';
+import { UsageRepository } from './usage.repository.js';
 
 const bytesPerMb = 1_048_576;
 const rounded = (amount: number | undefined): number | undefined =>
@@ -11,7 +12,7 @@ const rounded = (amount: number | undefined): number | undefined =>
 const toBytes = (mb: number | undefined): number | undefined => rounded(mb === undefined ? undefined : mb * bytesPerMb);
 
 /** A slave's usage as the API shows it. */
-export interface SlaveUsageWithId extends SlaveUsage {
+interface SlaveUsageWithId extends SlaveUsage {
   slaveId: string;
   memoryBytesTotal?: number;
   diskBytesTotal?: number;
@@ -22,7 +23,8 @@ export interface SlaveUsageWithId extends SlaveUsage {
 export class UsageReads {
   constructor(
     private readonly db: Database,
-    private readonly store: UsageStore,
+    private readonly store: UsageRepository,
+    private readonly samples: TaskUsageRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -39,7 +41,7 @@ export class UsageReads {
 
   /** Empty: nothing was measured, or it was cleaned up. */
   taskHistory(taskId: string): Promise<TaskUsage[]> {
-    return this.store.samplesOf(this.db.manager, taskId, this.settings.numUsageToKeep);
+    return this.samples.newest(this.db.manager, taskId, this.settings.numUsageToKeep);
   }
 
   async cluster(): Promise<ClusterUtilization> {

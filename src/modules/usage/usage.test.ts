@@ -2,10 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertDeploy, insertRequest, insertTask, start } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { bytesPerMb } from '../../core/usage/amounts.js';
-import { slaveUsage, utilization } from '../../core/usage/usage.fixtures.js';
-import { UsageCleaner } from './usage-cleaner.poller.js';
-import { UsageStore } from './usage-store.service.js';
+import { slaveUsage, utilization } from '../../../test/support/fixtures/usage.js';
+import { TaskUsageRepository } from './task-usage.repository.js';
+import { UsageRepository } from './usage.repository.js';
 import { UsageModule } from './usage.module.js';
+import { UsageCleaner } from './usage.poller.js';
 import { Utilizations } from './utilizations.service.js';
 
 let rooms: RoomApp;
@@ -19,7 +20,7 @@ beforeEach(() =>
     request_utilization, cluster_utilization`),
 );
 
-const store = () => rooms.app.get(UsageStore);
+const store = () => rooms.app.get(UsageRepository);
 const insertSlave = (id: string, state = 'ACTIVE') =>
   tx().query(
     `INSERT INTO slave (id, host, rack_id, attributes, resources, agent_id, incarnation, seen_at, first_seen_at, state, state_at)
@@ -34,7 +35,9 @@ const insertSamples = (taskId: string, minutes: number[], requestId = 'web') =>
     [taskId, requestId, start, minutes],
   );
 const minutesKept = async (taskId: string) =>
-  (await store().samplesOf(tx(), taskId, 99)).map(({ timestamp }) => (timestamp - start) / 60_000);
+  (await rooms.app.get(TaskUsageRepository).newest(tx(), taskId, 99)).map(
+    ({ timestamp }) => (timestamp - start) / 60_000,
+  );
 
 describe('GET /api/usage/slaves', () => {
   test('has the newest usage of every slave, with its totals in bytes', async () => {

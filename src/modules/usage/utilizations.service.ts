@@ -1,23 +1,26 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { deployKeyText } from '../../core/model/deploy.js';
 import { amountsOf, clusterUtilization, requestUtilization, type UtilizedRequest } from '../../core/usage/index.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployStore, deployKeyText } from '../deploys/deploy-store.service.js';
-import { SampleStore } from './sample-store.service.js';
-import { UsageStore } from './usage-store.service.js';
+import { DeployRepository } from '../deploys/deploy.repository.js';
+import { TaskRepository } from '../tasks/task.repository.js';
+import { TaskUsageRepository } from './task-usage.repository.js';
+import { UsageRepository } from './usage.repository.js';
 
 /** Few enough that what their samples need is computed in a moment. */
 const requestsAtOnce = 25;
 
-/** Computes from the kept samples what requests, and all of them together, make of what they ask for. */
+/** Computes from the kept samples how much requests, and all of them together, use of what they ask for. */
 @Injectable()
 export class Utilizations {
   constructor(
     private readonly db: Database,
-    private readonly store: UsageStore,
-    private readonly samples: SampleStore,
-    private readonly deploys: DeployStore,
+    private readonly store: UsageRepository,
+    private readonly samples: TaskUsageRepository,
+    private readonly tasks: TaskRepository,
+    private readonly deploys: DeployRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -30,7 +33,7 @@ export class Utilizations {
   private async refreshRequests(now: number): Promise<void> {
     let ids: string[] = [];
     do {
-      ids = await this.samples.requestsAfter(this.db.manager, ids.at(-1) ?? '', requestsAtOnce);
+      ids = await this.tasks.activeRequestIdsAfter(this.db.manager, ids.at(-1) ?? '', requestsAtOnce);
       await this.refreshSome(ids, now);
     } while (ids.length === requestsAtOnce);
   }

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** What a user has chosen for themselves. */
+/** The settings of one user. */
 @Entity('user_settings')
 export class UserSettingsEntity {
   @PrimaryColumn({ name: 'user_id', type: 'text', primaryKeyConstraintName: 'user_settings_pkey' })

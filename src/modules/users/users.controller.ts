@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { CallerUser, type Caller } from '../../platform/http/caller.js';
-import { NeedsBody } from '../../platform/http/needs-body.js';
-import { UserSettingsDto } from './dto/user-settings.dto.js';
+import { NeedsBody } from '../../platform/http/bodies.js';
+import { type Caller, CallerUser } from '../../platform/http/caller.js';
+import { UserSettingsDto } from './user-settings.dto.js';
 import { UsersService } from './users.service.js';
 
 @ApiTags('Users')

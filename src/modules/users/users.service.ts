@@ -4,14 +4,14 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { UserSettingsStore, type UserSettings } from './user-settings-store.service.js';
+import { UserSettingsRepository, type UserSettings } from './user-settings.repository.js';
 
-/** What a user has chosen for themselves: the requests they care for. */
+/** The settings of users: the requests they have starred. */
 @Injectable()
 export class UsersService {
   constructor(
     private readonly db: Database,
-    private readonly store: UserSettingsStore,
+    private readonly store: UserSettingsRepository,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}

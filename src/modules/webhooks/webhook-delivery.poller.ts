@@ -1,19 +1,20 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { isBroken, type RetryRules } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { WebhookMarks } from './webhook-marks.service.js';
-import { WebhookQueue, type Lane, type QueuedUpdate, type WaitingLane } from './webhook-queue.service.js';
+import { retryRules, WebhookMarks } from './webhook-marks.service.js';
+import { WebhookQueueRepository, type Lane, type QueuedUpdate, type WaitingLane } from './webhook-queue.repository.js';
 import { WebhookSender } from './webhook-sender.service.js';
 
 const keyOf = ({ webhookId, subjectId }: Lane): string => `${webhookId} ${subjectId}`;
 
 /**
  * Delivers what waits in the queue, at least once and per webhook and request in order. A pass starts a worker for each
- * lane that is due and does not wait for it, so that a slow receiver holds up nobody else; a worker sends the updates of
+ * lane that is due and does not wait for it, so that a slow receiver holds up no other one; a worker sends the updates of
  * its lane one after the other and ends when there is none to send now.
  */
 @Injectable()
@@ -22,11 +23,12 @@ export class WebhookDelivery {
   private readonly poller: Poller;
   /** Workers by lane. Only in memory: after a crash the row still stands and is sent again. */
   private readonly workers = new Map<string, { webhookId: string; done: Promise<void> }>();
+  private readonly rules: RetryRules;
   private stopping = new AbortController();
 
   constructor(
     private readonly db: Database,
-    private readonly queue: WebhookQueue,
+    private readonly queue: WebhookQueueRepository,
     private readonly marks: WebhookMarks,
     private readonly sender: WebhookSender,
     private readonly clock: Clock,
@@ -34,6 +36,7 @@ export class WebhookDelivery {
     pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
+    this.rules = retryRules(settings);
     this.poller = pollers.register({
       name: 'webhooks',
       everyMs: settings.checkWebhooksEveryMillis,
@@ -49,7 +52,7 @@ export class WebhookDelivery {
 
   /** One pass. Resolves when workers run for all lanes that are due, as far as there is room; answers when the next is. */
   async runOnce(now: number): Promise<number | undefined> {
-    await this.db.leaderTransaction((tx) => this.queue.buryForgotten(tx, now));
+    await this.giveUpForgotten(now);
     const lanes = await this.queue.lanes(this.db.manager);
     for (const lane of lanes) if (lane.dueAt <= now && this.hasRoomFor(lane)) this.startWorker(lane);
     return lanes.find((lane) => lane.dueAt > now)?.dueAt;
@@ -60,9 +63,20 @@ export class WebhookDelivery {
     while (this.workers.size > 0) await Promise.all([...this.workers.values()].map((worker) => worker.done));
   }
 
+  /** Updates past their age whose webhook is not even asked any more become dead letters. */
+  private async giveUpForgotten(now: number): Promise<void> {
+    const { giveUpAfterMillis, breakerThreshold } = this.rules;
+    if (giveUpAfterMillis === 0) return;
+    const since = new Date(now - giveUpAfterMillis);
+    await this.db.leaderTransaction((tx) => this.queue.giveUpForgotten(tx, since, breakerThreshold, new Date(now)));
+  }
+
   private hasRoomFor(lane: WaitingLane): boolean {
     if (this.workers.size >= this.settings.webhooks.maxConcurrent || this.workers.has(keyOf(lane))) return false;
-    return !lane.broken || ![...this.workers.values()].some((worker) => worker.webhookId === lane.webhookId);
+    return (
+      !isBroken(lane.failuresInRow, this.rules) ||
+      ![...this.workers.values()].some((worker) => worker.webhookId === lane.webhookId)
+    );
   }
 
   private startWorker(lane: Lane): void {
@@ -88,7 +102,7 @@ export class WebhookDelivery {
       if (signal.aborted || !update || update.dueAt > this.clock.now()) return;
       await this.deliver(update, signal);
       // A webhook that is being tried out gets one update only; the next pass decides about the others.
-      if (signal.aborted || update.broken) return;
+      if (signal.aborted || isBroken(update.failuresInRow, this.rules)) return;
     }
   }
 

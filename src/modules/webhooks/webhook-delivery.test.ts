@@ -9,8 +9,7 @@ import type { RequestHistory } from '../../core/model/request.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { WebhookDelivery } from './webhook-delivery.poller.js';
-import { WebhookOutboxModule } from './webhook-outbox.module.js';
-import { WebhookOutbox } from './webhook-outbox.service.js';
+import { WebhookOutboxRepository } from './webhook-outbox.repository.js';
 import { WebhooksModule } from './webhooks.module.js';
 import type { DeadLetter } from './webhooks.service.js';
 
@@ -27,7 +26,7 @@ let rooms: RoomApp;
 let receiver: HttpReceiver;
 
 beforeAll(async () => {
-  const modules = [WebhooksModule, WebhookOutboxModule];
+  const modules = [WebhooksModule];
   rooms = await startRooms({ modules, settings: { webhooks, checkWebhooksEveryMillis: 60_000 } });
 });
 afterAll(() => rooms.close());
@@ -45,7 +44,7 @@ const register = (path = '/hook', more: object = {}) =>
 const wake = () => rooms.app.get(Wake).signal('webhooks');
 /** Queues one request event per entry, as the rooms that make changes do. */
 async function change(...requests: [requestId: string, message: string][]): Promise<void> {
-  const outbox = rooms.app.get(WebhookOutbox);
+  const outbox = rooms.app.get(WebhookOutboxRepository);
   await rooms.database.transaction(async (tx) => {
     for (const [id, message] of requests) {
       const eventType = 'UPDATED' as const;
@@ -86,8 +85,8 @@ describe('what is sent', () => {
     await register('/$REQUEST_ID/$DEPLOY_ID?task=$TASK_ID', { type: 'TASK' });
     const task = makeTask({ requestId: 'a&b' });
     const update = { taskId: task.taskId, timestamp: start, taskState: 'TASK_RUNNING' as TaskState, previous: [] };
-    const outbox = rooms.app.get(WebhookOutbox);
-    await rooms.database.transaction((tx) => outbox.tasks(tx, [update], async () => task));
+    const outbox = rooms.app.get(WebhookOutboxRepository);
+    await rooms.database.transaction((tx) => outbox.tasks(tx, [update], async () => new Map([[task.taskId.id, task]])));
     wake();
     await drained();
     expect(receiver.calls[0]!.url).toBe(`/a%26b/d1?task=${encodeURIComponent(task.taskId.id)}`);
@@ -245,7 +244,7 @@ describe('nothing is lost', () => {
     const tell = (message: string) =>
       rooms.database.transaction((tx) =>
         rooms.app
-          .get(WebhookOutbox)
+          .get(WebhookOutboxRepository)
           .request(tx, { request: makeRequest(), createdAt: start, eventType: 'UPDATED', message }),
       );
     let release!: () => void;
@@ -285,7 +284,7 @@ describe('nothing is lost', () => {
 
 /** Another instance on the same database. */
 async function startSuccessor(): Promise<RoomApp> {
-  const modules = [WebhooksModule, WebhookOutboxModule];
+  const modules = [WebhooksModule];
   const settings = { webhooks, checkWebhooksEveryMillis: 60_000 };
   return startRooms({ modules, settings, databaseUrl: rooms.databaseUrl });
 }

@@ -1,6 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { afterFailure, isBroken, type RetryRules } from '../../core/webhooks/delivery.js';
 import { Database } from '../../platform/database/database.js';
-import { WebhookQueue, type QueuedUpdate } from './webhook-queue.service.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { WebhookQueueRepository, type QueuedUpdate } from './webhook-queue.repository.js';
 
 interface Mark {
   update: QueuedUpdate;
@@ -12,6 +15,15 @@ interface Mark {
 }
 
 const marksPerTransaction = 100;
+const hourMillis = 3_600_000;
+
+export const retryRules = ({ webhooks }: Settings): RetryRules => ({
+  firstRetryMillis: webhooks.firstRetryMillis,
+  maxRetryMillis: webhooks.lastRetryMillis,
+  breakerThreshold: 5,
+  giveUpAfterMillis: webhooks.deleteUndeliverableWebhooksAfterHours * hourMillis,
+  maxQueued: webhooks.maxQueuedUpdatesPerWebhook,
+});
 
 /**
  * Writes down what became of deliveries. Those that end while a transaction is under way go together into the next one:
@@ -21,11 +33,15 @@ const marksPerTransaction = 100;
 export class WebhookMarks {
   private readonly waiting: Mark[] = [];
   private writing = false;
+  private readonly rules: RetryRules;
 
   constructor(
     private readonly db: Database,
-    private readonly queue: WebhookQueue,
-  ) {}
+    private readonly queue: WebhookQueueRepository,
+    @Inject(SETTINGS) settings: Settings,
+  ) {
+    this.rules = retryRules(settings);
+  }
 
   /** Resolves after the commit. */
   mark(update: QueuedUpdate, problem: string | undefined, now: number): Promise<void> {
@@ -43,8 +59,8 @@ export class WebhookMarks {
       try {
         await this.db.leaderTransaction(async (tx) => {
           for (const { update, problem, now } of batch) {
-            if (problem === undefined) await this.queue.delivered(tx, update, now);
-            else await this.queue.failed(tx, update, problem, now);
+            if (problem === undefined) await this.delivered(tx, update, now);
+            else await this.failed(tx, update, problem, now);
           }
         });
         for (const { done } of batch) done();
@@ -53,5 +69,27 @@ export class WebhookMarks {
       }
     }
     this.writing = false;
+  }
+  private async delivered(tx: EntityManager, update: QueuedUpdate, now: number): Promise<void> {
+    // The webhook first, as everywhere: a caller that deletes one locks it before its updates.
+    const recovered = await this.queue.endFailures(tx, update.webhookId);
+    await this.queue.remove(tx, update);
+    if (recovered && isBroken(update.failuresInRow, this.rules)) {
+      await this.queue.makeDue(tx, update.webhookId, new Date(now));
+    }
+  }
+
+  /** Puts it off, or makes it a dead letter. */
+  private async failed(tx: EntityManager, update: QueuedUpdate, error: string, now: number): Promise<void> {
+    const webhook = await this.queue.countFailure(tx, update.webhookId);
+    if (!webhook) return;
+    const attempts = update.attempts + 1;
+    const next = afterFailure({ eventAt: update.eventAt, attempts, ...webhook }, this.rules, now, Math.random());
+    if (next.nextProbeAt !== undefined) {
+      await this.queue.leaveAloneUntil(tx, update.webhookId, new Date(next.nextProbeAt));
+    }
+    const until = next.kind === 'retry' ? next.nextAttemptAt : now;
+    await this.queue.putOff(tx, update.id, attempts, error, new Date(until));
+    if (next.kind === 'give-up') await this.queue.giveUp(tx, update.id, new Date(now));
   }
 }

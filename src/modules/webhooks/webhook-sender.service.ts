@@ -14,9 +14,9 @@ export interface Delivery {
 }
 
 /** Why a receiver did not take it, or nothing. */
-export type DeliveryProblem = string | undefined;
+type DeliveryProblem = string | undefined;
 
-/** Posts one update to one receiver. Follows no redirects: they would carry the update to somebody nobody registered. */
+/** Posts one update to one receiver. Follows no redirects: they would carry the update to a receiver that was never registered. */
 @Injectable()
 export class WebhookSender implements OnApplicationShutdown {
   private readonly agent: Agent;

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { WebhookType } from '../../core/model/enums.js';
 
-/** Somebody who wants to hear of updates. */
+/** A receiver of updates. */
 @Entity('webhook')
 export class WebhookEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'webhook_pkey' })

@@ -1,16 +1,14 @@
 import { Module } from '@nestjs/common';
 import { WebhookDelivery } from './webhook-delivery.poller.js';
 import { WebhookMarks } from './webhook-marks.service.js';
-import { WebhookQueue } from './webhook-queue.service.js';
-import { WebhookQueuesController } from './webhook-queues.controller.js';
+import { WebhookQueuesController, WebhooksController } from './webhooks.controller.js';
 import { WebhookSender } from './webhook-sender.service.js';
-import { WebhooksController } from './webhooks.controller.js';
 import { Webhooks } from './webhooks.service.js';
 
 @Module({
   // The queues first: their paths would be taken for ids of webhooks.
   controllers: [WebhookQueuesController, WebhooksController],
-  providers: [Webhooks, WebhookQueue, WebhookMarks, WebhookSender, WebhookDelivery],
+  providers: [Webhooks, WebhookMarks, WebhookSender, WebhookDelivery],
   exports: [WebhookDelivery],
 })
 export class WebhooksModule {}

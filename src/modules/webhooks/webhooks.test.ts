@@ -5,20 +5,21 @@ import type { DeployUpdate } from '../../core/model/deploy.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { TaskHistoryUpdate } from '../../core/model/task.js';
 import type { Webhook, WebhookSummary } from '../../core/model/webhook.js';
-import { WebhookOutboxModule } from './webhook-outbox.module.js';
-import { WebhookOutbox } from './webhook-outbox.service.js';
+import { WebhookOutboxRepository } from './webhook-outbox.repository.js';
 import { WebhooksModule } from './webhooks.module.js';
 
+const loadTasks = async () => new Map([[makeTask().taskId.id, makeTask()]]);
+
 let rooms: RoomApp;
-let outbox: WebhookOutbox;
+let outbox: WebhookOutboxRepository;
 
 beforeAll(async () => {
   // Nothing is delivered: the timer is off and nobody wakes the poller.
   rooms = await startRooms({
-    modules: [WebhooksModule, WebhookOutboxModule],
+    modules: [WebhooksModule],
     settings: { checkWebhooksEveryMillis: 0 },
   });
-  outbox = rooms.app.get(WebhookOutbox);
+  outbox = rooms.app.get(WebhookOutboxRepository);
 });
 afterAll(() => rooms.close());
 beforeEach(() => rooms.database.manager.query('TRUNCATE webhook, webhook_update, webhook_dead_letter'));
@@ -43,8 +44,29 @@ const queueAll = () =>
   rooms.database.transaction(async (tx) => {
     await outbox.request(tx, events.request);
     await outbox.deploy(tx, events.deploy);
-    await outbox.tasks(tx, [events.task], async () => makeTask());
+    await outbox.tasks(tx, [events.task], loadTasks);
   });
+
+test('the tasks of a batch of updates are read in one go, each once, and only for a listener', async () => {
+  const update = (taskState: TaskHistoryUpdate['taskState'], instanceNo: number): TaskHistoryUpdate => ({
+    ...events.task,
+    taskId: makeTask({ instanceNo }).taskId,
+    taskState,
+  });
+  const updates = [update('TASK_STARTING', 1), update('TASK_RUNNING', 1), update('TASK_RUNNING', 2)];
+  const asked: string[][] = [];
+  const load = async (ids: string[]) => {
+    asked.push(ids);
+    return new Map([1, 2].map((instanceNo) => makeTask({ instanceNo })).map((task) => [task.taskId.id, task]));
+  };
+  const tell = () => rooms.database.transaction((tx) => outbox.tasks(tx, updates, load));
+  await tell();
+  expect(asked).toEqual([]);
+  await register({ uri, type: 'TASK' });
+  await tell();
+  expect(asked).toEqual([[updates[0]!.taskId.id, updates[2]!.taskId.id]]);
+  expect(await rooms.database.manager.query('SELECT update_key FROM webhook_update ORDER BY 1')).toHaveLength(3);
+});
 
 describe('registration', () => {
   test('is answered as JSON text, and a second one changes nothing', async () => {
@@ -136,7 +158,7 @@ describe('queues', () => {
     await register({ uri, type: 'TASK' });
     await queueAll();
     const later = { ...events.task, statusMessage: 'again' };
-    await rooms.database.transaction((tx) => outbox.tasks(tx, [later], async () => makeTask()));
+    await rooms.database.transaction((tx) => outbox.tasks(tx, [later], loadTasks));
     expect((await rooms.get(`/api/webhooks/task?webhookId=${id('TASK')}`)).body).toEqual([later]);
   });
 

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/support/tes
 import { waitFor } from '../../../test/support/wait-for.js';
 import { Clock } from '../clock.js';
 import { Wake } from '../wake/wake.js';
+import { DisabledActionRepository } from './disabled-action.repository.js';
 import { DisabledActions } from './disabled-actions.js';
 
 let db: TestDatabase;
@@ -17,7 +18,7 @@ afterAll(() => db.drop());
 beforeEach(async () => {
   await db.source.query('TRUNCATE disabled_action');
   vi.restoreAllMocks();
-  actions = new DisabledActions(db.source, clock, wake);
+  actions = new DisabledActions(db.source, clock, wake, new DisabledActionRepository());
 });
 
 const insert = (expiresAt?: number) =>

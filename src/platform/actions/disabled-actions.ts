@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { hasExpired } from '../../core/disasters/index.js';
-import type { DisabledAction } from '../../core/model/disaster.js';
+import type { DisabledAction } from '../../core/model/state.js';
 import type { ActionType } from '../../core/model/enums.js';
 import { Clock } from '../clock.js';
-import { rows, toMillis } from '../database/sql.js';
 import { SchedulerError } from '../errors.js';
 import { Wake } from '../wake/wake.js';
+import { DisabledActionRepository } from './disabled-action.repository.js';
 
 /** How old an answer may be where the message that something was switched got lost. */
 const keptMillis = 1_000;
@@ -16,19 +16,11 @@ interface Reading {
   actions: Promise<ReadonlyMap<ActionType, DisabledAction>>;
 }
 
-interface DisabledActionRow {
-  action: ActionType;
-  message: string;
-  user_name: string | null;
-  automatically_clearable: boolean;
-  expires_at: Date | null;
-}
-
 /**
  * What operators, or the detection of disasters, switched off. Asked often, so an answer is kept for a second, or until
- * somebody signals 'actions': whoever writes the table does so after the commit.
+ * 'actions' is signalled, which every writer of the table does after its commit.
  *
- * Within a transaction pass it as `tx`: waiting for another connection while holding one, and locks, could wait for ever.
+ * Within a transaction pass it as `tx`: waiting for another connection while holding one, and locks, might never end.
  */
 @Injectable()
 export class DisabledActions {
@@ -38,6 +30,7 @@ export class DisabledActions {
     private readonly source: DataSource,
     private readonly clock: Clock,
     wake: Wake,
+    private readonly rows: DisabledActionRepository,
   ) {
     wake.on('actions', () => {
       this.reading = undefined;
@@ -46,7 +39,7 @@ export class DisabledActions {
 
   /** Why the action is switched off; undefined: it is not. */
   async find(action: ActionType, tx?: EntityManager): Promise<DisabledAction | undefined> {
-    const found = (await (tx ? load(tx) : this.read())).get(action);
+    const found = (await (tx ? this.rows.all(tx) : this.read())).get(action);
     return found && !hasExpired(found, this.clock.now()) ? found : undefined;
   }
 
@@ -63,12 +56,12 @@ export class DisabledActions {
   /** All that are switched off, in the order of their names. */
   async list(): Promise<DisabledAction[]> {
     const now = this.clock.now();
-    return [...(await load(this.source.manager)).values()].filter((disabled) => !hasExpired(disabled, now));
+    return [...(await this.rows.all(this.source.manager)).values()].filter((disabled) => !hasExpired(disabled, now));
   }
 
   private read(): Promise<ReadonlyMap<ActionType, DisabledAction>> {
     if (this.reading && performance.now() - this.reading.at < keptMillis) return this.reading.actions;
-    const reading: Reading = { at: performance.now(), actions: load(this.source.manager) };
+    const reading: Reading = { at: performance.now(), actions: this.rows.all(this.source.manager) };
     this.reading = reading;
     reading.actions.catch(() => {
       // Nothing is known: the next one asks again.
@@ -77,16 +70,3 @@ export class DisabledActions {
     return reading.actions;
   }
 }
-
-async function load(tx: EntityManager): Promise<ReadonlyMap<ActionType, DisabledAction>> {
-  const found = await rows<DisabledActionRow>(tx, 'SELECT * FROM disabled_action ORDER BY action');
-  return new Map(found.map((row) => [row.action, fromRow(row)]));
-}
-
-const fromRow = (row: DisabledActionRow): DisabledAction => ({
-  type: row.action,
-  message: row.message,
-  user: row.user_name ?? undefined,
-  automaticallyClearable: row.automatically_clearable,
-  expiresAt: toMillis(row.expires_at),
-});

@@ -16,7 +16,7 @@ const neededAction = 'neededAction';
 
 /** Lets a call through unless the action that its handler needs is switched off. */
 @Injectable()
-export class ActionGuard implements CanActivate {
+class ActionGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly actions: DisabledActions,

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { StartError } from '../start-error.js';
-import { connect, discard } from './connection.js';
-import { leaderParameters, withParameters } from './parameters.js';
+import { StartError } from '../errors.js';
+import { connect, discard, leaderParameters, withParameters } from './connection.js';
 
 const oldestMajor = 15;
 const answerTimeoutMillis = 5_000;

@@ -16,7 +16,7 @@ export async function connect(url: string, use: string, queryTimeoutMillis: numb
     keepAliveInitialDelayMillis: 1_000,
     types: { getTypeParser: (oid, format) => (oid === int8 ? Number : types.getTypeParser(oid, format)) },
   });
-  // A connection that breaks while nobody waits for it would otherwise end the process.
+  // A connection that breaks while no query waits for it would otherwise end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -27,7 +27,61 @@ export async function connect(url: string, use: string, queryTimeoutMillis: numb
   return client;
 }
 
-/** Ends a connection whose state nobody knows: without waiting for the server's goodbye. */
+/** Ends a connection whose state is not known: without waiting for the server's goodbye. */
 export function discard(client: Client): void {
   void client.end().catch(() => undefined);
+}
+
+/**
+ * The live tables stand in memory. With the server's default, made for spinning disks, a batch of 500 rows out of 20,000
+ * is found by reading all of them.
+ */
+const inMemory = { random_page_cost: 1.1 };
+
+/** Parameters that the server applies to a connection. Milliseconds; seconds for keepalives. */
+type ServerParameters = Record<string, number | string>;
+
+/** What transactions are unless they say otherwise: said once per connection, not once per transaction. */
+const isolation = { default_transaction_isolation: 'read committed' };
+
+/**
+ * For a connection that waits for locks as long as it takes: a takeover waits for the transactions of the former leader.
+ * One that freezes, or whose machine vanishes, keeps no lock longer than these.
+ */
+export const leaseParameters: ServerParameters = {
+  ...inMemory,
+  ...isolation,
+  idle_in_transaction_session_timeout: 2_000,
+  statement_timeout: 10_000,
+  tcp_user_timeout: 4_000,
+  tcp_keepalives_idle: 1,
+  tcp_keepalives_interval: 1,
+  tcp_keepalives_count: 3,
+};
+
+/**
+ * Of an instance that freezes, every connection that waits for a row gets it one day, and keeps it until it has been idle
+ * for too long: ten calls on one request would keep it for ten times as long. So none waits long. The one that is first in
+ * the line when another gives up begins to wait anew, and may get it; no other does.
+ */
+const lockTimeoutMillis = 2_000;
+
+/** The takeover waits for such a transaction, and the transaction perhaps for the row of a request. */
+export const leaderParameters: ServerParameters = { ...leaseParameters, lock_timeout: lockTimeoutMillis };
+
+/** The next leader needs what the API of a frozen instance has locked, so it must be free about when the lease is. */
+export const apiParameters: ServerParameters = {
+  ...inMemory,
+  ...isolation,
+  idle_in_transaction_session_timeout: 3_000,
+  lock_timeout: lockTimeoutMillis,
+  statement_timeout: 60_000,
+};
+
+/** The parameters travel in the URL, because the driver lets a URL's own `options` replace all others. */
+export function withParameters(url: string, parameters: ServerParameters): string {
+  const parsed = new URL(url);
+  const ours = Object.entries(parameters).map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', '\\ ')}`);
+  parsed.searchParams.set('options', [parsed.searchParams.get('options') ?? '', ...ours].join(' ').trim());
+  return parsed.toString();
 }

@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type EntitySchema, type MixedList } from 'typeorm';
+import { apiParameters, leaderParameters, withParameters } from './connection.js';
 import { migrations } from './migrations.js';
-import { apiParameters, leaderParameters, withParameters } from './parameters.js';
 import { PreparingClient } from './prepared-statements.js';
 
 export type Entities = MixedList<Function | EntitySchema>;
 
-export interface DataSourceSettings {
+interface DataSourceSettings {
   url: string;
   /** Whose connections these are, as pg_stat_activity shows them. */
   use: 'api' | 'leader';
@@ -31,7 +31,7 @@ export function createDataSource({ url, use, entities, poolSize = 10 }: DataSour
     poolSize,
     connectTimeoutMS: 5_000,
     extra: { Client: PreparingClient, keepAlive: true, keepAliveInitialDelayMillis: 1_000 },
-    // An idle connection that breaks is replaced at its next use; here nobody waits for it.
+    // An idle connection that breaks is replaced at its next use; here no query waits for it.
     poolErrorHandler: (cause: unknown) => log.debug(`An idle ${use} connection broke: ${String(cause)}`),
     logging: false,
   });

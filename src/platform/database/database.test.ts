@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import { FixedLeadership } from '../../../test/support/fixed-leadership.js';
 import { waitFor } from '../../../test/support/wait-for.js';
-import { isDatabaseAway } from '../http/database-errors.js';
+import { isDatabaseAway } from './database-errors.js';
 import { NotLeaderError } from '../leadership/leadership.js';
 import { Database } from './database.js';
 

@@ -29,6 +29,11 @@ export class Database {
     return this.source.manager;
   }
 
+  /** Fails while the database does not answer. */
+  async ping(): Promise<void> {
+    await this.source.query('SELECT 1');
+  }
+
   transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
     return this.repeat(() => this.source.transaction(work));
   }

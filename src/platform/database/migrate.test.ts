@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDatabase } from '../../../test/support/test-database.js';
-import { StartError } from '../start-error.js';
+import { StartError } from '../errors.js';
 import { migrate } from './migrate.js';
 import { migrations } from './migrations.js';
 

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { StartError } from '../start-error.js';
+import { StartError } from '../errors.js';
 import { connect, discard } from './connection.js';
 import { createDataSource, migrationsTable } from './data-sources.js';
 import { migrations } from './migrations.js';

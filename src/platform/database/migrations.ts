@@ -26,6 +26,7 @@ import { HistoryBackfill1763920000001 } from '../../../migrations/1763920000001-
 import { RequestGroups1763930000000 } from '../../../migrations/1763930000000-request-groups.js';
 import { MailBlacklist1763930000001 } from '../../../migrations/1763930000001-mail-blacklist.js';
 import { BouncingRequests1763950000000 } from '../../../migrations/1763950000000-bouncing-requests.js';
+import { CleanupType1764000000000 } from '../../../migrations/1764000000000-cleanup-type.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -57,4 +58,5 @@ export const migrations = [
   RequestGroups1763930000000,
   MailBlacklist1763930000001,
   BouncingRequests1763950000000,
+  CleanupType1764000000000,
 ];

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { StartError } from '../start-error.js';
+import { StartError } from '../errors.js';
 
 export interface Binaries {
   /** Folder with bin, lib and share. */

@@ -11,15 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { StartError } from '../start-error.js';
-import { freePort } from './free-port.js';
-import type { Places } from './places.js';
-import { runProgram } from './postmaster.js';
-import type { ServerUser } from './server-user.js';
+import { StartError } from '../errors.js';
+import { freePort, type Places } from './places.js';
+import { runProgram, type ServerUser } from './postmaster.js';
 
 /** How to get in. Lies inside the cluster, so that both come into being with one rename and move together. */
-const Access = z.object({ port: z.number(), password: z.string() });
-export type Access = z.infer<typeof Access>;
+const ClusterAccess = z.object({ port: z.number(), password: z.string() });
+type ClusterAccess = z.infer<typeof ClusterAccess>;
 const accessFile = 'muster-access.json';
 const superuser = 'muster';
 
@@ -60,17 +58,17 @@ export function clusterExists({ cluster }: Places): boolean {
   return existsSync(join(cluster, 'PG_VERSION'));
 }
 
-export function readAccess(cluster: string): Access {
-  return Access.parse(JSON.parse(readFileSync(join(cluster, accessFile), 'utf8')));
+export function readAccess(cluster: string): ClusterAccess {
+  return ClusterAccess.parse(JSON.parse(readFileSync(join(cluster, accessFile), 'utf8')));
 }
 
-export function writeAccess(cluster: string, access: Access, user: ServerUser): void {
+export function writeAccess(cluster: string, access: ClusterAccess, user: ServerUser): void {
   const path = join(cluster, accessFile);
   writeForServer(`${path}.new`, JSON.stringify(access), user);
   renameSync(`${path}.new`, path);
 }
 
-export function urlOf({ port, password }: Access): string {
+export function urlOf({ port, password }: ClusterAccess): string {
   return `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`;
 }
 

@@ -1,14 +1,13 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backOffMillis } from '../async.js';
 import { connect, discard } from '../database/connection.js';
-import { StartError } from '../start-error.js';
+import { StartError } from '../errors.js';
 import { findBinaries } from './binaries.js';
 import { clusterExists, createCluster, readAccess, urlOf, writeAccess } from './cluster.js';
-import { freePort, isFree } from './free-port.js';
-import { findPlaces, type Places } from './places.js';
-import { disarmStalePidFile, runningPostmaster, runProgram } from './postmaster.js';
-import { serverUser, type ServerUser } from './server-user.js';
+import { findPlaces, freePort, isFree, type Places } from './places.js';
+import { disarmStalePidFile, runningPostmaster, runProgram, serverUser, type ServerUser } from './postmaster.js';
 
 const watchEveryMillis = 300;
 const longestPauseMillis = 10_000;
@@ -16,7 +15,7 @@ const longestPauseMillis = 10_000;
 const sharedMemoryWaitMillis = 10_000;
 const recoverySeconds = 300;
 
-export interface EmbeddedServerOptions {
+interface EmbeddedServerOptions {
   dataDir: string;
   /** Takes lines for the person who started the program. */
   say?: (line: string) => void;
@@ -129,18 +128,19 @@ export class EmbeddedServer {
   }
 
   private async watch(): Promise<void> {
-    let pause = watchEveryMillis;
+    let failuresInRow = 0;
     const { signal } = this.stopping;
     while (!signal.aborted) {
+      const pause = backOffMillis(failuresInRow + 1, watchEveryMillis, longestPauseMillis);
       await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted || runningPostmaster(this.places.cluster)) continue;
       this.options.say?.('PostgreSQL has died; starting it again');
       try {
         await this.ensureRunning();
-        pause = watchEveryMillis;
+        failuresInRow = 0;
         this.options.say?.('PostgreSQL runs again');
       } catch (cause) {
-        pause = Math.min(pause * 2, longestPauseMillis);
+        failuresInRow += 1;
         this.options.say?.(String(cause));
       }
     }

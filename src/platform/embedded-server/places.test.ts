@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import type { Binaries } from './binaries.js';
 import { findPlaces } from './places.js';
-import { serverUser } from './server-user.js';
+import { serverUser } from './postmaster.js';
 
 const user = serverUser();
 

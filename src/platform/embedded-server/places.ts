@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { StartError } from '../start-error.js';
-import { copyBinaries, type Binaries } from './binaries.js';
-import { canReach, type ServerUser } from './server-user.js';
+import { StartError } from '../errors.js';
+import { type Binaries, copyBinaries } from './binaries.js';
+import { canReach, type ServerUser } from './postmaster.js';
 
 /** Where root's server lives when its user cannot get at the program's own folders (such as /root). */
 const sharedFolder = '/var/lib/muster';
@@ -70,4 +71,25 @@ function refuseOtherMajor(folder: string, major: string): void {
         `dump it with pg_dumpall of PostgreSQL ${found}, move the folder away, start once, and load the dump`,
     );
   }
+}
+
+/** Below the ports that systems give to outgoing connections and that tasks get, so that a kept port stays free. */
+const lowest = 20_000;
+const highest = 29_999;
+const attempts = 100;
+
+export async function freePort(): Promise<number> {
+  for (let left = attempts; left > 0; left--) {
+    const port = randomInt(lowest, highest + 1);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`No free port found between ${lowest} and ${highest}`);
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }

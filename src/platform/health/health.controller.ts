@@ -45,7 +45,7 @@ export class HealthController {
   /** Whether the database is there, and who leads. */
   private async leader(): Promise<{ leader?: string; databaseError?: string }> {
     try {
-      await this.database.manager.query('SELECT 1');
+      await this.database.ping();
       return { leader: await this.leadership.leaderAddress() };
     } catch (cause) {
       return { databaseError: cause instanceof Error ? cause.message : String(cause) };

@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 
-/** Errors that nobody caught. Counted, because nothing but an operator ends the process. */
+/** Errors that nothing caught. Counted, because nothing but an operator ends the process. */
 export const uncaughtErrors = { count: 0 };
 
 /** From now on such errors are logged and counted, and the process goes on. */

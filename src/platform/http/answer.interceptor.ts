@@ -1,15 +1,12 @@
-import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
-import { StreamableFile } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { type CallHandler, type ExecutionContext, type NestInterceptor, StreamableFile } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
-import { tagAnswer } from './entity-tag.js';
-import { toJson } from './json.js';
-import { asLargeAnswer } from './large-answer.js';
+import { isKept, toJson } from './json.js';
 import { inOurNames, withLegacyNames } from './legacy-names.js';
-import { pageOf } from './list-pages.js';
-import { filterProperties } from './property-filter.js';
+import { asksForPage, isNotGiven } from './query.js';
 
 /** Brings what a handler under /api returns into the form that leaves: JSON whatever its type, filtered, in the names asked for. */
 export class AnswerInterceptor implements NestInterceptor {
@@ -28,7 +25,7 @@ export class AnswerInterceptor implements NestInterceptor {
 
   private shape(value: unknown, request: Request, response: Response): unknown {
     if (value === undefined || value === null || value instanceof StreamableFile) return value;
-    // Whoever names another type sends something else than JSON.
+    // A handler that names another type sends something else than JSON.
     if (typeof value !== 'object' && response.getHeader('Content-Type') !== undefined) return value;
     const selected = typeof value === 'object' ? this.select(value, request, response) : value;
     const body = toJson(selected);
@@ -56,3 +53,118 @@ const json = ['application/json', 'application/json; charset=utf-8'];
 
 /** An empty Accept asks for nothing in particular, as a missing one does. */
 const takesJson = (request: Request): boolean => !request.get('accept')?.trim() || request.accepts(json) !== false;
+
+const largeFromCharacters = 1_048_576;
+const kept = new WeakMap<object, Buffer>();
+
+/** An answer of megabytes is made into bytes once for all who share it; others are handed over as text. */
+function asLargeAnswer(value: unknown, json: string): string | StreamableFile {
+  if (json.length < largeFromCharacters || !isKept(value)) return json;
+  const bytes = kept.get(value) ?? Buffer.from(json);
+  kept.set(value, bytes);
+  return new StreamableFile(bytes, { length: bytes.length });
+}
+
+/** Larger answers cost more to sum up than it saves to leave some of them out. */
+const mostTaggedCharacters = 1_048_576;
+/** Clients read an ETag of this resource as a whole number, and do without one. */
+const isUntagged = /^\/api\/requests\/request\/[^/]+\/?$/;
+
+/** Names the state of what is read, so that a caller that has it already is told 304 instead. */
+function tagAnswer(request: Request, response: Response, body: string): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return;
+  if (body.length > mostTaggedCharacters || isUntagged.test(request.path) || response.getHeader('ETag') !== undefined)
+    return;
+  response.set('ETag', `W/"${createHash('sha1').update(body).digest('base64url')}"`);
+}
+
+/** Asks for the first page. */
+const firstPage = '*';
+const mostPerPage = 10_000;
+
+/**
+ * Pages of a list, for callers that ask with `cursor`: '*' at first, then what the header X-Next-Cursor said. The list is
+ * then in the order of its ids, so that nothing is left out or comes twice although it changes between two pages.
+ */
+function pageOf(list: readonly unknown[], request: Request, response: Response): readonly unknown[] {
+  const { cursor, limit: wanted } = request.query;
+  if (!asksForPage({ cursor })) return list;
+  const limit = readLimit(wanted);
+  const after = cursor === firstPage ? undefined : readCursor(String(cursor));
+  const keyed = list
+    .map((member) => ({ member, key: keyOf(member) }))
+    .filter(({ key }) => after === undefined || key > after)
+    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  const page = keyed.slice(0, limit);
+  if (keyed.length > limit) {
+    const next = Buffer.from(page.at(-1)!.key).toString('base64url');
+    const url = new URL(request.originalUrl, 'http://localhost');
+    url.searchParams.set('cursor', next);
+    response.set('X-Next-Cursor', next).set('Link', `<${url.pathname}${url.search}>; rel="next"`);
+  }
+  return page.map(({ member }) => member);
+}
+
+function readLimit(given: unknown): number {
+  const limit = given === undefined || isNotGiven(given) || given === '0' ? mostPerPage : Number(given);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= mostPerPage) return limit;
+  const message = `limit must be a whole number from 1 to ${mostPerPage}`;
+  throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'limit', rule: 'max', message }]);
+}
+
+function readCursor(text: string): string {
+  const bytes = Buffer.from(text, 'base64url');
+  if (bytes.length > 0 && bytes.toString('base64url') === text) return bytes.toString();
+  const message = `cursor must be '${firstPage}' or what X-Next-Cursor said`;
+  throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'cursor', rule: 'cursor', message }]);
+}
+
+/** Where the records of this API have ids that no other of the list has, in the order in which they are looked for. */
+const ownIds = [
+  ['id'],
+  ['taskId', 'id'],
+  ['request', 'id'],
+  ['pendingTask', 'pendingTaskId', 'id'],
+  ['pendingTaskId', 'id'],
+  ['key'],
+];
+
+/** Records without an id of their own are told apart, and ordered, by all that they say. */
+function keyOf(member: unknown): string {
+  if (typeof member === 'string') return member;
+  for (const path of ownIds) {
+    const id = path.reduce((value: unknown, name) => (value as Record<string, unknown> | undefined)?.[name], member);
+    if (typeof id === 'string') return id;
+  }
+  return JSON.stringify(member);
+}
+
+/**
+ * The `property` parameter of list reads: dotted paths of members to keep, with a leading '!' to drop, '*' for any name.
+ * A path that only drops keeps everything else.
+ */
+function filterProperties(value: unknown, properties: readonly string[]): unknown {
+  const dropped = properties.filter((path) => path.startsWith('!')).map((path) => path.slice(1).split('.'));
+  const kept = properties.filter((path) => !path.startsWith('!')).map((path) => path.split('.'));
+  return select(value, kept.length > 0 ? kept : [[]], dropped);
+}
+
+type Paths = readonly (readonly string[])[];
+
+/** An empty path in `kept` says: all from here on. */
+function select(value: unknown, kept: Paths, dropped: Paths): unknown {
+  if (Array.isArray(value)) return value.map((member) => select(member, kept, dropped));
+  if (value === null || typeof value !== 'object') return value;
+  const all = kept.some((path) => path.length === 0);
+  const result: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    const inner = all ? [[]] : below(kept, name);
+    const gone = below(dropped, name);
+    if (inner.length === 0 || gone.some((path) => path.length === 0)) continue;
+    result[name] = select(member, inner, gone);
+  }
+  return result;
+}
+
+const below = (paths: Paths, name: string): Paths =>
+  paths.filter(([head]) => head === name || head === '*').map((path) => path.slice(1));

@@ -1,14 +1,14 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import { builtInUser, type User } from '../../core/authorization/user.js';
+import { builtInUser, type User } from '../../core/authorization/access-rules.js';
 
 /** What most operations want to know of who makes a call. */
 export type Caller = Pick<User, 'id' | 'email'>;
 
-/** Everybody, while authentication is off. */
+/** Every caller, while authentication is off. */
 export const builtInCaller: User = builtInUser;
 
-/** Who makes a call: whom an authenticator found, put on the request as `caller`, or nobody in particular. */
+/** Who makes a call: the user that an authenticator found, put on the request as `caller`, or the built-in one. */
 export const userOf = (request: Request & { caller?: User }): User => request.caller ?? builtInUser;
 
 /** The caller of the operation, as a parameter of its handler; `Caller` or, with groups and scopes, `User`. */

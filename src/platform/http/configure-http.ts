@@ -2,18 +2,14 @@ import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import type { Express, NextFunction, Request, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
-import { admitCalls } from './admission.js';
-import { routesOf } from './allowed-methods.js';
 import { AnswerInterceptor } from './answer.interceptor.js';
-import { jsonBody } from './body-parser.js';
+import { jsonBody } from './bodies.js';
 import { serveDocs } from './docs.js';
-import { ErrorFilter } from './error.filter.js';
-import { compressAnswers } from './compress-answers.js';
+import { ErrorFilter, routesOf } from './error.filter.js';
 import { InputPipe } from './input.pipe.js';
 import { withoutNulls } from './json.js';
-import { followPathAliases } from './path-aliases.js';
-import { assignRequestId } from './request-id.js';
-import { securityHeaders } from './security-headers.js';
+import { followPathAliases } from './legacy-names.js';
+import { admitCalls, assignRequestId, compressAnswers, securityHeaders } from './middleware.js';
 import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
@@ -51,10 +47,8 @@ export function configureHttp(
 }
 
 function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void {
-  const any = cors.allowedOrigins.includes('*');
   app.enableCors({
-    // With credentials browsers take no '*': the origin that asks is named instead.
-    origin: any ? cors.allowCredentials || '*' : cors.allowedOrigins,
+    origin: cors.allowedOrigins.includes('*') ? '*' : cors.allowedOrigins,
     methods: cors.allowedMethods,
     allowedHeaders: cors.allowedHeaders,
     credentials: cors.allowCredentials,
@@ -64,13 +58,13 @@ function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void 
   app.use(endPreflight);
 }
 
-/** Who asks with OPTIONS for anything else than a preflight of a browser is told which methods there are. */
+/** A caller that asks with OPTIONS for anything but a preflight of a browser is told which methods there are. */
 function endPreflight({ method, headers }: Request, response: Response, next: NextFunction): void {
   if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return next();
   response.status(204).end();
 }
 
-/** Callers that send their call drop by drop, or stay without calling, do not keep a connection for ever. */
+/** Callers that send their call drop by drop, or stay without calling, do not keep a connection indefinitely. */
 function limitWaiting(app: INestApplication, settings: Settings['http']): void {
   const server = app.getHttpServer() as Server;
   server.headersTimeout = settings.headersTimeoutMillis;

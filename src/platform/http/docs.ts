@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
-import { SwaggerModule } from '@nestjs/swagger';
-import { describeApi } from './describe-api.js';
+import { ApiExtension, DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { needsBody } from './bodies.js';
+import { ErrorDto } from './error.dto.js';
 
 /** Browsers refuse to send what the document allows older clients: a read with a body. */
 const withoutBodyOfReads = (request: { method: string; body?: unknown }): object => {
@@ -21,3 +22,98 @@ export function serveDocs(app: INestApplication): void {
     },
   });
 }
+
+const description = `Schedules services, workers, cron jobs, on-demand and run-once jobs on a cluster of machines.
+
+Times are epoch milliseconds. Members without a value are left out of answers. Every error has the same shape (ErrorDto),
+whatever its status; each answer carries an id in X-Request-Id. Query parameters that are empty, zero, "null" or
+"undefined" count as not given. Lists take \`property\` (repeatable): the dotted path of a member to keep, or to drop
+after a '!'. Any list can be read in pages: \`limit\` and \`cursor=*\`, then what X-Next-Cursor (or Link, rel="next") says,
+until there is none. Reads carry an ETag. Under overload a call is refused at once with 503 and Retry-After.`;
+
+/** What the names in paths stand for: the same everywhere. */
+const pathParameters: Readonly<Record<string, string>> = {
+  action: 'The action.',
+  commandName: 'Name of the shell command, with or without its slashes.',
+  commandTimestamp: 'When it was queued, in epoch milliseconds.',
+  requestGroupId: 'Id of the group.',
+  requestId: 'Id of the request.',
+  deployId: 'Id of the deploy.',
+  runId: 'Id of the run, given when it was asked for or made up then.',
+  taskId: 'Id of the task.',
+  taskState: 'State of the task, such as TASK_LOST.',
+  pendingTaskId: 'Id of the pending task.',
+  scheduledTaskId: 'Id of the pending task.',
+  slaveId: 'Id of the slave.',
+  rackId: 'Id of the rack.',
+  type: 'The kind of disaster.',
+  user: 'Name of the user.',
+  userId: 'Id of the user.',
+  webhookId: 'Id of the webhook.',
+};
+
+interface Operation {
+  parameters?: { in: string; name: string; description?: string }[];
+  requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string } }> };
+  'x-needs-body'?: true;
+  'x-shown-at'?: string;
+  responses: Record<string, { description?: string; content?: unknown }>;
+}
+
+/** The document as the rooms' controllers and records give it, with what is the same for all of them. */
+function describeApi(app: INestApplication): OpenAPIObject {
+  const config = new DocumentBuilder().setTitle('Muster').setDescription(description).setVersion('1').build();
+  const document = SwaggerModule.createDocument(app, config, {
+    extraModels: [ErrorDto],
+    // The groups of the API are named by hand, and an operation is in one of them.
+    autoTagControllers: false,
+    operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
+  });
+  showAtNames(document);
+  for (const path of Object.values(document.paths)) {
+    for (const operation of Object.values(path as unknown as Record<string, Operation>)) complete(operation, document);
+  }
+  return document;
+}
+
+/** Paths that settings decide are shown by the names of the settings. */
+function showAtNames({ paths }: OpenAPIObject): void {
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, operation] of Object.entries(operations as unknown as Record<string, Operation>)) {
+      const name = operation[shownAt];
+      if (name === undefined) continue;
+      delete paths[path];
+      delete operation[shownAt];
+      paths[name] = { ...paths[name], [method]: operation };
+    }
+  }
+}
+
+function complete(operation: Operation, document: OpenAPIObject): void {
+  for (const parameter of operation.parameters ?? []) {
+    if (parameter.in === 'path') parameter.description ??= pathParameters[parameter.name];
+  }
+  for (const response of Object.values(operation.responses)) response.description ||= 'It was done.';
+  operation.responses['default'] = {
+    description: 'What went wrong.',
+    content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
+  };
+  const schema = operation.requestBody?.content?.['application/json']?.schema?.$ref;
+  // A handler whose body is not even looked at says itself that it may be missing.
+  if (schema && operation.requestBody && operation.requestBody.required !== false) {
+    operation.requestBody.required = operation[needsBody] === true || hasRequiredMembers(document, schema);
+  }
+  delete operation[needsBody];
+}
+
+/** A body without required members may be missing, unless its operation says otherwise. */
+function hasRequiredMembers(document: OpenAPIObject, reference: string): boolean {
+  const schema = document.components?.schemas?.[reference.split('/').at(-1)!];
+  return schema !== undefined && 'required' in schema && (schema.required?.length ?? 0) > 0;
+}
+
+/** How the served document says so, until it is written. */
+const shownAt = 'x-shown-at';
+
+/** On a handler whose path settings decide: where the served document shows it, such as "/{uiPath}". */
+export const ShownAt = (path: string) => ApiExtension(shownAt, path);

@@ -1,8 +1,17 @@
-import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { Request, Response } from 'express';
-import { SchedulerError } from '../errors.js';
-import { errorBody, toErrorAnswer, type ErrorAnswer } from './error-answer.js';
-import { requestIdOf } from './request-id.js';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  type INestApplication,
+  Logger,
+} from '@nestjs/common';
+import type { Express, Request, Response } from 'express';
+import type { FieldError } from '../../core/field-error.js';
+import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
+import { NotLeaderError } from '../leadership/leadership.js';
+import { isDatabaseAway, isRefusedText } from '../database/database-errors.js';
+import { requestIdOf } from './middleware.js';
 
 /** Writes the one error shape of this API, whatever failed and wherever. */
 @Catch()
@@ -34,7 +43,7 @@ export class ErrorFilter implements ExceptionFilter {
     }
     const answer = toErrorAnswer(cause);
     const failed = `${request.method} ${request.path} failed, requestId ${requestIdOf(request)}`;
-    // Of an outage one line per call says enough.
+    // One line per call is enough for an outage.
     if (answer.status === 503) this.log.warn(`${failed}: ${cause instanceof Error ? cause.message : String(cause)}`);
     else if (answer.status >= 500) this.log.error(failed, cause);
     this.send(request, response, answer);
@@ -68,3 +77,92 @@ const wrongMethod = ({ method, path }: Request, allowed: string[]): ErrorAnswer 
   message: `${method} is not possible at ${path}, only ${allowed.join(', ')}`,
   errors: [],
 });
+
+interface ErrorAnswer {
+  status: number;
+  code: ErrorCode;
+  message: string;
+  errors: FieldError[];
+  extra?: Record<string, unknown>;
+}
+
+/** As it is written. `numericCode`: legacy clients expect the status in `code`; ours then stands in `error`. */
+export function errorBody(
+  { status, code, message, errors, extra }: ErrorAnswer,
+  requestId: string,
+  numericCode: boolean,
+): Record<string, unknown> {
+  const names = numericCode ? { code: status, error: code } : { code };
+  return { status, ...names, message, errors, requestId, ...extra };
+}
+
+/** What a caller is told of a failure. Anything not meant for callers becomes a 500 without details. */
+function toErrorAnswer(cause: unknown): ErrorAnswer {
+  if (cause instanceof SchedulerError) {
+    return { status: cause.status, code: cause.code, message: cause.message, errors: cause.errors, extra: cause.extra };
+  }
+  if (cause instanceof NotLeaderError || isDatabaseAway(cause)) {
+    return answer('UNAVAILABLE', 'The service cannot reach its database or is changing leaders; try again');
+  }
+  if (isRefusedText(cause))
+    return answer('INVALID_PARAMETER', 'The path or query contains a character that cannot be stored');
+  if (cause instanceof HttpException) return fromHttpException(cause);
+  return answer(
+    'INTERNAL_ERROR',
+    'Something went wrong inside the service; the log has the details under the requestId',
+  );
+}
+
+/** Express and Nest throw these: bodies that cannot be read, malformed paths. */
+function fromHttpException(cause: HttpException): ErrorAnswer {
+  switch (cause.getStatus()) {
+    case 400:
+      return cause.cause instanceof URIError
+        ? answer('INVALID_PARAMETER', 'The path contains a malformed percent sign')
+        : answer('INVALID_JSON', `The body is not valid JSON: ${cause.message}`);
+    case 413:
+      return answer('BODY_TOO_LARGE', 'The body is larger than this service accepts');
+    case 415:
+      return answer('UNSUPPORTED_MEDIA_TYPE', `The body cannot be read: ${cause.message}`);
+    default: {
+      const known = (Object.keys(errorStatus) as ErrorCode[]).find((code) => errorStatus[code] === cause.getStatus());
+      return { ...answer(known ?? 'INTERNAL_ERROR', cause.message), status: cause.getStatus() };
+    }
+  }
+}
+
+const answer = (code: ErrorCode, message: string): ErrorAnswer => ({
+  status: errorStatus[code],
+  code,
+  message,
+  errors: [],
+});
+
+interface Layer {
+  route?: { methods: Record<string, boolean> };
+  match(path: string): boolean;
+}
+
+/** Answers which methods a path knows, for 405 and OPTIONS. Empty: no such path. Asked only when no route took a call. */
+export function routesOf(app: INestApplication): (path: string) => string[] {
+  const express = app.getHttpAdapter().getInstance() as Express;
+  return (path) => {
+    const methods = new Set<string>();
+    for (const layer of express.router.stack as unknown as Layer[]) {
+      if (!layer.route || !matches(layer, path)) continue;
+      for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
+    }
+    if (methods.has('GET')) methods.add('HEAD');
+    if (methods.size > 0) methods.add('OPTIONS');
+    methods.delete('_ALL');
+    return [...methods].sort();
+  };
+}
+
+function matches(layer: Layer, path: string): boolean {
+  try {
+    return layer.match(path);
+  } catch {
+    return false; // a malformed percent sign: such a path names nothing
+  }
+}

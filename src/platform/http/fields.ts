@@ -1,5 +1,5 @@
 import { applyDecorators, type Type as ClassOf } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import {
   IsArray,
@@ -145,3 +145,21 @@ const mapValues = (value: unknown, convert: (member: unknown) => unknown): unkno
 const isText = (value: unknown): boolean => typeof value === 'string';
 const toText = (value: unknown): unknown =>
   typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+
+type OlderName = ApiPropertyOptions & {
+  /** The member that has taken its place. */
+  of: string;
+};
+
+/** On a record: names under which older clients know members of it. They may stand in what is sent, never in answers. */
+export const OlderNames =
+  (names: Readonly<Record<string, OlderName>>): ClassDecorator =>
+  ({ prototype }) => {
+    for (const [name, { of, ...schema }] of Object.entries(names)) {
+      const description = `Older name of ${of}. Answers never have it.`;
+      ApiProperty({ ...schema, description, required: false, writeOnly: true } as ApiPropertyOptions)(
+        prototype as object,
+        name,
+      );
+    }
+  };

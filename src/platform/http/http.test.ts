@@ -1,16 +1,14 @@
-import 'reflect-metadata';
 import { gzipSync } from 'node:zlib';
 import { Body, Controller, Delete, Get, HttpCode, Module, Param, Post, Put, Query } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { SchedulerError } from '../errors.js';
 import { NotLeaderError } from '../leadership/leadership.js';
-import { CallerUser, type Caller } from './caller.js';
+import { type Caller, CallerUser } from './caller.js';
 import type { ErrorDto } from './error.dto.js';
-import { neverChanges } from './json.js';
-import { resolveAlias } from './path-aliases.js';
 import {
   AnyObject,
   Decimal,
@@ -24,6 +22,8 @@ import {
   Texts,
   Timestamp,
 } from './fields.js';
+import { neverChanges } from './json.js';
+import { resolveAlias } from './legacy-names.js';
 import { QueryBoolean, QueryInt, QueryText, QueryTexts, QueryWord, QueryWords } from './query.js';
 
 class PartDto {

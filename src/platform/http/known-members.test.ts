@@ -1,10 +1,10 @@
-import 'reflect-metadata';
 import { IsOptional, IsString } from 'class-validator';
+import 'reflect-metadata';
 import { describe, expect, test } from 'vitest';
+import { normalizeBody } from './bodies.js';
 import { Int32, Nested, NestedList, TextMap, Texts } from './fields.js';
 import { InputPipe } from './input.pipe.js';
 import { knownMembers } from './known-members.js';
-import { normalizeBody } from './normalize-body.js';
 
 class PartDto {
   @IsString() name: string;

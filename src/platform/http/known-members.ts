@@ -5,13 +5,13 @@ import { SchedulerError } from '../errors.js';
 /** What a field of a body holds beside simple values: a record of this class or a list of them, or anything as it was sent. */
 type Content = { records: () => ClassOf } | 'AS_SENT';
 
-/** In a list of records. Checking so many takes half a second, and nobody has a list that is near. */
+/** In a list of records. Checking so many takes half a second, and no list in use comes near. */
 const mostRecords = 10_000;
 
 const key = Symbol('content');
 const known = new WeakMap<ClassOf, ReadonlyMap<string, Content | undefined>>();
 
-/** Said of each field that may hold objects; in all others an object is a mistake. */
+/** Marks a field that may hold objects; in all other fields an object is a mistake. */
 export const Holds =
   (content: Content): PropertyDecorator =>
   (prototype, name) =>
@@ -19,7 +19,7 @@ export const Holds =
 
 /**
  * A body with what its class knows of it. class-transformer takes seconds for an object of some ten thousand members,
- * whatever they are, and nothing else happens meanwhile. So it is not shown what is of no use: members that nobody knows,
+ * whatever they are, and nothing else happens meanwhile. So it is not shown what has no effect: members that no class knows,
  * and objects in the place of simple values, of which an empty one is refused as well as a full one.
  */
 export function knownMembers(body: object, type: ClassOf, path = ''): Record<string, unknown> {

@@ -1,3 +1,5 @@
+import type { NextFunction, Request, Response } from 'express';
+
 /**
  * Members that older and newer clients of this API call differently: their name -> ours. Paths are aliased in
  * path-aliases.ts.
@@ -28,7 +30,7 @@ export const legacyNames: Readonly<Record<string, string>> = {
   allowedAgentAttributeOverrides: 'allowedSlaveAttributeOverrides',
 };
 
-/** Written in addition to the reverse of legacyNames; on input nobody sends these. */
+/** Written in addition to the reverse of legacyNames; no client sends these. */
 const emittedOnly: Readonly<Record<string, string>> = {
   slaveId: 'agentId',
   slaveHostname: 'agentHostname',
@@ -95,4 +97,31 @@ export function withLegacyNames(value: unknown): unknown {
     if (legacy !== undefined && !(legacy in value)) result[legacy] = written;
   }
   return result;
+}
+
+/** Newer clients say "agent" where the paths and parameters of this API say "slave", and call the blacklist otherwise. */
+const aliases: readonly [RegExp, string][] = [
+  [/^\/api\/agents\/agent(?=[/?]|$)/, '/api/slaves/slave'],
+  [/^\/api\/agents(?=[/?]|$)/, '/api/slaves'],
+  [/^\/api\/usage\/agents(?=[/?]|$)/, '/api/usage/slaves'],
+  [/^\/api\/tasks\/active\/agent(?=\/)/, '/api/tasks/active/slave'],
+  [/^(\/api\/tasks\/(?:download|open)\/?\?(?:.*&)?)agentHostname(?==)/, '$1slaveHostname'],
+  [
+    /^\/api\/disasters\/disabled-actions\/(ACTIVATE|DECOMMISSION|FREEZE)_AGENT(?=[/?]|$)/i,
+    '/api/disasters/disabled-actions/$1_SLAVE',
+  ],
+  [/^\/api\/disasters\/disabled-actions\/VIEW_AGENTS(?=[/?]|$)/i, '/api/disasters/disabled-actions/VIEW_SLAVES'],
+  [/^\/api\/disasters\/active\/LOST_AGENTS(?=[/?]|$)/i, '/api/disasters/active/LOST_SLAVES'],
+  [/^\/api\/notifications\/allowlist(?=[/?]|$)/, '/api/notifications/blacklist'],
+];
+
+export function resolveAlias(url: string): string {
+  const alias = aliases.find(([pattern]) => pattern.test(url));
+  return alias ? url.replace(alias[0], alias[1]) : url;
+}
+
+/** Serves the older and newer names of a path by one route. */
+export function followPathAliases(request: Request, _response: Response, next: NextFunction): void {
+  request.url = resolveAlias(request.url);
+  next();
 }

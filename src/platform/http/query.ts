@@ -23,7 +23,7 @@ export const readInteger = (value: unknown): unknown =>
   typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;
 
 /** `system-cooldown`, `System.Cooldown` and SYSTEM_COOLDOWN are one word. */
-export const readWord = (value: unknown): unknown =>
+const readWord = (value: unknown): unknown =>
   typeof value === 'string' ? value.toUpperCase().replaceAll(/[-.]/g, '_') : value;
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
@@ -47,7 +47,7 @@ export const QueryInt = ({ max = 2_147_483_647 }: { max?: number } = {}) =>
 export const asksForPage = ({ cursor }: { cursor?: unknown }): boolean =>
   typeof cursor === 'string' && !isNotGiven(cursor);
 
-/** The greatest length of a list; where a call asks for pages it is the length of a page, which is no affair of the handler. */
+/** The greatest length of a list; where a call asks for pages it is the length of a page, which does not concern the handler. */
 export const QueryLimit = () =>
   applyDecorators(
     QueryInt(),

@@ -44,7 +44,7 @@ function read(text: string): { status: number; headers: string; body: Record<str
   return { status: Number(head!.split(' ')[1]), headers: head!, body: JSON.parse(body!) as Record<string, unknown> };
 }
 
-const close = 'Host: x\r\nConnection: close\r\n';
+const close = 'Host: localhost\r\nConnection: close\r\n';
 const post = `POST /api/names HTTP/1.1\r\n${close}Content-Type: application/json\r\n`;
 
 test.each([
@@ -84,15 +84,15 @@ test('HTTP/1.0 needs no Host', async () => {
 
 test('what follows a good call on its connection is refused after the answer to that one', async () => {
   await start();
-  const [first, second] = (await answersTo('GET /api/names HTTP/1.1\r\nHost: x\r\n\r\n', 'GARBAGE\r\n\r\n')).split(
-    /(?=HTTP\/1\.1)/,
-  );
+  const [first, second] = (
+    await answersTo('GET /api/names HTTP/1.1\r\nHost: localhost\r\n\r\n', 'GARBAGE\r\n\r\n')
+  ).split(/(?=HTTP\/1\.1)/);
   expect(first).toMatch(/^HTTP\/1.1 200[^]*\["a"\]$/);
   expect(read(second!)).toMatchObject({ status: 400, body: { code: 'MALFORMED_CALL' } });
 });
 
 test.each([
-  ['headers', ['GET /api/names HTTP/1.1\r\n', 'Host: x\r\n']],
+  ['headers', ['GET /api/names HTTP/1.1\r\n', 'Host: localhost\r\n']],
   ['a body', [`${post}Content-Length: 10\r\n\r\n`, '{']],
 ])('a call whose sender stops in the middle of %s is answered with 408 once its time is over', async (_name, parts) => {
   await start({ http: { headersTimeoutMillis: 200, requestTimeoutMillis: 400 } });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { NextFunction, Request, Response } from 'express';
-import { errorStatus, SchedulerError, type ErrorCode } from '../errors.js';
-import { errorBody } from './error-answer.js';
+import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
+import { errorBody } from './error.filter.js';
 
 type Problem = readonly [ErrorCode, string];
 

@@ -19,7 +19,7 @@ export interface Standing {
   millisSinceLed?: number;
 }
 
-/** Who leads, as everybody else sees it. One implementation holds the lease in PostgreSQL; tests may fix an epoch. */
+/** Who leads, as all other parts see it. One implementation holds the lease in PostgreSQL; tests may fix an epoch. */
 export abstract class Leadership {
   /** The epoch this instance leads in, undefined when it does not lead or could not renew its lease in time. */
   abstract current(): Epoch | undefined;
@@ -38,7 +38,7 @@ export abstract class Leadership {
    * when none does. Nothing happens to an instance that does not lead.
    */
   abstract failOver(reason: string): void;
-  /** Makes this instance lead, whoever does now. Resolves when it does; fails when it could not within 15 seconds. */
+  /** Makes this instance lead, whichever does now. Resolves when it does; fails when it could not within 15 seconds. */
   abstract takeOver(): Promise<void>;
   /** Gives leadership up and competes no more, until `resume`. */
   abstract suspend(reason: string): void;
@@ -47,7 +47,7 @@ export abstract class Leadership {
   abstract standing(): Standing;
   /** Called whenever this instance begins to compete or to lead, leads no more, or is told to do something else. */
   abstract onChange(listener: () => void): void;
-  /** Address of whoever holds the lease now, for error messages and the state page. */
+  /** Address of the instance that holds the lease now, for error messages and the state page. */
   abstract leaderAddress(): Promise<string | undefined>;
   /** Begins to compete. `address` is what leaderAddress answers in every instance once this one leads. */
   abstract start(address: string): void;

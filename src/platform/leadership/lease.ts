@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
+import type { DataSource } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
-import { connect, discard } from '../database/connection.js';
-import { leaseParameters, withParameters } from '../database/parameters.js';
+import { connect, discard, leaseParameters, withParameters } from '../database/connection.js';
 
 /** Measured by the clock of the database only. */
 const leaseSeconds = 3;
@@ -18,7 +18,7 @@ export class Lease {
   ) {}
 
   /**
-   * The new epoch, or undefined while somebody else's lease runs or is just being taken. One statement, so that a
+   * The new epoch, or undefined while another instance's lease runs or is just being taken. One statement, so that a
    * process which freezes in the middle leaves no lock behind: raising the epoch waits for every transaction of the
    * former leader, and the lease counts from when that wait is over.
    *
@@ -37,7 +37,7 @@ export class Lease {
     return taken[0]?.epoch;
   }
 
-  /** False: the lease has run out or is not ours any more. */
+  /** False: the lease has run out or belongs to another instance. */
   async renew(epoch: Epoch): Promise<boolean> {
     const renewed = await this.query(
       `UPDATE leader_lease SET expires_at = clock_timestamp() + make_interval(secs => $3)
@@ -54,7 +54,7 @@ export class Lease {
     ]);
   }
 
-  /** Somebody has led since that epoch, even if nobody does now. */
+  /** Another instance has led since that epoch, even if none does now. */
   async wasTakenAfter(epoch: Epoch): Promise<boolean> {
     return (await this.query('SELECT 1 FROM leader_lease WHERE epoch > $1', [epoch])).length > 0;
   }
@@ -70,9 +70,17 @@ export class Lease {
     try {
       return (await this.client.query<Row>(sql, values)).rows;
     } catch (cause) {
-      // Nobody knows what the connection is in the middle of.
+      // What the connection is in the middle of is unknown.
       this.close();
       throw cause;
     }
   }
+}
+
+/** Address of the holder of a lease that runs; over any connection. */
+export async function leaderAddress(source: DataSource): Promise<string | undefined> {
+  const found: { address: string }[] = await source.query(
+    'SELECT address FROM leader_lease WHERE expires_at >= clock_timestamp()',
+  );
+  return found[0]?.address;
 }

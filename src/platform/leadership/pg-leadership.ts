@@ -1,17 +1,18 @@
-import { Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
-import { StaleEpochError, type Epoch } from '../../cluster/cluster-driver.js';
+import { Logger } from '@nestjs/common';
+import { type Epoch, StaleEpochError } from '../../cluster/cluster-driver.js';
+import { backOffMillis } from '../async.js';
 import { Wake, wakeTopics } from '../wake/wake.js';
-import { Leadership, NotLeaderError, type LeaderDuty, type Standing } from './leadership.js';
+import { type LeaderDuty, Leadership, NotLeaderError, type Standing } from './leadership.js';
 import { Lease } from './lease.js';
-import { Orders } from './orders.js';
-import { Term } from './term.js';
+import { Orders, Term } from './term.js';
 
 const renewEveryMillis = 1_000;
 /** A failed renewal is tried again soon: there are only seconds until the lease becomes doubtful. */
 const renewAgainMillis = 200;
 const competeEveryMillis = 500;
 const watchEveryMillis = 100;
+const firstPauseMillis = 1_000;
 const longestPauseMillis = 30_000;
 /** How long the end of a term waits for one duty. A duty that hangs must not keep this instance from competing. */
 const dutyEndMillis = 15_000;
@@ -19,9 +20,9 @@ const dutyEndMillis = 15_000;
 const standAsideMillis = 15_000;
 const takeOverMillis = 15_000;
 
-export interface PgLeadershipOptions {
+interface PgLeadershipOptions {
   url: string;
-  /** Names this process among all instances, for ever. */
+  /** Names this process among all instances and is never used again. */
   holder: string;
   /** Address of the holder of a running lease. */
   readAddress: () => Promise<string | undefined>;
@@ -29,7 +30,7 @@ export interface PgLeadershipOptions {
 }
 
 /**
- * Leadership by a lease and an epoch in PostgreSQL. Competes for ever: a lost database, a failed duty or a stronger
+ * Leadership by a lease and an epoch in PostgreSQL. Never stops competing: a lost database, a failed duty or a stronger
  * instance end a term, never the process.
  */
 export class PgLeadership extends Leadership {
@@ -192,7 +193,8 @@ export class PgLeadership extends Leadership {
     this.term = undefined;
     await this.giveBack(term.epoch);
     if (this.orders.standAside) await this.waitForSuccessor(term.epoch);
-    if (this.failuresInRow > 0) await this.pause(Math.min(longestPauseMillis, 1_000 * 2 ** (this.failuresInRow - 1)));
+    if (this.failuresInRow > 0)
+      await this.pause(backOffMillis(this.failuresInRow, firstPauseMillis, longestPauseMillis));
   }
 
   private async begin(term: Term, begun: LeaderDuty[]): Promise<void> {
@@ -275,7 +277,7 @@ export class PgLeadership extends Leadership {
     for (const listener of this.listeners) listener();
   }
 
-  /** Ends early when somebody gave the lease back. */
+  /** Ends early when the lease was given back. */
   private async pause(millis: number): Promise<void> {
     this.cutPause = new AbortController();
     if (this.stopping.signal.aborted) return;

@@ -3,7 +3,7 @@ import type { Epoch } from '../../cluster/cluster-driver.js';
 /** A leader that could not renew its lease for this long stops: the lease itself runs out a second later. */
 const trustMillis = 2_000;
 
-/** One time of leading, from the takeover to its end. Measures by the monotonic clock, which nobody sets back. */
+/** One time of leading, from the takeover to its end. Measures by the monotonic clock, which is never set back. */
 export class Term {
   /** Every duty has begun. */
   ready = false;
@@ -42,5 +42,22 @@ export class Term {
 
   endedBecause(): string | undefined {
     return this.reason;
+  }
+}
+
+/** What an operator told this instance about leading, until it is done or taken back. */
+export class Orders {
+  /** Do not compete. */
+  suspended = false;
+  /** Let another instance lead before competing again. */
+  standAside = false;
+  /** Take the lease even from an instance that holds it. */
+  byForce = false;
+
+  /** The newest order counts: an instance that is to lead neither waits nor stands aside. */
+  takeOver(): void {
+    this.suspended = false;
+    this.standAside = false;
+    this.byForce = true;
   }
 }

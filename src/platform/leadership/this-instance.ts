@@ -10,7 +10,7 @@ const everywhere = new Set(['0.0.0.0', '::']);
 /** How this process is told apart from the other instances, and where it answers. */
 @Injectable()
 export class ThisInstance {
-  /** Of this process, for ever. */
+  /** Of this process; never used again. */
   readonly id = `${hostname()}:${process.pid}:${randomUUID()}`;
 
   constructor(
@@ -24,7 +24,7 @@ export class ThisInstance {
     return advertisedUrl ?? this.url(everywhere.has(host) ? hostname() : host);
   }
 
-  /** Where somebody on this machine finds it; undefined before it listens. */
+  /** Where a program on this machine finds it; undefined before it listens. */
   localAddress(): string | undefined {
     const { host } = this.settings;
     return this.url(everywhere.has(host) ? 'localhost' : host);

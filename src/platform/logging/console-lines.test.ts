@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { CronJob } from 'cron';
 import { expect, test } from 'vitest';
-import { logConsoleLines } from './console-lines.js';
+import { logConsoleLines } from './log.js';
 
 const lines: string[] = [];
 const logger: LoggerService = {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { expect, test } from 'vitest';
-import { PinoLogger, type LogOptions } from './pino-logger.js';
+import { PinoLogger, type LogOptions } from './log.js';
 
 function listen(options: Partial<LogOptions> & { isTTY?: boolean } = {}): { logger: PinoLogger; lines: string[] } {
   const lines: string[] = [];

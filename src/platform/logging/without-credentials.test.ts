@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PinoLogger } from './pino-logger.js';
-import { maskCredentials } from './without-credentials.js';
+import { maskCredentials, PinoLogger } from './log.js';
 
 test.each([
   ['Authorization: Token 6e0ca33d-dc4e-40b5-aeec-03778834fa35', 'Authorization: ***'],

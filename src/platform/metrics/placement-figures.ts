@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Counter } from 'prom-client';
 import { Clock } from '../clock.js';
 import { Metrics } from './metrics.js';
-import { RecentRate } from './recent-rate.js';
 
 /** How many tasks this instance has put on machines while it led. */
 @Injectable()
@@ -23,5 +22,26 @@ export class PlacementFigures {
   placed(count: number): void {
     this.total.inc(count);
     this.recent.add(count, this.clock.now());
+  }
+}
+
+const windowSeconds = 60;
+
+/** How often something happened per second, over the last minute. */
+export class RecentRate {
+  /** Per second of the window: which second it is for, and how often it happened in it. */
+  private readonly seconds = Array.from({ length: windowSeconds }, () => ({ second: -1, count: 0 }));
+
+  add(count: number, now: number): void {
+    const second = Math.floor(now / 1000);
+    const place = this.seconds[second % windowSeconds]!;
+    if (place.second !== second) Object.assign(place, { second, count: 0 });
+    place.count += count;
+  }
+
+  perSecond(now: number): number {
+    const oldest = Math.floor(now / 1000) - windowSeconds;
+    const recent = this.seconds.filter(({ second }) => second > oldest);
+    return recent.reduce((sum, { count }) => sum + count, 0) / windowSeconds;
   }
 }

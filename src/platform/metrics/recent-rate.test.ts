@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RecentRate } from './recent-rate.js';
+import { RecentRate } from './placement-figures.js';
 
 test('counts what happened within the last sixty seconds, and nothing older', () => {
   const rate = new RecentRate();

@@ -15,6 +15,7 @@ function scene(options: Partial<PollerOptions> = {}) {
     mayRun: true,
     failures: [] as unknown[],
     passes: [] as number[],
+    keys: [] as unknown[],
     release: () => undefined as void,
   };
   let hold: Promise<void> | undefined;
@@ -22,8 +23,9 @@ function scene(options: Partial<PollerOptions> = {}) {
     {
       name: 'test',
       everyMs: 0,
-      pass: async (now) => {
+      pass: async (now, keys) => {
         state.passes.push(now);
+        state.keys.push(keys && [...keys]);
         await hold;
       },
       ...options,
@@ -70,6 +72,55 @@ describe('waking', () => {
   });
 });
 
+describe('waking with keys', () => {
+  test('reaches a pass that takes keys, and no other', async () => {
+    for (const takesKeys of [true, false]) {
+      const { state, poller } = scene({ takesKeys });
+      poller.wake(['a', 'b']);
+      await poller.stop();
+      expect(state.keys).toEqual([takesKeys ? ['a', 'b'] : undefined]);
+    }
+  });
+
+  test.each([
+    { name: 'are merged for the next one', wakes: [['a'], ['b'], ['a']], next: ['a', 'b'] },
+    { name: 'give way to a signal that names none', wakes: [['a'], undefined, ['b']], next: undefined },
+  ])('during a pass, they $name', async ({ wakes, next }) => {
+    const { state, poller, holdPasses } = scene({ takesKeys: true });
+    holdPasses();
+    poller.wake(['first']);
+    for (const keys of wakes) poller.wake(keys);
+    state.release();
+    await waitFor('the second pass', () => state.passes.length === 2);
+    await poller.stop();
+    expect(state.keys).toEqual([['first'], next]);
+  });
+
+  test('does not put off the pass over everything', async () => {
+    const { state, poller } = scene({ takesKeys: true, everyMs: 5_000 });
+    state.now = 4_000;
+    poller.wake(['a']);
+    await waitFor('the end of the pass', () => poller.figures().passes === 1);
+    state.now = 5_000;
+    poller.tick();
+    expect(state.keys).toEqual([['a'], undefined]);
+  });
+
+  test('a moment that a pass named is one for what is due, not for everything', async () => {
+    const { state, poller } = scene({
+      takesKeys: true,
+      pass: (now, keys) => {
+        state.passes.push(now);
+        state.keys.push(keys && [...keys]);
+        return Promise.resolve(state.passes.length === 1 ? 10 : undefined);
+      },
+    });
+    poller.wake();
+    await waitFor('the second pass', () => state.passes.length === 2);
+    expect(state.keys).toEqual([undefined, []]);
+  });
+});
+
 test('a pass that fails is reported, counted, and the next one runs', async () => {
   let fails = true;
   const { state, poller } = scene({
@@ -105,10 +156,10 @@ describe('on a tick, a pass runs', () => {
     { name: 'when that is nearer to this tick than to the next one', everyMs: 1_000, gone: 970, runs: true },
     { name: 'not before', everyMs: 45_000, gone: 44_499, runs: false },
     { name: 'never by itself when it has no period', everyMs: 0, gone: 1_000_000, runs: false },
-  ])('$name', async ({ everyMs, gone, runs }) => {
+  ])('$name', ({ everyMs, gone, runs }) => {
     const { state, poller } = scene({ everyMs });
     state.now = gone;
-    await poller.job.fireOnTick();
+    poller.tick();
     expect(state.passes).toEqual(runs ? [gone] : []);
   });
 });
@@ -138,5 +189,29 @@ describe('a pass that names its next moment', () => {
     await poller.stop();
     await new Promise((resolve) => setTimeout(resolve, 40));
     expect(state.passes).toHaveLength(1);
+  });
+});
+
+describe('a tick during a pass', () => {
+  test('over all means no further one', async () => {
+    const { state, poller, holdPasses } = scene({ everyMs: 1_000 });
+    holdPasses();
+    poller.wake();
+    state.now = 5_000;
+    poller.tick();
+    state.release();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(state.passes).toEqual([0]);
+  });
+
+  test('over some is not forgotten: one over all follows', async () => {
+    const { state, poller, holdPasses } = scene({ takesKeys: true, everyMs: 1_000 });
+    holdPasses();
+    poller.wake(['a']);
+    state.now = 5_000;
+    poller.tick();
+    state.release();
+    await waitFor('the second pass', () => state.passes.length === 2);
+    expect(state.keys).toEqual([['a'], undefined]);
   });
 });

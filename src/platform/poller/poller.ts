@@ -1,4 +1,4 @@
-import { CronJob } from 'cron';
+import { addWanted, type WakeKeys, type Wanted } from '../wake/wake.js';
 import type { PollerOptions } from './pollers.js';
 
 /** Half of what lies between two ticks: a pass runs at the tick that is nearest to the end of its period. */
@@ -13,15 +13,20 @@ interface Surroundings {
 }
 
 /**
- * One repeated pass. A cron job ticks every second (45 s cannot be said in a cron expression); a pass runs at the tick
+ * One repeated pass. `Pollers` ticks every second (45 s cannot be said in a cron expression); a pass runs at the tick
  * nearest to the end of its period, counted from when the last one ended, at the moment that the last pass named, or at once
- * when woken. Passes never overlap: a wake during a pass means one more pass. A failed pass is reported and the next one runs.
+ * when woken. Passes never overlap: wakes during a pass mean one more pass, which looks at all that they asked for,
+ * and a tick during a pass over all means none. A failed pass is reported and the next one runs.
  */
 export class Poller {
-  readonly job: CronJob;
+  private isRunning = false;
+  /** The pass in flight is one over all. */
+  private looksAtAll = false;
+  /** Of the newest run. */
   private running: Promise<void> | undefined;
   private alarm: NodeJS.Timeout | undefined;
-  private wanted = false;
+  /** What the next pass is to look at; undefined: none was asked for. */
+  private wanted: Wanted | undefined;
   private stopped = false;
   private lastEndedAt: number;
   private failuresInRow = 0;
@@ -34,35 +39,33 @@ export class Poller {
     private readonly around: Surroundings,
   ) {
     this.lastEndedAt = around.now();
-    this.job = CronJob.from({
-      name: options.name,
-      cronTime: '* * * * * *',
-      waitForCompletion: true,
-      onTick: () => this.tick(),
-    });
   }
 
-  private async tick(): Promise<void> {
+  tick(): void {
     const { everyMs } = this.options;
-    if (everyMs >= 1 && this.around.now() - this.lastEndedAt >= everyMs - halfTickMillis) this.wake();
-    await this.running;
+    if (this.looksAtAll || everyMs < 1) return;
+    if (this.around.now() - this.lastEndedAt >= everyMs - halfTickMillis) this.wake();
   }
 
-  /** Runs a pass at once, or one more after the pass in flight. */
-  wake(): void {
+  /**
+   * Runs a pass at once, or one more after the pass in flight. `keys`: one that takes keys looks at these only, and at what is
+   * due by itself.
+   */
+  wake(keys?: WakeKeys): void {
     if (this.stopped || !this.around.mayRun()) return;
-    this.wanted = true;
-    this.running ??= this.runWhileWanted().finally(() => {
-      this.running = undefined;
-    });
+    this.wanted = addWanted(this.wanted, this.options.takesKeys ? keys : undefined);
+    if (!this.isRunning) this.running = this.runWhileWanted();
   }
 
   private async runWhileWanted(): Promise<void> {
+    this.isRunning = true;
     while (this.wanted && !this.stopped && this.around.mayRun()) {
-      this.wanted = false;
+      const { wanted } = this;
+      this.wanted = undefined;
       this.passes += 1;
+      this.looksAtAll = wanted === 'all';
       try {
-        this.setAlarm(await this.options.pass(this.around.now()));
+        this.setAlarm(await this.options.pass(this.around.now(), wanted === 'all' ? undefined : wanted));
         this.failuresInRow = 0;
         this.lastError = undefined;
       } catch (cause) {
@@ -71,23 +74,26 @@ export class Poller {
         this.lastError = cause instanceof Error ? cause.message : String(cause);
         this.around.failed(cause);
       }
-      this.lastEndedAt = this.around.now();
+      // A pass over some does not put off the one over all.
+      if (this.looksAtAll) this.lastEndedAt = this.around.now();
+      this.looksAtAll = false;
     }
-    this.wanted = false;
+    // In the same turn as the last look at `wanted`: a wake in between would be lost.
+    this.wanted = undefined;
+    this.isRunning = false;
   }
 
   private setAlarm(at: number | undefined | void): void {
     clearTimeout(this.alarm);
     if (at === undefined || this.stopped) return;
     const wait = Math.min(Math.max(at - this.around.now(), 0), longestTimerMillis);
-    this.alarm = setTimeout(() => this.wake(), wait).unref();
+    this.alarm = setTimeout(() => this.wake([]), wait).unref();
   }
 
   /** No new pass; resolves when the one in flight has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.alarm);
-    await this.job.stop();
     await this.running;
   }
 

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { SchedulerRegistry } from '@nestjs/schedule';
+import { Cron, CronExpression } from '@nestjs/schedule';
 import type { ActionType } from '../../core/model/enums.js';
 import { DisabledActions } from '../actions/disabled-actions.js';
 import { Clock } from '../clock.js';
@@ -13,9 +13,12 @@ export interface PollerOptions {
   everyMs: number;
   /**
    * One pass. Must be safe to repeat: it may run again right after a crash. It may answer a moment (epoch milliseconds)
-   * at which it wants to run again, for what is due at a time of its own; the newest answer counts.
+   * at which it wants to run again, for what is due at a time of its own; the newest answer counts. `keys`: look only at these,
+   * and at what is due at a time of its own; undefined: at everything.
    */
-  pass: (now: number) => Promise<number | undefined | void>;
+  pass: (now: number, keys?: ReadonlySet<string>) => Promise<number | undefined | void>;
+  /** The pass heeds `keys`. Others always look at everything. */
+  takesKeys?: boolean;
   /** Runs on instances that do not lead as well. */
   onEveryInstance?: boolean;
   /** Topics that make a pass run at once. */
@@ -24,7 +27,7 @@ export interface PollerOptions {
   runsWhile?: ActionType;
 }
 
-/** Registers the pollers of all rooms. They run on the leader only unless they say otherwise, each under its name in the SchedulerRegistry. */
+/** The pollers of all rooms, on one timer. They run on the leader only unless they say otherwise. */
 @Injectable()
 export class Pollers {
   private readonly log = new Logger(Pollers.name);
@@ -33,7 +36,6 @@ export class Pollers {
   private readonly standing = new Map<string, ActionType>();
 
   constructor(
-    private readonly registry: SchedulerRegistry,
     private readonly wake: Wake,
     private readonly clock: Clock,
     private readonly leadership: Leadership,
@@ -52,25 +54,29 @@ export class Pollers {
       },
     );
     this.pollers.set(options.name, poller);
-    this.registry.addCronJob(options.name, poller.job);
     const topics = [...(options.wakeOn ?? []), ...(runsWhile ? (['actions'] as const) : [])];
-    for (const topic of topics) this.wake.on(topic, () => poller.wake());
-    poller.job.start();
+    for (const topic of topics) this.wake.on(topic, (keys) => poller.wake(keys));
     return poller;
   }
 
+  /** Begins the passes that are due and waits for none of them. */
+  @Cron(CronExpression.EVERY_SECOND, { name: 'pollers' })
+  tick(): void {
+    for (const poller of this.pollers.values()) poller.tick();
+  }
+
   private unlessDisabled(action: ActionType, { name, pass }: PollerOptions): PollerOptions['pass'] {
-    return async (now) => {
+    return async (now, keys) => {
       if (await this.actions.isDisabled(action)) {
         this.standing.set(name, action);
         return undefined;
       }
       this.standing.delete(name);
-      return pass(now);
+      return pass(now, keys);
     };
   }
 
-  /** Stops all timers and waits for the passes in flight. */
+  /** No new pass; resolves when those in flight have ended. */
   async stop(): Promise<void> {
     await Promise.all([...this.pollers.values()].map((poller) => poller.stop()));
   }

@@ -4,8 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
-import { holderOf, releasePidFile, takePidFile } from './pid-file.js';
-import { processStart } from './process-start.js';
+import { holderOf, processStart, releasePidFile, takePidFile } from './pid-file.js';
 
 function file(): string {
   const { path, remove } = tempFolder();

@@ -1,9 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BatchedRead } from './batched-read.js';
-import { KeptRecords } from './kept-records.js';
-import { SharedRead } from './shared-read.js';
-import { SharedReads } from './shared-reads.js';
+import { BatchedRead, KeptRecords, SharedRead, SharedReads } from './reads.js';
 
 /** A source whose reads end when the test says so. Each read sees what stood there when it began. */
 class Source {

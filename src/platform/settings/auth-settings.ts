@@ -16,10 +16,10 @@ export const authenticatorNames = [
 ] as const;
 export type AuthenticatorName = (typeof authenticatorNames)[number];
 
-/** They believe whoever calls, so only somebody who has checked the caller may do so. */
+/** They believe every caller, so only a proxy that has checked the user may reach the service. */
 const passthrough: readonly AuthenticatorName[] = ['QUERYPARAM_PASSTHROUGH', 'HEADER_PASSTHROUGH'];
 
-export const openableAreas = [
+const openableAreas = [
   'AUTH_CHECK',
   'FILES',
   'INACTIVE_HOSTS',
@@ -29,7 +29,7 @@ export const openableAreas = [
   'STATE',
   'UTILIZATION',
 ] as const;
-/** Operations that can be left open to everybody while authentication is on. */
+/** Operations that can be left open to every caller while authentication is on. */
 export type OpenableArea = (typeof openableAreas)[number];
 
 /** Tokens of an OpenID Connect provider; its keys are found through `<issuer>/.well-known/openid-configuration`. */

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { StartError } from '../start-error.js';
-import { logLevels, SettingsFile, type Settings } from './settings.js';
+import { StartError } from '../errors.js';
+import { logLevels, type Settings, SettingsFile } from './settings.js';
 
 /** What may be given on the command line; it wins over the environment. */
 export interface Flags {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { safeName } from '../../core/tasks/shell-commands.js';
 
 /** An address within this service or elsewhere; nothing that a browser would run. */
 const address = () =>
@@ -18,7 +19,7 @@ const QuickLink = z.strictObject({ title: z.string().min(1), linkFormat: z.strin
 export const pathsOfTheService = ['api', 'docs', 'static', 'metrics', 'healthz', 'readyz'] as const;
 const ofTheService = new RegExp(`^(${pathsOfTheService.join('|')})(/|$)`);
 
-export const rootUrlModes = ['UI_REDIRECT', 'INDEX_CATCHALL', 'DISABLED'] as const;
+const rootUrlModes = ['UI_REDIRECT', 'INDEX_CATCHALL', 'DISABLED'] as const;
 
 /** What the page that people open is told about this installation. */
 export const pageSettings = {
@@ -79,3 +80,29 @@ export const pageSettings = {
   slaveHttpPort: z.number().int().min(1).max(65_535).default(5_051).describe('Port at which machines serve files'),
   slaveHttpsPort: z.number().int().min(1).max(65_535).optional().describe('The same with TLS; default: none'),
 };
+
+const name = () => z.string().regex(/^[^\p{Cc}]{1,100}$/u, 'must have 1 to 100 characters, none of them a control one');
+const description = () => z.string().default('');
+
+const ShellCommandSetting = z.strictObject({
+  name: name().refine((text) => safeName(text) !== '', { message: "must not consist of '/' alone" }),
+  description: description(),
+  options: z.array(z.strictObject({ name: name(), description: description() })).default([]),
+});
+
+/** What browsers are served, how they say who uses them, and what people can choose from. */
+export const UiSettings = z.strictObject({
+  ...pageSettings,
+  authCookieName: z
+    .string()
+    .default('')
+    .describe('Cookie that says who calls, for the authenticator COOKIE; empty: none'),
+  authTokenKey: z.string().min(1).default('token').describe('Member of the JSON in that cookie which holds the token'),
+  shellCommands: z
+    .array(ShellCommandSetting)
+    .refine((commands) => new Set(commands.map((command) => command.name)).size === commands.length, {
+      message: 'each command needs a name of its own',
+    })
+    .default([])
+    .describe('Commands that may be run in tasks: name, description, options; machines are told what they run'),
+});

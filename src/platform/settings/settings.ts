@@ -3,8 +3,8 @@ import { disableableActions } from '../../core/disasters/index.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
-import { UiSettings } from './ui-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
+import { UiSettings } from './page-settings.js';
 
 const seconds = () => z.number().min(0);
 const millis = () => z.number().int().min(0);
@@ -520,8 +520,16 @@ const Sections = z.strictObject({
     })
     .prefault({}),
 });
+/** Any page whatever could act with what the browser of a caller knows: cookies, and its place in the network. */
+function checkCors({ value, issues }: z.core.ParsePayload<z.infer<typeof Sections>>): void {
+  const { enabled, allowedOrigins, allowCredentials } = value.cors;
+  if (!(enabled || value.enableCorsFilter) || !allowCredentials || !allowedOrigins.includes('*')) return;
+  const message = "must name the origins while cors.allowCredentials is true: '*' goes without credentials only";
+  issues.push({ code: 'custom', path: ['cors', 'allowedOrigins'], message, input: allowedOrigins });
+}
+
 /** Everything the settings file may say. */
-export const SettingsFile = Sections.check(checkAuthSections);
+export const SettingsFile = Sections.check(checkAuthSections, checkCors);
 export type SettingsFile = z.infer<typeof SettingsFile>;
 
 /** Everything that can be set: the file above plus what comes from the environment and the command line. */

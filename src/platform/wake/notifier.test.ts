@@ -44,6 +44,22 @@ describe('a signal', () => {
     expect(receiver.woken['scheduler']).toBe(before['scheduler']);
   });
 
+  test('tells which requests it is about, unless they are too many for a message', async () => {
+    const [sender, receiver] = [instance(), instance()];
+    await Promise.all([sender, receiver].map(listening));
+    const heard: (readonly string[] | undefined)[] = [];
+    receiver.wake.on('deploys', (keys) => heard.push(keys));
+    sender.wake.signalOf(['web-1'], 'deploys');
+    await waitFor('the first signal', () => heard.length === 1);
+    sender.wake.signalOf(
+      Array.from({ length: 2_000 }, (_, index) => `web-${index}`),
+      'deploys',
+    );
+    await waitFor('the second signal', () => heard.length === 2);
+    sender.wake.signalOf([], 'deploys');
+    expect(heard).toEqual([['web-1'], undefined]);
+  });
+
   test('wakes its own instance at once and once', async () => {
     const own = instance();
     await listening(own);

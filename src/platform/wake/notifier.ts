@@ -2,23 +2,28 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backOffMillis } from '../async.js';
 import { connect, discard } from '../database/connection.js';
-import { Wake, wakeTopics, type WakeTopic } from './wake.js';
+import { addWanted, Wake, wakeTopics, type WakeKeys, type WakeTopic, type Wanted } from './wake.js';
 
 export const channel = 'muster_wake';
 /** All commits of a database wait for each other's NOTIFY, so there is at most one in flight and one in this time. */
 const notifyEveryMillis = 5;
+/** PostgreSQL takes less than 8000 bytes. */
+const longestPayload = 7_000;
 const answerTimeoutMillis = 5_000;
+const firstPauseMillis = 100;
 const longestPauseMillis = 5_000;
 
 /**
- * Carries wake topics between instances. One connection listens and never opens a transaction, another one notifies.
+ * Carries wake topics between instances, with the ids of the requests they are about when those are few: `deploys=web,api`.
+ * (Ids are made of letters, digits, '_' and '-'.) One connection listens and never opens a transaction, another one notifies.
  * What is lost on the way costs a timer period: nothing depends on a message.
  */
 export class Notifier {
   private readonly log = new Logger('Notifier');
   private readonly instance = randomUUID();
-  private readonly waiting = new Set<WakeTopic>();
+  private readonly waiting = new Map<WakeTopic, Wanted>();
   private sending: Promise<void> | undefined;
   private sender: Client | undefined;
   private listener: Client | undefined;
@@ -32,7 +37,7 @@ export class Notifier {
   ) {}
 
   start(): void {
-    this.removeRelay = this.wake.addRelay((topic) => this.send(topic));
+    this.removeRelay = this.wake.addRelay((topic, keys) => this.send(topic, keys));
     this.listening = this.listen();
   }
 
@@ -46,14 +51,14 @@ export class Notifier {
     if (this.sender) discard(this.sender);
   }
 
-  private send(topic: WakeTopic): void {
-    this.waiting.add(topic);
+  private send(topic: WakeTopic, keys: WakeKeys): void {
+    this.waiting.set(topic, addWanted(this.waiting.get(topic), keys));
     this.sending ??= this.sendWaiting().finally(() => (this.sending = undefined));
   }
 
   private async sendWaiting(): Promise<void> {
     while (this.waiting.size > 0) {
-      const payload = [this.instance, ...this.waiting].join(' ');
+      const payload = this.payload();
       this.waiting.clear();
       try {
         this.sender ??= await connect(this.url, 'notify', answerTimeoutMillis);
@@ -67,7 +72,15 @@ export class Notifier {
     }
   }
 
-  /** Reconnects for ever. After each reconnect everything is woken, because messages may have been missed. */
+  private payload(): string {
+    const topics = [...this.waiting].map(([topic, wanted]) =>
+      wanted === 'all' ? topic : `${topic}=${[...wanted].join(',')}`,
+    );
+    const payload = [this.instance, ...topics].join(' ');
+    return payload.length <= longestPayload ? payload : [this.instance, ...this.waiting.keys()].join(' ');
+  }
+
+  /** Reconnects without end. After each reconnect everything is woken, because messages may have been missed. */
   private async listen(): Promise<void> {
     let failuresInRow = 0;
     while (!this.stopping.signal.aborted) {
@@ -85,7 +98,7 @@ export class Notifier {
       }
       if (this.listener) discard(this.listener);
       this.listener = undefined;
-      const pause = Math.min(longestPauseMillis, 100 * 2 ** failuresInRow);
+      const pause = backOffMillis(failuresInRow + 1, firstPauseMillis, longestPauseMillis);
       await delay(pause, undefined, { signal: this.stopping.signal }).catch(() => undefined);
     }
   }
@@ -95,6 +108,9 @@ export class Notifier {
     const [sender, ...topics] = payload.split(' ');
     // What this process sends it has already told itself.
     if (sender === this.instance) return;
-    for (const topic of topics) if (known.includes(topic)) this.wake.signalHere(topic as WakeTopic);
+    for (const entry of topics) {
+      const [topic = '', keys] = entry.split('=');
+      if (known.includes(topic)) this.wake.signalHere(topic as WakeTopic, keys?.split(','));
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** What somebody may be waiting for. A topic says "look again", never what changed. */
+/** What a poller may wait for. A topic says "look again", at most at which records, never what changed. */
 export const wakeTopics = [
   /** An action was switched off or on. */
   'actions',
@@ -11,54 +11,79 @@ export const wakeTopics = [
   /** A task has to enter or to leave the load balancer, or a service goes. */
   'load-balancer',
   'expiring',
-  /** Somebody wants a command to be run in a task. */
+  /** A command is to be run in a task. */
   'shell-commands',
   'webhooks',
   'history',
-  /** Somebody asked to convert the payloads of an older installation. */
+  /** The payloads of an older installation are to be converted. */
   'history-backfill',
   /** An operator changed the state of a machine. */
   'machines',
   /** The record of a machine was removed: those that the cluster lists are to be stored again. */
   'fleet',
-  /** Somebody doubts what is known of a task: the machines are to be asked. */
+  /** What is known of a task is in doubt: the machines are to be asked. */
   'reconcile',
-  /** The lease was given back: whoever competes need not wait for its timer. */
+  /** The lease was given back: an instance that competes need not wait for its timer. */
   'leadership',
 ] as const;
 export type WakeTopic = (typeof wakeTopics)[number];
 
+/** Ids of the records to look at; undefined: all of them. */
+export type WakeKeys = readonly string[] | undefined;
+
+/** What several signals together ask to look at. */
+export type Wanted = 'all' | Set<string>;
+
+export function addWanted(wanted: Wanted | undefined, keys: WakeKeys): Wanted {
+  if (wanted === 'all' || keys === undefined) return 'all';
+  const together = wanted ?? new Set();
+  for (const key of keys) together.add(key);
+  return together;
+}
+
+type Listener = (keys: WakeKeys) => void;
+type Relay = (topic: WakeTopic, keys: WakeKeys) => void;
+
 /**
- * Tells the leader's pollers that there is something to do, so that nobody waits for a timer.
+ * Tells the leader's pollers that there is something to do, so that no change waits for a timer.
  * Call signal after the commit, never inside a transaction. A lost signal costs one timer period and nothing else.
  */
 @Injectable()
 export class Wake {
-  private readonly listeners = new Map<WakeTopic, Set<() => void>>();
-  private readonly relays = new Set<(topic: WakeTopic) => void>();
+  private readonly listeners = new Map<WakeTopic, Set<Listener>>();
+  private readonly relays = new Set<Relay>();
 
   /** Wakes listeners in this process, and (through the relays) in every other instance. */
   signal(...topics: WakeTopic[]): void {
-    for (const topic of topics) {
-      this.signalHere(topic);
-      for (const relay of this.relays) relay(topic);
-    }
+    this.tell(topics, undefined);
+  }
+
+  /** The same where the change is about these requests only: pollers that look at single requests leave the others out. */
+  signalOf(requestIds: readonly string[], ...topics: WakeTopic[]): void {
+    if (requestIds.length > 0) this.tell(topics, requestIds);
   }
 
   /** Wakes listeners in this process only: what a message from another instance does. */
-  signalHere(topic: WakeTopic): void {
-    for (const listener of this.listeners.get(topic) ?? []) listener();
+  signalHere(topic: WakeTopic, keys?: WakeKeys): void {
+    for (const listener of this.listeners.get(topic) ?? []) listener(keys);
   }
 
-  on(topic: WakeTopic, listener: () => void): () => void {
+  on(topic: WakeTopic, listener: Listener): () => void {
     const set = this.listeners.get(topic) ?? new Set();
     this.listeners.set(topic, set.add(listener));
     return () => set.delete(listener);
   }
 
   /** The notifier of the database registers here to carry topics to other instances. */
-  addRelay(relay: (topic: WakeTopic) => void): () => void {
+  addRelay(relay: Relay): () => void {
     this.relays.add(relay);
     return () => this.relays.delete(relay);
+  }
+
+  private tell(topics: readonly WakeTopic[], keys: WakeKeys): void {
+    for (const topic of topics) {
+      this.signalHere(topic, keys);
+      for (const relay of this.relays) relay(topic, keys);
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { FleetComparison, type ComparisonOptions } from '../../modules/slaves/fleet-comparison.service.js';
-import { FleetHousekeeping } from '../../modules/slaves/fleet-housekeeping.service.js';
+import { MachineRemoval } from '../../modules/slaves/machine-removal.service.js';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
@@ -32,7 +32,7 @@ export class SlaveReconciliation {
   constructor(
     private readonly leadership: Leadership,
     private readonly comparison: FleetComparison,
-    private readonly housekeeping: FleetHousekeeping,
+    private readonly removal: MachineRemoval,
     private readonly watch: ClusterWatch,
     private readonly wake: Wake,
     pollers: Pollers,
@@ -67,7 +67,7 @@ export class SlaveReconciliation {
       term.silentJudged = true;
     } else if (this.everyMillis >= 1 && now - this.lastRegularAt >= this.everyMillis) {
       await this.compare({ now, atStart: false, missing: 'UNLISTED' });
-      await this.housekeeping.runOnce(now);
+      await this.removal.forgetOld(now);
       this.lastRegularAt = now;
     } else {
       await this.comparison.record(now);

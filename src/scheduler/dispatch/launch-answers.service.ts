@@ -1,18 +1,18 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { LaunchAnswer, LaunchSpec } from '../../cluster/cluster-driver.js';
-import { RequestStore } from '../../modules/requests/request-store.service.js';
-import { LiveTasks } from '../../modules/tasks/live-tasks.service.js';
+import type { LaunchAnswer } from '../../cluster/cluster-driver.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import { RequestRepository } from '../../modules/requests/request.repository.js';
+import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
+import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
+import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { Clock } from '../../platform/clock.js';
+import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { commitLazily } from '../commit-lazily.js';
 import { BatchLanes } from '../batch-lanes.js';
-import { QueueStore } from '../drain/queue-store.service.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 import type { Report } from '../status/report.js';
-import { StatusStore } from '../status/status-store.service.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
 
 /** Agents answer one by one; what they answer is written together. */
@@ -31,10 +31,10 @@ export class LaunchAnswers {
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestStore,
-    private readonly tasks: LiveTasks,
-    private readonly queue: QueueStore,
-    private readonly store: StatusStore,
+    private readonly requests: RequestRepository,
+    private readonly tasks: TaskRepository,
+    private readonly launches: TaskLaunchRepository,
+    private readonly pendingTasks: PendingTaskRepository,
     private readonly status: StatusUpdates,
     private readonly recent: RecentTasks,
     private readonly wake: Wake,
@@ -55,14 +55,7 @@ export class LaunchAnswers {
 
   private async accepted(tx: EntityManager, answers: readonly Answer<'ACCEPTED'>[]): Promise<void> {
     await commitLazily(tx);
-    const ids = answers.map(({ taskId }) => taskId);
-    await rows(tx, 'SELECT 1 FROM task WHERE task_id = ANY ($1) ORDER BY task_id FOR NO KEY UPDATE', [ids]);
-    await tx.query(
-      `UPDATE task SET sent_at = coalesce(sent_at, $3), answered_at = coalesce(answered_at, $3),
-         directory = coalesce(task.directory, a.directory)
-       FROM unnest($1::text[], $2::text[]) AS a (task_id, directory) WHERE task.task_id = a.task_id`,
-      [ids, answers.map(({ directory }) => directory), new Date(this.clock.now())],
-    );
+    await this.launches.accepted(tx, answers, this.clock.now());
   }
 
   /** Nothing runs and nothing ever will under this id: the pending task comes back and is placed anew. */
@@ -82,16 +75,16 @@ export class LaunchAnswers {
     const [task] = await this.tasks.find(tx, { taskIds: [taskId], lock: true });
     if (!task) return 'DONE';
     if (task.cleaning !== undefined || task.killed) return 'UNWANTED';
-    const pending = (await this.store.launchedFor(tx, [taskId])).get(taskId)!;
-    await this.queue.insertPendingTasks(tx, [pending]);
-    await this.store.removeLive(tx, taskId);
+    const pending = (await this.launches.launchedFor(tx, [taskId])).get(taskId)!;
+    await this.pendingTasks.insert(tx, [pending]);
+    await this.tasks.removeLive(tx, [taskId]);
     return 'DONE';
   }
 
   private async refused({ reason }: Answer<'REFUSED'>, spec: LaunchSpec): Promise<void> {
     this.log.warn(`Slave '${spec.slaveId}' refuses task '${spec.taskId}': ${reason}`);
     const message = `Refused by its slave: ${reason}`;
-    // Counts as a failure, so that a deploy that no slave takes cools down instead of being tried for ever.
+    // Counts as a failure, so that a deploy that no slave takes cools down instead of being tried again and again.
     await this.status.concluded([this.end(spec, { state: 'TASK_LOST', message, reason: 'REASON_TASK_INVALID' })]);
   }
 

@@ -1,9 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { CLUSTER_DRIVER, StaleEpochError, type ClusterDriver, type LaunchSpec } from '../../cluster/cluster-driver.js';
+import { CLUSTER_DRIVER, type ClusterDriver, StaleEpochError } from '../../cluster/cluster-driver.js';
 import { groupBy } from '../../core/group-by.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { LaunchAnswers } from './launch-answers.service.js';
 
@@ -23,7 +24,7 @@ interface Unanswered {
 
 /**
  * Sends launches that are committed, and sends them again until they are answered. Asking twice is safe: the task id is
- * bound to one machine, which starts it once. An agent that does not answer holds up nobody else.
+ * bound to one machine, which starts it once. An agent that does not answer holds up no other.
  */
 @Injectable()
 export class LaunchDispatcher {
@@ -35,6 +36,7 @@ export class LaunchDispatcher {
 
   constructor(
     private readonly db: Database,
+    private readonly launches: TaskLaunchRepository,
     private readonly answers: LaunchAnswers,
     private readonly leadership: Leadership,
     private readonly clock: Clock,
@@ -44,12 +46,7 @@ export class LaunchDispatcher {
   /** At the beginning of leading: what an earlier leader wrote and perhaps never sent. */
   async load(): Promise<void> {
     this.unanswered.clear();
-    const found = await rows<{ launch: LaunchSpec }>(
-      this.db.manager,
-      `SELECT l.document->'launch' AS launch FROM task t JOIN task_launch l USING (task_id)
-       WHERE t.answered_at IS NULL AND t.ended_at IS NULL`,
-    );
-    for (const { launch } of found) this.add(launch);
+    for (const launch of await this.launches.unanswered(this.db.manager)) this.add(launch);
   }
 
   /** Sends at once, without waiting for the answers. */
@@ -64,7 +61,8 @@ export class LaunchDispatcher {
       ({ inFlight, nextAttemptAt }) => !inFlight && nextAttemptAt <= now,
     );
     if (due.length === 0) return;
-    const wanted = await this.stillWanted(due.map(({ spec }) => spec.taskId));
+    const dueIds = due.map(({ spec }) => spec.taskId);
+    const wanted = await this.launches.stillUnanswered(this.db.manager, dueIds);
     for (const { spec } of due) if (!wanted.has(spec.taskId)) this.unanswered.delete(spec.taskId);
     this.attempt(due.map(({ spec }) => spec).filter(({ taskId }) => wanted.has(taskId)));
   }
@@ -76,15 +74,6 @@ export class LaunchDispatcher {
 
   private add(spec: LaunchSpec): void {
     this.unanswered.set(spec.taskId, { spec, inFlight: false, nextAttemptAt: 0 });
-  }
-
-  private async stillWanted(taskIds: readonly string[]): Promise<Set<string>> {
-    const found = await rows<{ task_id: string }>(
-      this.db.manager,
-      'SELECT task_id FROM task WHERE task_id = ANY ($1) AND answered_at IS NULL AND ended_at IS NULL',
-      [taskIds],
-    );
-    return new Set(found.map((row) => row.task_id));
   }
 
   private attempt(specs: readonly LaunchSpec[]): void {

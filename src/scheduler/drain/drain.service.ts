@@ -1,22 +1,25 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../core/group-by.js';
-import { isFailingFast } from '../../core/cooldown/index.js';
+import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
+import { isFailingFast } from '../../core/completion/index.js';
+import type { DeployKey } from '../../core/model/deploy.js';
 import { drain, type WaitingRequest, type WorkDecision, type WorkRules } from '../../core/pending-work/index.js';
-import { DeployStore, type StoredPendingDeploy } from '../../modules/deploys/deploy-store.service.js';
-import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
-import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
-import { Machines } from '../../modules/slaves/machines.service.js';
-import { LiveTasks, type LiveTask } from '../../modules/tasks/live-tasks.service.js';
-import { TaskCleanups } from '../../modules/tasks/task-cleanups.service.js';
+import { DeployRepository, type StoredPendingDeploy } from '../../modules/deploys/deploy.repository.js';
+import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
+import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
+import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
+import { PendingRequestRepository, type QueueEntry } from '../../modules/tasks/pending-request.repository.js';
+import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
+import { TaskRepository, type LiveTask } from '../../modules/tasks/task.repository.js';
+import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { Database } from '../../platform/database/database.js';
-import { commitLazily } from '../commit-lazily.js';
+import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { DeployCountsStore } from '../deploy-counts.service.js';
+import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { cooldownRules, workRules } from '../rules.js';
-import { QueueStore, type QueueEntry } from './queue-store.service.js';
 
 /** Requests drained in one transaction: enough to pay the commit for many, few enough that the API waits briefly. */
 const requestsPerTransaction = 50;
@@ -26,8 +29,18 @@ interface Drained {
   cleanups: number;
   /** Some entries wait for what was just decided to take effect. */
   again: boolean;
-  /** Somebody held some of the requests. */
+  /** Other transactions held some of the requests. */
   held: boolean;
+}
+
+/** What is decided about the requests of a transaction, written together at its end. */
+interface Writes {
+  /** Rows of entries that are done with. */
+  done: number[];
+  /** Deploys whose pending tasks make place for `create`. */
+  replaced: DeployKey[];
+  create: PendingTask[];
+  cleanups: TaskCleanup[];
 }
 
 /** All that is waiting for one request. */
@@ -47,25 +60,26 @@ export class DrainService {
 
   constructor(
     private readonly db: Database,
-    private readonly queue: QueueStore,
-    private readonly requests: RequestStore,
-    private readonly history: RequestHistoryService,
-    private readonly deploys: DeployStore,
-    private readonly counts: DeployCountsStore,
-    private readonly tasks: LiveTasks,
-    private readonly cleanups: TaskCleanups,
-    private readonly machines: Machines,
+    private readonly queue: PendingRequestRepository,
+    private readonly pendingTasks: PendingTaskRepository,
+    private readonly requests: RequestRepository,
+    private readonly history: RequestHistoryRepository,
+    private readonly deploys: DeployRepository,
+    private readonly counts: DeployStatisticsRepository,
+    private readonly tasks: TaskRepository,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly machines: SlaveRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** One look at the whole queue. Requests that somebody holds right now wait for the next one; answers whether there are any. */
+  /** One look at the whole queue. Requests that another transaction holds wait for the next one; answers whether there are any. */
   async runOnce(now: number): Promise<boolean> {
     const [hasUnwanted, waiting] = await Promise.all([
-      this.queue.hasUnwanted(this.db.manager),
+      this.pendingTasks.hasUnwanted(this.db.manager),
       this.queue.waitingRequestIds(this.db.manager),
     ]);
-    if (hasUnwanted) await this.db.leaderTransaction((tx) => this.queue.removeUnwanted(tx));
+    if (hasUnwanted) await this.db.leaderTransaction((tx) => this.pendingTasks.removeUnwanted(tx));
     let someAreHeld = false;
     for (let first = 0; first < waiting.length; first += requestsPerTransaction) {
       const held = await this.drainTogether(waiting.slice(first, first + requestsPerTransaction), now);
@@ -74,11 +88,11 @@ export class DrainService {
     return someAreHeld;
   }
 
-  /** Answers whether somebody held some of them. */
+  /** Answers whether some of them were held by another transaction. */
   private async drainTogether(requestIds: readonly string[], now: number): Promise<boolean> {
     try {
       const { cleanups, again, held } = await this.db.leaderTransaction((tx) => this.drainIn(tx, requestIds, now));
-      if (cleanups > 0) this.wake.signal('cleanup');
+      if (cleanups > 0) this.wake.signalOf(requestIds, 'cleanup');
       if (again) this.wake.signal('scheduler');
       return held;
     } catch (cause) {
@@ -100,14 +114,15 @@ export class DrainService {
     const missing = requestIds.filter((id) => !held.has(id));
     const busy = new Set((await this.findMissing(tx, missing)).map((stored) => stored.request.id));
     const free = requestIds.filter((id) => !busy.has(id));
-    const entries = groupBy(await this.queue.lockEntries(tx, free), ({ entry }) => entry.requestId);
+    const entries = groupBy(await this.queue.lockOf(tx, free), ({ entry }) => entry.requestId);
     const tasks = groupBy(await this.tasks.find(tx, { requestIds: free }), (task) => task.taskId.requestId);
     const deploying = free.filter((id) => held.get(id)?.pendingDeployId !== undefined);
     const pendingDeploys = deploying.length > 0 ? await this.deploys.findPending(tx, deploying) : [];
     const onDemand = free.filter((id) => held.get(id)?.request.requestType === 'ON_DEMAND');
-    const pendingTaskIds = onDemand.length > 0 ? await this.queue.pendingTaskIds(tx, onDemand) : new Set<string>();
+    const pendingTaskIds = onDemand.length > 0 ? await this.pendingTasks.takenIds(tx, onDemand) : new Set<string>();
     const rules = workRules(this.settings, await this.slavesFor(tx, [...held.values()]));
-    const drained: Drained = { cleanups: 0, again: false, held: busy.size > 0 };
+    const writes: Writes = { done: [], replaced: [], create: [], cleanups: [] };
+    let again = false;
     for (const requestId of free) {
       const work: WaitingWork = {
         requestId,
@@ -117,9 +132,13 @@ export class DrainService {
         pendingDeploy: pendingDeploys.find((pending) => pending.requestId === requestId),
         pendingTaskIds,
       };
-      await this.drainRequest(tx, work, rules, drained, now);
+      again = (await this.drainRequest(tx, work, rules, writes, now)) || again;
     }
-    return drained;
+    await this.queue.remove(tx, writes.done);
+    await this.pendingTasks.removeOfDeploys(tx, writes.replaced);
+    await this.pendingTasks.insert(tx, writes.create);
+    await this.cleanups.createAll(tx, writes.cleanups);
+    return { cleanups: writes.cleanups.length, again, held: busy.size > 0 };
   }
 
   private findMissing(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
@@ -127,20 +146,24 @@ export class DrainService {
   }
 
   /** Machines matter only to requests that are spread over racks or attributes. */
-  private slavesFor(tx: EntityManager, requests: readonly StoredRequest[]): ReturnType<Machines['list']> {
+  private slavesFor(tx: EntityManager, requests: readonly StoredRequest[]): ReturnType<SlaveRepository['list']> {
     const spreads = requests.some(({ request }) => request.rackSensitive || request.slaveAttributeMinimums);
     return spreads ? this.machines.list(tx) : Promise.resolve([]);
   }
 
-  /** Each deploy of the request on its own; what the first changes of the request, the next one sees. */
+  /**
+   * Each deploy of the request on its own; what the first changes of the request, the next one sees. Answers whether some
+   * entries wait for what was decided to take effect.
+   */
   private async drainRequest(
     tx: EntityManager,
     work: WaitingWork,
     rules: WorkRules,
-    drained: Drained,
+    writes: Writes,
     now: number,
-  ): Promise<void> {
+  ): Promise<boolean> {
     let { stored } = work;
+    let again = false;
     for (const [deployId, entries] of groupBy(work.entries, ({ entry }) => entry.deployId)) {
       const decision = drain(
         {
@@ -154,11 +177,16 @@ export class DrainService {
         rules,
         now,
       );
-      stored = await this.apply(tx, stored, { requestId: work.requestId, deployId }, entries, decision, now);
-      drained.cleanups += decision.cleanups.length;
+      const done = entries.filter((_, index) => !['hold', 'later'].includes(decision.outcomes[index]!.kind));
+      writes.done.push(...done.map(({ id }) => id));
+      if (decision.replacesPendingTasks) writes.replaced.push({ requestId: work.requestId, deployId });
+      writes.create.push(...decision.create);
+      writes.cleanups.push(...decision.cleanups.map((cleanup) => ({ ...cleanup, timestamp: now })));
+      stored = stored && (await this.changeState(tx, stored, decision, now));
       const scheduled = decision.outcomes.some(({ kind }) => kind === 'scheduled');
-      drained.again ||= scheduled && decision.outcomes.some(({ kind }) => kind === 'later');
+      again ||= scheduled && decision.outcomes.some(({ kind }) => kind === 'later');
     }
+    return again;
   }
 
   private async isFailingFast(
@@ -170,25 +198,6 @@ export class DrainService {
     if (stored?.state !== 'SYSTEM_COOLDOWN') return false;
     const failures = await this.counts.failureTimes(tx, { requestId: stored.request.id, deployId });
     return isFailingFast(failures, cooldownRules(this.settings), now);
-  }
-
-  private async apply(
-    tx: EntityManager,
-    stored: StoredRequest | undefined,
-    key: { requestId: string; deployId: string },
-    entries: readonly QueueEntry[],
-    decision: WorkDecision,
-    now: number,
-  ): Promise<StoredRequest | undefined> {
-    const done = entries.filter((_, index) => !['hold', 'later'].includes(decision.outcomes[index]!.kind));
-    await this.queue.removeEntries(
-      tx,
-      done.map(({ id }) => id),
-    );
-    if (decision.replacesPendingTasks) await this.queue.removePendingTasksOf(tx, [key]);
-    await this.queue.insertPendingTasks(tx, decision.create);
-    for (const cleanup of decision.cleanups) await this.cleanups.create(tx, { ...cleanup, timestamp: now });
-    return stored && this.changeState(tx, stored, decision, now);
   }
 
   private async changeState(

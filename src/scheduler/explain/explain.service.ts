@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable } from '../../core/model/enums.js';
+import { waitsForRuns } from '../../core/pending-work/index.js';
 import { explainPending, explanationText } from '../../core/placement/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
+import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { QueuedEntryDto, RequestExplanationDto, TaskExplanationDto } from './dto/explanation.dto.js';
 import { ExplainLoader, type ExplainData } from './explain-loader.service.js';
@@ -16,6 +17,7 @@ export class ExplainService {
   constructor(
     private readonly db: Database,
     private readonly loader: ExplainLoader,
+    private readonly queue: PendingRequestRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -27,7 +29,7 @@ export class ExplainService {
   }
 
   async request(id: string): Promise<RequestExplanationDto> {
-    const [data, queued] = await Promise.all([this.loader.load(id), this.queued(id)]);
+    const [data, queued] = await Promise.all([this.loader.load(id), this.queue.list(this.db.manager, id)]);
     const { request, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
     const ordered = pendingTasks.toSorted(
@@ -46,24 +48,14 @@ export class ExplainService {
     const explanation = explainPending(pending, snapshot, rules, this.clock.now());
     return { pendingTaskId: pending.pendingTaskId, ...explanation, message: explanationText(explanation) };
   }
-
-  private async queued(requestId: string): Promise<PendingRequest[]> {
-    const found = await rows<{ document: PendingRequest }>(
-      this.db.manager,
-      'SELECT document FROM pending_request WHERE request_id = $1 ORDER BY created_at, id',
-      [requestId],
-    );
-    return found.map((row) => row.document);
-  }
 }
 
-function queuedEntry({ deployId, pendingType, timestamp }: PendingRequest, { loaded }: ExplainData): QueuedEntryDto {
+function queuedEntry(entry: PendingRequest, { loaded }: ExplainData): QueuedEntryDto {
+  const { deployId, pendingType, timestamp } = entry;
   const { state, request } = loaded.request!;
   const waits = (): string => {
     if (!isRunnable(state)) return `The request is ${state}; the entry is about to be removed`;
-    const runs = request.requestType === 'SCHEDULED' ? loaded.tasks : [];
-    const waitsForRuns = pendingType === 'NEW_DEPLOY' || runs.every(({ taskId }) => taskId.deployId !== deployId);
-    return runs.length > 0 && waitsForRuns
+    return request.requestType === 'SCHEDULED' && waitsForRuns(entry, loaded.tasks)
       ? 'A run is active; the next one is planned when it ends'
       : 'It is looked at in the next round';
   };

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import type { PendingTaskId } from '../../core/model/task.js';
-import { explainWaiting, explanationText, type Explanation, type WaitingOutcome } from '../../core/placement/index.js';
+import { explainWaiting, explanationText, type WaitingOutcome } from '../../core/placement/index.js';
 import { Database } from '../../platform/database/database.js';
+import { WaitingReasonRepository, type WaitingTaskReason } from './waiting-reason.repository.js';
 
 /** Counts of machines change with every task that starts or ends; they are written again no sooner than this. */
 const rewriteAfterMillis = 10_000;
@@ -13,19 +12,16 @@ interface Written {
   at: number;
 }
 
-interface Reason {
-  pendingTaskId: PendingTaskId;
-  explanation: Explanation;
-  text: string;
-}
-
 /** Keeps in waiting_reason why due tasks wait, so that SQL can ask for it. */
 @Injectable()
 export class WaitingReasons {
   /** What stands in the table, by pending task id; undefined: not known. */
   private written: Map<string, Written> | undefined;
 
-  constructor(private readonly db: Database) {}
+  constructor(
+    private readonly db: Database,
+    private readonly reasons: WaitingReasonRepository,
+  ) {}
 
   /** Another leader may have written. */
   drop(): void {
@@ -41,35 +37,12 @@ export class WaitingReasons {
     const gone = [...former.keys()].filter((id) => !ids.has(id));
     if (this.written && changed.length + gone.length === 0) return;
     this.drop();
-    await this.db.leaderTransaction((tx) => this.write(tx, changed, [...ids], now));
+    await this.db.leaderTransaction((tx) => this.reasons.replace(tx, changed, [...ids], now));
     for (const id of gone) former.delete(id);
     for (const { pendingTaskId, explanation, text } of changed) {
       former.set(pendingTaskId.id, { text, reason: explanation.reason, at: now });
     }
     this.written = former;
-  }
-
-  private async write(tx: EntityManager, reasons: readonly Reason[], waitingIds: readonly string[], now: number) {
-    await tx.query('DELETE FROM waiting_reason WHERE pending_task_id <> ALL ($1)', [waitingIds]);
-    if (reasons.length === 0) return;
-    const column = <T>(pick: (reason: Reason) => T): T[] => reasons.map(pick);
-    await tx.query(
-      `INSERT INTO waiting_reason (pending_task_id, request_id, reason, message, slaves, rejections, at)
-       SELECT id, request_id, reason, message, slaves, rejections, $7
-       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::jsonb[])
-         AS w (id, request_id, reason, message, slaves, rejections)
-       ON CONFLICT (pending_task_id) DO UPDATE SET reason = excluded.reason, message = excluded.message,
-         slaves = excluded.slaves, rejections = excluded.rejections, at = excluded.at`,
-      [
-        column(({ pendingTaskId }) => pendingTaskId.id),
-        column(({ pendingTaskId }) => pendingTaskId.requestId),
-        column(({ explanation }) => explanation.reason),
-        column(({ text }) => text),
-        column(({ explanation }) => explanation.slaves),
-        column(({ explanation }) => JSON.stringify(explanation.rejections)),
-        new Date(now),
-      ],
-    );
   }
 }
 
@@ -78,7 +51,7 @@ function changedReason(
   slaves: number,
   former: ReadonlyMap<string, Written>,
   now: number,
-): Reason | [] {
+): WaitingTaskReason | [] {
   const { pendingTaskId } = outcome.pending;
   const known = former.get(pendingTaskId.id);
   if (known?.reason === outcome.why && now - known.at < rewriteAfterMillis) return [];

@@ -4,12 +4,13 @@ import { groupBy } from '../../core/group-by.js';
 import type { TaskId } from '../../core/model/task.js';
 import type { FleetSnapshot, PlacementRules } from '../../core/placement/index.js';
 import { WorkingSet, type HeldTask } from '../../core/working-set/index.js';
-import { Machines, type StoredSlave } from '../../modules/slaves/machines.service.js';
+import { SlaveRepository, type StoredSlave } from '../../modules/slaves/slave.repository.js';
+import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 import { placementRules } from '../rules.js';
-import { LeaderChanges } from './changes.service.js';
+import { LeaderChangeRepository } from './leader-change.repository.js';
 import { UsageFiguresLoader } from './usage-figures.service.js';
 import { WorkingSetLoader } from './working-set-loader.service.js';
 
@@ -25,6 +26,14 @@ export interface Difference {
   id: string;
   held: unknown;
   rows: unknown;
+}
+
+/** Keys of what changed since it was asked last. */
+interface Changes {
+  requests: Set<string>;
+  slaves: Set<string>;
+  /** Some rack changed its state: all its slaves are affected. */
+  racks: boolean;
 }
 
 /** Requests read together. */
@@ -56,9 +65,9 @@ export class LeaderMemory {
 
   constructor(
     private readonly db: Database,
-    private readonly changes: LeaderChanges,
+    private readonly changes: LeaderChangeRepository,
     private readonly loader: WorkingSetLoader,
-    private readonly machines: Machines,
+    private readonly machines: SlaveRepository,
     private readonly usage: UsageFiguresLoader,
     private readonly recent: RecentTasks,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -69,7 +78,7 @@ export class LeaderMemory {
     this.held = undefined;
   }
 
-  /** Makes it equal to the rows as they are now, or were when somebody last wrote. Call before each round. */
+  /** Makes it equal to the rows as they are now, or were at the last write of another transaction. Call before each round. */
   async refresh(now: number): Promise<void> {
     try {
       if (this.held) await this.readChanges(this.held, now);
@@ -156,7 +165,7 @@ export class LeaderMemory {
 
   private async loadAll(now: number): Promise<Held> {
     const began = performance.now();
-    await this.changes.take();
+    await this.takeChanges();
     this.dirtyRequests.clear();
     this.dirtySlaves.clear();
     this.toldMeanwhile.clear();
@@ -201,9 +210,25 @@ export class LeaderMemory {
     if (now - held.usageAt >= this.settings.checkUsageEveryMillis) await this.readUsage(held, now);
   }
 
+  private async takeChanges(): Promise<Changes> {
+    const changes: Changes = { requests: new Set(), slaves: new Set(), racks: false };
+    if (!(await this.changes.any(this.db.manager))) return changes;
+    const found = await this.db.leaderTransaction(async (tx) => {
+      // Should the database lose this commit, the notes come back and are read once more.
+      await commitLazily(tx);
+      return this.changes.take(tx);
+    });
+    for (const { kind, key } of found) {
+      if (kind === 'request') changes.requests.add(key);
+      else if (kind === 'slave') changes.slaves.add(key);
+      else changes.racks = true;
+    }
+    return changes;
+  }
+
   /** What has to be read again. */
   private async noteChanges(held: Held, now: number): Promise<void> {
-    const { requests, slaves, racks } = await this.changes.take();
+    const { requests, slaves, racks } = await this.takeChanges();
     for (const id of requests) this.dirtyRequests.add(id);
     const shown = this.loader.shown();
     for (const id of [...slaves, ...this.recent.takeChangedSlaves(now), ...changedKeys(held.shown, shown)]) {

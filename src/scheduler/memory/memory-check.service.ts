@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable, Logger } from '@nestjs/common';
+import { RequestRepository } from '../../modules/requests/request.repository.js';
+import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { LeaderMemory, type Difference, type MemoryPart } from './leader-memory.service.js';
 
 const hourMillis = 3_600_000;
@@ -27,6 +28,8 @@ export class MemoryCheck {
   constructor(
     private readonly db: Database,
     private readonly memory: LeaderMemory,
+    private readonly requests: RequestRepository,
+    private readonly slaves: SlaveRepository,
   ) {}
 
   /** Call within a round, after the memory was refreshed. */
@@ -67,12 +70,10 @@ export class MemoryCheck {
   private async everything(): Promise<MemoryPart> {
     const held = this.memory.everything();
     const [requests, slaves] = await Promise.all([
-      rows<{ id: string }>(this.db.manager, 'SELECT id FROM request'),
-      rows<{ id: string }>(this.db.manager, 'SELECT id FROM slave'),
+      this.requests.findIds(this.db.manager, {}),
+      this.slaves.slaveIds(this.db.manager),
     ]);
-    const together = (ids: readonly string[], stored: readonly { id: string }[]): string[] => [
-      ...new Set([...ids, ...stored.map(({ id }) => id)]),
-    ];
+    const together = (ids: readonly string[], stored: readonly string[]): string[] => [...new Set([...ids, ...stored])];
     return { requests: together(held.requests, requests), slaves: together(held.slaves, slaves) };
   }
 }

@@ -1,5 +1,5 @@
 import type { MachineView } from '../../core/placement/index.js';
-import type { StoredSlave } from '../../modules/slaves/machines.service.js';
+import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
 
 /** A machine as its record describes it, without what our tasks take from it. */
 export function recordedMachine(slave: StoredSlave): Omit<MachineView, 'used' | 'usedPorts'> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { PlacementRules } from '../../core/placement/index.js';
-import { PriorityFreezes } from '../../modules/priority/priority-freezes.service.js';
+import { PriorityFreezeRepository } from '../../modules/priority/priority-freeze.repository.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Database } from '../../platform/database/database.js';
 
@@ -10,7 +10,7 @@ export class PlacementSwitches {
   constructor(
     private readonly db: Database,
     private readonly actions: DisabledActions,
-    private readonly freezes: PriorityFreezes,
+    private readonly freezes: PriorityFreezeRepository,
   ) {}
 
   async now(): Promise<Pick<PlacementRules, 'disabled' | 'minimumPriorityLevel'>> {

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { deployKeyText } from '../../core/model/deploy.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import { placeTasks, type WaitingOutcome } from '../../core/placement/index.js';
 import { Clock } from '../../platform/clock.js';
@@ -12,16 +13,22 @@ import { WaitingReasons } from '../explain/waiting-reasons.service.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { MemoryCheck } from '../memory/memory-check.service.js';
 import { launchRules } from '../rules.js';
-import { PlacementBatches } from './placement-batches.js';
 import { PlacementWriter } from './placement-writer.service.js';
 import { PlacementSwitches } from './placement-switches.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
 import { heldTask, planTask, type PlannedTask } from './task-planner.js';
 
-/** Pause before what could not be written, because somebody held or changed its request, is decided again. */
+/** Pause before what could not be written, because another transaction held or changed its request, is decided again. */
 const againAfterMillis = 50;
 /** The event loop also renews the lease, answers the API and takes status updates. */
 const turnMillis = 10;
+
+/** Most tasks in one transaction: faster than more, and an API call on the same request waits milliseconds. */
+const mostTasks = 500;
+/** From here on a batch ends where a request ends. */
+const enoughTasks = 400;
+/** While one transaction waits for the disk, the next one is under way. */
+const mostWriting = 2;
 
 /** Puts due pending tasks on machines. */
 @Injectable()
@@ -74,8 +81,8 @@ export class PlacementService {
       if (outcome.kind === 'wait') waiting.push(outcome);
       if (outcome.kind === 'obsolete') obsolete.push(outcome.pending.pendingTaskId);
       if (outcome.kind === 'place') {
-        const { requestId, deployId } = outcome.taskId;
-        const deploy = snapshot.deploys.get(`${requestId}-${deployId}`)!;
+        const { requestId } = outcome.taskId;
+        const deploy = snapshot.deploys.get(deployKeyText(outcome.taskId))!;
         await batches.add(planTask(outcome, deploy, this.memory.versionOf(requestId)!, rules));
       }
       if (performance.now() < turnEndsAt) continue;
@@ -112,5 +119,52 @@ export class PlacementService {
       requestVersion: this.memory.versionOf(pendingTaskId.requestId),
     }));
     await this.db.leaderTransaction((tx) => this.writer.removeObsolete(tx, listed));
+  }
+}
+
+/** Collects what was planned into batches and has them written, while the next ones are decided. */
+class PlacementBatches {
+  private planned: PlannedTask[] = [];
+  private readonly writing = new Set<Promise<void>>();
+  private lastRequestId: string | undefined;
+  private failure: { cause: unknown } | undefined;
+  private incomplete = false;
+
+  /** `write` answers whether all of the batch was written. */
+  constructor(private readonly write: (planned: readonly PlannedTask[]) => Promise<boolean>) {}
+
+  /** Tasks of one request come one after the other. */
+  async add(task: PlannedTask): Promise<void> {
+    const ended = this.planned.at(-1)?.taskId.requestId !== task.taskId.requestId;
+    if (this.planned.length >= mostTasks || (ended && this.planned.length >= enoughTasks)) await this.flush();
+    this.planned.push(task);
+  }
+
+  /** Resolves when everything is written; answers whether nothing was left out. */
+  async end(): Promise<boolean> {
+    if (this.planned.length > 0) await this.flush();
+    await Promise.all(this.writing);
+    if (this.failure) throw this.failure.cause;
+    return !this.incomplete;
+  }
+
+  private async flush(): Promise<void> {
+    const batch = this.planned;
+    this.planned = [];
+    // Two transactions on one request: the second one would find it held and leave it out.
+    const sharesRequest = batch[0]!.taskId.requestId === this.lastRequestId;
+    while (this.writing.size > (sharesRequest ? 0 : mostWriting - 1)) await Promise.race(this.writing);
+    if (this.failure) throw this.failure.cause;
+    this.lastRequestId = batch.at(-1)!.taskId.requestId;
+    const written = this.writeBatch(batch).finally(() => this.writing.delete(written));
+    this.writing.add(written);
+  }
+
+  private async writeBatch(batch: readonly PlannedTask[]): Promise<void> {
+    try {
+      if (!(await this.write(batch))) this.incomplete = true;
+    } catch (cause) {
+      this.failure ??= { cause };
+    }
   }
 }

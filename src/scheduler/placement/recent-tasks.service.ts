@@ -12,7 +12,7 @@ export class RecentTasks {
   private readonly ports = new Map<string, Map<number, number>>();
   private readonly changed = new Set<string>();
 
-  /** A task id is bound to one launch for ever, also when that launch was taken back. */
+  /** A task id stays bound to one launch, also when that launch was taken back. */
   used(taskId: string, now: number): void {
     this.ids.set(taskId, now);
   }

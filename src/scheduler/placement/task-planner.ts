@@ -1,28 +1,28 @@
 import {
+  type LaunchedFor,
+  type LaunchInput,
+  type LaunchRules,
   planLaunch,
   taskRecord,
-  type LaunchInput,
-  type LaunchPlan,
-  type LaunchRules,
-  type LaunchedFor,
 } from '../../core/launch/index.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { Task } from '../../core/model/task.js';
 import {
-  taskNeeds,
-  type DeployView,
+  type DeployToPlace,
   type MachineView,
   type PlacementOutcome,
   type PlacementRules,
+  taskNeeds,
 } from '../../core/placement/index.js';
-import type { Task } from '../../core/model/task.js';
 import type { HeldTask } from '../../core/working-set/index.js';
-import type { LaunchDocument } from '../../modules/tasks/launched-tasks.js';
+import type { LaunchDocument } from '../../modules/tasks/launched-task.repository.js';
 
 export type Placed = Extract<PlacementOutcome, { kind: 'place' }>;
 
 /** A task with its place, ready to be written and sent. */
 export interface PlannedTask extends LaunchedFor {
   place: MachineView;
-  launch: LaunchPlan;
+  launch: LaunchSpec;
   /** The LaunchDocument as JSON text. */
   document: string;
   /** Version of the request that the decision was taken on. */
@@ -31,7 +31,7 @@ export interface PlannedTask extends LaunchedFor {
 
 export function planTask(
   { pending, request, machine, taskId, ports }: Placed,
-  { deploy }: DeployView,
+  { deploy }: DeployToPlace,
   requestVersion: number,
   rules: PlacementRules & { launch: LaunchRules },
 ): PlannedTask {

@@ -4,9 +4,9 @@ import type { EntityManager } from 'typeorm';
 import type { Deploy } from '../../core/model/deploy.js';
 import { isLongRunning } from '../../core/model/enums.js';
 import { diffFields, planDeploy, type DeployToPlan, type PlannedStep } from '../../core/plan/index.js';
-import { DeployStore } from '../../modules/deploys/deploy-store.service.js';
+import { DeployRepository } from '../../modules/deploys/deploy.repository.js';
 import { DeploysService, type CheckedDeploy, type StartDeploy } from '../../modules/deploys/deploys.service.js';
-import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
+import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
 import { HealthSwitch } from '../../modules/tasks/health/health-switch.service.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -28,8 +28,8 @@ interface Seen {
 export class DeployPlans {
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestStore,
-    private readonly deploys: DeployStore,
+    private readonly requests: RequestRepository,
+    private readonly deploys: DeployRepository,
     private readonly starts: DeploysService,
     private readonly facts: PlanFactsLoader,
     private readonly health: HealthSwitch,
@@ -69,7 +69,7 @@ export class DeployPlans {
   }
 }
 
-/** Hundreds of steps take a while; nobody else has to wait for them, and no transaction is open. */
+/** Hundreds of steps take a while; other calls do not have to wait for them, and no transaction is open. */
 async function allSteps(planned: DeployToPlan, now: number): Promise<PlannedStep[]> {
   const plan = planDeploy(planned, now);
   for (;;) {

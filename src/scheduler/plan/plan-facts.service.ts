@@ -2,15 +2,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { PlanTask } from '../../core/plan/index.js';
 import type { WorkRules } from '../../core/pending-work/index.js';
-import { Machines } from '../../modules/slaves/machines.service.js';
-import { LiveTasks } from '../../modules/tasks/live-tasks.service.js';
-import { unchecked } from '../../modules/tasks/health/observed-tasks.service.js';
-import { rows } from '../../platform/database/sql.js';
+import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
+import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
+import { TaskRepository } from '../../modules/tasks/task.repository.js';
+import { unchecked } from '../../modules/tasks/health/watched-task.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { workRules } from '../rules.js';
 
 /** What a plan reads of one request. */
-export interface PlanFacts {
+interface PlanFacts {
   /** Active ones. How healthy they are does not matter: a plan asks what becomes of healthy new ones. */
   tasks: PlanTask[];
   pendingTaskCount: number;
@@ -20,8 +20,9 @@ export interface PlanFacts {
 @Injectable()
 export class PlanFactsLoader {
   constructor(
-    private readonly tasks: LiveTasks,
-    private readonly machines: Machines,
+    private readonly tasks: TaskRepository,
+    private readonly pendingTasks: PendingTaskRepository,
+    private readonly slaves: SlaveRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -31,12 +32,7 @@ export class PlanFactsLoader {
       const { cleanupType, ...watched } = unchecked(task);
       return { ...watched, cleanup: cleanupType, slaveId: task.slaveId, rackId: task.rackId };
     });
-    const [waiting] = await rows<{ tasks: number }>(
-      tx,
-      'SELECT count(*)::int AS tasks FROM pending_task WHERE request_id = $1 AND NOT delete_requested',
-      [requestId],
-    );
-    const rules = workRules(this.settings, await this.machines.list(tx));
-    return { tasks, pendingTaskCount: waiting!.tasks, rules };
+    const rules = workRules(this.settings, await this.slaves.list(tx));
+    return { tasks, pendingTaskCount: await this.pendingTasks.wantedCount(tx, requestId), rules };
   }
 }

@@ -1,11 +1,10 @@
 import { Body, Controller, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { DeployRequestDto, PlanDeployQuery } from '../../modules/deploys/dto/deploy-request.dto.js';
-import { toStartDeploy } from '../../modules/deploys/to-start-deploy.js';
+import { DeployRequestDto, PlanDeployQuery, toStartDeploy } from '../../modules/deploys/dto/deploy-request.dto.js';
 import { ScaleRequestDto } from '../../modules/requests/dto/actions.dto.js';
 import { PlanScaleQuery } from '../../modules/requests/dto/queries.dto.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
-import { NeedsBody } from '../../platform/http/needs-body.js';
+import { NeedsBody } from '../../platform/http/bodies.js';
 import { DeployPlans } from './deploy-plans.service.js';
 import { DeployPlanDto, ScalePlanDto } from './dto/plan.dto.js';
 import { ScalePlans } from './scale-plans.service.js';

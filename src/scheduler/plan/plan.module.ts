@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
-import { DeployStoreModule } from '../../modules/deploys/deploy-store.module.js';
 import { DeploysModule } from '../../modules/deploys/deploys.module.js';
-import { RequestStoreModule } from '../../modules/requests/request-store.module.js';
 import { RequestsModule } from '../../modules/requests/requests.module.js';
 import { SlavesModule } from '../../modules/slaves/slaves.module.js';
 import { TaskStoreModule } from '../../modules/tasks/task-store.module.js';
@@ -12,17 +10,9 @@ import { PlanRoom } from './plan-room.service.js';
 import { DeployPlanController, ScalePlanController } from './plan.controller.js';
 import { ScalePlans } from './scale-plans.service.js';
 
-/** What a deploy or a scale would do, before anybody does it. */
+/** What a deploy or a scale would do, before it is done. */
 @Module({
-  imports: [
-    RequestStoreModule,
-    RequestsModule,
-    DeployStoreModule,
-    DeploysModule,
-    TaskStoreModule,
-    SlavesModule,
-    SchedulerModule,
-  ],
+  imports: [RequestsModule, DeploysModule, TaskStoreModule, SlavesModule, SchedulerModule],
   controllers: [DeployPlanController, ScalePlanController],
   providers: [DeployPlans, ScalePlans, PlanFactsLoader, PlanRoom],
 })

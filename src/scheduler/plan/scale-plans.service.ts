@@ -3,10 +3,10 @@ import type { EntityManager } from 'typeorm';
 import type { ScaleRequest } from '../../core/model/request.js';
 import { planScale, type PlannedStep } from '../../core/plan/index.js';
 import { stateAfterUpdate } from '../../core/requests/changes.js';
-import { DeployStore } from '../../modules/deploys/deploy-store.service.js';
+import { DeployRepository } from '../../modules/deploys/deploy.repository.js';
 import { Scaling, type CheckedScale } from '../../modules/requests/actions/scaling.service.js';
 import { RequestActions } from '../../modules/requests/request-actions.service.js';
-import type { StoredRequest } from '../../modules/requests/request-store.service.js';
+import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -28,7 +28,7 @@ export class ScalePlans {
   constructor(
     private readonly db: Database,
     private readonly actions: RequestActions,
-    private readonly deploys: DeployStore,
+    private readonly deploys: DeployRepository,
     private readonly scaling: Scaling,
     private readonly facts: PlanFactsLoader,
     private readonly room: PlanRoom,

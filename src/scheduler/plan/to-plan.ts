@@ -1,7 +1,7 @@
 import { diffFields, type FieldChange, type PlannedStep, type StepFit } from '../../core/plan/index.js';
 import { explanationText } from '../../core/placement/index.js';
 import { checkIndexOf } from '../../core/requests/check-index.js';
-import type { StoredRequest } from '../../modules/requests/request-store.service.js';
+import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import type { PlanDto, PlannedFitDto, PlannedStepDto } from './dto/plan.dto.js';
 
 /** The plan as it is answered. */

@@ -1,15 +1,15 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isCooldownOver } from '../../core/cooldown/index.js';
-import { deployKeyText } from '../../modules/deploys/deploy-store.service.js';
-import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
-import { RequestStore } from '../../modules/requests/request-store.service.js';
+import { isCooldownOver } from '../../core/completion/index.js';
+import { deployKeyText } from '../../core/model/deploy.js';
+import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
+import { RequestRepository } from '../../modules/requests/request.repository.js';
 import { Database } from '../../platform/database/database.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { DeployCountsStore } from '../deploy-counts.service.js';
+import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { cooldownRules } from '../rules.js';
 
 /** Ends cooldowns whose failures have aged out. */
@@ -20,9 +20,9 @@ export class CooldownPoller {
   constructor(
     pollers: Pollers,
     private readonly db: Database,
-    private readonly requests: RequestStore,
-    private readonly history: RequestHistoryService,
-    private readonly counts: DeployCountsStore,
+    private readonly requests: RequestRepository,
+    private readonly history: RequestHistoryRepository,
+    private readonly counts: DeployStatisticsRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -41,7 +41,7 @@ export class CooldownPoller {
     }
   }
 
-  /** A request that somebody holds right now waits for the next pass. */
+  /** A request that another transaction holds right now waits for the next pass. */
   private async endIfOver(tx: EntityManager, requestId: string, now: number): Promise<boolean> {
     const [stored] = await this.requests.lockFree(tx, [requestId]);
     if (stored?.state !== 'SYSTEM_COOLDOWN') return false;

@@ -4,8 +4,8 @@ import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
 import type { TaskFailureType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { makeTaskId } from '../../core/task-id.js';
-import { CrashLoopStore } from '../../modules/requests/crash-loops/crash-loop-store.service.js';
-import { TaskCleanups } from '../../modules/tasks/task-cleanups.service.js';
+import { CrashLoopRepository } from '../../modules/requests/crash-loops/crash-loop.repository.js';
+import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { CrashLoopPoller } from './crash-loop.poller.js';
 
 const minute = 60_000;
@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const look = () => world.get(CrashLoopPoller).runOnce(world.now);
-const loops = () => world.get(CrashLoopStore).find(world.db.manager);
+const loops = () => world.get(CrashLoopRepository).find(world.db.manager);
 const types = async () => (await loops()).map(({ type, end }) => (end === undefined ? type : `${type} over`));
 
 /** A request whose tasks failed so many minutes ago. */
@@ -166,7 +166,7 @@ test('a new task that is killed because it starts too late counts as a failed st
   await world.run();
   const [task] = await world.active();
   await world.db.leaderTransaction((tx) =>
-    world.get(TaskCleanups).create(tx, {
+    world.get(TaskCleanupRepository).create(tx, {
       taskId: task!.taskId,
       cleanupType: 'OVERDUE_NEW_TASK',
       timestamp: world.now,

@@ -1,13 +1,19 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { CrashLoopStore } from '../../modules/requests/crash-loops/crash-loop-store.service.js';
-import { RequestStore } from '../../modules/requests/request-store.service.js';
-import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js';
+import { type CrashLoopReview, findCrashLoops, isObserved, reviewCrashLoops } from '../../core/completion/index.js';
+import { groupBy } from '../../core/group-by.js';
+import { deployKeyText } from '../../core/model/deploy.js';
+import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
+import { CrashLoopRepository } from '../../modules/requests/crash-loops/crash-loop.repository.js';
+import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
+import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
+import { WebhookOutboxRepository } from '../../modules/webhooks/webhook-outbox.repository.js';
 import { Database } from '../../platform/database/database.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { CrashLoopReviews } from './crash-loop-reviews.service.js';
+import { crashLoopRules } from '../rules.js';
 
 /** Requests looked at together: their failures are read at once, up to fifty of each. */
 const requestsPerLook = 100;
@@ -23,20 +29,22 @@ export class CrashLoopPoller {
   constructor(
     pollers: Pollers,
     private readonly db: Database,
-    private readonly requests: RequestStore,
-    private readonly reviews: CrashLoopReviews,
-    private readonly loops: CrashLoopStore,
-    private readonly outbox: WebhookOutbox,
+    private readonly requests: RequestRepository,
+    private readonly loops: CrashLoopRepository,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly counts: DeployStatisticsRepository,
+    private readonly outbox: WebhookOutboxRepository,
     private readonly wake: Wake,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     pollers.register({ name: 'crash-loops', everyMs: 60_000, pass: (now) => this.runOnce(now) });
   }
 
   async runOnce(now: number): Promise<void> {
-    const candidates = await this.reviews.candidates(this.db.manager);
+    const candidates = await this.loops.requestsToReview(this.db.manager);
     for (let first = 0; first < candidates.length; first += requestsPerLook) {
       const seen = await this.requests.findMany(this.db.manager, candidates.slice(first, first + requestsPerLook));
-      for (const requestId of (await this.reviews.review(this.db.manager, seen, now)).keys()) {
+      for (const requestId of (await this.review(this.db.manager, seen, now)).keys()) {
         await this.write(requestId, now);
       }
     }
@@ -53,12 +61,38 @@ export class CrashLoopPoller {
     }
   }
 
-  /** A request that somebody holds right now waits for the next pass. */
+  /** A request that another transaction holds right now waits for the next pass. */
   private async reviewLocked(tx: EntityManager, requestId: string, now: number): Promise<void> {
-    const review = (await this.reviews.review(tx, await this.requests.lockFree(tx, [requestId]), now)).get(requestId);
+    const review = (await this.review(tx, await this.requests.lockFree(tx, [requestId]), now)).get(requestId);
     if (!review) return;
     await this.loops.save(tx, review.changed);
     await this.loops.remove(tx, review.forgotten);
     await this.outbox.crashLoops(tx, review.changed);
+  }
+
+  /** What would have to be written, by request id; requests with nothing to write are left out. */
+  private async review(
+    tx: EntityManager,
+    requests: readonly StoredRequest[],
+    now: number,
+  ): Promise<Map<string, CrashLoopReview>> {
+    const ids = requests.map(({ request }) => request.id);
+    const keys = requests.flatMap(({ request, activeDeployId: deployId }) =>
+      deployId === undefined ? [] : { requestId: request.id, deployId },
+    );
+    const counts = await this.counts.find(tx, keys);
+    const stored = groupBy(await this.loops.find(tx, ids), ({ requestId }) => requestId);
+    const cleanups = groupBy(await this.cleanups.madeFor(tx, ids), ({ requestId }) => requestId);
+    const rules = crashLoopRules(this.settings);
+    const reviews = requests.map(({ request: { id, requestType }, state, activeDeployId }) => {
+      const deploy = {
+        requestType,
+        failures: counts.get(deployKeyText({ requestId: id, deployId: activeDeployId ?? '' }))?.failureEvents ?? [],
+        cleanups: cleanups.get(id) ?? [],
+      };
+      const found = isObserved(state) ? findCrashLoops(deploy, rules, now) : undefined;
+      return [id, reviewCrashLoops(stored.get(id) ?? [], { id, activeDeployId }, found, now)] as const;
+    });
+    return new Map(reviews.filter(([, { changed, forgotten }]) => changed.length + forgotten.length > 0));
   }
 }

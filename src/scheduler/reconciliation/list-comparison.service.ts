@@ -1,32 +1,33 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CLUSTER_DRIVER, type AgentTaskList, type ClusterDriver, type Epoch } from '../../cluster/cluster-driver.js';
-import { compareTask, type BelievedTask } from '../../core/reconciliation/index.js';
-import { isTerminal, type TaskState } from '../../core/model/enums.js';
+import { compareTask, type BelievedTask } from '../../core/reconciliation/reconciliation.js';
+import { isTerminal } from '../../core/model/enums.js';
+import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { HeldUpdates } from '../status/held-updates.service.js';
 import type { Report } from '../status/report.js';
-import { StatusStore } from '../status/status-store.service.js';
+import { AgentCursorRepository } from '../status/agent-cursor.repository.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
 
-/** After so many lists others get their turn: the lease is renewed by the same thread. */
+/** After so many lists other work gets its turn: the lease is renewed by the same thread. */
 const listsInOneGo = 100;
 
-export interface Comparison {
+interface Comparison {
   /** Active tasks for which their machine has answered. */
   answered: string[];
   /** Active tasks of which updates were still on their way: what is missing in the list says nothing yet. */
   tooEarly: string[];
 }
 
-/** Asks machines what they hold, and believes them where they differ from our rows. */
+/** Asks machines which tasks they hold, and believes them where they differ from our rows. */
 @Injectable()
 export class ListComparison {
   constructor(
     private readonly db: Database,
-    private readonly store: StatusStore,
+    private readonly tasks: MachineTaskRepository,
+    private readonly cursors: AgentCursorRepository,
     private readonly held: HeldUpdates,
     private readonly status: StatusUpdates,
     private readonly clock: Clock,
@@ -36,7 +37,7 @@ export class ListComparison {
   /** All tasks of the agents named, or of all agents, strangers among them. */
   async all(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<Comparison> {
     // Read before the lists are made: a launch that is answered later may be missing in them.
-    const believed = await this.believed();
+    const believed = await this.tasks.believed(this.db.manager);
     const lists = await this.driver.reconcile(epoch, agentIds);
     const known = new Set(believed.map(({ taskId }) => taskId));
     const result = await this.compare(lists, believed);
@@ -44,30 +45,13 @@ export class ListComparison {
     return result;
   }
 
-  /** Of the machines that have them nothing but these tasks. */
+  /** Only these tasks, of the machines that have them. */
   async only(epoch: Epoch, taskIds: readonly string[]): Promise<Comparison> {
-    const believed = await this.believed(taskIds);
+    const believed = await this.tasks.believed(this.db.manager, taskIds);
     const agents = this.agentsOfSlaves();
     const asked = new Set(believed.map(({ slaveId }) => agents.get(slaveId) ?? slaveId));
     if (asked.size === 0) return { answered: [], tooEarly: [] };
     return this.compare(await this.driver.reconcile(epoch, asked), believed);
-  }
-
-  private async believed(taskIds?: readonly string[]): Promise<BelievedTask[]> {
-    const found = await rows<{
-      task_id: string;
-      slave_id: string;
-      incarnation: string;
-      state: TaskState;
-      ended: boolean;
-      acknowledged: boolean;
-    }>(
-      this.db.manager,
-      `SELECT task_id, slave_id, incarnation, state, ended_at IS NOT NULL AS ended, answered_at IS NOT NULL AS acknowledged
-       FROM task WHERE $1::text[] IS NULL OR task_id = ANY ($1)`,
-      [taskIds ?? null],
-    );
-    return found.map(({ task_id: taskId, slave_id: slaveId, ...row }) => ({ taskId, slaveId, ...row }));
   }
 
   private async compare(lists: readonly AgentTaskList[], believed: readonly BelievedTask[]): Promise<Comparison> {
@@ -83,7 +67,7 @@ export class ListComparison {
     const result: Comparison = { answered: [], tooEarly: [] };
     for (let first = 0; first < lists.length; first += listsInOneGo) {
       const some = lists.slice(first, first + listsInOneGo);
-      const cursors = await this.store.cursors(
+      const cursors = await this.cursors.findMany(
         this.db.manager,
         some.map(({ agentId }) => agentId),
       );
@@ -98,7 +82,7 @@ export class ListComparison {
         this.compareList(list, tasks, stored >= list.asOfUpdate, result, reports);
       }
       await this.status.concluded(reports);
-      await breathe();
+      await nextTurn();
     }
     return result;
   }
@@ -121,7 +105,7 @@ export class ListComparison {
     }
   }
 
-  /** Rows exist before a launch is sent, so a task without one is wanted by nobody. */
+  /** Rows exist before a launch is sent, so a task without one is not wanted any more. */
   private async killStrangers(lists: readonly AgentTaskList[], known: ReadonlySet<string>): Promise<void> {
     const slavesOfAgents = this.slavesOfAgents();
     const running = lists.flatMap(({ agentId, tasks }) =>
@@ -130,12 +114,10 @@ export class ListComparison {
         .map((task) => ({ ...task, slaveId: slavesOfAgents.get(agentId)?.[0] ?? agentId })),
     );
     if (running.length === 0) return;
-    const since = await rows<{ task_id: string }>(
+    const launchedSince = await this.tasks.live(
       this.db.manager,
-      'SELECT task_id FROM task WHERE task_id = ANY ($1)',
-      [running.map(({ taskId }) => taskId)],
+      running.map(({ taskId }) => taskId),
     );
-    const launchedSince = new Set(since.map((row) => row.task_id));
     this.status.killStrangers(running.filter(({ taskId }) => !launchedSince.has(taskId)));
   }
 

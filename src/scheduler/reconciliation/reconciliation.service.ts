@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Epoch } from '../../cluster/cluster-driver.js';
-import { ReconciliationCycle } from '../../core/reconciliation/index.js';
-import { ReconciliationFigures } from '../../modules/state/reconciliation-figures.service.js';
+import { ReconciliationCycle } from '../../core/reconciliation/reconciliation.js';
+import { StateRepository } from '../../modules/state/state.repository.js';
+import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
@@ -19,7 +19,7 @@ const lookEveryMillis = 1_000;
 /** With so many updates waiting a comparison would mostly find what they are about to say. */
 const fullBacklog = 4_000;
 
-export type ReconciliationStart =
+type ReconciliationStart =
   | 'STARTED'
   | 'ALREADY_RUNNING'
   /** This instance does not lead, so it has no connection to the machines. */
@@ -44,10 +44,11 @@ export class Reconciliation {
     pollers: Pollers,
     wake: Wake,
     private readonly db: Database,
+    private readonly tasks: MachineTaskRepository,
     private readonly comparison: ListComparison,
     private readonly asked: AskedTasks,
     private readonly status: StatusUpdates,
-    private readonly figures: ReconciliationFigures,
+    private readonly states: StateRepository,
     private readonly leadership: Leadership,
     private readonly actions: DisabledActions,
     private readonly clock: Clock,
@@ -74,7 +75,7 @@ export class Reconciliation {
     this.poller.wake();
   }
 
-  /** The same, for whoever wants to know whether it begins. */
+  /** The same, for a caller that wants to know whether it begins. */
   async start(): Promise<ReconciliationStart> {
     const epoch = this.leadership.current();
     if (epoch === undefined) return 'NO_DRIVER';
@@ -111,11 +112,11 @@ export class Reconciliation {
     this.wanted = true;
     this.lastStartedAt = now;
     this.epoch = epoch;
-    this.cycle = new ReconciliationCycle(now, (await this.activeTasks()).keys());
+    this.cycle = new ReconciliationCycle(now, (await this.tasks.answered(this.db.manager)).keys());
   }
 
   /**
-   * The first round asks everybody, later ones only those who have not answered. While machines are away for long, the
+   * The first round asks all machines, later ones only those that have not answered. While some are away for long, the
    * others are still compared as often as ever.
    */
   private async round(cycle: ReconciliationCycle, epoch: Epoch, askAll: boolean): Promise<void> {
@@ -123,7 +124,7 @@ export class Reconciliation {
     const agents = askAll ? undefined : await this.agentsOf(cycle.waitsFor);
     const { answered, tooEarly } = await this.comparison.all(epoch, agents);
     cycle.answered(answered, this.clock.now());
-    const active = await this.activeTasks();
+    const active = await this.tasks.answered(this.db.manager);
     cycle.keepOnly((taskId) => active.has(taskId));
     const pause = tooEarly.length > 0 ? lookEveryMillis : this.settings.checkReconcileWhenRunningEveryMillis;
     this.nextRoundAt = this.clock.now() + pause;
@@ -132,26 +133,17 @@ export class Reconciliation {
 
   private async end(cycle: ReconciliationCycle): Promise<void> {
     this.cycle = undefined;
-    await this.db.leaderTransaction((tx) => this.figures.save(tx, cycle.ended(this.clock.now())));
+    await this.db.leaderTransaction((tx) => this.states.saveReconciliation(tx, cycle.ended(this.clock.now())));
   }
 
   private async agentsOf(taskIds: ReadonlySet<string>): Promise<Set<string>> {
     const agents = this.comparison.agentsOfSlaves();
-    const active = await this.activeTasks();
+    const active = await this.tasks.answered(this.db.manager);
     return new Set(
       [...taskIds].flatMap((taskId) => {
         const slaveId = active.get(taskId);
         return slaveId === undefined ? [] : [agents.get(slaveId) ?? slaveId];
       }),
     );
-  }
-
-  /** Slaves of the active tasks whose machines have answered their launch, by task id. */
-  private async activeTasks(): Promise<Map<string, string>> {
-    const found = await rows<{ task_id: string; slave_id: string }>(
-      this.db.manager,
-      'SELECT task_id, slave_id FROM task WHERE ended_at IS NULL AND answered_at IS NOT NULL',
-    );
-    return new Map(found.map((row) => [row.task_id, row.slave_id]));
   }
 }

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi, type MockInstance } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import type { SimulatedDriver } from '../../cluster/simulated/simulated-driver.js';
+import type { SimulatedDriver } from '../../../test/support/simulated-cluster/simulated-driver.js';
 import type { TaskReconciliationStatistics } from '../../core/model/state.js';
-import { ReconciliationFigures } from '../../modules/state/reconciliation-figures.service.js';
+import { StateRepository } from '../../modules/state/state.repository.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
 import { Reconciliation } from './reconciliation.service.js';
@@ -22,7 +22,7 @@ const look = async (afterMillis = 0) => {
   await world.get(Reconciliation).runWhenDue(world.now);
 };
 const begin = () => world.get(Reconciliation).start();
-const figures = () => world.get(ReconciliationFigures).last(world.db.manager);
+const figures = () => world.get(StateRepository).lastReconciliation(world.db.manager);
 const taskOn = async (slaveId: string) => (await world.active()).find((task) => task.slaveId === slaveId)!.taskId.id;
 /** The agents that were asked, call by call; 'all': no names given. */
 const rounds = () => asked.mock.calls.map(([, agents]) => (agents ? [...agents] : 'all'));

@@ -1,31 +1,31 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { completeTask, noCounts, type DeployCounts, type EndedTask } from '../../core/completion/index.js';
+import { completeTask, type DeployCounts, type EndedTask, noCounts } from '../../core/completion/index.js';
 import { decideRemoval } from '../../core/load-balancer/index.js';
+import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { PendingRequest, TaskId } from '../../core/model/task.js';
-import { deployKeyText, type DeployKey } from '../../modules/deploys/deploy-store.service.js';
-import { LoadBalancerRecords } from '../../modules/load-balancer/load-balancer-records.service.js';
-import { LoadBalancerRemovals } from '../../modules/load-balancer/load-balancer-removals.service.js';
-import { RequestHistoryService } from '../../modules/requests/request-history.service.js';
-import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
-import { PendingQueue } from '../../modules/tasks/pending-queue.service.js';
+import { LoadBalancerRecordRepository } from '../../modules/load-balancer/load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from '../../modules/load-balancer/load-balancer-removal.repository.js';
+import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
+import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
+import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
+import { TaskLaunchRepository, type LaunchData } from '../../modules/tasks/task-launch.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployCountsStore } from '../deploy-counts.service.js';
+import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { cooldownRules } from '../rules.js';
 import type { TaskEnd } from './status-batch.js';
-import { StatusStore, type LaunchData } from './status-store.service.js';
 
 /** What follows when tasks have ended: counts, the next entry in the queue, cooldown. */
 @Injectable()
 export class Completions {
   constructor(
-    private readonly store: StatusStore,
-    private readonly counts: DeployCountsStore,
-    private readonly requests: RequestStore,
-    private readonly history: RequestHistoryService,
-    private readonly queue: PendingQueue,
-    private readonly balancing: LoadBalancerRecords,
-    private readonly leaving: LoadBalancerRemovals,
+    private readonly launches: TaskLaunchRepository,
+    private readonly counts: DeployStatisticsRepository,
+    private readonly requests: RequestRepository,
+    private readonly history: RequestHistoryRepository,
+    private readonly queue: PendingRequestRepository,
+    private readonly balancing: LoadBalancerRecordRepository,
+    private readonly leaving: LoadBalancerRemovalRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -36,7 +36,7 @@ export class Completions {
     requests: Map<string, StoredRequest>,
     now: number,
   ): Promise<void> {
-    const launched = await this.store.launchData(
+    const launched = await this.launches.launchData(
       tx,
       ends.map(({ taskId }) => taskId.id),
     );
@@ -96,12 +96,13 @@ export class Completions {
   }
 }
 
-const endedTask = ({ taskId, report }: TaskEnd, { pendingTask, cleaningText }: LaunchData): EndedTask => ({
+const endedTask = ({ taskId, report }: TaskEnd, { pendingTask, hadToGo, cleanupType }: LaunchData): EndedTask => ({
   taskId,
   state: report.state,
   endedAt: report.timestamp,
   message: report.message,
   reason: report.reason,
-  cleaningText,
+  hadToGo,
+  cleanupType,
   pendingTask,
 });

@@ -1,16 +1,17 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isAlwaysRunning, isTerminal } from '../../core/model/enums.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { RequestStore } from '../../modules/requests/request-store.service.js';
-import { PendingQueue } from '../../modules/tasks/pending-queue.service.js';
+import { RequestRepository } from '../../modules/requests/request.repository.js';
+import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
+import { TaskRepository } from '../../modules/tasks/task.repository.js';
+import { TaskStatusRepository } from '../../modules/tasks/task-status.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Report } from './report.js';
-import { StatusStore } from './status-store.service.js';
 
 /**
  * Tasks whose launch document is gone, which only a hand in the database can bring about. Row and document are written
- * and removed together, so there is no other copy to mend them from: what such a task was for, nobody knows any more.
+ * and removed together, so there is no other copy to mend them from: what such a task was for is not known any more.
  */
 @Injectable()
 export class DatalessTasks {
@@ -18,9 +19,10 @@ export class DatalessTasks {
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestStore,
-    private readonly store: StatusStore,
-    private readonly queue: PendingQueue,
+    private readonly requests: RequestRepository,
+    private readonly tasks: TaskRepository,
+    private readonly statuses: TaskStatusRepository,
+    private readonly queue: PendingRequestRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -31,10 +33,10 @@ export class DatalessTasks {
     const { requestId, deployId } = parsed;
     const removed = await this.db.leaderTransaction(async (tx) => {
       const request = await this.requests.lock(tx, requestId);
-      const task = (await this.store.lockTasks(tx, [taskId])).get(taskId);
+      const task = (await this.statuses.lockTasks(tx, [taskId])).get(taskId);
       if (!task || task.hasData) return false;
-      await this.store.removeLive(tx, taskId);
-      // A job that nobody repeats may have done its work: it is not started once more.
+      await this.tasks.removeLive(tx, [taskId]);
+      // A job that is not repeated may have done its work: it is not started once more.
       if (request && isAlwaysRunning(request.request.requestType)) {
         const timestamp = this.clock.now();
         await this.queue.enqueue(tx, { requestId, deployId, timestamp, pendingType: 'TASK_DONE' });

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/clock.js';
+import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
-import { isPassing } from '../../platform/database/is-passing.js';
 import { Pollers } from '../../platform/poller/pollers.js';
-import { HeldUpdates, type HeldTask } from './held-updates.service.js';
+import { HeldUpdates, type HeldTaskUpdates } from './held-updates.service.js';
 import { StatusApplier } from './status-applier.service.js';
 import { StatusUpdates } from './status-updates.service.js';
 
@@ -23,14 +23,14 @@ export class HeldUpdatesPoller {
     pollers.register({ name: 'held-updates', everyMs: lookEveryMillis, pass: (now) => this.runOnce(now) });
   }
 
-  /** Fails while updates are held, so that whoever looks at the service's health sees it. */
+  /** Fails while updates are held, so that the service's health shows it. */
   async runOnce(now: number): Promise<void> {
     for (const task of await this.held.due(this.db.manager, now)) await this.attempt(task);
     const { count, taskId, lastError } = await this.held.summary(this.db.manager);
     if (count > 0) throw new Error(`${count} status updates are held, the oldest of task '${taskId}': ${lastError}`);
   }
 
-  private async attempt(task: HeldTask): Promise<void> {
+  private async attempt(task: HeldTaskUpdates): Promise<void> {
     try {
       const applied = await this.db.leaderTransaction(async (tx) => {
         await this.held.release(tx, task);

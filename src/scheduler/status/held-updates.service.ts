@@ -1,11 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
+import { backOffMillis } from '../../platform/async.js';
 import { Clock } from '../../platform/clock.js';
-import { rows } from '../../platform/database/sql.js';
+import { HeldStatusUpdateRepository } from './held-status-update.repository.js';
 
 /** Updates of one task that are to be tried again, oldest first. */
-export interface HeldTask {
+export interface HeldTaskUpdates {
   taskId: string;
   attempts: number;
   updates: { id: number; update: StatusUpdate }[];
@@ -14,7 +15,7 @@ export interface HeldTask {
 const firstWaitMillis = 1_000;
 const longestWaitMillis = 300_000;
 /** Pause after the given number of failed attempts. */
-const waitMillis = (attempts: number): number => Math.min(firstWaitMillis * 2 ** attempts, longestWaitMillis);
+const waitMillis = (attempts: number): number => backOffMillis(attempts + 1, firstWaitMillis, longestWaitMillis);
 
 /**
  * Updates that could not be stored although the database was there. Each waits in a row of its own, tried again with
@@ -26,12 +27,14 @@ export class HeldUpdates {
   /** Only the leader holds updates, so it knows them all. */
   private taskIds = new Set<string>();
 
-  constructor(private readonly clock: Clock) {}
+  constructor(
+    private readonly rows: HeldStatusUpdateRepository,
+    private readonly clock: Clock,
+  ) {}
 
   /** At the beginning of leading: what an earlier leader held. */
   async load(tx: EntityManager): Promise<void> {
-    const found = await rows<{ task_id: string }>(tx, 'SELECT DISTINCT task_id FROM held_status_update');
-    this.taskIds = new Set(found.map((row) => row.task_id));
+    this.taskIds = new Set(await this.rows.taskIds(tx));
   }
 
   has(taskId: string): boolean {
@@ -52,15 +55,9 @@ export class HeldUpdates {
   }
 
   /** Tasks whose oldest update is due. */
-  async due(tx: EntityManager, now: number): Promise<HeldTask[]> {
-    const found = await rows<{ id: number; task_id: string; attempts: number; document: StatusUpdate }>(
-      tx,
-      `SELECT id, task_id, max(attempts) OVER (PARTITION BY task_id) AS attempts, document FROM held_status_update
-       WHERE task_id IN (SELECT task_id FROM held_status_update WHERE next_attempt_at <= $1) ORDER BY id`,
-      [new Date(now)],
-    );
-    const tasks = new Map<string, HeldTask>();
-    for (const { id, task_id: taskId, attempts, document } of found) {
+  async due(tx: EntityManager, now: number): Promise<HeldTaskUpdates[]> {
+    const tasks = new Map<string, HeldTaskUpdates>();
+    for (const { id, task_id: taskId, attempts, document } of await this.rows.due(tx, now)) {
       const task = tasks.get(taskId) ?? { taskId, attempts, updates: [] };
       task.updates.push({ id, update: document });
       tasks.set(taskId, task);
@@ -68,48 +65,40 @@ export class HeldUpdates {
     return [...tasks.values()];
   }
 
-  async release(tx: EntityManager, { updates }: HeldTask): Promise<void> {
-    await tx.query('DELETE FROM held_status_update WHERE id = ANY ($1)', [updates.map(({ id }) => id)]);
+  async release(tx: EntityManager, { updates }: HeldTaskUpdates): Promise<void> {
+    await this.rows.remove(
+      tx,
+      updates.map(({ id }) => id),
+    );
   }
 
   /** After the commit of `release`: updates of the task are stored directly again, unless more came meanwhile. */
-  async released(tx: EntityManager, { taskId }: HeldTask): Promise<void> {
-    const more = await rows(tx, 'SELECT 1 FROM held_status_update WHERE task_id = $1 LIMIT 1', [taskId]);
-    if (more.length === 0) this.taskIds.delete(taskId);
+  async released(tx: EntityManager, { taskId }: HeldTaskUpdates): Promise<void> {
+    if (!(await this.rows.anyOf(tx, taskId))) this.taskIds.delete(taskId);
   }
 
-  async failedAgain(tx: EntityManager, { taskId, attempts }: HeldTask, cause: unknown): Promise<void> {
-    await tx.query(
-      'UPDATE held_status_update SET attempts = $2, next_attempt_at = $3, last_error = $4 WHERE task_id = $1',
-      [taskId, attempts + 1, new Date(this.clock.now() + waitMillis(attempts + 1)), String(cause)],
-    );
+  async failedAgain(tx: EntityManager, { taskId, attempts }: HeldTaskUpdates, cause: unknown): Promise<void> {
+    await this.rows.postpone(tx, taskId, {
+      attempts: attempts + 1,
+      nextAttemptAt: new Date(this.clock.now() + waitMillis(attempts + 1)),
+      lastError: String(cause),
+    });
   }
 
   /** How many updates are held, and why the oldest is. */
-  async summary(tx: EntityManager): Promise<{ count: number; taskId?: string; lastError?: string }> {
-    const [found] = await rows<{ count: number; task_id: string | null; last_error: string | null }>(
-      tx,
-      `SELECT count(*) AS count, (array_agg(task_id ORDER BY id))[1] AS task_id,
-         (array_agg(last_error ORDER BY id))[1] AS last_error FROM held_status_update`,
-    );
-    return {
-      count: found?.count ?? 0,
-      taskId: found?.task_id ?? undefined,
-      lastError: found?.last_error ?? undefined,
-    };
+  summary(tx: EntityManager): Promise<{ count: number; taskId?: string; lastError?: string }> {
+    return this.rows.summary(tx);
   }
 
-  private async insert(tx: EntityManager, update: StatusUpdate, error: string): Promise<void> {
-    await tx.query(
-      `INSERT INTO held_status_update (task_id, held_at, attempts, next_attempt_at, last_error, document)
-       VALUES ($1, $2, 0, $3, $4, $5)`,
-      [
-        update.taskId,
-        new Date(this.clock.now()),
-        new Date(this.clock.now() + waitMillis(0)),
-        error,
-        JSON.stringify(update),
-      ],
-    );
+  private insert(tx: EntityManager, update: StatusUpdate, error: string): Promise<void> {
+    const now = this.clock.now();
+    return this.rows.insert(tx, {
+      taskId: update.taskId,
+      heldAt: new Date(now),
+      attempts: 0,
+      nextAttemptAt: new Date(now + waitMillis(0)),
+      lastError: error,
+      document: update,
+    });
   }
 }

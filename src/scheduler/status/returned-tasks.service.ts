@@ -2,38 +2,38 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { decideRecovery, statusChange } from '../../core/completion/index.js';
 import { isInProgress } from '../../core/load-balancer/index.js';
-import { LoadBalancerRecords } from '../../modules/load-balancer/load-balancer-records.service.js';
-import { LoadBalancerRemovals } from '../../modules/load-balancer/load-balancer-removals.service.js';
+import { LoadBalancerRecordRepository } from '../../modules/load-balancer/load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from '../../modules/load-balancer/load-balancer-removal.repository.js';
 import { LoadBalancer } from '../../modules/load-balancer/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
-import { RequestStore } from '../../modules/requests/request-store.service.js';
-import { loadLaunchedTask, TaskCleanups } from '../../modules/tasks/task-cleanups.service.js';
-import { PendingQueue } from '../../modules/tasks/pending-queue.service.js';
-import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js';
+import { RequestRepository } from '../../modules/requests/request.repository.js';
+import { LaunchedTaskRepository } from '../../modules/tasks/launched-task.repository.js';
+import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
+import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
+import { TaskStatusRepository, type ReportedTask } from '../../modules/tasks/task-status.repository.js';
+import { WebhookOutboxRepository } from '../../modules/webhooks/webhook-outbox.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { rows } from '../../platform/database/sql.js';
 import type { Report } from './report.js';
-import type { ReportedTask } from './status-batch.js';
-import { StatusStore } from './status-store.service.js';
 
 export type ReturnOutcome = 'GOES_ON' | 'KILL' | 'NOTHING_TO_DO';
 
-/** Tasks that were given up without anybody having seen their end, and whose machine is back with them. */
+/** Tasks that were given up before their end was seen, and whose machine is back with them. */
 @Injectable()
 export class ReturnedTasks {
   private readonly log = new Logger(ReturnedTasks.name);
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestStore,
-    private readonly store: StatusStore,
-    private readonly queue: PendingQueue,
-    private readonly cleanups: TaskCleanups,
+    private readonly requests: RequestRepository,
+    private readonly statuses: TaskStatusRepository,
+    private readonly queue: PendingRequestRepository,
+    private readonly cleanups: TaskCleanupRepository,
     private readonly loadBalancer: LoadBalancer,
-    private readonly balancing: LoadBalancerRecords,
-    private readonly leaving: LoadBalancerRemovals,
-    private readonly outbox: WebhookOutbox,
+    private readonly balancing: LoadBalancerRecordRepository,
+    private readonly leaving: LoadBalancerRemovalRepository,
+    private readonly launched: LaunchedTaskRepository,
+    private readonly outbox: WebhookOutboxRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -60,30 +60,30 @@ export class ReturnedTasks {
   }
 
   private async lock(tx: EntityManager, { taskId }: Report): Promise<ReportedTask | undefined> {
-    const [found] = await rows<{ request_id: string }>(tx, 'SELECT request_id FROM task WHERE task_id = $1', [taskId]);
-    if (!found) return undefined;
-    await this.requests.lock(tx, found.request_id);
-    return (await this.store.lockTasks(tx, [taskId])).get(taskId);
+    const requestId = await this.statuses.requestIdOf(tx, taskId);
+    if (requestId === undefined) return undefined;
+    await this.requests.lock(tx, requestId);
+    return (await this.statuses.lockTasks(tx, [taskId])).get(taskId);
   }
 
   private async recover(tx: EntityManager, { taskId, state }: ReportedTask, report: Report): Promise<ReturnOutcome> {
     const request = await this.requests.find(tx, taskId.requestId);
-    const updates = await rows<{ state: string }>(tx, 'SELECT state FROM task_update WHERE task_id = $1', [taskId.id]);
-    const hadToGo = updates.some((update) => update.state === 'TASK_CLEANING');
+    const states = await this.statuses.statesOf(tx, taskId.id);
+    const hadToGo = states.includes('TASK_CLEANING');
     const removal = (await this.balancing.find(tx, [taskId.id])).get(taskId.id)!.remove;
     const now = this.clock.now();
-    const decision = decideRecovery({ taskId, hadToGo, updates: updates.length, removal }, request, now);
+    const decision = decideRecovery({ taskId, hadToGo, updates: states.length, removal }, request, now);
     if (decision.enqueue) await this.queue.enqueue(tx, decision.enqueue);
     if (decision.killedBecause !== undefined) {
       this.log.warn(`Task '${taskId.id}' was ${state} and is alive, but cannot go on: ${decision.killedBecause}`);
       return 'KILL';
     }
     this.log.warn(`Task '${taskId.id}' was ${state} and is alive: it goes on as ${report.state}`);
-    await this.store.reactivate(tx, report);
+    await this.statuses.reactivate(tx, report);
     await this.enterLoadBalancer(tx, taskId, decision.hasToGo, now);
     const { timestamp, message, reason } = report;
     const update = { taskId, timestamp, taskState: report.state, statusMessage: message, statusReason: reason };
-    await this.outbox.tasks(tx, [{ ...update, previous: [] }], (id) => loadLaunchedTask(tx, id));
+    await this.outbox.tasks(tx, [{ ...update, previous: [] }], (ids) => this.launched.records(tx, ids));
     return 'GOES_ON';
   }
 

@@ -3,65 +3,75 @@ import type { EntityManager } from 'typeorm';
 import { isTerminal } from '../../core/model/enums.js';
 import type { TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { RequestStore, type StoredRequest } from '../../modules/requests/request-store.service.js';
-import { loadLaunchedTask } from '../../modules/tasks/task-cleanups.service.js';
+import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
+import { LaunchedTaskRepository } from '../../modules/tasks/launched-task.repository.js';
 import {
-  ShellCommandStore,
+  ShellCommandRepository,
   type CommandUpdate,
-} from '../../modules/tasks/shell-commands/shell-command-store.service.js';
-import { WebhookOutbox } from '../../modules/webhooks/webhook-outbox.service.js';
+} from '../../modules/tasks/shell-commands/shell-command.repository.js';
+import { TaskRepository } from '../../modules/tasks/task.repository.js';
+import { TaskStatusRepository } from '../../modules/tasks/task-status.repository.js';
+import { WebhookOutboxRepository } from '../../modules/webhooks/webhook-outbox.repository.js';
 import { Completions } from './completions.service.js';
 import type { Report } from './report.js';
 import { StatusBatch } from './status-batch.js';
-import { StatusStore } from './status-store.service.js';
 
 /** What a batch of reports changed, for after the commit. */
 export interface Applied {
-  /** Tasks that run although nobody wants them to. */
+  /** Tasks that run although they are not wanted. */
   strangers: Report[];
   /** Tasks that were given up and are alive. */
   returned: Report[];
-  /** Tasks without their launch document: nobody knows any more what they are. */
+  /** Tasks whose launch document is gone. */
   dataless: Report[];
-  /** How many statuses were new. */
-  recorded: number;
+  /** Requests of whose tasks a status was new. */
+  changed: string[];
   /** Tasks whose end was recorded. */
   ended: TaskId[];
-  /** Commands ended that somebody may wait for. */
-  commandsEnded: boolean;
+  /** Requests of whose tasks a command may have ended that a kill waits for. */
+  commandsEnded: string[];
 }
 
 /** Applies reports to the rows of tasks, each at most once, in the order given. */
 @Injectable()
 export class StatusApplier {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly store: StatusStore,
+    private readonly requests: RequestRepository,
+    private readonly tasks: TaskRepository,
+    private readonly statuses: TaskStatusRepository,
     private readonly completions: Completions,
-    private readonly outbox: WebhookOutbox,
-    private readonly commands: ShellCommandStore,
+    private readonly launched: LaunchedTaskRepository,
+    private readonly outbox: WebhookOutboxRepository,
+    private readonly commands: ShellCommandRepository,
   ) {}
 
   async apply(tx: EntityManager, given: readonly Report[], now: number): Promise<Applied> {
     const reports = given.filter(({ shellCommand }) => !shellCommand);
     const locked = await this.lockRequestsOfEnds(tx, reports);
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
-    const batch = new StatusBatch(await this.store.lockTasks(tx, taskIds));
+    const batch = new StatusBatch(await this.statuses.lockTasks(tx, taskIds));
     // Before the ends, which take the commands of their tasks along into the history.
     const commandsEnded = await this.commands.record(tx, given.flatMap(commandUpdate));
     for (const report of reports) batch.take(report);
-    const fresh = await this.store.insertUpdates(tx, batch.recorded);
-    await this.store.advance(tx, [...batch.advances.values()]);
+    const fresh = await this.statuses.insertUpdates(tx, batch.recorded);
+    await this.statuses.advance(tx, [...batch.advances.values()]);
     await this.tellWebhooks(tx, batch, fresh);
     const ended = batch.ends.map(({ taskId }) => taskId);
     const endedIds = ended.map(({ id }) => id);
     if (ended.length > 0) {
       await this.completions.complete(tx, batch.ends, locked, now);
       await this.commands.endThoseOf(tx, endedIds, now);
-      await this.store.dropOrders(tx, endedIds);
+      await this.tasks.dropOrders(tx, endedIds);
     }
     const { strangers, returned, dataless } = batch;
-    return { strangers, returned, dataless, recorded: fresh.length, ended, commandsEnded };
+    return {
+      strangers,
+      returned,
+      dataless,
+      changed: requestIdsOf(fresh),
+      ended,
+      commandsEnded: commandsEnded ? requestIdsOf(given.filter(({ shellCommand }) => shellCommand)) : [],
+    };
   }
 
   /**
@@ -86,9 +96,13 @@ export class StatusApplier {
       statusReason: report.reason,
       previous: [],
     }));
-    return this.outbox.tasks(tx, updates, (taskId) => loadLaunchedTask(tx, taskId));
+    return this.outbox.tasks(tx, updates, (ids) => this.launched.records(tx, ids));
   }
 }
+
+const requestIdsOf = (reports: readonly Report[]): string[] => [
+  ...new Set(reports.flatMap(({ taskId }) => parseTaskId(taskId)?.requestId ?? [])),
+];
 
 const commandUpdate = ({ taskId, timestamp, shellCommand }: Report): CommandUpdate[] =>
   shellCommand ? [{ ...shellCommand, taskId, at: timestamp }] : [];

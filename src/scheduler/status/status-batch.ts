@@ -1,25 +1,7 @@
-import { statusChange, statusText, type KnownTask, type TaskLimits } from '../../core/completion/index.js';
+import { statusChange, statusText } from '../../core/completion/index.js';
 import type { TaskId } from '../../core/model/task.js';
+import type { ReportedTask, TaskAdvance } from '../../modules/tasks/task-status.repository.js';
 import type { Report } from './report.js';
-
-/** A live task as far as its statuses change it. */
-export interface ReportedTask extends KnownTask, TaskLimits {
-  taskId: TaskId;
-  /** Epoch milliseconds. */
-  stateAt: number;
-  /** Its launch document is there, as it should be. */
-  hasData: boolean;
-}
-
-/** What a task's row becomes. */
-export interface TaskAdvance {
-  taskId: string;
-  state: Report['state'];
-  stateAt: number;
-  runningAt?: number;
-  endedAt?: number;
-  directory?: string;
-}
 
 /** A task whose end is being recorded. */
 export interface TaskEnd {
@@ -32,11 +14,11 @@ export class StatusBatch {
   readonly recorded: Report[] = [];
   readonly advances = new Map<string, TaskAdvance>();
   readonly ends: TaskEnd[] = [];
-  /** Tasks that run although nobody wants them to. */
+  /** Tasks that run although they are not wanted. */
   readonly strangers: Report[] = [];
   /** Tasks that were given up and are alive. */
   readonly returned: Report[] = [];
-  /** Tasks of which nobody knows any more what they are. */
+  /** Tasks whose launch document is gone. */
   readonly dataless: Report[] = [];
 
   /** By task id; changed by `take`. */

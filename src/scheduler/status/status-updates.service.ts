@@ -2,26 +2,27 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver, type StatusUpdate } from '../../cluster/cluster-driver.js';
 import { groupBy } from '../../core/group-by.js';
-import { Clock } from '../../platform/clock.js';
-import { Database } from '../../platform/database/database.js';
 import type { TaskId } from '../../core/model/task.js';
-import { HistoryMover } from '../../modules/history/history-mover.service.js';
+import { isStorable, storableText } from '../../core/storable-text.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { BatchLanes } from '../batch-lanes.js';
-import { isPassing } from '../../platform/database/is-passing.js';
-import { isDatabaseAway } from '../../platform/http/database-errors.js';
+import { HistoryMover } from '../../modules/history/history-mover.service.js';
+import { Clock } from '../../platform/clock.js';
+import { byHalves } from '../../platform/database/by-halves.js';
+import { isDatabaseAway, isPassing } from '../../platform/database/database-errors.js';
+import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
+import { BatchLanes } from '../batch-lanes.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { DatalessTasks } from './dataless-tasks.service.js';
 import { HeldUpdates } from './held-updates.service.js';
 import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
 import { StatusApplier, type Applied } from './status-applier.service.js';
-import { StatusStore } from './status-store.service.js';
+import { AgentCursorRepository } from './agent-cursor.repository.js';
 
 export const updatesPerTransaction = 500;
-/** A task that runs although nobody wants it gets this long to end by itself. */
+/** A task that runs although it is not wanted gets this long to end by itself. */
 const strangerGraceMillis = 60_000;
 
 /** Takes what machines report and what the scheduler concludes about tasks. */
@@ -33,7 +34,7 @@ export class StatusUpdates {
   constructor(
     private readonly db: Database,
     private readonly applier: StatusApplier,
-    private readonly rows: StatusStore,
+    private readonly cursors: AgentCursorRepository,
     private readonly mover: HistoryMover,
     private readonly held: HeldUpdates,
     private readonly returned: ReturnedTasks,
@@ -63,17 +64,12 @@ export class StatusUpdates {
   }
 
   /** What one transaction cannot take is halved until it is known which update it is; that one alone is held back. */
-  private async store(updates: readonly StatusUpdate[]): Promise<void> {
-    try {
-      await this.write((tx) => this.storeIn(tx, updates));
-    } catch (cause) {
-      if (isPassing(cause)) throw cause;
-      const [first] = updates;
-      if (first && updates.length === 1) return this.holdBack(first, cause);
-      const half = Math.ceil(updates.length / 2);
-      await this.store(updates.slice(0, half));
-      await this.store(updates.slice(half));
-    }
+  private store(updates: readonly StatusUpdate[]): Promise<void> {
+    return byHalves(updates, {
+      work: (some) => this.write((tx) => this.storeIn(tx, some)),
+      isAboutItems: (cause) => !isPassing(cause),
+      alone: (update, cause) => this.holdBack(update, cause),
+    });
   }
 
   private async write(work: (tx: EntityManager) => Promise<Applied>): Promise<void> {
@@ -86,7 +82,7 @@ export class StatusUpdates {
     }
   }
 
-  /** Nobody waits for the rows of their requests meanwhile. What fails here is moved later by the history poller. */
+  /** The rows of their requests are not locked meanwhile. What fails here is moved later by the history poller. */
   private async moveEnded(ended: readonly TaskId[]): Promise<void> {
     try {
       await this.mover.move(ended.map(({ id }) => id));
@@ -116,7 +112,7 @@ export class StatusUpdates {
 
   private async notYetApplied(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<StatusUpdate[]> {
     const byAgent = groupBy(updates, ({ agentId }) => agentId);
-    const cursors = await this.rows.cursors(tx, [...byAgent.keys()]);
+    const cursors = await this.cursors.findMany(tx, [...byAgent.keys()]);
     return [...byAgent].flatMap(([agentId, ofAgent]) => {
       const cursor = cursors.get(agentId);
       return ofAgent
@@ -127,18 +123,18 @@ export class StatusUpdates {
     });
   }
 
-  /** Of updates in the order of their numbers the last one per agent counts; nobody numbered those with 0. */
+  /** Of updates in the order of their numbers the last one per agent counts; those with 0 are not numbered. */
   private async saveCursors(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<void> {
     const last = new Map(updates.filter(({ number }) => number > 0).map((update) => [update.agentId, update]));
-    await this.rows.saveCursors(tx, [...last.values()]);
+    await this.cursors.save(tx, [...last.values()]);
   }
 
   /** After the commit: the one place that knows what has changed. */
-  async follow({ strangers, returned, dataless, recorded, ended, commandsEnded }: Applied): Promise<void> {
+  async follow({ strangers, returned, dataless, changed, ended, commandsEnded }: Applied): Promise<void> {
     this.memory.ended(ended);
     this.killStrangers(strangers);
-    if (commandsEnded) this.wake.signal('cleanup');
-    if (recorded > 0) this.wake.signal('deploys', 'cleanup', 'webhooks');
+    this.wake.signalOf(commandsEnded, 'cleanup');
+    this.wake.signalOf(changed, 'deploys', 'cleanup', 'webhooks');
     if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer');
     for (const report of returned) await this.settle(report, () => this.returned.settle(report));
     for (const report of dataless) await this.settle(report, () => this.dataless.settle(report));
@@ -149,8 +145,9 @@ export class StatusUpdates {
   private async settle(report: Report, settle: () => Promise<string>): Promise<void> {
     try {
       if ((await settle()) === 'KILL') this.killStrangers([report]);
-      this.memory.touched(parseTaskId(report.taskId)?.requestId ?? '');
-      this.wake.signal('scheduler', 'deploys', 'webhooks', 'load-balancer');
+      const requestId = parseTaskId(report.taskId)?.requestId ?? '';
+      this.memory.touched(requestId);
+      this.wake.signalOf([requestId], 'scheduler', 'deploys', 'webhooks', 'load-balancer');
     } catch (cause) {
       this.log.error(`Task '${report.taskId}' is ${report.state} and cannot be settled: ${String(cause)}`, cause);
     }
@@ -175,11 +172,11 @@ function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
   }
 }
 
-/** PostgreSQL stores no NUL in a text, and what a task wrote may hold one. */
+/** What a task wrote may hold anything. */
 function storable(update: StatusUpdate): StatusUpdate {
   const { message, shellCommand } = update;
-  if (!message?.includes('\0') && !shellCommand?.message?.includes('\0')) return update;
-  const clean = (text: string | undefined) => text?.replaceAll('\0', '\u{fffd}');
+  if (isStorable(message ?? '') && isStorable(shellCommand?.message ?? '')) return update;
+  const clean = (text: string | undefined) => text && storableText(text);
   return {
     ...update,
     message: clean(message),

@@ -15,12 +15,12 @@ interface Run {
   id: string;
   /** Epoch milliseconds. */
   askedAt: number;
-  /** ACCEPTED: has to happen once. UNKNOWN: nobody answered in time, so it may have happened once or not. */
+  /** ACCEPTED: has to happen once. UNKNOWN: no instance answered in time, so it may have happened once or not. */
   answer: 'AWAITED' | 'ACCEPTED' | 'UNKNOWN';
 }
 
 /**
- * Runs of a job, several a second, asked of whoever answers, beside workers that run all the time. Each process writes a
+ * Runs of a job, several a second, asked of the instance that answers, beside workers that run all the time. Each process writes a
  * line into a file of its run or task when it starts, so that what happened twice or never shows on the disk.
  */
 export class Load {
@@ -122,7 +122,7 @@ export class Load {
     return this.accepted(from).filter(({ id }) => this.starts(id).length === 0);
   }
 
-  /** Runs and workers that were started more than once, whoever asked for them. */
+  /** Runs and workers that were started more than once, no matter who asked for them. */
   doubled(): string[] {
     return readdirSync(this.folder).filter((name) => this.starts(name).length > 1);
   }

@@ -41,7 +41,7 @@ export async function runFailovers(argv: string[]): Promise<number> {
     cutMillis: Number(values['cut-seconds']) * 1_000,
   });
   const stage = await Stage.build();
-  // Whoever has lost patience shall not have to clean up.
+  // After an interrupt there is nothing left to clean up by hand.
   process.on('SIGTERM', () => void stage.close().finally(() => process.exit(1)));
   const silent = new Set<string>();
   const load = new Load(stage.installation.dataDir, () =>

@@ -57,7 +57,7 @@ export class Stage {
     return player;
   }
 
-  /** Whoever leads, and the other one, as soon as that is clear. */
+  /** The instance that leads, and the other one, as soon as that is clear. */
   async roles(): Promise<{ leader: Player; other: Player }> {
     for (;;) {
       for (const leader of this.players) {

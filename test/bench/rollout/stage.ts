@@ -44,7 +44,7 @@ export class Stage {
   saveRequest = () => this.api.saveRequest(example<Request>('request'));
   deploy = (version: string) => this.api.deploy(example<{ deploy: Deploy }>(`deploy-${version}`).deploy);
 
-  /** Exactly these many tasks run, all of one version, and the proxy sends calls to them and to nobody else. */
+  /** Exactly these many tasks run, all of one version, and the proxy sends calls to them and to no others. */
   async settled(count: number, version: string, without: readonly string[] = []): Promise<string[]> {
     return waitFor(
       `${count} tasks of ${version} behind the proxy`,

@@ -1,13 +1,16 @@
 // The built scheduler on a real PostgreSQL (with fsync) and a simulated cluster, driven by hand.
 import { mkdtempSync, chmodSync, rmSync } from 'node:fs';
+import { register } from 'node:module';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 
+register('../../support/ts-hooks.mjs', import.meta.url, { data: { built: true } });
+
 const product = (path) => import(new URL(`../../../dist/src/${path}`, import.meta.url));
 
-const { SimulatedCluster } = await product('cluster/simulated/simulated-cluster.js');
+const { SimulatedCluster } = await import('../../support/simulated-cluster/simulated-cluster.ts');
 const { entities } = await product('entities.js');
 const { Clock } = await product('platform/clock.js');
 const { Database } = await product('platform/database/database.js');
@@ -15,11 +18,12 @@ const { migrate } = await product('platform/database/migrate.js');
 const { EmbeddedServer } = await product('platform/embedded-server/embedded-server.js');
 const { Leadership } = await product('platform/leadership/leadership.js');
 const { PlatformModule } = await product('platform/platform.module.js');
+const { RepositoriesModule } = await product('repositories.module.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
 const { SchedulerModule } = await product('scheduler/scheduler.module.js');
 const { Scheduler } = await product('scheduler/scheduler.service.js');
 
-export { product };
+export { product, SimulatedCluster };
 
 /** Leads in epoch 1; never ready, so that no timer runs a pass. */
 class BenchLeadership extends Leadership {
@@ -58,7 +62,7 @@ export async function startWorld(url, { settings = {}, ...options }) {
     clock,
   });
   class World {}
-  Module({ imports: [platform, SchedulerModule] })(World);
+  Module({ imports: [platform, RepositoriesModule, SchedulerModule] })(World);
   const context = await NestFactory.createApplicationContext(World, { logger: false, abortOnError: false });
   const db = context.get(Database);
   const { rows } = await product('platform/database/sql.js');

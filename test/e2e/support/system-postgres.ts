@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { serverUser } from '../../../src/platform/embedded-server/server-user.js';
+import { serverUser } from '../../../src/platform/embedded-server/postmaster.js';
 import { freePort } from '../../support/free-port.js';
 import { tempFolder } from '../../support/temp-folder.js';
 

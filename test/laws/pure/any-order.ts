@@ -1,4 +1,4 @@
-import { Random } from '../../../src/cluster/simulated/random.js';
+import { Random } from '../../support/simulated-cluster/random.js';
 import { LawBroken } from '../rules/law-broken.js';
 
 /** Takes every decision a second time, on the same rows in another order, and compares. */

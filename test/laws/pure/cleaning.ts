@@ -1,5 +1,5 @@
 import {
-  cleanupRules,
+  killGraceMillis,
   cleanupTypeInText,
   decideKills,
   decideRequestCleanup,
@@ -130,7 +130,7 @@ export const watched = ({ taskId, state, runningAt }: TaskRow) => ({
 
 function kill({ tables, settings, now }: Model, { taskId, cleanupType }: TaskCleanup): void {
   const former = tables.kills.get(taskId.id);
-  const grace = cleanupRules[cleanupType].forced ? 0 : settings.hardKillAfterMillis;
+  const grace = killGraceMillis(cleanupType, undefined, settings.hardKillAfterMillis);
   tables.kills.set(taskId.id, {
     taskId: taskId.id,
     cleanupType,

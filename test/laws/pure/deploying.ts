@@ -1,6 +1,6 @@
 import { finishDeploy, nextDeployStep, type DeployTask, type DeployView } from '../../../src/core/deploys/index.js';
 import type { PendingType } from '../../../src/core/model/enums.js';
-import type { StoredPendingDeploy } from '../../../src/modules/deploys/deploy-store.service.js';
+import type { StoredPendingDeploy } from '../../../src/modules/deploys/deploy.repository.js';
 import { cleaningType, watched } from './cleaning.js';
 import type { Model } from './model.js';
 import { moveToHistory } from './status.js';

@@ -1,4 +1,4 @@
-import { isFailingFast } from '../../../src/core/cooldown/index.js';
+import { isFailingFast } from '../../../src/core/completion/index.js';
 import { groupBy } from '../../../src/core/group-by.js';
 import { drain, type ActiveTask, type PendingWork } from '../../../src/core/pending-work/index.js';
 import type { PendingRequest } from '../../../src/core/model/task.js';

@@ -1,23 +1,23 @@
 import {
-  StaleEpochError,
   type ClusterEvents,
   type LaunchAnswer,
-  type LaunchSpec,
   type MachineSnapshot,
+  StaleEpochError,
   type StatusUpdate,
 } from '../../../src/cluster/cluster-driver.js';
-import type { SimulatedDriver } from '../../../src/cluster/simulated/simulated-driver.js';
-import { isFailingFast } from '../../../src/core/cooldown/index.js';
+import { isFailingFast } from '../../../src/core/completion/index.js';
 import { isRunnable, isTerminal } from '../../../src/core/model/enums.js';
-import type { Report } from '../../../src/scheduler/status/report.js';
+import type { LaunchSpec } from '../../../src/core/model/launch.js';
 import { cooldownRules } from '../../../src/scheduler/rules.js';
+import type { Report } from '../../../src/scheduler/status/report.js';
+import type { SimulatedDriver } from '../../support/simulated-cluster/simulated-driver.js';
 import type { LeaderPass } from '../world/steps.js';
 import { clean } from './cleaning.js';
 import { stepDeploys } from './deploying.js';
 import { drainQueue } from './draining.js';
 import { decommission, gone, seen, tasksOn } from './machines.js';
 import type { Model } from './model.js';
-import { decide, write, type Decided, type Recent } from './placing.js';
+import { decide, type Decided, type Recent, write } from './placing.js';
 import { applyReports, applyUpdates, lost } from './status.js';
 
 const strangerGraceMillis = 60_000;

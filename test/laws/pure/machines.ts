@@ -1,6 +1,5 @@
 import type { MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
-import { nextMachineStep } from '../../../src/core/machines/machine-life.js';
-import { isDecommissioning, judgeStateChange } from '../../../src/core/machines/machine-state.js';
+import { isDecommissioning, judgeStateChange, nextMachineStep } from '../../../src/core/machines/machine-life.js';
 import type { MachineState } from '../../../src/core/model/enums.js';
 import type { Model } from './model.js';
 import type { TaskRow } from './tables.js';
@@ -40,7 +39,7 @@ export function changeMachine(model: Model, slaveId: string, to: MachineState): 
 
 /**
  * Orders of a decommission that was cancelled are taken back, unless the task is being killed or is replaced already.
- * Placements decided before are decided again: they may be of replacements that nobody needs now.
+ * Placements decided before are decided again: they may be of replacements that are not needed now.
  */
 function keepTasks({ tables, now }: Model, slaveId: string): void {
   const kept = tasksOn(tables, slaveId).filter(

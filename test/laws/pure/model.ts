@@ -1,5 +1,5 @@
 import type { Settings } from '../../../src/platform/settings/settings.js';
-import type { StoredSlave } from '../../../src/modules/slaves/machines.service.js';
+import type { StoredSlave } from '../../../src/modules/slaves/slave.repository.js';
 import type { AnyOrder } from './any-order.js';
 import type { Tables } from './tables.js';
 

@@ -1,7 +1,7 @@
 import { firstProgress, promisedTypes, runWith } from '../../../src/core/deploys/index.js';
 import type { Deploy } from '../../../src/core/model/deploy.js';
 import { isLongRunning, type MachineState, type PendingType } from '../../../src/core/model/enums.js';
-import type { Request, RequestCleanup } from '../../../src/core/model/request.js';
+import { instancesOf, type Request, type RequestCleanup } from '../../../src/core/model/request.js';
 import {
   refuseBounce,
   refuseExitCooldown,
@@ -13,7 +13,7 @@ import {
 } from '../../../src/core/requests/action-rules.js';
 import { changesWork, stateAfterUpdate, surplusTasks } from '../../../src/core/requests/changes.js';
 import { decideRun } from '../../../src/core/requests/run-now.js';
-import type { StoredRequest } from '../../../src/modules/requests/request-store.service.js';
+import type { StoredRequest } from '../../../src/modules/requests/request.repository.js';
 import type { Answer, Operators } from '../world/world.js';
 import { changeMachine } from './machines.js';
 import type { Model } from './model.js';
@@ -65,7 +65,7 @@ export class PureOperators implements Operators {
   scale(requestId: string, instances: number): Promise<Answer> {
     return this.on(requestId, (stored, facts) => {
       if (!isLongRunning(stored.request.requestType)) return false;
-      if ((stored.request.instances ?? 1) === instances || refuseUpdate(facts)) return false;
+      if (instancesOf(stored.request) === instances || refuseUpdate(facts)) return false;
       const next = { ...stored.request, instances };
       const workChanged = changesWork(stored.request, next);
       const state = stateAfterUpdate(stored.state, workChanged);

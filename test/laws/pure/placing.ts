@@ -3,11 +3,11 @@ import { groupBy } from '../../../src/core/group-by.js';
 import { planLaunch } from '../../../src/core/launch/index.js';
 import type { PendingTask } from '../../../src/core/model/task.js';
 import {
-  placeTasks,
-  taskNeeds,
   type MachineView,
   type PlacementOutcome,
   type PlacementSnapshot,
+  placeTasks,
+  taskNeeds,
 } from '../../../src/core/placement/index.js';
 import { launchRules, placementRules } from '../../../src/scheduler/rules.js';
 import type { Mix } from './any-order.js';

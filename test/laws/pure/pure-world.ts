@@ -1,4 +1,4 @@
-import { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import { SettingsFile, type Settings } from '../../../src/platform/settings/settings.js';
 import { clusterOptions, takeOverMillis } from '../world/perform.js';
 import type { WorldPlan } from '../world/plan.js';
@@ -48,7 +48,7 @@ export class PureWorld implements World {
 
   async crash(unsent: boolean): Promise<void> {
     if (unsent) {
-      // What it writes now is sent by nobody.
+      // What it writes now is not sent.
       for (const pass of ['drain', 'decide', 'write'] as const) await this.leader.pass(pass);
     }
     this.leader.driver.die();

@@ -5,8 +5,9 @@ import type { Report } from '../../../src/scheduler/status/report.js';
 import { cooldownRules } from '../../../src/scheduler/rules.js';
 import type { Model } from './model.js';
 import type { TaskRow } from './tables.js';
+import { cleaningType } from './cleaning.js';
 
-/** Updates of one agent, each applied once. Answers the tasks that run although nobody wants them. */
+/** Updates of one agent, each applied once. Answers the tasks that run although they are not wanted. */
 export function applyUpdates(model: Model, updates: readonly StatusUpdate[]): Report[] {
   const [first] = updates;
   if (!first) return [];
@@ -55,14 +56,14 @@ function complete(model: Model, task: TaskRow, message?: string, reason?: string
   const { taskId, state, pendingTask } = task;
   const key = `${taskId.requestId}-${taskId.deployId}`;
   const stored = tables.requests.get(taskId.requestId);
-  const cleaning = task.updates.find((update) => update.state === 'TASK_CLEANING');
   const ended = {
     taskId,
     state,
     endedAt: task.endedAt!,
     message,
     reason,
-    cleaningText: cleaning && (cleaning.message ?? ''),
+    hadToGo: task.updates.some((update) => update.state === 'TASK_CLEANING'),
+    cleanupType: cleaningType(task),
     pendingTask,
   };
   const now = model.now();

@@ -1,11 +1,12 @@
-import type { LaunchSpec, MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
-import { noCounts, type DeployCounts } from '../../../src/core/completion/index.js';
+import type { MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
+import { type DeployCounts, noCounts } from '../../../src/core/completion/index.js';
 import type { Deploy } from '../../../src/core/model/deploy.js';
 import type { MachineState, TaskCleanupType, TaskState } from '../../../src/core/model/enums.js';
+import type { LaunchSpec } from '../../../src/core/model/launch.js';
 import type { RequestCleanup } from '../../../src/core/model/request.js';
 import type { PendingRequest, PendingTask, TaskCleanup } from '../../../src/core/model/task.js';
-import type { StoredPendingDeploy } from '../../../src/modules/deploys/deploy-store.service.js';
-import type { StoredRequest } from '../../../src/modules/requests/request-store.service.js';
+import type { StoredPendingDeploy } from '../../../src/modules/deploys/deploy.repository.js';
+import type { StoredRequest } from '../../../src/modules/requests/request.repository.js';
 import type { SeenTask } from '../world/world.js';
 
 export interface TaskUpdateRow {

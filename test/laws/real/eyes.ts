@@ -2,7 +2,7 @@ import type { MachineState, PendingType, RequestState, TaskState } from '../../.
 import type { Request } from '../../../src/core/model/request.js';
 import type { PendingTask } from '../../../src/core/model/task.js';
 import { parseTaskId } from '../../../src/core/task-id.js';
-import { LiveTasks } from '../../../src/modules/tasks/live-tasks.service.js';
+import { TaskRepository } from '../../../src/modules/tasks/task.repository.js';
 import type { SchedulerWorld } from '../../support/scheduler-world.js';
 import type { SeenEnd, SeenMachine, SeenRequest, SeenTask, Sight } from '../world/world.js';
 
@@ -85,7 +85,7 @@ export class Eyes {
 
   private async tasks(): Promise<Map<string, SeenTask>> {
     const manager = this.world.db.manager;
-    const live = await this.world.get(LiveTasks).find(manager, { includeEnded: true });
+    const live = await this.world.get(TaskRepository).find(manager, { includeEnded: true });
     const planned = await this.world.query<{ task_id: string; at: string }>(
       `SELECT task_id, document #>> '{pendingTask,pendingTaskId,nextRunAt}' AS at FROM task_launch`,
     );

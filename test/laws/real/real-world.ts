@@ -1,8 +1,8 @@
-import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import type { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import { DeploysModule } from '../../../src/modules/deploys/deploys.module.js';
 import { DeploysPoller } from '../../../src/modules/deploys/deploys.poller.js';
 import { HistoryModule } from '../../../src/modules/history/history.module.js';
-import { HistoryPoller } from '../../../src/modules/history/history.poller.js';
+import { HistoryPoller } from '../../../src/modules/history/history-mover.service.js';
 import { RequestsModule } from '../../../src/modules/requests/requests.module.js';
 import { MachinesPoller } from '../../../src/modules/slaves/machines.poller.js';
 import { CleanupModule } from '../../../src/modules/tasks/cleanup/cleanup.module.js';

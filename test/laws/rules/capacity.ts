@@ -1,5 +1,5 @@
 import type { MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
-import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import type { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import type { Sight } from '../world/world.js';
 import { LawBroken } from './law-broken.js';
 

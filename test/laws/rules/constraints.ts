@@ -1,6 +1,6 @@
-import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import type { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import { isRunnable } from '../../../src/core/model/enums.js';
-import type { Request } from '../../../src/core/model/request.js';
+import { instancesOf, type Request } from '../../../src/core/model/request.js';
 import type { SeenMachine, SeenRequest, SeenTask, Sight } from '../world/world.js';
 import { LawBroken } from './law-broken.js';
 
@@ -27,13 +27,13 @@ const constraints: Record<string, Constraint> = {
       (other) =>
         other.taskId.deployId === task.taskId.deployId && other.rackId === rackId && !other.cleaning && !other.killed,
     );
-    return here.length <= Math.max(1, Math.ceil((request.instances ?? 1) / Math.max(1, racks)));
+    return here.length <= Math.max(1, Math.ceil(instancesOf(request) / Math.max(1, racks)));
   },
   'attribute minimums': (task, machine, request, sight) =>
     Object.entries(request.slaveAttributeMinimums ?? {}).every(([name, minimums]) =>
       Object.entries(minimums).every(([value, percent]) => {
         if (machine.attributes[name] === value) return true;
-        const instances = request.instances ?? 1;
+        const instances = instancesOf(request);
         const needed = Math.max(1, Math.floor((percent / 100) * instances));
         const without = active(sight, task).filter(
           ({ slaveId }) => sight.machines.get(slaveId)?.attributes[name] !== value,

@@ -1,4 +1,4 @@
-import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import type { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import { isTerminal, type TaskState } from '../../../src/core/model/enums.js';
 import type { SeenEnd, SeenTask } from '../world/world.js';
 import { LawBroken } from './law-broken.js';

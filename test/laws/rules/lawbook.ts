@@ -1,4 +1,4 @@
-import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import type { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import type { SeenTask, Sight } from '../world/world.js';
 import { checkCapacity } from './capacity.js';
 import { activeRacks, checkConstraints, checkWanted } from './constraints.js';

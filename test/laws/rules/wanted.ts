@@ -1,6 +1,7 @@
-import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import type { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import { isLongRunning } from '../../../src/core/model/enums.js';
 import type { SeenRequest, SeenTask, Sight } from '../world/world.js';
+import { instancesOf } from '../../../src/core/model/request.js';
 
 /** What still differs between the tasks that live and those that are wanted, in words. Empty: all is well. */
 export function unfulfilled(sight: Sight, cluster: SimulatedCluster): string[] {
@@ -39,7 +40,7 @@ function ofRequest(seen: SeenRequest, tasks: readonly SeenTask[], sight: Sight):
     return problems;
   }
   complain(pending.length > 0, `has pending tasks: ${pending.map(({ instanceNo }) => instanceNo).join(', ')}`);
-  const instances = isLongRunning(request.requestType) && !nothingWanted ? (request.instances ?? 1) : 0;
+  const instances = isLongRunning(request.requestType) && !nothingWanted ? instancesOf(request) : 0;
   // Their numbers may have gaps: who is left of more instances keeps the number.
   const staying = tasks.filter(
     ({ taskId, state: at, cleaning, killed }) =>

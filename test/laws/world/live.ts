@@ -60,7 +60,7 @@ const fingerprint = ({ tasks, pending, queue, orders }: Sight): string =>
   JSON.stringify([[...tasks.keys()].toSorted(), pending, queue, orders]);
 
 /**
- * Runs that somebody was promised took place, unless their request was paused or deleted. Of a SCHEDULED request at
+ * Runs that a caller was promised took place, unless their request was paused or deleted. Of a SCHEDULED request at
  * most one run is planned, and a later look at its queue plans it anew.
  */
 function keptPromises(sight: Sight, laws: Lawbook, promised: readonly Promised[]): void {

@@ -1,8 +1,8 @@
-import type { LaunchSpec } from '../../../src/cluster/cluster-driver.js';
-import type { TaskScript } from '../../../src/cluster/simulated/script.js';
-import type { SimulatedClusterOptions } from '../../../src/cluster/simulated/simulated-cluster.js';
 import type { Deploy } from '../../../src/core/model/deploy.js';
 import { isLongRunning } from '../../../src/core/model/enums.js';
+import type { LaunchSpec } from '../../../src/core/model/launch.js';
+import type { TaskScript } from '../../support/simulated-cluster/script.js';
+import type { SimulatedClusterOptions } from '../../support/simulated-cluster/simulated-cluster.js';
 import type { Behaviour, DeployPlan, RequestPlan, WorldPlan } from './plan.js';
 import type { Step, Which } from './steps.js';
 import type { Answer, Sight, World } from './world.js';
@@ -12,10 +12,10 @@ export const startAt = Date.UTC(2026, 0, 5, 12);
 
 export const clusterOptions = (plan: WorldPlan): SimulatedClusterOptions => ({ seed: plan.seed, startAt, machines: 0 });
 
-/** Nobody takes over in no time: within the same millisecond a new leader could make a task id again. */
+/** A takeover takes time: within the same millisecond a new leader could make a task id again. */
 export const takeOverMillis = 2;
 
-/** Runs that somebody asked for and was promised. */
+/** Runs that a caller asked for and was promised. */
 export interface Promised {
   requestId: string;
   runId: string;
@@ -143,7 +143,7 @@ export class Performer {
       cluster.setLatency(id, 0);
       cluster.setReachable(id, true);
     }
-    // As many as the largest request needs twice, on each rack, and good for whoever asks for an attribute.
+    // As many as the largest request needs twice, on each rack, and good for requests that ask for an attribute.
     for (const rackId of ['rack-a', 'rack-b']) {
       for (const number of [1, 2, 3, 4, 5, 6, 7, 8]) {
         const slaveId = `spare-${rackId}-${number}`;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Faults } from '../../../src/cluster/simulated/script.js';
+import type { Faults } from '../../support/simulated-cluster/script.js';
 import type { RequestType, TaskState } from '../../../src/core/model/enums.js';
 import { anyDeploy, anyRequest, type DeployPlan, type RequestPlan } from './plan.js';
 
@@ -47,7 +47,7 @@ export type Step =
   | { do: 'wait'; millis: number }
   /** Passes once a second. */
   | { do: 'live'; seconds: number }
-  /** Somebody's order, after the leader has decided and before it writes what it decided. */
+  /** A caller's order, after the leader has decided and before it writes what it decided. */
   | { do: 'between'; order: Order };
 
 const which = fc.nat({ max: 11 });

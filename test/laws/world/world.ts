@@ -1,4 +1,4 @@
-import type { SimulatedCluster } from '../../../src/cluster/simulated/simulated-cluster.js';
+import type { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import type { MachineState, PendingType, RequestState, TaskState } from '../../../src/core/model/enums.js';
 import type { Deploy } from '../../../src/core/model/deploy.js';
 import type { Request } from '../../../src/core/model/request.js';
@@ -76,7 +76,7 @@ export interface Sight {
   orders: readonly string[];
 }
 
-/** How somebody's order ended. */
+/** How a caller's order ended. */
 export type Answer = 'DONE' | 'REFUSED';
 
 /** What people may ask for. */

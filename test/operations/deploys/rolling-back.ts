@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RollbackDto } from '../../../src/modules/deploys/rollback/rollback.dto.js';
+import type { RollbackDto } from '../../../src/modules/deploys/dto/deploy-request.dto.js';
 import { sleeping, type Scene } from '../scene.js';
 
 const rollBack = 'POST /api/deploys/request/{requestId}/rollback';

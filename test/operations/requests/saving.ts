@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Request, RequestParent } from '../../../src/core/model/request.js';
 import { ann, asBob, asNobody } from '../people.js';
-import { noTasks, slowToEnd, type Scene } from '../scene.js';
+import { noTasks, type Scene } from '../scene.js';
 
 /** Every member that a long-running request can have. */
 const fullService = {
@@ -123,7 +123,7 @@ export function saving(scene: Scene): void {
 
   describe('DELETE /api/requests/request/{requestId}', () => {
     test('ends the tasks and then the request; until it is gone it can be neither changed nor paused', async () => {
-      await scene.running({ id: 'going' }, { command: slowToEnd });
+      await scene.slowToEnd({ id: 'going' }, 30);
       const params = { requestId: 'going' };
       const body = { message: 'not needed', actionId: 'mine', deleteFromLoadBalancer: true };
       const deleted = await operations.call('DELETE /api/requests/request/{requestId}', 200, { params, body });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestParent } from '../../../src/core/model/request.js';
 import { ann } from '../people.js';
-import { slowToEnd, type Scene } from '../scene.js';
+import type { Scene } from '../scene.js';
 
 const scale = 'PUT /api/requests/request/{requestId}/scale';
 const keepScale = 'DELETE /api/requests/request/{requestId}/scale';
@@ -109,7 +109,7 @@ export function scaling(scene: Scene): void {
 
   describe('a bounce', () => {
     test('replaces the tasks; meanwhile there is no second one, and its time limit can be taken off', async () => {
-      const [old] = await scene.running({ id: 'bounced' }, { command: slowToEnd });
+      const [old] = await scene.slowToEnd({ id: 'bounced' }, 6);
       const params = { requestId: 'bounced' };
       const body = {
         incremental: true,

@@ -1,9 +1,9 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from 'undici';
-import { freePort } from '../../../src/platform/embedded-server/free-port.js';
+import { freePort } from '../../../src/platform/embedded-server/places.js';
 import { tempFolder } from '../temp-folder.js';
 import { waitFor } from '../wait-for.js';
 import { Balancer, type ServingService } from './balancer.js';
@@ -113,6 +113,6 @@ http {
 `;
 }
 
-// An upstream that fails is told of by whoever runs it: nginx tries the next one, and this one again the next time.
+// An upstream that fails is told of by the test that runs it: nginx tries the next one, and this one again the next time.
 const upstreamBlock = (id: string, { upstreams }: ServingService): string =>
   `upstream ${id} { ${upstreams.map(({ upstream }) => `server ${upstream} max_fails=0;`).join(' ')} }`;

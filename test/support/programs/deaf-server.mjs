@@ -1,4 +1,4 @@
-// Listens, and keeps no more than one connection waiting that nobody has accepted. A test then stops the process.
+// Listens, and keeps no more than one connection waiting that has not been accepted. A test then stops the process.
 import { createServer } from 'node:net';
 
 const server = createServer();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { dumpTables } from '../../../src/core/history/index.js';
-import { HistoryBackfillStore } from '../../../src/modules/history/backfill/history-backfill-store.service.js';
+import { HistoryBackfillRepository } from '../../../src/modules/history/backfill/history-backfill.repository.js';
 import { HistoryBackfill } from '../../../src/modules/history/backfill/history-backfill.service.js';
 import { HistoryImport } from '../../../src/modules/history/import/history-import.js';
 import { Clock } from '../../../src/platform/clock.js';
@@ -23,7 +23,7 @@ if (what === 'import') {
   }
 } else {
   const database = new Database(api, leader, new FixedLeadership(1));
-  const backfill = new HistoryBackfill(database, new HistoryBackfillStore(), new Clock(), new Wake());
+  const backfill = new HistoryBackfill(database, new HistoryBackfillRepository(), new Clock(), new Wake());
   while (await backfill.step());
 }
 console.log('done');

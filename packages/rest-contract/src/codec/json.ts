@@ -65,7 +65,7 @@ export const toJson = (value: unknown): Json => JSON.parse(writeJson(value)) as 
 
 const withoutBigInt = (_key: string, value: unknown) => (typeof value === 'bigint' ? bigintToJson(value) : value);
 
-export const bigintToJson = (value: bigint): number | string =>
+const bigintToJson = (value: bigint): number | string =>
   value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : String(value);
 
 /** JSON has no NaN and no infinity: JSON.stringify would send null in their place. */

@@ -7,7 +7,7 @@ import { decodeCookies, parseTarget } from '../raw/url.js';
 /** These describe the body or are read elsewhere. */
 const TAKEN = new Set(['content-type', 'content-length', 'cookie', 'transfer-encoding']);
 
-export class HungUp extends Error {
+class HungUp extends Error {
   override readonly name = 'HungUp';
   constructor() {
     super('The caller hung up');

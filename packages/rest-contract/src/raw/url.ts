@@ -4,7 +4,7 @@ import { Unreadable } from './failures.js';
 // URL encoding happens here and nowhere else: the edge towards a real network.
 
 /** `['a b', 'c/d']` -> `/a%20b/c%2Fd` */
-export function encodePath(segments: readonly string[]): string {
+function encodePath(segments: readonly string[]): string {
   if (segments.length === 1 && segments[0] === '') throw new TypeError('A path of one empty value cannot be sent');
   let path = '';
   for (const segment of segments) {
@@ -23,7 +23,7 @@ export function decodePath(path: string): string[] {
   return rest.includes('%') ? segments.map((segment) => decode(segment, 'path')) : segments;
 }
 
-export function encodeQuery(entries: readonly Entry[]): string {
+function encodeQuery(entries: readonly Entry[]): string {
   let text = '';
   for (const [name, value] of entries) {
     text += `${text === '' ? '' : '&'}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;

@@ -15,12 +15,12 @@ export interface CheckedRequest extends Request {
   need?: Need;
 }
 
-/** Is the route one of those that endpointNeeds has something to say about? */
+/** Whether endpointNeeds speaks of this route. */
 export const isGuarded = (route: string): boolean => route.startsWith('/api/') || route === '/metrics';
 
 /**
- * Before every operation of the API: who calls, and may they? What lies outside of /api (probes, pages, documents) is for
- * everybody, but for the figures, which are the same as those of the API.
+ * Before every operation of the API: who calls, and may they? What lies outside of /api (probes, pages, documents) is
+ * open, except for the metrics, which show the same figures as the API.
  */
 @Injectable()
 export class AccessGuard implements CanActivate {

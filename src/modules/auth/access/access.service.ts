@@ -12,7 +12,7 @@ import {
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError, type ErrorCode } from '../../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { RequestGroupsStore } from '../../requests/request-groups-store.service.js';
+import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 
 /** A request that a call is about: its groups, those of its history, or nothing that is known of it. */
 export type FoundGroups = { groups: RequestGroups; gone: boolean } | undefined;
@@ -24,11 +24,11 @@ export class Access {
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestGroupsStore,
+    private readonly requests: RequestAccessRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** false: everybody may do everything. */
+  /** false: every caller may do everything. */
   get enabled(): boolean {
     return this.settings.auth.enabled;
   }
@@ -40,7 +40,7 @@ export class Access {
   decide(user: User, question: Question): Decision {
     const decision = decide(this.settings.auth, user, question);
     if (decision.difference !== undefined) this.log.warn(decision.difference);
-    // Somebody used a right that is theirs for emergencies only.
+    // A caller used a right that is meant for emergencies only.
     if (decision.allowed && decision.reason !== undefined) this.log.warn(decision.reason);
     return decision;
   }
@@ -95,21 +95,21 @@ export class Access {
     });
   }
 
-  /** Who changes the groups of a request takes it from some and gives it to others. */
+  /** A change of the groups of a request takes it from some groups and gives it to others, and needs WRITE of both. */
   requireRegroup(user: User, requestId: string, change: RegroupChange, refusal?: ErrorCode): void {
     for (const groups of writersNeededToRegroup(this.settings.auth, change.stored, change.wanted)) {
       this.require(user, { kind: 'request', scope: 'WRITE', requestId, groups }, refusal);
     }
   }
 
-  /** Without a line in the log: nobody has asked for it. */
+  /** Without a line in the log: no operation was asked for. */
   private may(user: User, scope: AccessScope, requestId: string, groups: RequestGroups): boolean {
     return decide(this.settings.auth, user, { kind: 'request', scope, requestId, groups }).allowed;
   }
 }
 
 export type Sight = (requestId: string) => boolean;
-export interface RegroupChange {
+interface RegroupChange {
   stored: RequestGroups;
   wanted: RequestGroups;
 }

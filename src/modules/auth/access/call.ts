@@ -12,7 +12,7 @@ export interface Call {
 
 type Ids = (call: Call) => string[];
 
-/** The texts among one or many values; what is none is the operation's to refuse. */
+/** The texts among one or many values; the operation refuses the others. */
 const texts = (value: unknown): string[] =>
   [value].flat().filter((text): text is string => typeof text === 'string' && !isNotGiven(text));
 

@@ -215,7 +215,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/track/task/:taskId': readTask,
   'GET /api/track/run/:requestId/:runId': read,
 
-  // Switched on by a setting that nobody sets where anybody but its developers is let in.
+  // Switched on by a setting for development only; no installation with other users sets it.
   'POST /api/test/abort': nothing,
   'POST /api/test/reconnect-cluster': nothing,
   'POST /api/test/scheduler/statusUpdate/:taskId/:taskState': nothing,

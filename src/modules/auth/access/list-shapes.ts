@@ -1,13 +1,13 @@
 import { parseTaskId } from '../../../core/task-id.js';
 import type { RequestBatch } from '../../../core/model/request.js';
 
-/** How the parts of an answer are told to belong to requests. */
+/** Says which request each part of an answer belongs to. */
 export interface ListShape {
   requestIds(answer: unknown): string[];
   /** What is left when only these parts may be seen; `mask` hides what only writers may see of one. */
   select(answer: unknown, mayRead: (requestId: string) => boolean, mask: Mask): unknown;
 }
-export type Mask = (requestId: string, part: unknown) => unknown;
+type Mask = (requestId: string, part: unknown) => unknown;
 
 /** A list with one request per entry. */
 export const rowsOf = <Row>(requestIdOf: (row: Row) => string): ListShape => ({

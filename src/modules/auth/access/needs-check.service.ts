@@ -5,7 +5,7 @@ import { Access, type FoundGroups } from './access.service.js';
 import type { Call } from './call.js';
 import type { Need, RequestNeed } from './needs.js';
 
-/** Holds a caller and what they ask for against what the operation needs. */
+/** Checks whether a caller has what the operation needs. */
 @Injectable()
 export class NeedsCheck {
   constructor(private readonly access: Access) {}

@@ -31,7 +31,7 @@ export interface RequestNeed {
   newGroups?: (call: Call) => RequestGroups | undefined;
   /** The caller needs WRITE on the request with these, too. */
   writesNew?: true;
-  /** Nothing is named: whose matter that is. Default: the operation's, which answers 400 or 404. */
+  /** What is needed when the call names no request. Default: nothing, and the operation answers 400 or 404. */
   unnamed?: 'admin';
   refusal?: ErrorCode;
 }

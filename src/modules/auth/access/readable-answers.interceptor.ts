@@ -47,7 +47,7 @@ export class ReadableAnswers implements NestInterceptor {
     return shape.select(answer, readable, (id, part) => (writable(id) ? part : this.masked(part)));
   }
 
-  /** Who needs WRITE to get here has it. */
+  /** An operation that needs WRITE was let through by the guard, so its caller has it. */
   private async maskOne(need: RequestNeed, user: User, call: Call, answer: object): Promise<unknown> {
     if (need.scopes.includes('WRITE')) return answer;
     return (await this.access.writesAll(user, need.requestIds(call))) ? answer : this.masked(answer);

@@ -5,24 +5,22 @@ import { authenticatorsOf, type AuthenticatorName } from '../../../platform/sett
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import type { Authenticator } from './authenticator.js';
 import { CookieAuthenticator } from './cookie.authenticator.js';
-import { OidcAuthenticator } from './oidc.authenticator.js';
+import { OidcAuthenticator, TokenAuthenticator, WebhookAuthenticator } from './header.authenticators.js';
 import { HeaderPassthrough, QueryParameterPassthrough } from './passthrough.authenticators.js';
-import { TokenAuthenticator } from './token.authenticator.js';
-import { WebhookAuthenticator } from './webhook.authenticator.js';
 
-export interface Identification {
+interface Identification {
   user?: User;
-  /** What came of each way that was tried in vain. */
+  /** Why each way that was tried identified no user. */
   failures: string[];
 }
 
-/** Knows nobody. */
+/** Identifies no caller. */
 const disabled: Authenticator = {
   name: 'DISABLED',
   authenticate: () => Promise.resolve('this way knows nobody'),
 };
 
-/** Tries the configured ways to tell who calls, one after the other. */
+/** Tries the configured ways to identify the caller, one after the other. */
 @Injectable()
 export class Authentication implements OnModuleInit {
   private readonly log = new Logger(Authentication.name);
@@ -49,7 +47,7 @@ export class Authentication implements OnModuleInit {
     this.ways = authenticatorsOf(settings.auth).map((name) => known[name]);
   }
 
-  /** The rule in force belongs into the log: whether a request without groups is everybody's depends on it. */
+  /** The rule in force belongs in the log: whether all callers may see a request without groups depends on it. */
   onModuleInit(): void {
     const { enabled, authMode, adminGroups } = this.settings.auth;
     if (!enabled) return this.log.log('Authentication is off: everybody may do everything');

@@ -25,7 +25,7 @@ export class CookieAuthenticator implements Authenticator {
     const { authCookieName, authTokenKey } = this.settings.ui;
     const value = cookieOf(request, authCookieName);
     if (value === undefined) return `cookie ${authCookieName} is missing`;
-    // A browser sends cookies along whoever made it call; the origin says whose page that was.
+    // A browser sends cookies along with the calls of any page; the origin says which page it was.
     if (!safeMethods.has(request.method) && !this.isOwnOrigin(request)) {
       return `a ${request.method} with cookie ${authCookieName} needs the Origin of this service`;
     }
@@ -34,7 +34,7 @@ export class CookieAuthenticator implements Authenticator {
     return this.verify(token);
   }
 
-  /** Wherever a bearer's token may come from here. */
+  /** Tries every source that a bearer's token may come from here. */
   private async verify(token: string): Promise<User | string> {
     const own = await this.tokens.verify(token);
     if (own) return own;
@@ -58,7 +58,7 @@ export class CookieAuthenticator implements Authenticator {
   }
 }
 
-/** With the port that is usual left out; undefined is no origin's. */
+/** Without the usual port. A text that is no URL stays as it is. */
 function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url;
 }

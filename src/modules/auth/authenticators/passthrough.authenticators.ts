@@ -6,7 +6,7 @@ import { SETTINGS, type Settings } from '../../../platform/settings/settings.js'
 import { UserDirectory } from '../directory/user-directory.js';
 import type { Authenticator } from './authenticator.js';
 
-/** Believes the name that a call brings, if it comes from somebody who has checked it. */
+/** Believes the name that a call brings, if it comes from a proxy that has checked it. */
 abstract class Passthrough {
   private readonly isTrusted: (address: string | undefined) => boolean;
 
@@ -20,7 +20,7 @@ abstract class Passthrough {
 
   protected async lookUp(request: Request, name: unknown, place: string): Promise<User | string> {
     if (typeof name !== 'string' || name === '') return `${place} is missing`;
-    // The address of the connection, whatever a header says of where the call came from.
+    // The address of the connection; a header could claim any other.
     const { remoteAddress } = request.socket;
     if (!this.isTrusted(remoteAddress)) return `${remoteAddress} is none of auth.trustedProxies`;
     return (await this.directory.find(name)) ?? `the directory knows no user '${name}'`;

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Client, type Entry, type SearchOptions } from 'ldapts';
 import type { User } from '../../../core/authorization/index.js';
-import { SchedulerError } from '../../../platform/errors.js';
+import { SchedulerError, StartError } from '../../../platform/errors.js';
 import type { Settings } from '../../../platform/settings/settings.js';
-import { StartError } from '../../../platform/start-error.js';
 import { UserDirectory } from './user-directory.js';
 
 const scopes = { OBJECT: 'base', ONELEVEL: 'one', SUBTREE: 'sub' } as const;
 
-/** Users and their groups as an LDAP server knows them. One connection carries all lookups, and is made anew when it broke. */
+/** Users and their groups as an LDAP server knows them. One connection carries all lookups, and is replaced when it breaks. */
 export class LdapDirectory extends UserDirectory {
   private readonly authorities: Buffer | undefined;
   private client: Client;
@@ -44,7 +43,7 @@ export class LdapDirectory extends UserDirectory {
 
   override async healthy(): Promise<boolean> {
     try {
-      // Anew each time: an old connection tells nothing of whether one can log in now.
+      // A new connection each time: an old one does not tell whether a login succeeds now.
       const probe = this.newClient();
       await this.bind(probe).finally(() => probe.unbind().catch(() => undefined));
       return true;
@@ -103,11 +102,11 @@ function readAuthorities(file: string): Buffer {
   }
 }
 
-/** What has a meaning in a filter stands for itself. */
-export const escapeFilter = (text: string): string =>
+/** Characters with a meaning in a filter are escaped. */
+const escapeFilter = (text: string): string =>
   text.replace(/[\\*()\0]/g, (sign) => `\\${sign.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-/** noSuchObject: the entry below which to look is not there, so nobody is. */
+/** noSuchObject: the entry to look below is not there, so the user is not there either. */
 const isMissingBase = (cause: unknown): boolean => (cause as { code?: unknown }).code === 32;
 
 const values = (entry: Entry, attribute: string): string[] => {

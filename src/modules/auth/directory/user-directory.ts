@@ -1,9 +1,9 @@
 import type { User } from '../../../core/authorization/index.js';
 
-/** Where users are looked up who are told by name. */
+/** Looks up users by name. */
 export abstract class UserDirectory {
   abstract find(name: string): Promise<User | undefined>;
-  /** undefined: there is no directory that could be well or not. */
+  /** undefined: there is no directory whose health could be told. */
   abstract healthy(): Promise<boolean | undefined>;
 }
 
@@ -18,7 +18,7 @@ export class DummyDirectory extends UserDirectory {
   }
 }
 
-/** Knows nobody. */
+/** Knows no users. */
 export class DisabledDirectory extends UserDirectory {
   override find(): Promise<undefined> {
     return Promise.resolve(undefined);

@@ -1,5 +1,6 @@
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import type { ContainerInfo } from '../../../core/model/deploy.js';
 import { Int32, Nested, NestedList, OneOf, TextMap, Texts } from '../../../platform/http/fields.js';
 
 /** Driver and name of a volume that Docker manages. */
@@ -191,7 +192,7 @@ export class NetworkInfoDto {
 }
 
 /** The container to run the task in. */
-export class ContainerInfoDto {
+export class ContainerInfoDto implements ContainerInfo {
   /** MESOS (CLUSTER is taken for it): started by the cluster itself; DOCKER: by Docker. */
   @OneOf(['MESOS', 'DOCKER'])
   @Transform(({ value }: { value: unknown }) => (value === 'CLUSTER' ? 'MESOS' : value), { toClassOnly: true })

@@ -1,7 +1,9 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
-import { RequestDto } from '../../requests/dto/request.dto.js';
 import { Int32, Nested } from '../../../platform/http/fields.js';
 import { QueryBoolean, QueryText } from '../../../platform/http/query.js';
+import { RequestParentDto } from '../../requests/dto/request-parent.dto.js';
+import { RequestDto } from '../../requests/dto/request.dto.js';
+import type { StartDeploy } from '../deploys.service.js';
 import { DeployDto } from './deploy.dto.js';
 
 /** A deploy to start. */
@@ -48,4 +50,44 @@ export class StartDeployQuery extends PlanDeployQuery {
   /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
   @QueryText()
   checkIndex?: string;
+}
+
+/** Which earlier deploy of a request is deployed again. */
+export class RollbackRequestDto {
+  /** The earlier deploy, whether it succeeded or not; unless given, the last successful one before the active deploy. */
+  @IsOptional()
+  @IsString()
+  deployId?: string;
+  /** Why; unless given, it names the earlier deploy. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** Unpause a paused request when the deploy succeeds. */
+  @IsOptional()
+  @IsBoolean()
+  unpauseOnSuccessfulDeploy?: boolean;
+  /** The same as the parameter of this name, which goes first. */
+  @IsOptional()
+  @IsString()
+  checkIndex?: string;
+}
+
+/** The request while an earlier deploy of it is deployed again, and under which id. */
+export class RollbackDto extends RequestParentDto {
+  /** The new deploy. */
+  deployId: string;
+  /** The earlier deploy that it repeats. */
+  rolledBackTo: string;
+}
+
+/** What a caller wants, as the service takes it. */
+export function toStartDeploy(body: DeployRequestDto, query: StartDeployQuery): StartDeploy {
+  return {
+    deploy: DeployDto.toDeploy(body.deploy),
+    message: body.message,
+    unpauseOnSuccessfulDeploy: body.unpauseOnSuccessfulDeploy ?? false,
+    updatedRequest: body.updatedRequest && RequestDto.toRequest(body.updatedRequest),
+    largeScaleDownAcknowledged: query.largeScaleDownAcknowledged ?? false,
+    checkIndex: query.checkIndex,
+  };
 }

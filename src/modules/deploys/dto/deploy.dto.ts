@@ -19,13 +19,20 @@ import {
   Texts,
   Timestamp,
 } from '../../../platform/http/fields.js';
-import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
-import { CanaryDeploySettingsDto } from './canary-settings.dto.js';
+import {
+  Artifacts,
+  ClusterArtifactDto,
+  ExecutorDataDto,
+  ObjstoreUploaderFileDto,
+  UploaderFiles,
+} from './artifacts.dto.js';
 import { ContainerInfoDto } from './container-info.dto.js';
-import { ExecutorDataDto } from './executor-data.dto.js';
-import { HealthcheckOptionsDto } from './healthcheck-options.dto.js';
-import { ResourcesDto } from './resources.dto.js';
-import { RunNowRequestDto } from './run-now-request.dto.js';
+import {
+  CanaryDeploySettingsDto,
+  HealthcheckOptionsDto,
+  ResourcesDto,
+  RunNowRequestDto,
+} from './deploy-options.dto.js';
 
 /** A label of a task. */
 export class ClusterTaskLabelDto {
@@ -43,7 +50,7 @@ const isLabelList = (value: unknown): boolean =>
   Array.isArray(value) && value.every((label) => isMap(label) && typeof label.key === 'string' && isText(label.value));
 
 /** One version of what a request runs. */
-export class DeployDto {
+export class DeployDto implements Deploy {
   /** Request that the deploy belongs to. */
   @IsString()
   requestId: string;

@@ -1,17 +1,32 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import type {
+  DeployMarker,
+  DeployProgress,
+  DeployProgressLbUpdate,
+  PendingDeploy,
+} from '../../../core/model/deploy.js';
 import {
-  deployAcceptanceStates,
-  deployStates,
   type DeployAcceptanceState,
+  deployAcceptanceStates,
   type DeployState,
+  deployStates,
 } from '../../../core/model/enums.js';
+import { LoadBalancerUpdateDto } from '../../load-balancer/load-balancer.dto.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
-import { LoadBalancerUpdateDto } from '../../load-balancer/dto/load-balancer-update.dto.js';
-import { DeployProgressLbUpdateDto } from './deploy-progress-lb-update.dto.js';
+
+/** A change of the load balancer that a deploy asked for. */
+export class DeployProgressLbUpdateDto implements DeployProgressLbUpdate {
+  /** How it stands. */
+  loadBalancerUpdate: LoadBalancerUpdateDto;
+  /** Tasks that come in. */
+  added: TaskIdDto[];
+  /** Tasks that go. */
+  removed: TaskIdDto[];
+}
 
 /** Which deploy of which request, and who started it. */
-export class DeployMarkerDto {
+export class DeployMarkerDto implements DeployMarker {
   /** Request that is deployed. */
   requestId: string;
   /** The deploy. */
@@ -27,7 +42,7 @@ export class DeployMarkerDto {
 
 /** How far a deploy has come. Only of SERVICE and WORKER requests, and of deploys with canaryDeploySettings. */
 @ApiExtraModels(DeployProgressLbUpdateDto)
-export class DeployProgressDto {
+export class DeployProgressDto implements DeployProgress {
   /** New tasks that should run at the end of the current step. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   targetActiveInstances: number;
@@ -66,7 +81,7 @@ export class DeployProgressDto {
 }
 
 /** A deploy in progress. */
-export class PendingDeployDto {
+export class PendingDeployDto implements PendingDeploy {
   /** Which deploy it is. */
   deployMarker: DeployMarkerDto;
   /** What the load balancer was asked for last, and what it said. */

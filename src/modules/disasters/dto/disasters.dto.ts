@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { actionTypes, disasterTypes, type ActionType, type DisasterType } from '../../../core/model/enums.js';
-import { OneOf } from '../../../platform/http/fields.js';
-import { OlderNames } from '../../../platform/http/older-names.js';
+import type { DisabledAction, Disaster, DisasterDataPoint, DisastersData } from '../../../core/model/state.js';
+import { type ActionType, actionTypes, type DisasterType, disasterTypes } from '../../../core/model/enums.js';
+import { OlderNames, OneOf } from '../../../platform/http/fields.js';
 import { PathWord } from '../../../platform/http/query.js';
 
 const actionType = { enum: actionTypes, enumName: 'ActionType' } as const;
@@ -37,7 +37,7 @@ export class DisabledActionRequestDto {
 }
 
 /** An action that is switched off. */
-export class DisabledActionDto {
+export class DisabledActionDto implements DisabledAction {
   /** The action. */
   @ApiProperty(actionType)
   type: ActionType;
@@ -53,7 +53,7 @@ export class DisabledActionDto {
 }
 
 /** A kind of disaster. */
-export class DisasterDto {
+export class DisasterDto implements Disaster {
   /** The kind. */
   @ApiProperty(disasterType)
   type: DisasterType;
@@ -62,7 +62,7 @@ export class DisasterDto {
 }
 
 /** The cluster in figures at one moment. */
-export class DisasterDataPointDto {
+export class DisasterDataPointDto implements DisasterDataPoint {
   /** When, in epoch milliseconds. */
   @ApiProperty(int64)
   timestamp: number;
@@ -94,7 +94,7 @@ export class DisasterDataPointDto {
   disasterStates: { of: 'disasters', type: () => DisasterDto, isArray: true },
   automatedActionDisabled: { of: 'automatedActionsDisabled', type: 'boolean' },
 })
-export class DisastersDataDto {
+export class DisastersDataDto implements DisastersData {
   /** Figures of the last moments, newest first. */
   stats: DisasterDataPointDto[];
   /** Every kind of disaster. */

@@ -3,30 +3,10 @@ import type { EntityManager } from 'typeorm';
 import { payloadKinds } from '../../../core/history/index.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
-import { rows, toMillis } from '../../../platform/database/sql.js';
+import { Pollers } from '../../../platform/poller/pollers.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { readPayload } from '../old-payloads.service.js';
-import { HistoryBackfillStore, type BackfillRun } from './history-backfill-store.service.js';
-
-/** Of the newest run; zeros before the first one. */
-export interface BackfillProgress {
-  running: boolean;
-  /** Epoch milliseconds. */
-  startedAt?: number;
-  finishedAt?: number;
-  tasksConverted: number;
-  requestsConverted: number;
-  deploysConverted: number;
-  /** Rows that it could not read. */
-  unreadable: number;
-}
-
-type ProgressRow = Omit<BackfillProgress, 'running' | 'startedAt' | 'finishedAt'> & {
-  started_at: Date;
-  finished_at: Date | null;
-};
-
-const nothing = { tasksConverted: 0, requestsConverted: 0, deploysConverted: 0, unreadable: 0 };
+import { readPayload } from '../old-payloads.js';
+import { HistoryBackfillRepository, type BackfillProgress, type BackfillRun } from './history-backfill.repository.js';
 
 /** A batch is one transaction of the leader, which may not take long. */
 const maxBatchSize = 1_000;
@@ -36,7 +16,7 @@ const maxBatchSize = 1_000;
 export class HistoryBackfill {
   constructor(
     private readonly db: Database,
-    private readonly store: HistoryBackfillStore,
+    private readonly store: HistoryBackfillRepository,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
@@ -49,20 +29,8 @@ export class HistoryBackfill {
     this.wake.signal('history-backfill');
   }
 
-  async progress(): Promise<BackfillProgress> {
-    const [newest] = await rows<ProgressRow>(
-      this.db.manager,
-      `SELECT started_at, finished_at, tasks_converted AS "tasksConverted", requests_converted AS "requestsConverted",
-         deploys_converted AS "deploysConverted", unreadable FROM history_backfill ORDER BY id DESC LIMIT 1`,
-    );
-    if (!newest) return { running: false, ...nothing };
-    const { started_at: startedAt, finished_at: finishedAt, ...counts } = newest;
-    return {
-      running: finishedAt === null,
-      startedAt: startedAt.getTime(),
-      finishedAt: toMillis(finishedAt),
-      ...counts,
-    };
+  progress(): Promise<BackfillProgress> {
+    return this.store.progress(this.db.manager);
   }
 
   /** One batch. false: there is nothing to do. */
@@ -95,5 +63,34 @@ export class HistoryBackfill {
     const next = payloadKinds[payloadKinds.indexOf(run.kind) + 1];
     if (next) await this.store.turnTo(tx, run, next);
     else await this.store.finish(tx, run, new Date(this.clock.now()));
+  }
+}
+
+/** A new leader goes on, at the latest after this time, with what the former one had begun. */
+const everyMs = 10_000;
+/** A pass ends after this time and the next one begins at once, so that stopping the pollers takes no longer. */
+const passMillis = 1_000;
+
+/** Works through a backfill that was asked for, on the leader: one run at a time, whatever instance was asked. */
+@Injectable()
+export class HistoryBackfillPoller {
+  constructor(
+    private readonly backfill: HistoryBackfill,
+    private readonly clock: Clock,
+    pollers: Pollers,
+  ) {
+    pollers.register({
+      name: 'history-backfill',
+      everyMs,
+      wakeOn: ['history-backfill'],
+      pass: (now) => this.pass(now),
+    });
+  }
+
+  private async pass(now: number): Promise<number | undefined> {
+    while (await this.backfill.step()) {
+      if (this.clock.now() >= now + passMillis) return this.clock.now();
+    }
+    return undefined;
   }
 }

@@ -1,18 +1,31 @@
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
 import type { DataSource } from 'typeorm';
-import type { Cell, DumpTable, StoredRow } from '../../../core/history/index.js';
+import {
+  columnName,
+  CsvReader,
+  type Cell,
+  type DumpRow,
+  type DumpTable,
+  type StoredRow,
+} from '../../../core/history/index.js';
+import { storableText } from '../../../core/storable-text.js';
+import { byHalves } from '../../../platform/database/by-halves.js';
 import { rows } from '../../../platform/database/sql.js';
-import { readDump, type DumpFileRow } from './read-dump.js';
 
 /** Rows per statement. */
 const batchSize = 500;
 
 /** What became of the rows of one file. */
-export interface ImportCounts {
+interface ImportCounts {
   imported: number;
   /** Rows that were here already: the import may be repeated. */
   alreadyThere: number;
   unreadable: number;
 }
+
+/** A row of a file. name: where it stands, for people. unreadable: it does not fit below the header. */
+type DumpFileRow = { name: string; cells: DumpRow } & ({ kind: 'row' } | { kind: 'unreadable'; reason: string });
 
 interface Readable {
   row: DumpFileRow;
@@ -46,30 +59,24 @@ export class HistoryImport {
     return this.counts;
   }
 
-  private async write(batch: Readable[]): Promise<void> {
-    if (batch.length === 0) return;
-    const names = Object.keys(batch[0]!.columns).join(', ');
-    try {
-      const written = await rows(
-        this.db.manager,
-        `INSERT INTO ${this.table.table} (${names})
-         SELECT ${names} FROM jsonb_populate_recordset(NULL::${this.table.table}, $1::jsonb) ON CONFLICT DO NOTHING RETURNING 1`,
-        [JSON.stringify(batch.map(({ columns }) => columns))],
-      );
-      this.counts.imported += written.length;
-      this.counts.alreadyThere += batch.length - written.length;
-    } catch (cause) {
-      if (!isAboutData(cause)) throw cause;
-      await this.writeParts(batch, cause as Error);
-    }
+  private write(batch: readonly Readable[]): Promise<void> {
+    return byHalves(batch, {
+      work: (some) => this.insert(some),
+      isAboutItems: isAboutData,
+      alone: ({ row }, cause) => this.list(row, (cause as Error).message),
+    });
   }
 
-  /** One row spoils its batch: the others are written in smaller ones, until it is alone. */
-  private async writeParts(batch: Readable[], cause: Error): Promise<void> {
-    if (batch.length === 1) return this.list(batch[0]!.row, cause.message);
-    const middle = batch.length >> 1;
-    await this.write(batch.slice(0, middle));
-    await this.write(batch.slice(middle));
+  private async insert(batch: readonly Readable[]): Promise<void> {
+    const names = Object.keys(batch[0]!.columns).join(', ');
+    const written = await rows(
+      this.db.manager,
+      `INSERT INTO ${this.table.table} (${names})
+       SELECT ${names} FROM jsonb_populate_recordset(NULL::${this.table.table}, $1::jsonb) ON CONFLICT DO NOTHING RETURNING 1`,
+      [JSON.stringify(batch.map(({ columns }) => columns))],
+    );
+    this.counts.imported += written.length;
+    this.counts.alreadyThere += batch.length - written.length;
   }
 
   private async list({ name, cells }: DumpFileRow, reason: string): Promise<void> {
@@ -85,8 +92,30 @@ export class HistoryImport {
 /** Values out of range or too long: classes 22 and 54 of SQL's error codes. */
 const isAboutData = (cause: unknown): boolean => /^(22|54)/.test((cause as { code?: string }).code ?? '');
 
-/** What PostgreSQL cannot store is shown as the sign for an unknown character. */
 const storable = (cells: Readonly<Record<string, Cell>>): string =>
-  JSON.stringify(cells, (_name, value: unknown) =>
-    typeof value === 'string' ? value.replaceAll(/\0|\p{Surrogate}/gu, '\uFFFD') : value,
-  );
+  JSON.stringify(cells, (_name, value: unknown) => (typeof value === 'string' ? storableText(value) : value));
+
+/** The rows of a CSV file below its header, one by one: the file may be longer than memory. */
+async function* readDump(path: string): AsyncGenerator<DumpFileRow> {
+  const reader = new CsvReader();
+  let header: string[] | undefined;
+  let number = 0;
+  const rowsOf = function* (found: Cell[][]): Generator<DumpFileRow> {
+    for (const cells of found) {
+      number += 1;
+      if (header) yield toRow(`${basename(path)} row ${number}`, header, cells);
+      else header = cells.map((cell) => columnName(cell ?? ''));
+    }
+  };
+  for await (const piece of createReadStream(path, { encoding: 'utf8' })) {
+    // Programs of Windows begin a file with a mark that is no part of the first name.
+    yield* rowsOf(reader.push(number === 0 ? (piece as string).replace(/^\uFEFF/, '') : (piece as string)));
+  }
+  yield* rowsOf(reader.end());
+}
+
+function toRow(name: string, header: string[], found: Cell[]): DumpFileRow {
+  const cells = Object.fromEntries(found.map((cell, index) => [header[index] ?? `cell ${index + 1}`, cell]));
+  if (found.length === header.length) return { kind: 'row', name, cells };
+  return { kind: 'unreadable', name, cells, reason: `It has ${found.length} cells, the header has ${header.length}` };
+}

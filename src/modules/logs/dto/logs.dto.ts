@@ -1,5 +1,12 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
+import type {
+  ContinuationToken,
+  ObjstoreLog,
+  ObjstoreLogMetadata,
+  ObjstoreSearchRequest,
+  ObjstoreSearchResult,
+} from '../../../core/model/logs.js';
 import { everyValue, Int32, is, isMap, raw, Texts, Timestamp } from '../../../platform/http/fields.js';
 import { QueryBoolean, QueryInt, QueryInt64 } from '../../../platform/http/query.js';
 
@@ -32,7 +39,7 @@ export class LogsQuery extends TaskLogsQuery {
  * A file of a task in the object store. Members that nobody noted are left out. The links are for whoever has them, valid
  * for a day unless configured otherwise.
  */
-export class ObjstoreLogMetadataDto {
+export class ObjstoreLogMetadataDto implements ObjstoreLogMetadata {
   /** Its key in the bucket. */
   key: string;
   /** When it was written, in epoch milliseconds. */
@@ -54,10 +61,10 @@ export class ObjstoreLogMetadataDto {
 }
 
 /** The same, as an element of a list. */
-export class ObjstoreLogDto extends ObjstoreLogMetadataDto {}
+export class ObjstoreLogDto extends ObjstoreLogMetadataDto implements ObjstoreLog {}
 
 /** How far a search has come in one place. */
-export class ContinuationTokenDto {
+export class ContinuationTokenDto implements ContinuationToken {
   /** Where to go on; absent: at the start. */
   value?: string;
   /** There is nothing more in this place. */
@@ -75,7 +82,7 @@ const isTexts = (value: unknown): boolean =>
 
 /** Whose logs to search. At least one of requestsAndDeploys and taskIds must name something. */
 @ApiExtraModels(ContinuationTokenDto)
-export class ObjstoreSearchRequestDto {
+export class ObjstoreSearchRequestDto implements ObjstoreSearchRequest {
   /** Deploy ids by request id; an empty list means all of the request. */
   @IsOptional()
   @raw((value) => value)
@@ -119,7 +126,7 @@ export class ObjstoreSearchRequestDto {
 }
 
 /** A page of results. */
-export class ObjstoreSearchResultDto {
+export class ObjstoreSearchResultDto implements ObjstoreSearchResult {
   /** What was found, the newest first. */
   results: ObjstoreLogMetadataDto[];
   /** How far the search has come; to be sent along for the next page. */

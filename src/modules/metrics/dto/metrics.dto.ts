@@ -1,9 +1,10 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import type { Metric } from '../metrics.service.js';
 
 const double = { type: 'number', format: 'double' } as const;
 
 /** One figure. Which members it has depends on its kind: a gauge, a counter, or times in seconds. */
-export class MetricDto {
+export class MetricDto implements Metric {
   /** What a gauge shows now. */
   @ApiProperty(double)
   value?: number;

@@ -5,18 +5,18 @@ import type { BounceRequest, RequestParent } from '../../../core/model/request.j
 import { refuseBounce, refuseSecondBounce } from '../../../core/requests/action-rules.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { PriorityFreezes } from '../../priority/priority-freezes.service.js';
-import { ShellCommandRules } from '../../tasks/shell-commands/shell-command-rules.service.js';
-import { ExpiringActions } from '../expiring/expiring-actions.service.js';
+import { PriorityFreezeRepository } from '../../priority/priority-freeze.repository.js';
+import { ShellCommandRules } from '../../tasks/shell-commands/before-kills.service.js';
+import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { deployInUse, RequestActions, throwIf } from '../request-actions.service.js';
 import { RequestChecks } from '../request-checks.service.js';
-import { RequestCleanups } from '../request-cleanups.service.js';
-import { RequestHistoryService } from '../request-history.service.js';
+import { RequestCleanupRepository } from '../request-cleanup.repository.js';
+import { RequestHistoryRepository } from '../request-history.repository.js';
 import { RequestParents } from '../request-parents.service.js';
-import { RequestStore, type StoredRequest } from '../request-store.service.js';
+import { RequestRepository, type StoredRequest } from '../request.repository.js';
 
 /** A bounce about to begin. */
-export interface BounceStart {
+interface BounceStart {
   request: BounceRequest;
   now: number;
   user?: string;
@@ -30,12 +30,12 @@ export class Bounces {
   constructor(
     private readonly actions: RequestActions,
     private readonly checks: RequestChecks,
-    private readonly requests: RequestStore,
-    private readonly cleanups: RequestCleanups,
-    private readonly expiring: ExpiringActions,
-    private readonly history: RequestHistoryService,
+    private readonly requests: RequestRepository,
+    private readonly cleanups: RequestCleanupRepository,
+    private readonly expiring: ExpiringActionRepository,
+    private readonly history: RequestHistoryRepository,
     private readonly parents: RequestParents,
-    private readonly freezes: PriorityFreezes,
+    private readonly freezes: PriorityFreezeRepository,
     private readonly commands: ShellCommandRules,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -55,7 +55,7 @@ export class Bounces {
   }
 
   /**
-   * Writes down all that makes a bounce, for a request with a deploy in use; the cleaner does the rest. false: such a
+   * Writes everything that begins a bounce, for a request with a deploy in use; the cleaner does the rest. false: such a
    * bounce waits already and nothing was changed. Wake 'cleanup' and 'expiring' after the commit.
    */
   async begin(tx: EntityManager, stored: StoredRequest, start: BounceStart): Promise<boolean> {

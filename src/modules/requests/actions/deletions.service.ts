@@ -2,18 +2,18 @@ import { Injectable } from '@nestjs/common';
 import type { DeleteRequestRequest, Request } from '../../../core/model/request.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { RequestActions } from '../request-actions.service.js';
-import { RequestCleanups } from '../request-cleanups.service.js';
-import { RequestHistoryService } from '../request-history.service.js';
-import { RequestStore } from '../request-store.service.js';
+import { RequestCleanupRepository } from '../request-cleanup.repository.js';
+import { RequestHistoryRepository } from '../request-history.repository.js';
+import { RequestRepository } from '../request.repository.js';
 
 /** Begins the end of a request: the cleaner kills its tasks and removes it when the last one is gone. */
 @Injectable()
 export class Deletions {
   constructor(
     private readonly actions: RequestActions,
-    private readonly requests: RequestStore,
-    private readonly cleanups: RequestCleanups,
-    private readonly history: RequestHistoryService,
+    private readonly requests: RequestRepository,
+    private readonly cleanups: RequestCleanupRepository,
+    private readonly history: RequestHistoryRepository,
   ) {}
 
   /** From any state. Asking again while it is being deleted answers the same and changes nothing. */

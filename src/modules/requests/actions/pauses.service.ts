@@ -5,14 +5,14 @@ import type { ExitCooldownRequest, PauseRequest, RequestParent, UnpauseRequest }
 import type { PendingType, RequestEventType } from '../../../core/model/enums.js';
 import { refuseExitCooldown, refusePause, refuseUnpause } from '../../../core/requests/action-rules.js';
 import type { Caller } from '../../../platform/http/caller.js';
-import { PendingQueue } from '../../tasks/pending-queue.service.js';
-import { ShellCommandRules } from '../../tasks/shell-commands/shell-command-rules.service.js';
-import { ExpiringActions } from '../expiring/expiring-actions.service.js';
+import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
+import { ShellCommandRules } from '../../tasks/shell-commands/before-kills.service.js';
+import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { deployInUse, RequestActions, throwIf } from '../request-actions.service.js';
-import { RequestCleanups } from '../request-cleanups.service.js';
-import { RequestHistoryService } from '../request-history.service.js';
+import { RequestCleanupRepository } from '../request-cleanup.repository.js';
+import { RequestHistoryRepository } from '../request-history.repository.js';
 import { RequestParents } from '../request-parents.service.js';
-import { RequestStore, type StoredRequest } from '../request-store.service.js';
+import { RequestRepository, type StoredRequest } from '../request.repository.js';
 
 /** How a request came to be ACTIVE again. */
 interface Awakening {
@@ -28,11 +28,11 @@ interface Awakening {
 export class Pauses {
   constructor(
     private readonly actions: RequestActions,
-    private readonly requests: RequestStore,
-    private readonly cleanups: RequestCleanups,
-    private readonly expiring: ExpiringActions,
-    private readonly history: RequestHistoryService,
-    private readonly queue: PendingQueue,
+    private readonly requests: RequestRepository,
+    private readonly cleanups: RequestCleanupRepository,
+    private readonly expiring: ExpiringActionRepository,
+    private readonly history: RequestHistoryRepository,
+    private readonly queue: PendingRequestRepository,
     private readonly parents: RequestParents,
     private readonly commands: ShellCommandRules,
   ) {}

@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import type { PriorityRequest, RequestParent } from '../../../core/model/request.js';
 import { refuseUpdate } from '../../../core/requests/action-rules.js';
 import type { Caller } from '../../../platform/http/caller.js';
-import { ExpiringActions } from '../expiring/expiring-actions.service.js';
+import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
 import { RequestChanges, type ChangeNote } from '../request-changes.service.js';
 import { RequestChecks } from '../request-checks.service.js';
@@ -17,7 +17,7 @@ export class Priorities {
     private readonly actions: RequestActions,
     private readonly checks: RequestChecks,
     private readonly changes: RequestChanges,
-    private readonly expiring: ExpiringActions,
+    private readonly expiring: ExpiringActionRepository,
     private readonly parents: RequestParents,
   ) {}
 

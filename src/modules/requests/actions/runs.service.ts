@@ -5,31 +5,30 @@ import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-dri
 import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
-import { decideRun, runProblems, type RunFacts } from '../../../core/requests/run-now.js';
-import { runWishes } from '../../../core/requests/run-wishes.js';
+import { decideRun, type RunFacts, runProblems, runWishes } from '../../../core/requests/run-now.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
-import { rows } from '../../../platform/database/sql.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { DeployStore } from '../../deploys/deploy-store.service.js';
-import { unsupportedInRun } from '../../deploys/deploy-support.js';
-import { TaskSearches } from '../../history/task-search.service.js';
-import { PendingQueue } from '../../tasks/pending-queue.service.js';
-import { shownPendingRequest } from '../pending-requests.js';
+import { DeployRepository } from '../../deploys/deploy.repository.js';
+import { unsupportedRunErrors } from '../../deploys/deploy-support.js';
+import { TaskSearchRepository } from '../../history/task-search.repository.js';
+import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
+import { TaskRepository } from '../../tasks/task.repository.js';
 import { RequestActions, type LockedRequest } from '../request-actions.service.js';
-import { RequestParents } from '../request-parents.service.js';
+import { RequestParents, shownPendingRequest } from '../request-parents.service.js';
 
-/** Runs of SCHEDULED and ON_DEMAND requests that somebody asks for. */
+/** Runs of SCHEDULED and ON_DEMAND requests that a caller asks for. */
 @Injectable()
 export class Runs {
   constructor(
     private readonly actions: RequestActions,
-    private readonly deploys: DeployStore,
-    private readonly queue: PendingQueue,
+    private readonly deploys: DeployRepository,
+    private readonly queue: PendingRequestRepository,
+    private readonly tasks: TaskRepository,
     private readonly parents: RequestParents,
-    private readonly searches: TaskSearches,
+    private readonly searches: TaskSearchRepository,
     private readonly database: Database,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
@@ -39,7 +38,7 @@ export class Runs {
   /** `minimal`: the answer has only the request, its state and the pending request. */
   run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
     const errors = runProblems(run, this.clock.now(), { ...this.settings.cluster, ...this.settings });
-    errors.push(...unsupportedInRun(this.driver, run));
+    errors.push(...unsupportedRunErrors(this.driver, run));
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     return this.actions.perform(id, ['scheduler'], async (tx, locked) => {
       const decision = decideRun(run, await this.facts(tx, locked));
@@ -58,7 +57,7 @@ export class Runs {
     });
   }
 
-  /** The task that carries out a run, or did: the newest one, should it have been tried again. */
+  /** The task that carries out a run, or did: the newest one if the run was tried again. */
   async findTask(id: string, runId: string): Promise<TaskId> {
     const found = await this.searches.newestOfRun(this.database.manager, id, runId);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
@@ -67,18 +66,11 @@ export class Runs {
 
   private async facts(tx: EntityManager, { facts, stored }: LockedRequest): Promise<RunFacts> {
     const requestId = stored.request.id;
-    // One statement, so that a task on its way from one table to the next is counted once.
-    const [counts] = await rows<{ active: number; waiting: number }>(
-      tx,
-      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL)::int AS active,
-         ((SELECT count(*) FROM pending_task WHERE request_id = $1 AND NOT delete_requested)
-           + (SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = 'ONEOFF'))::int AS waiting`,
-      [requestId],
-    );
+    const { active: activeTasks, waiting: waitingTasks } = await this.tasks.runCounts(tx, requestId);
     const { deployInUse: deployId } = facts;
     const deploy = deployId === undefined ? undefined : await this.deploys.find(tx, { requestId, deployId });
     const numPorts = deploy?.deploy.resources?.numPorts ?? 0;
-    return { ...facts, activeTasks: counts!.active, waitingTasks: counts!.waiting, numPorts };
+    return { ...facts, activeTasks, waitingTasks, numPorts };
   }
 }
 

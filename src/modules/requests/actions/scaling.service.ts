@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Request, RequestParent, ScaleRequest } from '../../../core/model/request.js';
+import { instancesOf, type Request, type RequestParent, type ScaleRequest } from '../../../core/model/request.js';
 import { refuseBounceAfterScale, refuseUpdate } from '../../../core/requests/action-rules.js';
 import { scaleMessage } from '../../../core/requests/changes.js';
-import { instancesOf } from '../../../core/request-validation/index.js';
 import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
-import { PriorityFreezes } from '../../priority/priority-freezes.service.js';
-import { ExpiringActions } from '../expiring/expiring-actions.service.js';
+import { PriorityFreezeRepository } from '../../priority/priority-freeze.repository.js';
+import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { refuseChanged } from '../check-index.js';
 import { deployInUse, RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
 import { RequestChanges, type ChangeNote } from '../request-changes.service.js';
 import { RequestChecks } from '../request-checks.service.js';
 import { RequestParents } from '../request-parents.service.js';
-import type { StoredRequest } from '../request-store.service.js';
+import type { StoredRequest } from '../request.repository.js';
 import { Bounces } from './bounces.service.js';
 
 /** A scale that may be made. */
@@ -34,9 +33,9 @@ export class Scaling {
     private readonly checks: RequestChecks,
     private readonly changes: RequestChanges,
     private readonly bounces: Bounces,
-    private readonly expiring: ExpiringActions,
+    private readonly expiring: ExpiringActionRepository,
     private readonly parents: RequestParents,
-    private readonly freezes: PriorityFreezes,
+    private readonly freezes: PriorityFreezeRepository,
     private readonly disabled: DisabledActions,
   ) {}
 

@@ -2,7 +2,7 @@ import { Controller, Get, Param } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { CrashLoopInfo } from '../../../core/model/crash-loop.js';
 import { CrashLoops } from './crash-loops.service.js';
-import { CrashLoopInfoDto } from './dto/crash-loop.dto.js';
+import { CrashLoopInfoDto } from './crash-loop.dto.js';
 
 const listOfLoops = { type: 'array', items: { $ref: getSchemaPath(CrashLoopInfoDto) } } as const;
 

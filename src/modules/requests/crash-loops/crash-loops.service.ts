@@ -3,16 +3,16 @@ import { groupBy } from '../../../core/group-by.js';
 import type { CrashLoopInfo } from '../../../core/model/crash-loop.js';
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError } from '../../../platform/errors.js';
-import { RequestStore } from '../request-store.service.js';
-import { CrashLoopStore } from './crash-loop-store.service.js';
+import { RequestRepository } from '../request.repository.js';
+import { CrashLoopRepository } from './crash-loop.repository.js';
 
-/** Crash loops for people: those that go on, and those that were over not long ago. */
+/** Crash loops as operators see them: those that go on, and those that ended not long ago. */
 @Injectable()
 export class CrashLoops {
   constructor(
     private readonly database: Database,
-    private readonly requests: RequestStore,
-    private readonly loops: CrashLoopStore,
+    private readonly requests: RequestRepository,
+    private readonly loops: CrashLoopRepository,
   ) {}
 
   /** Newest first. */

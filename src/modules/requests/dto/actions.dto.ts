@@ -1,8 +1,19 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import type {
+  BounceRequest,
+  DeleteRequestRequest,
+  PauseRequest,
+  PriorityRequest,
+  ScaleRequest,
+  ShellCommand,
+  SkipHealthchecksRequest,
+  UnpauseRequest,
+  UpdateGroupsRequest,
+} from '../../../core/model/request.js';
 import { Fraction, Int32, Int64, Nested, Texts } from '../../../platform/http/fields.js';
 
 /** A command that is run in a task. */
-export class ShellCommandDto {
+export class ShellCommandDto implements ShellCommand {
   /** Name of the command, one of those the service is configured with. */
   @IsString()
   name: string;
@@ -21,7 +32,7 @@ export class ShellCommandDto {
 }
 
 /** How a request is bounced: all of its tasks replaced by new ones of the same deploy. */
-export class BounceRequestDto {
+export class BounceRequestDto implements BounceRequest {
   /** Replace one task after the other; false: start all new ones, then end all old ones. */
   @IsOptional()
   @IsBoolean()
@@ -49,7 +60,7 @@ export class BounceRequestDto {
 }
 
 /** How a request is paused: no new tasks until it is unpaused. */
-export class PauseRequestDto {
+export class PauseRequestDto implements PauseRequest {
   /**
    * Kill the running tasks at once; true unless configured otherwise. false: runs of jobs may end by themselves, and tasks of a
    * SERVICE or WORKER leave the load balancer before they are killed.
@@ -76,7 +87,7 @@ export class PauseRequestDto {
 }
 
 /** How a request is unpaused. */
-export class UnpauseRequestDto {
+export class UnpauseRequestDto implements UnpauseRequest {
   /** Why. */
   @IsOptional()
   @IsString()
@@ -95,7 +106,7 @@ export class UnpauseRequestDto {
 export class ExitCooldownRequestDto extends UnpauseRequestDto {}
 
 /** How many instances a request shall have. */
-export class ScaleRequestDto {
+export class ScaleRequestDto implements ScaleRequest {
   /** The new number of instances; absent: one. */
   @IsOptional()
   @Int32()
@@ -131,7 +142,7 @@ export class ScaleRequestDto {
 }
 
 /** How important the tasks of a request are when not all can run. */
-export class PriorityRequestDto {
+export class PriorityRequestDto implements PriorityRequest {
   /** The new taskPriorityLevel; absent: none, which means that of the request's type. */
   @IsOptional()
   @Fraction()
@@ -151,7 +162,7 @@ export class PriorityRequestDto {
 }
 
 /** Whether the tasks of a request count as healthy without being checked. */
-export class SkipHealthchecksRequestDto {
+export class SkipHealthchecksRequestDto implements SkipHealthchecksRequest {
   /** The new value; absent: back to none. */
   @IsOptional()
   @IsBoolean()
@@ -171,7 +182,7 @@ export class SkipHealthchecksRequestDto {
 }
 
 /** How a request is deleted. */
-export class DeleteRequestRequestDto {
+export class DeleteRequestRequestDto implements DeleteRequestRequest {
   /** Why. */
   @IsOptional()
   @IsString()
@@ -187,7 +198,7 @@ export class DeleteRequestRequestDto {
 }
 
 /** Groups of a request; all three settings are replaced. */
-export class UpdateGroupsRequestDto {
+export class UpdateGroupsRequestDto implements UpdateGroupsRequest {
   /** Group whose members may see and change it. */
   @IsOptional()
   @IsString()

@@ -1,20 +1,169 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { requestStates, type RequestState } from '../../../core/model/enums.js';
-import { DeployDto } from '../../deploys/dto/deploy.dto.js';
-import { TaskIdsByStatusDto } from '../../tasks/dto/task-id.dto.js';
-import { DeployMarkerDto, PendingDeployDto } from '../../deploys/dto/pending-deploy.dto.js';
 import {
-  ExpiringBounceDto,
-  ExpiringPauseDto,
-  ExpiringPriorityDto,
-  ExpiringScaleDto,
-  ExpiringSkipHealthchecksDto,
-} from './expiring.dto.js';
-import { PendingRequestDto } from './pending-request.dto.js';
+  pendingTypes,
+  requestCleanupTypes,
+  requestStates,
+  type PendingType,
+  type RequestCleanupType,
+  type RequestState,
+} from '../../../core/model/enums.js';
+import type {
+  ExpiringBounce,
+  ExpiringPause,
+  ExpiringPriority,
+  ExpiringScale,
+  ExpiringSkipHealthchecks,
+  PendingRequestParent,
+  RequestBatch,
+  RequestCleanup,
+  RequestDeployState,
+  RequestParent,
+  RequestWithState,
+} from '../../../core/model/request.js';
+import type { PendingRequest } from '../../../core/model/task.js';
+import { ClusterArtifactDto, ObjstoreUploaderFileDto } from '../../deploys/dto/artifacts.dto.js';
+import { DeployDto } from '../../deploys/dto/deploy.dto.js';
+import { DeployMarkerDto, PendingDeployDto } from '../../deploys/dto/pending-deploy.dto.js';
+import { ResourcesDto } from '../../deploys/dto/deploy-options.dto.js';
+import { TaskIdsByStatusDto } from '../../tasks/dto/task-id.dto.js';
+import {
+  BounceRequestDto,
+  PauseRequestDto,
+  PriorityRequestDto,
+  ScaleRequestDto,
+  ShellCommandDto,
+  SkipHealthchecksRequestDto,
+} from './actions.dto.js';
 import { RequestDto } from './request.dto.js';
 
+/** A change that will be undone by itself. */
+export class ExpiringActionDto {
+  /** Id of the request. */
+  requestId: string;
+  /** Who made the change. */
+  user?: string;
+  /** When it was made, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  startMillis: number;
+  /** Id of the action. */
+  actionId: string;
+}
+
+/** A bounce that is given up when it takes too long. */
+export class ExpiringBounceDto extends ExpiringActionDto implements ExpiringBounce {
+  /** The deploy whose tasks are replaced. */
+  deployId: string;
+  /** What was asked for. */
+  expiringAPIRequestObject: BounceRequestDto;
+}
+
+/** A pause that ends by itself. */
+export class ExpiringPauseDto extends ExpiringActionDto implements ExpiringPause {
+  /** What was asked for. */
+  expiringAPIRequestObject: PauseRequestDto;
+}
+
+/** A number of instances that holds for a while. */
+export class ExpiringScaleDto extends ExpiringActionDto implements ExpiringScale {
+  /** What was asked for. */
+  expiringAPIRequestObject: ScaleRequestDto;
+  /** The number that is restored; absent: none, which means one. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  revertToInstances?: number;
+  /** Bounce again when the number is restored. */
+  bounce?: boolean;
+}
+
+/** A priority that holds for a while. */
+export class ExpiringPriorityDto extends ExpiringActionDto implements ExpiringPriority {
+  /** What was asked for. */
+  expiringAPIRequestObject: PriorityRequestDto;
+  /** The taskPriorityLevel that is restored; absent: none, which means that of the request's type. */
+  @ApiProperty({ type: 'number', format: 'double' })
+  revertToPriority?: number;
+}
+
+/** Health checks that are skipped, or not, for a while. */
+export class ExpiringSkipHealthchecksDto extends ExpiringActionDto implements ExpiringSkipHealthchecks {
+  /** What was asked for. */
+  expiringAPIRequestObject: SkipHealthchecksRequestDto;
+  /** The value that is restored; absent: none. */
+  revertToSkipHealthchecks?: boolean;
+}
+
+/** A wish that the tasks of a request be looked at, waiting for the scheduler. */
+export class PendingRequestDto implements PendingRequest {
+  /** Id of the request. */
+  requestId: string;
+  /** Deploy that is to run. */
+  deployId: string;
+  /** When the wish arose, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** Who asked for it. */
+  user?: string;
+  /** Why. */
+  @ApiProperty({ enum: pendingTypes, enumName: 'PendingType' })
+  pendingType: PendingType;
+  /** Arguments appended to the command. */
+  cmdLineArgsList?: string[];
+  /** Id to track the run by. */
+  runId?: string;
+  /** The tasks count as healthy without being checked. */
+  skipHealthchecks?: boolean;
+  /** What the user said about it. */
+  message?: string;
+  /** Id of the action that caused it. */
+  actionId?: string;
+  /** Resources in place of the deploy's. */
+  resources?: ResourcesDto;
+  /** Further files to upload to the object store. */
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFileDto[];
+  /** User to run as, in place of the deploy's. */
+  runAsUserOverride?: string;
+  /** Environment variables in place of, or in addition to, the deploy's. */
+  envOverrides?: Record<string, string>;
+  /** Attributes that the machine must have, in place of the request's. */
+  requiredSlaveAttributeOverrides?: Record<string, string>;
+  /** Attributes that open reserved machines, in place of the request's. */
+  allowedSlaveAttributeOverrides?: Record<string, string>;
+  /** Further files to fetch into the sandbox. */
+  extraArtifacts?: ClusterArtifactDto[];
+  /** When to run, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  runAt?: number;
+}
+
+/** An order for a whole request that the cleaner has not carried out yet. */
+export class RequestCleanupDto implements RequestCleanup {
+  /** Who gave it. */
+  user?: string;
+  /** What is to be done. */
+  @ApiProperty({ enum: requestCleanupTypes, enumName: 'RequestCleanupType' })
+  cleanupType: RequestCleanupType;
+  /** When it was given, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** Of a pause or deletion: kill the tasks at once. */
+  killTasks?: boolean;
+  /** Of a deletion: remove the service from the load balancer as well. */
+  removeFromLoadBalancer?: boolean;
+  /** Id of the request. */
+  requestId: string;
+  /** Of a bounce: the deploy whose tasks are replaced. */
+  deployId?: string;
+  /** Of a bounce: the new tasks count as healthy without being checked. */
+  skipHealthchecks?: boolean;
+  /** What the user said about it. */
+  message?: string;
+  /** Id of the action that caused it. */
+  actionId?: string;
+  /** Command to run in each task before it is killed. */
+  runShellCommandBeforeKill?: ShellCommandDto;
+}
+
 /** Which deploys of a request count. Absent while none does. */
-export class RequestDeployStateDto {
+export class RequestDeployStateDto implements RequestDeployState {
   /** Id of the request. */
   requestId: string;
   /** The deploy that runs. */
@@ -24,7 +173,7 @@ export class RequestDeployStateDto {
 }
 
 /** A request and what goes on around it. Lists leave out deploys, and tasks too unless they are asked for. */
-export class RequestParentDto {
+export class RequestParentDto implements RequestParent {
   /** The request itself. */
   request: RequestDto;
   /** What may happen to it now: ACTIVE requests get tasks, PAUSED ones do not. */
@@ -53,13 +202,13 @@ export class RequestParentDto {
 }
 
 /** The same with the run that was queued. */
-export class PendingRequestParentDto extends RequestParentDto {
+export class PendingRequestParentDto extends RequestParentDto implements PendingRequestParent {
   /** The run that was queued. */
   pendingRequest: PendingRequestDto;
 }
 
 /** A request without what goes on around it. */
-export class RequestWithStateDto {
+export class RequestWithStateDto implements RequestWithState {
   /** The request itself. */
   request: RequestDto;
   /** What may happen to it now. */
@@ -71,7 +220,7 @@ export class RequestWithStateDto {
 }
 
 /** Requests that were asked for together. */
-export class RequestBatchDto {
+export class RequestBatchDto implements RequestBatch {
   /** Those there are, in the order of ids. */
   requests: RequestParentDto[];
   /** Ids of those there are not. */

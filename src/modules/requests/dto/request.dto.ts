@@ -19,7 +19,7 @@ const isDestinations = (value: unknown): boolean =>
 const isMinimums = (value: unknown): boolean => everyValue(value, (percent) => Number.isInteger(percent));
 
 /** What is to run: its type, how often or in how many instances, and where. What exactly runs is said by its deploys. */
-export class RequestDto {
+export class RequestDto implements Request {
   /** Names the request for ever: letters, digits, '_' and '-'. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
   @IsOptional()

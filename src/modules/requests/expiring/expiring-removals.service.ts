@@ -3,15 +3,15 @@ import type { RequestParent } from '../../../core/model/request.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { RequestActions } from '../request-actions.service.js';
 import { RequestParents } from '../request-parents.service.js';
-import type { ExpiringRequestKind } from './expiring-action.js';
-import { ExpiringActions } from './expiring-actions.service.js';
+import type { ExpiringRequestKind } from './expiring-action.entity.js';
+import { ExpiringActionRepository } from './expiring-action.repository.js';
 
 /** Makes a change that would lapse permanent. What was changed stays as it is; a bounce goes on without a time limit. */
 @Injectable()
 export class ExpiringRemovals {
   constructor(
     private readonly actions: RequestActions,
-    private readonly expiring: ExpiringActions,
+    private readonly expiring: ExpiringActionRepository,
     private readonly parents: RequestParents,
   ) {}
 

@@ -1,14 +1,21 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
-import { machineStates, type MachineState } from '../../../core/model/enums.js';
-import { Int64, OneOf } from '../../../platform/http/fields.js';
-import { OlderNames } from '../../../platform/http/older-names.js';
+import { IsBoolean, IsNotEmpty, IsOptional, IsString } from 'class-validator';
+import { type MachineState, machineStates } from '../../../core/model/enums.js';
+import type {
+  ClusterResourcesObject,
+  ExpiringMachineState,
+  MachineChangeRequest,
+  MachineStateHistoryUpdate,
+  Rack,
+  Slave,
+} from '../../../core/model/machine.js';
+import { Int64, OlderNames, OneOf } from '../../../platform/http/fields.js';
 import { QueryWord } from '../../../platform/http/query.js';
 
 const machineState = { enum: machineStates, enumName: 'MachineState' } as const;
 
 /** A state that a slave or rack came to. */
-export class MachineStateHistoryUpdateDto {
+export class MachineStateHistoryUpdateDto implements MachineStateHistoryUpdate {
   /** Id of the slave or rack. */
   objectId: string;
   /** The state. */
@@ -25,7 +32,7 @@ export class MachineStateHistoryUpdateDto {
 
 /** What a slave offers in all. */
 @ApiSchema({ name: 'ClusterResourcesObjectDto' })
-export class ClusterResourcesDto {
+export class ClusterResourcesDto implements ClusterResourcesObject {
   /** Cores. */
   cpus?: number;
   /** Memory in MB. */
@@ -38,7 +45,7 @@ export class ClusterResourcesDto {
 
 /** A machine that runs tasks. */
 @OlderNames({ slaveId: { of: 'id', type: 'string' } })
-export class SlaveDto {
+export class SlaveDto implements Slave {
   /** When it was seen first, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   firstSeenAt: number;
@@ -59,7 +66,7 @@ export class SlaveDto {
 
 /** A group of machines that may fail together. */
 @OlderNames({ rackId: { of: 'id', type: 'string' } })
-export class RackDto {
+export class RackDto implements Rack {
   /** When it was seen first, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   firstSeenAt: number;
@@ -70,7 +77,7 @@ export class RackDto {
 }
 
 /** How the state of a slave or rack is to be changed. */
-export class MachineChangeRequestDto {
+export class MachineChangeRequestDto implements MachineChangeRequest {
   /** Time after which the change lapses; absent: it stays. */
   @IsOptional()
   @Int64()
@@ -94,7 +101,7 @@ export class MachineChangeRequestDto {
 }
 
 /** A change of a slave or rack that lapses. */
-export class ExpiringMachineStateDto {
+export class ExpiringMachineStateDto implements ExpiringMachineState {
   /** Who made it. */
   user?: string;
   /** When, in epoch milliseconds. */
@@ -121,4 +128,13 @@ export class MachineQuery {
   /** Only those in this state. */
   @QueryWord(machineStates)
   state?: MachineState;
+}
+
+/** Which host. */
+export class HostQuery {
+  /** Name of the host, as slaves show it. */
+  @ApiProperty()
+  @IsString()
+  @IsNotEmpty()
+  host: string;
 }

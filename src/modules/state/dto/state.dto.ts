@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { connectionStates, type ConnectionState } from '../../../core/leadership/index.js';
+import { type ConnectionState, connectionStates } from '../../../core/leadership/connection-state.js';
+import type { HostState, State, TaskReconciliationStatistics } from '../../../core/model/state.js';
 import { QueryBoolean } from '../../../platform/http/query.js';
 import { DeployMarkerDto } from '../../deploys/dto/pending-deploy.dto.js';
 import { PendingTaskIdDto } from '../../tasks/dto/task-id.dto.js';
@@ -22,7 +23,7 @@ export class StateQuery extends ProvisioningQuery {
 }
 
 /** One instance of the service. */
-export class HostStateDto {
+export class HostStateDto implements HostState {
   /** It leads. */
   master: boolean;
   /** How long it has been running, in milliseconds. */
@@ -55,7 +56,7 @@ export class HostStateDto {
 }
 
 /** The service in figures. */
-export class StateDto {
+export class StateDto implements State {
   /** Tasks that run. */
   @ApiProperty(int32)
   activeTasks: number;
@@ -181,7 +182,7 @@ export class StateDto {
 }
 
 /** How the last comparison of our tasks with those of the machines went. Times in milliseconds. */
-export class TaskReconciliationStatisticsDto {
+export class TaskReconciliationStatisticsDto implements TaskReconciliationStatistics {
   /** When it began, in epoch milliseconds. */
   @ApiProperty(int64)
   taskReconciliationStartedAt: number;

@@ -13,11 +13,10 @@ import {
 } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
 import { Clock } from '../../../platform/clock.js';
-import { DeployStore } from '../../deploys/deploy-store.service.js';
-import { ExpiringActions } from '../../requests/expiring/expiring-actions.service.js';
-import { RequestCleanups } from '../../requests/request-cleanups.service.js';
-import { RequestStoreModule } from '../../requests/request-store.module.js';
-import { TaskCleanups } from '../task-cleanups.service.js';
+import { DeployRepository } from '../../deploys/deploy.repository.js';
+import { ExpiringActionRepository } from '../../requests/expiring/expiring-action.repository.js';
+import { RequestCleanupRepository } from '../../requests/request-cleanup.repository.js';
+import { TaskCleanupRepository } from '../task-cleanup.repository.js';
 import { CleanupModule } from './cleanup.module.js';
 import { CleanupPoller } from './cleanup.poller.js';
 
@@ -32,7 +31,7 @@ let tx: EntityManager;
 const clean = (after = 0) => rooms.app.get(CleanupPoller).runOnce(start + after);
 
 beforeAll(async () => {
-  rooms = await startRooms({ modules: [CleanupModule, RequestStoreModule], clock: new StoppedClock() });
+  rooms = await startRooms({ modules: [CleanupModule], clock: new StoppedClock() });
   tx = rooms.database.manager;
 });
 afterAll(() => rooms.close());
@@ -50,10 +49,10 @@ const running = (instanceNo: number, at = start - 60_000): Promise<TaskId> =>
   insertTask(tx, { instanceNo, startedAt: at - instanceNo, updates: [['TASK_RUNNING', at]] });
 const order = (changes: Partial<RequestCleanup> & Pick<RequestCleanup, 'cleanupType'>) =>
   rooms.app
-    .get(RequestCleanups, { strict: false })
+    .get(RequestCleanupRepository, { strict: false })
     .create(tx, { requestId: 'web', timestamp: start, user: 'ann', ...changes });
 const orderTask = (taskId: TaskId, cleanupType: TaskCleanupType, timestamp = start) =>
-  rooms.app.get(TaskCleanups, { strict: false }).save(tx, { taskId, cleanupType, timestamp });
+  rooms.app.get(TaskCleanupRepository, { strict: false }).save(tx, { taskId, cleanupType, timestamp });
 const kills = () =>
   tx.query(
     'SELECT task_id, task_cleanup_type AS type, grace_millis::int AS grace, retries, sent_at FROM killed_task ORDER BY task_id',
@@ -219,7 +218,7 @@ describe('a deletion', () => {
   });
   test('waits until the deploy in progress has been ended', async () => {
     await deleting();
-    const deploys = rooms.app.get(DeployStore, { strict: false });
+    const deploys = rooms.app.get(DeployRepository, { strict: false });
     await deploys.savePending(tx, { requestId: 'web', deployId: 'd2', state: 'WAITING' });
     await clean();
     expect(await count('request')).toBe(1);
@@ -261,7 +260,7 @@ describe('a bounce', () => {
   const bouncing = async (cleanupType: 'BOUNCE' | 'INCREMENTAL_BOUNCE') => {
     await serving(2);
     await tx.query('UPDATE request SET bouncing = true');
-    await rooms.app.get(ExpiringActions, { strict: false }).save(tx, {
+    await rooms.app.get(ExpiringActionRepository, { strict: false }).save(tx, {
       kind: 'BOUNCE',
       targetId: 'web',
       startMillis: start,
@@ -312,6 +311,24 @@ describe('a bounce', () => {
     await running(4, start + 2_000);
     await clean(7_000);
     expect(await kills()).toHaveLength(2);
+  });
+
+  test.each([
+    { name: 'goes on whatever its text says', types: ['BOUNCING'], text: 'PAUSE', goesOn: true },
+    { name: 'goes on while one of its tasks goes for another reason', types: ['BOUNCING', 'PAUSE'], goesOn: true },
+    { name: 'is not made by a text that begins like one', types: ['PAUSE'], text: 'BOUNCING by ann', goesOn: false },
+  ] as const)('$name', async ({ types, goesOn, ...told }) => {
+    await serving(1);
+    await tx.query('UPDATE request SET bouncing = true');
+    const taskId = await running(1);
+    const cleanups = rooms.app.get(TaskCleanupRepository, { strict: false });
+    for (const [index, cleanupType] of types.entries()) {
+      await cleanups.save(tx, { taskId, cleanupType, timestamp: start + index });
+    }
+    if ('text' in told)
+      await tx.query(`UPDATE task_update SET message = $1 WHERE state = 'TASK_CLEANING'`, [told.text]);
+    await clean();
+    expect(await isBouncing()).toBe(goesOn);
   });
 
   test('of a deploy without tasks is over at once', async () => {

@@ -1,10 +1,10 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
-import { rows } from '../../../platform/database/sql.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { Kills } from './kills.service.js';
+import { KilledTaskRepository } from '../killed-task.repository.js';
+import { TaskCleanupRepository } from '../task-cleanup.repository.js';
 import { RequestCleaner } from './request-cleaner.service.js';
 
 /** Carries out what was ordered: pauses, deletions, bounces, and tasks that have to go. */
@@ -15,7 +15,8 @@ export class CleanupPoller implements OnModuleInit {
   constructor(
     private readonly db: Database,
     private readonly cleaner: RequestCleaner,
-    private readonly kills: Kills,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly kills: KilledTaskRepository,
     private readonly wake: Wake,
     private readonly pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -26,14 +27,16 @@ export class CleanupPoller implements OnModuleInit {
       name: 'cleanup',
       runsWhile: 'RUN_CLEANUP_POLLER',
       everyMs: this.settings.cleanupEverySeconds * 1000,
-      pass: (now) => this.runOnce(now),
+      pass: (now, requestIds) => this.runOnce(now, requestIds),
+      takesKeys: true,
       wakeOn: ['cleanup'],
     });
   }
 
-  /** One pass. Public so that a test runs it with its own `now`. */
-  async runOnce(now: number): Promise<void> {
-    for (const requestId of await this.requestsWithWork()) {
+  /** One pass over all requests with something to clean, or over these of them. Public so that a test runs it with its own `now`. */
+  async runOnce(now: number, requestIds?: ReadonlySet<string>): Promise<void> {
+    const wanted = requestIds && [...requestIds];
+    for (const requestId of await this.cleanups.requestIdsToClean(this.db.manager, wanted)) {
       // The others are cleaned even when one is stuck.
       await this.clean(requestId, now).catch((cause: unknown) =>
         this.log.error(`Cleanup of request ${requestId} is stuck: ${String(cause)}`, cause),
@@ -48,16 +51,15 @@ export class CleanupPoller implements OnModuleInit {
     const changed = await this.db.leaderTransaction((tx) => this.cleaner.clean(tx, requestId, now));
     // A deletion waits until the deploy in progress has been ended, hence 'deploys'.
     if (changed) {
-      this.wake.signal('dispatch', 'scheduler', 'deploys', 'webhooks', 'load-balancer', 'shell-commands');
+      this.wake.signalOf(
+        [requestId],
+        'dispatch',
+        'scheduler',
+        'deploys',
+        'webhooks',
+        'load-balancer',
+        'shell-commands',
+      );
     }
-  }
-
-  private async requestsWithWork(): Promise<string[]> {
-    const found = await rows<{ request_id: string }>(
-      this.db.manager,
-      `SELECT request_id FROM request_cleanup UNION SELECT request_id FROM task_cleanup
-       UNION SELECT id FROM request WHERE bouncing ORDER BY request_id`,
-    );
-    return found.map((row) => row.request_id);
   }
 }

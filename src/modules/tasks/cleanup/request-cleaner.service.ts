@@ -4,46 +4,49 @@ import {
   decideKills,
   decideRequestCleanup,
   type CleanupView,
+  type KillDecision,
   type RequestCleanupStep,
 } from '../../../core/cleanup/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
 import type { RequestCleanup } from '../../../core/model/request.js';
 import type { TaskCleanup } from '../../../core/model/task.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { DeployStore } from '../../deploys/deploy-store.service.js';
-import { LoadBalancerRecords } from '../../load-balancer/load-balancer-records.service.js';
-import { LoadBalancerRemovals } from '../../load-balancer/load-balancer-removals.service.js';
+import { DeployRepository } from '../../deploys/deploy.repository.js';
+import { LoadBalancerRecordRepository } from '../../load-balancer/load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from '../../load-balancer/load-balancer-removal.repository.js';
 import { LoadBalancer } from '../../load-balancer/load-balancer.js';
-import { RequestCleanups } from '../../requests/request-cleanups.service.js';
-import { RequestStore, type StoredRequest } from '../../requests/request-store.service.js';
+import { ExpiringActionRepository } from '../../requests/expiring/expiring-action.repository.js';
+import { RequestCleanupRepository } from '../../requests/request-cleanup.repository.js';
+import { RequestRepository, type StoredRequest } from '../../requests/request.repository.js';
 import { HealthSwitch } from '../health/health-switch.service.js';
-import { ObservedTasks } from '../health/observed-tasks.service.js';
-import { LiveTasks } from '../live-tasks.service.js';
-import { PendingQueue } from '../pending-queue.service.js';
+import { WatchedTaskRepository } from '../health/watched-task.repository.js';
+import { TaskRepository } from '../task.repository.js';
+import { PendingRequestRepository } from '../pending-request.repository.js';
+import { PendingTaskRepository } from '../pending-task.repository.js';
 import { BeforeKills } from '../shell-commands/before-kills.service.js';
-import { TaskCleanups } from '../task-cleanups.service.js';
-import { Bounces } from './bounces.service.js';
-import { Kills } from './kills.service.js';
+import { TaskCleanupRepository } from '../task-cleanup.repository.js';
+import { KilledTaskRepository } from '../killed-task.repository.js';
 import { RequestRemoval } from './request-removal.service.js';
 
 /** Carries out what was ordered for one request and for its tasks. Everything in the caller's transaction. */
 @Injectable()
 export class RequestCleaner {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly deploys: DeployStore,
-    private readonly tasks: LiveTasks,
-    private readonly observed: ObservedTasks,
-    private readonly requestCleanups: RequestCleanups,
-    private readonly cleanups: TaskCleanups,
+    private readonly requests: RequestRepository,
+    private readonly deploys: DeployRepository,
+    private readonly tasks: TaskRepository,
+    private readonly watched: WatchedTaskRepository,
+    private readonly requestCleanups: RequestCleanupRepository,
+    private readonly cleanups: TaskCleanupRepository,
     private readonly beforeKills: BeforeKills,
-    private readonly queue: PendingQueue,
-    private readonly bounces: Bounces,
-    private readonly kills: Kills,
+    private readonly queue: PendingRequestRepository,
+    private readonly pending: PendingTaskRepository,
+    private readonly expiring: ExpiringActionRepository,
+    private readonly kills: KilledTaskRepository,
     private readonly removal: RequestRemoval,
     private readonly loadBalancer: LoadBalancer,
-    private readonly balancing: LoadBalancerRecords,
-    private readonly leaving: LoadBalancerRemovals,
+    private readonly balancing: LoadBalancerRecordRepository,
+    private readonly leaving: LoadBalancerRemovalRepository,
     private readonly health: HealthSwitch,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -59,7 +62,7 @@ export class RequestCleaner {
       changed ||= step.kind !== 'clean' || step.done || step.cleanups.length > 0;
     }
     const killed = await this.cleanTasks(tx, requestId, stored, now);
-    const bounceEnded = await this.bounces.endIfOver(tx, requestId);
+    const bounceEnded = await this.endBounce(tx, requestId);
     return changed || killed || bounceEnded;
   }
 
@@ -108,16 +111,13 @@ export class RequestCleaner {
         return this.removal.remove(tx, order.requestId, stored, order, now);
       case 'clean':
         if (step.dropPendingTasks) {
-          await tx.query('DELETE FROM pending_task WHERE request_id = $1', [order.requestId]);
+          await this.pending.removeAll(tx, order.requestId);
         }
-        for (const cleanup of step.cleanups) {
-          if (step.overwrite) await this.cleanups.save(tx, cleanup);
-          else await this.beforeKills.create(tx, cleanup, order.runShellCommandBeforeKill);
-        }
+        if (step.overwrite) await this.cleanups.saveAll(tx, step.cleanups);
+        else await this.beforeKills.createAll(tx, step.cleanups, order.runShellCommandBeforeKill);
         return;
       case 'bounce':
-        for (const cleanup of step.cleanups)
-          await this.beforeKills.create(tx, cleanup, order.runShellCommandBeforeKill);
+        await this.beforeKills.createAll(tx, step.cleanups, order.runShellCommandBeforeKill);
         await this.queue.enqueue(tx, step.queue);
     }
   }
@@ -132,17 +132,26 @@ export class RequestCleaner {
     const orders = new Map((await this.cleanups.ofRequest(tx, requestId)).map((order) => [order.taskId.id, order]));
     if (orders.size === 0) return false;
     const view = await this.view(tx, requestId, stored, orders, now);
-    let changed = false;
-    for (const { kind, cleanup } of decideKills(view, now)) {
-      orders.delete(cleanup.taskId.id);
-      if (kind === 'kill') await this.kills.decide(tx, cleanup, view.deploys.get(cleanup.taskId.deployId), now);
-      if (kind === 'drop') await this.kills.dropCleanup(tx, cleanup);
-      const begins = kind === 'leave' && (await this.leaving.add(tx, [cleanup.taskId.id], now)) > 0;
-      changed ||= kind === 'kill' || begins;
-    }
-    // Of tasks that are in the history already.
-    for (const order of orders.values()) await this.kills.dropCleanup(tx, order);
-    return changed;
+    const decisions = decideKills(view, now);
+    const of = (wanted: KillDecision['kind']) =>
+      decisions.filter(({ kind }) => kind === wanted).map(({ cleanup }) => cleanup);
+    const kills = of('kill').map((cleanup) => ({ cleanup, deploy: view.deploys.get(cleanup.taskId.deployId) }));
+    await this.kills.decideAll(tx, kills, now);
+    for (const { cleanup } of decisions) orders.delete(cleanup.taskId.id);
+    // What is left over is of tasks that are in the history already.
+    await this.cleanups.remove(tx, [...of('kill'), ...of('drop'), ...orders.values()]);
+    const leaving = of('leave').map(({ taskId }) => taskId.id);
+    const begin = await this.leaving.add(tx, leaving, now);
+    return kills.length > 0 || begin > 0;
+  }
+
+  /** When no task waits for a bounce any more, the request may be bounced again. true: one was under way and is over. */
+  private async endBounce(tx: EntityManager, requestId: string): Promise<boolean> {
+    const stored = await this.requests.find(tx, requestId);
+    if (!stored?.bouncing || (await this.cleanups.isBounceUnderWay(tx, requestId))) return false;
+    await this.requests.save(tx, { ...stored, bouncing: false });
+    await this.expiring.remove(tx, 'BOUNCE', requestId);
+    return true;
   }
 
   private async view(
@@ -154,7 +163,7 @@ export class RequestCleaner {
   ): Promise<CleanupView> {
     const live = await this.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
     const holding = await this.beforeKills.holding(tx, orders.values(), now);
-    const watched = await this.observed.observe(tx, live);
+    const watched = await this.watched.observe(tx, live);
     const balancing = await this.balancing.find(
       tx,
       live.map(({ taskId }) => taskId.id),

@@ -3,23 +3,31 @@ import type { EntityManager } from 'typeorm';
 import { isServiceDeleted } from '../../../core/load-balancer/index.js';
 import type { RequestCleanup } from '../../../core/model/request.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { DeployStore } from '../../deploys/deploy-store.service.js';
-import { LoadBalancerDeletions } from '../../load-balancer/load-balancer-deletions.service.js';
-import { CrashLoopStore } from '../../requests/crash-loops/crash-loop-store.service.js';
-import { ExpiringActions } from '../../requests/expiring/expiring-actions.service.js';
-import { RequestHistoryService } from '../../requests/request-history.service.js';
-import { RequestStore, type StoredRequest } from '../../requests/request-store.service.js';
+import { DeployRepository } from '../../deploys/deploy.repository.js';
+import { LoadBalancerDeletionRepository } from '../../load-balancer/load-balancer-deletion.repository.js';
+import { CrashLoopRepository } from '../../requests/crash-loops/crash-loop.repository.js';
+import { ExpiringActionRepository } from '../../requests/expiring/expiring-action.repository.js';
+import { RequestCleanupRepository } from '../../requests/request-cleanup.repository.js';
+import { RequestHistoryRepository } from '../../requests/request-history.repository.js';
+import { RequestRepository, type StoredRequest } from '../../requests/request.repository.js';
+import { UsageRepository } from '../../usage/usage.repository.js';
+import { PendingRequestRepository } from '../pending-request.repository.js';
+import { PendingTaskRepository } from '../pending-task.repository.js';
 
 /** The end of a deletion: nothing of the request runs any more. Its history stays. */
 @Injectable()
 export class RequestRemoval {
   constructor(
-    private readonly requests: RequestStore,
-    private readonly history: RequestHistoryService,
-    private readonly expiring: ExpiringActions,
-    private readonly crashLoops: CrashLoopStore,
-    private readonly deploys: DeployStore,
-    private readonly services: LoadBalancerDeletions,
+    private readonly requests: RequestRepository,
+    private readonly history: RequestHistoryRepository,
+    private readonly queue: PendingRequestRepository,
+    private readonly pending: PendingTaskRepository,
+    private readonly cleanups: RequestCleanupRepository,
+    private readonly usage: UsageRepository,
+    private readonly expiring: ExpiringActionRepository,
+    private readonly crashLoops: CrashLoopRepository,
+    private readonly deploys: DeployRepository,
+    private readonly services: LoadBalancerDeletionRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -30,11 +38,11 @@ export class RequestRemoval {
     cleanup: RequestCleanup,
     now: number,
   ): Promise<void> {
-    await tx.query('DELETE FROM pending_request WHERE request_id = $1', [requestId]);
-    await tx.query('DELETE FROM pending_task WHERE request_id = $1', [requestId]);
+    await this.queue.removeAll(tx, requestId);
+    await this.pending.removeAll(tx, requestId);
     // Orders that came later, such as a bounce, have lost their object.
-    await tx.query('DELETE FROM request_cleanup WHERE request_id = $1', [requestId]);
-    await tx.query('DELETE FROM request_utilization WHERE request_id = $1', [requestId]);
+    await this.cleanups.removeAll(tx, requestId);
+    await this.usage.removeUtilization(tx, requestId);
     await this.expiring.removeAll(tx, requestId);
     await this.crashLoops.removeAll(tx, requestId);
     if (!stored) return;

@@ -10,9 +10,15 @@ import { ErrorDto } from '../../../platform/http/error.dto.js';
 import { Nested } from '../../../platform/http/fields.js';
 import { ShellCommandDto } from '../../requests/dto/actions.dto.js';
 import { TaskIdDto } from './task-id.dto.js';
+import type {
+  TaskShellCommandRequestId,
+  TaskCleanup,
+  KilledTaskIdRecord,
+  KillTaskRequest,
+} from '../../../core/model/task.js';
 
 /** Names a shell command that was queued for a task. */
-export class TaskShellCommandRequestIdDto {
+export class TaskShellCommandRequestIdDto implements TaskShellCommandRequestId {
   /** The task. */
   taskId: TaskIdDto;
   /** Name of the command. */
@@ -23,7 +29,7 @@ export class TaskShellCommandRequestIdDto {
 }
 
 /** A task has to go, and why. */
-export class TaskCleanupDto {
+export class TaskCleanupDto implements TaskCleanup {
   /** Who asked for it. */
   user?: string;
   /** Why it has to go; decides whether a replacement is awaited first. */
@@ -51,7 +57,7 @@ export class KillConflictDto extends ErrorDto {
 }
 
 /** A kill that was sent, and whose effect has not been reported yet. */
-export class KilledTaskIdRecordDto {
+export class KilledTaskIdRecordDto implements KilledTaskIdRecord {
   /** The task. */
   taskId: TaskIdDto;
   /** When the kill was sent last, in epoch milliseconds. */
@@ -72,7 +78,7 @@ export class KilledTaskIdRecordDto {
 }
 
 /** How a task is to be killed. */
-export class KillTaskRequestDto {
+export class KillTaskRequestDto implements KillTaskRequest {
   /** Kill at once, whatever else was ordered for the task before. */
   @IsOptional()
   @IsBoolean()

@@ -1,10 +1,18 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { pendingTypes, type PendingType } from '../../../core/model/enums.js';
-import { OlderNames } from '../../../platform/http/older-names.js';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { type PendingType, pendingTypes, type TaskState, taskStates } from '../../../core/model/enums.js';
+import { OlderNames } from '../../../platform/http/fields.js';
+import type {
+  TaskId,
+  PendingTaskId,
+  TaskHistoryUpdate,
+  TaskIdHistory,
+  TaskTracking,
+} from '../../../core/model/task.js';
+import type { TaskIdsByStatus } from '../../../core/model/request.js';
 
 /** Names one task for ever: id is made of the other fields. */
 @OlderNames({ nextRunAt: { of: 'startedAt', type: 'integer', format: 'int64' } })
-export class TaskIdDto {
+export class TaskIdDto implements TaskId {
   /** Request that the task belongs to. */
   requestId: string;
   /** Deploy that the task runs. */
@@ -28,7 +36,7 @@ export class TaskIdDto {
 }
 
 /** Names a task that waits for its time or for a machine. */
-export class PendingTaskIdDto {
+export class PendingTaskIdDto implements PendingTaskId {
   /** Request that the task will belong to. */
   requestId: string;
   /** Deploy that the task will run. */
@@ -50,7 +58,7 @@ export class PendingTaskIdDto {
 }
 
 /** The tasks of one request, by what can be expected of them. */
-export class TaskIdsByStatusDto {
+export class TaskIdsByStatusDto implements TaskIdsByStatus {
   /** Running, and their health checks (if any) pass. */
   healthy: TaskIdDto[];
   /** Launched, but not known to be healthy yet. */
@@ -63,4 +71,56 @@ export class TaskIdsByStatusDto {
   loadBalanced: TaskIdDto[];
   /** A kill was sent; their end has not been reported yet. */
   killed: TaskIdDto[];
+}
+
+/** One state that a task came to. */
+export class TaskHistoryUpdateDto implements TaskHistoryUpdate {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** When, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** The state it came to. */
+  @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
+  taskState: TaskState;
+  /** What was said about it, for people. That of TASK_CLEANING begins with the cleanup type. */
+  statusMessage?: string;
+  /** The cluster's reason, in one word. */
+  statusReason?: string;
+  /** Earlier updates of the same state that this one replaced. */
+  @ApiProperty({ type: () => [TaskHistoryUpdateDto] })
+  previous: TaskHistoryUpdateDto[];
+}
+
+/** A task in a list: its id and its newest state. */
+@OlderNames({ lastStatus: { of: 'lastTaskState', enum: taskStates, enumName: 'TaskState' } })
+export class TaskIdHistoryDto implements TaskIdHistory {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** Time of the newest update, or of the start when there is none; epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  updatedAt: number;
+  /** The run that the task carries out, when it was started by a run. */
+  runId?: string;
+  /** State of the newest update. */
+  @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
+  lastTaskState?: TaskState;
+}
+
+/** How far a task or a run has come. */
+@ApiSchema({ name: 'TaskStateDto' })
+export class TaskTrackingDto implements TaskTracking {
+  /** The task; absent until it was launched. */
+  taskId?: TaskIdDto;
+  /** What it was, or is, while it waited; absent until the scheduler looked at it. */
+  pendingTaskId?: PendingTaskIdDto;
+  /** Id of the run, when it was started by one. */
+  runId?: string;
+  /** State of its newest update; absent until it was launched. */
+  @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
+  currentState?: TaskState;
+  /** What it went through, oldest first. */
+  taskHistory: TaskHistoryUpdateDto[];
+  /** It waits for its time or for a machine. */
+  pending: boolean;
 }

@@ -1,18 +1,38 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { TaskIdDto } from './task-id.dto.js';
-import { TaskRequestDto } from './task-request.dto.js';
+import { TaskIdDto, PendingTaskIdDto } from './task-id.dto.js';
+import { ClusterArtifactDto, ObjstoreUploaderFileDto } from '../../deploys/dto/artifacts.dto.js';
+import { DeployDto } from '../../deploys/dto/deploy.dto.js';
+import { ResourcesDto } from '../../deploys/dto/deploy-options.dto.js';
+import { RequestDto } from '../../requests/dto/request.dto.js';
+import { OlderNames } from '../../../platform/http/fields.js';
+import { IsString } from 'class-validator';
+import type { TaskStatistics } from '../../../cluster/cluster-driver.js';
+import type {
+  ClusterStringValue,
+  ClusterOfferObject,
+  ClusterRangeObject,
+  ClusterRangesObject,
+  ClusterResourceObject,
+  ClusterParameter,
+  ClusterLabels,
+  ClusterExecutorInfo,
+  ClusterTaskObject,
+  PendingTask,
+  TaskRequest,
+  Task,
+} from '../../../core/model/task.js';
 
 const anyObject = { type: 'object', additionalProperties: true } as const;
 
 /** A text in the cluster's own notation. */
-export class ClusterStringValueDto {
+export class ClusterStringValueDto implements ClusterStringValue {
   /** The text. */
   value?: string;
 }
 
 /** The machine a task was given to. */
 @ApiSchema({ name: 'ClusterOfferObjectDto' })
-export class ClusterOfferDto {
+export class ClusterOfferDto implements ClusterOfferObject {
   /** Id of the slave, under its newer name. */
   agentId?: ClusterStringValueDto;
   /** Id of the slave. */
@@ -30,7 +50,7 @@ export class ClusterOfferDto {
 
 /** A range of numbers, both ends included. */
 @ApiSchema({ name: 'ClusterRangeObjectDto' })
-export class ClusterRangeDto {
+export class ClusterRangeDto implements ClusterRangeObject {
   /** First number. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   begin?: number;
@@ -41,14 +61,14 @@ export class ClusterRangeDto {
 
 /** Ranges of numbers. */
 @ApiSchema({ name: 'ClusterRangesObjectDto' })
-export class ClusterRangesDto {
+export class ClusterRangesDto implements ClusterRangesObject {
   /** The ranges. */
   range?: ClusterRangeDto[];
 }
 
 /** One resource that a task holds: cpus, mem, disk or ports. */
 @ApiSchema({ name: 'ClusterResourceObjectDto' })
-export class ClusterResourceDto {
+export class ClusterResourceDto implements ClusterResourceObject {
   /** Which one. */
   name?: string;
   /** The numbers held, of ports. */
@@ -62,7 +82,7 @@ export class ClusterResourceDto {
 }
 
 /** A label of a task. */
-export class ClusterParameterDto {
+export class ClusterParameterDto implements ClusterParameter {
   /** Name of the label. */
   key: string;
   /** Value of the label. */
@@ -70,20 +90,20 @@ export class ClusterParameterDto {
 }
 
 /** Labels of a task. */
-export class ClusterLabelsDto {
+export class ClusterLabelsDto implements ClusterLabels {
   /** The labels. */
   labels?: ClusterParameterDto[];
 }
 
 /** What runs a task's command in its place. */
-export class ClusterExecutorInfoDto {
+export class ClusterExecutorInfoDto implements ClusterExecutorInfo {
   /** Id of the executor. */
   executorId?: ClusterStringValueDto;
 }
 
 /** What was sent to the machine. */
 @ApiSchema({ name: 'ClusterTaskObjectDto' })
-export class ClusterTaskDto {
+export class ClusterTaskDto implements ClusterTaskObject {
   /** Id of the task. */
   taskId?: ClusterStringValueDto;
   /** The executor, when it has one of its own. */
@@ -105,9 +125,122 @@ export class ClusterTaskDto {
   @ApiProperty(anyObject)
   container?: Record<string, unknown>;
 }
+const textMap = { type: 'object', additionalProperties: { type: 'string' } } as const;
+
+/** A task that waits for its time or for a machine, with what this run of it overrides. */
+export class PendingTaskDto implements PendingTask {
+  /** Its id. */
+  pendingTaskId: PendingTaskIdDto;
+  /** Arguments of this run, after those of the deploy. */
+  cmdLineArgsList?: string[];
+  /** Who asked for the run. */
+  user?: string;
+  /** Id of the run. */
+  runId?: string;
+  /** Take the task for healthy as soon as it runs. */
+  skipHealthchecks?: boolean;
+  /** What the user said about the run. */
+  message?: string;
+  /** Resources in place of the deploy's. */
+  resources?: ResourcesDto;
+  /** Further files to upload to the object store. */
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFileDto[];
+  /** User to run as in place of the deploy's. */
+  runAsUserOverride?: string;
+  /** Environment variables in place of the deploy's. */
+  @ApiProperty(textMap)
+  envOverrides?: Record<string, string>;
+  /** Attributes that a slave must have, in place of the request's. */
+  @ApiProperty(textMap)
+  requiredSlaveAttributeOverrides?: Record<string, string>;
+  /** Attributes that a slave may have, in place of the request's. */
+  @ApiProperty(textMap)
+  allowedSlaveAttributeOverrides?: Record<string, string>;
+  /** Further files to fetch into the sandbox. */
+  extraArtifacts?: ClusterArtifactDto[];
+  /** Id of the action that asked for it. */
+  actionId?: string;
+}
+
+/** A pending task with all that is needed to launch it. */
+export class TaskRequestDto implements TaskRequest {
+  /** The request as it will be when the task runs. */
+  request: RequestDto;
+  /** What it will run. */
+  deploy: DeployDto;
+  /** The task that waits. */
+  pendingTask: PendingTaskDto;
+}
+
+const int64 = { type: 'integer', format: 'int64' } as const;
+const double = { type: 'number', format: 'double' } as const;
+
+const snakeNames = {
+  cpus_limit: { of: 'cpusLimit', type: 'integer', format: 'int32' },
+  cpus_nr_periods: { of: 'cpusNrPeriods', ...int64 },
+  cpus_nr_throttled: { of: 'cpusNrThrottled', ...int64 },
+  cpus_system_time_secs: { of: 'cpusSystemTimeSecs', ...double },
+  cpus_throttled_time_secs: { of: 'cpusThrottledTimeSecs', ...double },
+  cpus_user_time_secs: { of: 'cpusUserTimeSecs', ...double },
+  mem_anon_bytes: { of: 'memAnonBytes', ...int64 },
+  mem_file_bytes: { of: 'memFileBytes', ...int64 },
+  mem_limit_bytes: { of: 'memLimitBytes', ...int64 },
+  mem_mapped_file_bytes: { of: 'memMappedFileBytes', ...int64 },
+  mem_rss_bytes: { of: 'memRssBytes', ...int64 },
+  mem_total_bytes: { of: 'memTotalBytes', ...int64 },
+  disk_limit_bytes: { of: 'diskLimitBytes', ...int64 },
+  disk_used_bytes: { of: 'diskUsedBytes', ...int64 },
+} as const;
+
+/** What a task uses right now, as its machine measures it. What the machine cannot measure is left out. */
+@OlderNames(snakeNames)
+@ApiSchema({ name: 'ClusterTaskStatisticsObjectDto' })
+export class TaskStatisticsDto implements Partial<Omit<TaskStatistics, 'taskId'>> {
+  /** When this was measured, in seconds since 1970. */
+  timestamp?: number;
+  /** Cores it may use, a part of one counted as one. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  cpusLimit?: number;
+  /** Periods in which its use of the processor was limited. */
+  @ApiProperty(int64)
+  cpusNrPeriods?: number;
+  /** Those of them in which it wanted more. */
+  @ApiProperty(int64)
+  cpusNrThrottled?: number;
+  /** Processor time spent in the kernel, in seconds. */
+  cpusSystemTimeSecs?: number;
+  /** Time for which it was held back, in seconds. */
+  cpusThrottledTimeSecs?: number;
+  /** Processor time spent in its own code, in seconds. */
+  cpusUserTimeSecs?: number;
+  /** Anonymous memory, in bytes. */
+  @ApiProperty(int64)
+  memAnonBytes?: number;
+  /** Memory that caches files, in bytes. */
+  @ApiProperty(int64)
+  memFileBytes?: number;
+  /** Memory it may use, in bytes. */
+  @ApiProperty(int64)
+  memLimitBytes?: number;
+  /** Memory that maps files, in bytes. */
+  @ApiProperty(int64)
+  memMappedFileBytes?: number;
+  /** Resident memory, in bytes. */
+  @ApiProperty(int64)
+  memRssBytes?: number;
+  /** All memory, in bytes. */
+  @ApiProperty(int64)
+  memTotalBytes?: number;
+  /** Disk it may use, in bytes. */
+  @ApiProperty(int64)
+  diskLimitBytes?: number;
+  /** Disk it uses, in bytes. */
+  @ApiProperty(int64)
+  diskUsedBytes?: number;
+}
 
 /** A task as it was launched. */
-export class TaskDto {
+export class TaskDto implements Task {
   /** What it was launched from. */
   taskRequest: TaskRequestDto;
   /** Its id. */
@@ -120,4 +253,14 @@ export class TaskDto {
   clusterTask?: ClusterTaskDto;
   /** Rack of the machine. */
   rackId: string;
+}
+
+/** A file on a slave. */
+export class SlaveFileQuery {
+  /** Name of the slave's machine. */
+  @IsString()
+  slaveHostname: string;
+  /** Absolute path of the file, in the sandbox of a task. */
+  @IsString()
+  path: string;
 }

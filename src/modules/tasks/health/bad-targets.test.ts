@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { spawnNode } from '../../../../test/support/spawn.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import { probe, type ProbeTarget } from './http-probe.js';
-import { testCertificate } from './test-certificate.fixtures.js';
+import { testCertificate } from '../../../../test/support/fixtures/test-certificate.js';
 import { TimedQueue } from './timed-queue.js';
 
 const closers: (() => Promise<unknown>)[] = [];

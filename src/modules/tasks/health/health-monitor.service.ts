@@ -1,5 +1,5 @@
 import { Injectable, Logger, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { nextCheck, passed } from '../../../core/health/index.js';
+import { nextCheck, passed, checkFailure } from '../../../core/health/index.js';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
@@ -8,13 +8,13 @@ import type { Poller } from '../../../platform/poller/poller.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { CheckedTasks, type CheckedTask } from './checked-tasks.service.js';
-import { HealthcheckResults } from './healthcheck-results.service.js';
+import { WatchedTaskRepository } from './watched-task.repository.js';
+import { TaskHealthcheckRepository } from './task-healthcheck.repository.js';
 import { HealthSwitch } from './health-switch.service.js';
-import { NewTaskCheckPoller } from './new-task-check.poller.js';
-import { isCondemned, newsForLoadBalancer, withResult } from './observed-result.js';
-import { ResultWriter } from './result-writer.js';
+import { NewTaskCheckPoller, isOnItsOwn } from './new-task-check.poller.js';
 import { TaskChecker } from './task-checker.service.js';
 import type { Cancel } from './timed-queue.js';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Status batches come many times a second; looking for new tasks after each would be all the database does. */
 const lookEveryMs = 250;
@@ -51,8 +51,9 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
   constructor(
     private readonly db: Database,
     private readonly tasks: CheckedTasks,
+    private readonly watched: WatchedTaskRepository,
     private readonly checker: TaskChecker,
-    private readonly results: HealthcheckResults,
+    private readonly results: TaskHealthcheckRepository,
     private readonly health: HealthSwitch,
     private readonly newTasks: NewTaskCheckPoller,
     private readonly leadership: Leadership,
@@ -92,7 +93,7 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
   async runOnce(now: number): Promise<void> {
     const tx = this.db.manager;
     const { healthchecksDisabled } = await this.health.inForce(tx);
-    const unsettled = healthchecksDisabled ? new Map<string, number>() : await this.tasks.unsettled(tx);
+    const unsettled = healthchecksDisabled ? new Map<string, number>() : await this.watched.unsettled(tx);
     for (const id of this.watches.keys()) if (!unsettled.has(id)) this.forget(id);
     const unread = [...unsettled].filter(([id, version]) => this.isOutdated(id, version)).map(([id]) => id);
     const settled: string[] = [];
@@ -152,12 +153,12 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
     const now = this.clock.now();
     watch.task = withResult(watch.task, result);
     if (this.plan(watch, now)) return;
-    // Only now somebody may draw a conclusion that he could not draw before.
-    this.wake.signal('deploys', 'cleanup');
+    // Only now a deploy or a cleanup may draw a conclusion that it could not draw before.
+    this.wake.signalOf([result.taskId.requestId], 'deploys', 'cleanup');
     if (isCondemned(watch.task, now) || newsForLoadBalancer(watch.task)) this.newTasks.lookNow();
   }
 
-  /** The task has ended, was settled by somebody else, or the database is away. */
+  /** The task has ended, was settled by another change, or the database is away. */
   private readAgain(watch: Watch): void {
     this.forget(watch.task.live.taskId.id);
     this.poller?.wake();
@@ -177,5 +178,66 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
 
   private forgetAll(): void {
     for (const id of this.watches.keys()) this.forget(id);
+  }
+}
+
+/** The task as it would be read once this result is stored. */
+export const withResult = (task: CheckedTask, result: TaskHealthcheckResult): CheckedTask => ({
+  ...task,
+  watched: {
+    ...task.watched,
+    // What is not needed to judge is not kept in memory for thousands of tasks.
+    lastResult: { ...result, responseBody: undefined },
+    checksCounted: task.watched.checksCounted + (result.startup ? 0 : 1),
+  },
+});
+
+/** Failed at once, and was not ordered to go yet. */
+export const isCondemned = (task: CheckedTask, now: number): boolean =>
+  isOnItsOwn(task) && checkFailure(task.watched, task.context, now) === 'FAILURE_STATUS_CODE';
+
+/** Healthy, and the load balancer does not know it yet. */
+export const newsForLoadBalancer = (task: CheckedTask): boolean =>
+  task.loadBalanced && isOnItsOwn(task) && task.watched.lastResult !== undefined && passed(task.watched.lastResult);
+
+/** Least time from the start of one batch to the start of the next: a commit for each result would be most of the work. */
+const betweenBatchesMillis = 100;
+
+/**
+ * Stores results together: whatever arrives while one batch is being written, or too soon after it began, goes with the
+ * next. A batch that cannot be stored is given up; its tasks are then asked again.
+ */
+export class ResultWriter {
+  private waiting: TaskHealthcheckResult[] = [];
+  private next: Promise<ReadonlySet<string>> | undefined;
+  private last: Promise<unknown> = Promise.resolve();
+  private lastBegan = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    /** Answers the ids of the tasks whose results were stored. */
+    private readonly store: (batch: readonly TaskHealthcheckResult[]) => Promise<readonly string[]>,
+    private readonly failed: (cause: unknown) => void,
+  ) {}
+
+  /** Resolves to whether the result was stored: that of a task that has ended, or was settled by others, is not. */
+  async add(result: TaskHealthcheckResult): Promise<boolean> {
+    this.waiting.push(result);
+    if (!this.next) this.last = this.next = this.last.then(() => this.writeWaiting());
+    return (await this.next).has(result.taskId.id);
+  }
+
+  private async writeWaiting(): Promise<ReadonlySet<string>> {
+    const pause = this.lastBegan + betweenBatchesMillis - performance.now();
+    if (pause > 0) await delay(pause);
+    this.lastBegan = performance.now();
+    const batch = this.waiting;
+    this.waiting = [];
+    this.next = undefined;
+    try {
+      return new Set(await this.store(batch));
+    } catch (cause) {
+      this.failed(cause);
+      return new Set();
+    }
   }
 }

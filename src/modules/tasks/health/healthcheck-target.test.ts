@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { HealthcheckOptions } from '../../../core/model/deploy.js';
-import { healthcheckTarget } from './healthcheck-target.js';
+import { healthcheckTarget } from './task-checker.service.js';
 
 const task = { host: 'slave-7.example', ports: [31_001, 31_002] };
 const plain = { host: 'slave-7.example', port: 31_001, uri: '/h', protocol: 'HTTP', method: 'GET' };

@@ -5,7 +5,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { probe, type ProbeTarget } from './http-probe.js';
 import { TimedQueue } from './timed-queue.js';
-import { testCertificate } from './test-certificate.fixtures.js';
+import { testCertificate } from '../../../../test/support/fixtures/test-certificate.js';
 
 const servers: Server[] = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve)))));

@@ -20,7 +20,7 @@ export interface ProbeResult {
   /** First bytes of the answer; absent when it was empty. */
   responseBody?: string;
   errorMessage?: string;
-  /** Nobody listens on the port (yet). */
+  /** No process listens on the port (yet). */
   refused: boolean;
 }
 

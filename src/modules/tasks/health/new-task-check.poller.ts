@@ -6,10 +6,11 @@ import type { Poller } from '../../../platform/poller/poller.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { RequestStore } from '../../requests/request-store.service.js';
-import { TaskCleanups } from '../task-cleanups.service.js';
+import { RequestRepository } from '../../requests/request.repository.js';
+import { TaskCleanupRepository } from '../task-cleanup.repository.js';
 import { CheckedTasks, type CheckedTask } from './checked-tasks.service.js';
-import { HealthcheckResults } from './healthcheck-results.service.js';
+import { WatchedTaskRepository } from './watched-task.repository.js';
+import { TaskHealthcheckRepository } from './task-healthcheck.repository.js';
 
 /** Watches the tasks that no deploy in progress watches: those that never run, or never become healthy, have to go. */
 @Injectable()
@@ -20,9 +21,10 @@ export class NewTaskCheckPoller implements OnModuleInit {
   constructor(
     private readonly db: Database,
     private readonly tasks: CheckedTasks,
-    private readonly requests: RequestStore,
-    private readonly cleanups: TaskCleanups,
-    private readonly results: HealthcheckResults,
+    private readonly watched: WatchedTaskRepository,
+    private readonly requests: RequestRepository,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly results: TaskHealthcheckRepository,
     private readonly wake: Wake,
     private readonly pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -45,7 +47,10 @@ export class NewTaskCheckPoller implements OnModuleInit {
   async runOnce(now: number): Promise<void> {
     const tx = this.db.manager;
     const launchedBefore = now - this.settings.killAfterTasksDoNotRunDefaultSeconds * 1000;
-    const ids = [...(await this.tasks.notRunningSince(tx, launchedBefore)), ...(await this.tasks.unsettledIds(tx))];
+    const ids = [
+      ...(await this.watched.notRunningSince(tx, launchedBefore)),
+      ...(await this.watched.unsettled(tx)).keys(),
+    ];
     const failures: unknown[] = [];
     let cleaned = false;
     for (const task of (await this.tasks.load(tx, ids)).filter(isOnItsOwn)) {
@@ -78,6 +83,6 @@ export class NewTaskCheckPoller implements OnModuleInit {
   }
 }
 
-/** Not part of a deploy in progress, and nobody has ordered it to go. */
+/** Not part of a deploy in progress, and not ordered to go. */
 export const isOnItsOwn = ({ context, live }: CheckedTask): boolean =>
   !context.deployPending && live.cleaning === undefined && !live.killed;

@@ -3,7 +3,7 @@ import type { TimedQueue } from './timed-queue.js';
 export interface Limits {
   /** Jobs that are busy at once. */
   busy: number;
-  /** Milliseconds after which a job counts as waiting for somebody else, and no more as busy. */
+  /** Milliseconds after which a job counts as waiting for another machine, and no more as busy. */
   patienceMillis: number;
   /** Jobs at once, busy or waiting. */
   open: number;
@@ -11,7 +11,7 @@ export interface Limits {
 
 /**
  * Lets a bounded number of jobs be busy at once; the others stand in line, first come first served. A job that takes
- * long gives its place to the next: a hundred that hang hold up nobody. Even of those there is a most.
+ * long gives its place to the next: a hundred that hang do not hold up the others. Their number is limited, too.
  */
 export class PatientLimiter {
   private busy = 0;
@@ -51,11 +51,32 @@ export class PatientLimiter {
     this.open += 1;
   }
 
-  /** The place is taken for whoever is next before he goes on, so that nobody who comes now gets ahead of the line. */
+  /** The place is taken for the next job before that one goes on, so that a job that comes now does not get ahead of the line. */
   private admit(): void {
     while (this.line.length > 0 && this.isFree) {
       this.enter();
       this.line.shift()!();
+    }
+  }
+}
+
+/** Lets a bounded number of jobs run at once; the others wait in line, first come first served. */
+export class Limiter {
+  private running = 0;
+  private readonly line: (() => void)[] = [];
+
+  constructor(private readonly most: number) {}
+
+  async run<T>(job: () => Promise<T>): Promise<T> {
+    if (this.running >= this.most) await new Promise<void>((resolve) => this.line.push(resolve));
+    else this.running += 1;
+    try {
+      return await job();
+    } finally {
+      // The place is handed over, so that a job that comes now does not get ahead of the line.
+      const next = this.line.shift();
+      if (next) next();
+      else this.running -= 1;
     }
   }
 }

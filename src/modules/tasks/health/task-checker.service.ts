@@ -5,10 +5,11 @@ import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import type { CheckedTask } from './checked-tasks.service.js';
-import { healthcheckTarget } from './healthcheck-target.js';
-import { probe, type ProbeResult } from './http-probe.js';
+import { probe, type ProbeResult, type ProbeTarget } from './http-probe.js';
 import { PatientLimiter } from './patient-limiter.js';
 import { TimedQueue, type Cancel } from './timed-queue.js';
+import type { HealthcheckOptions } from '../../../core/model/deploy.js';
+import type { LiveTask } from '../task.repository.js';
 
 /** A task that answers at all does so sooner; one that does not costs no more than its connection. */
 const patienceMillis = 250;
@@ -61,4 +62,25 @@ export class TaskChecker {
     const durationMillis = Math.round(performance.now() - begun);
     return { taskId: live.taskId, timestamp, startup: refused, durationMillis, ...answer };
   }
+}
+
+export type HealthcheckTarget = Omit<ProbeTarget, 'timeoutMillis' | 'maxBodyBytes'>;
+
+/** Where a task is asked, or why it cannot be. */
+export function healthcheckTarget(
+  task: Pick<LiveTask, 'host' | 'ports'>,
+  options: HealthcheckOptions,
+  /** The local driver runs everything on this machine, whatever its slaves are called. */
+  isLocal: boolean,
+): HealthcheckTarget | { errorMessage: string } {
+  if (!options.uri) return { errorMessage: 'The health check names no uri' };
+  const port = options.portNumber ?? task.ports[options.portIndex ?? 0];
+  if (port === undefined || port < 1) return { errorMessage: `The task has no port ${options.portIndex ?? 0}` };
+  return {
+    host: isLocal ? 'localhost' : task.host,
+    port,
+    uri: options.uri,
+    protocol: options.protocol ?? 'HTTP',
+    method: options.method ?? 'GET',
+  };
 }

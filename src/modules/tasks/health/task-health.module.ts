@@ -1,6 +1,4 @@
 import { Module } from '@nestjs/common';
-import { DeployStoreModule } from '../../deploys/deploy-store.module.js';
-import { RequestStoreModule } from '../../requests/request-store.module.js';
 import { TaskStoreModule } from '../task-store.module.js';
 import { CheckedTasks } from './checked-tasks.service.js';
 import { HealthMonitor } from './health-monitor.service.js';
@@ -9,7 +7,7 @@ import { TaskChecker } from './task-checker.service.js';
 
 /** Health: asks tasks whether they are healthy, and orders those away that never become so. */
 @Module({
-  imports: [RequestStoreModule, DeployStoreModule, TaskStoreModule],
+  imports: [TaskStoreModule],
   providers: [CheckedTasks, HealthMonitor, NewTaskCheckPoller, TaskChecker],
 })
 export class TaskHealthModule {}

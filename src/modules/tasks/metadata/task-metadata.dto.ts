@@ -23,7 +23,7 @@ export class TaskMetadataRequestDto {
 }
 
 /** A note that was attached to a task. */
-export class TaskMetadataDto {
+export class TaskMetadataDto implements TaskMetadata {
   /** The task. */
   taskId: TaskIdDto;
   /** When it was attached, in epoch milliseconds. */

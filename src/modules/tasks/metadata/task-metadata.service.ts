@@ -1,15 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { TaskMetadata } from '../../../core/model/task.js';
-import { refuseMetadata } from '../../../core/task-metadata/index.js';
+import { refuseMetadata } from '../../../core/tasks/metadata.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
-import { rows } from '../../../platform/database/sql.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { TaskRepository } from '../task.repository.js';
+import { TaskMetadataRepository } from './task-metadata.repository.js';
 
-/** A note as somebody writes it. */
+/** A note as its author gives it. */
 export type NewMetadata = Pick<TaskMetadata, 'type' | 'title' | 'message'> & Partial<Pick<TaskMetadata, 'level'>>;
 
 /** Notes that users and programs attach to live tasks; they are shown with the task's history. */
@@ -17,6 +18,8 @@ export type NewMetadata = Pick<TaskMetadata, 'type' | 'title' | 'message'> & Par
 export class TaskMetadataService {
   constructor(
     private readonly db: Database,
+    private readonly tasks: TaskRepository,
+    private readonly notes: TaskMetadataRepository,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -26,33 +29,26 @@ export class TaskMetadataService {
     const errors = refuseMetadata(note, this.settings);
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     await this.db.transaction(async (tx) => {
-      if (!(await this.lockTask(tx, taskId))) throw SchedulerError.taskNotFound(taskId);
+      if (!(await this.tasks.keepLive(tx, taskId))) throw SchedulerError.taskNotFound(taskId);
       await this.refuseTooMany(tx, taskId);
       const { type, title, message = null, level = 'INFO' } = note;
-      const added = await rows(
-        tx,
-        `INSERT INTO task_metadata (task_id, type, at, title, message, user_name, level) VALUES ($1, $2, $3, $4, $5, $6, $7)
-         ON CONFLICT DO NOTHING RETURNING type`,
-        [taskId, type, new Date(this.clock.now()), title, message, caller.email ?? null, level],
-      );
-      if (added.length === 0) throw exists(taskId, type);
+      const user = caller.email ?? null;
+      const added = await this.notes.add(tx, {
+        taskId,
+        type,
+        at: new Date(this.clock.now()),
+        title,
+        message,
+        user,
+        level,
+      });
+      if (!added) throw exists(taskId, type);
     });
-  }
-
-  /** Until `tx` ends it stays in the live tables. false: it is not there. */
-  private async lockTask(tx: EntityManager, taskId: string): Promise<boolean> {
-    const found = await rows(tx, 'SELECT 1 FROM task WHERE task_id = $1 FOR KEY SHARE', [taskId]);
-    return found.length > 0;
   }
 
   private async refuseTooMany(tx: EntityManager, taskId: string): Promise<void> {
     const { maxMetadataPerTask } = this.settings;
-    const [found] = await rows<{ count: number }>(
-      tx,
-      'SELECT count(*)::integer AS count FROM task_metadata WHERE task_id = $1',
-      [taskId],
-    );
-    if (found!.count < maxMetadataPerTask) return;
+    if ((await this.notes.count(tx, taskId)) < maxMetadataPerTask) return;
     const message = `Task '${taskId}' has ${maxMetadataPerTask} notes, and may have no more`;
     throw SchedulerError.invalid('INVALID_REQUEST', [{ field: '', rule: 'max', message }]);
   }

@@ -5,7 +5,7 @@ import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
 import type { TaskHistory, TaskId } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';
 import { HistoryModule } from '../../history/history.module.js';
-import { TaskHistoryWriter } from '../../history/task-history-writer.service.js';
+import { TaskHistoryMoveRepository } from '../../history/task-history-move.repository.js';
 import { TasksModule } from '../tasks.module.js';
 
 class HandClock extends Clock {
@@ -89,7 +89,7 @@ describe('a note on a task', () => {
     const taskId = await insert({ updates: [['TASK_FINISHED', start]] });
     expect(await note(taskId, {})).toMatchObject({ status: 204 });
     await rooms.database.transaction((move) =>
-      rooms.app.get(TaskHistoryWriter, { strict: false }).move(move, [taskId.id]),
+      rooms.app.get(TaskHistoryMoveRepository, { strict: false }).move(move, [taskId.id]),
     );
     expect(await tx.query('SELECT 1 FROM task_metadata')).toEqual([]);
     expect(await shown(taskId)).toMatchObject([{ type: 'mail', title: 't' }]);

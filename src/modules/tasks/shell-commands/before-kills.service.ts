@@ -2,37 +2,51 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { ShellCommand } from '../../../core/model/request.js';
 import type { TaskCleanup } from '../../../core/model/task.js';
-import { holdsKill } from '../../../core/shell-commands/index.js';
+import { holdsKill, refuseCommand } from '../../../core/tasks/shell-commands.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { LiveTasks } from '../live-tasks.service.js';
-import { TaskCleanups } from '../task-cleanups.service.js';
-import { ShellCommandStore } from './shell-command-store.service.js';
+import { TaskRepository } from '../task.repository.js';
+import { TaskCleanupRepository } from '../task-cleanup.repository.js';
+import { ShellCommandRepository } from './shell-command.repository.js';
+import { SchedulerError } from '../../../platform/errors.js';
 
 /** Commands that run in tasks before these are killed. Wake 'shell-commands' after the commit. */
 @Injectable()
 export class BeforeKills {
   constructor(
-    private readonly tasks: LiveTasks,
-    private readonly cleanups: TaskCleanups,
-    private readonly commands: ShellCommandStore,
+    private readonly tasks: TaskRepository,
+    private readonly cleanups: TaskCleanupRepository,
+    private readonly commands: ShellCommandRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** Queues the command, if there is one, for a task that is locked in `tx`; the cleanup then names it. */
   async queue(tx: EntityManager, cleanup: TaskCleanup, command: ShellCommand | undefined): Promise<TaskCleanup> {
-    if (!command) return cleanup;
-    const { taskId, user, timestamp } = cleanup;
-    const queued = await this.commands.queue(tx, { taskId, user, timestamp, shellCommand: command });
-    return { ...cleanup, runBeforeKillId: { taskId, name: command.name, timestamp: queued.timestamp } };
+    return command ? (await this.queueAll(tx, [cleanup], command))[0]! : cleanup;
   }
 
-  /** Orders the end of a task that has no order yet, the command first. false: it has one, or has ended. */
-  async create(tx: EntityManager, cleanup: TaskCleanup, command: ShellCommand | undefined): Promise<boolean> {
-    if (!command) return this.cleanups.create(tx, cleanup);
+  /** Orders the end of those tasks that have no order yet and have not ended, the command first. */
+  async createAll(tx: EntityManager, cleanups: readonly TaskCleanup[], command: ShellCommand | undefined) {
+    if (!command) return this.cleanups.createAll(tx, cleanups);
     // Locked, so that no order comes in between: its command would have run for nothing.
-    const [task] = await this.tasks.find(tx, { taskIds: [cleanup.taskId.id], lock: true });
-    if (!task || task.cleaning) return false;
-    return this.cleanups.create(tx, await this.queue(tx, cleanup, command));
+    const locked = await this.tasks.find(tx, { taskIds: cleanups.map(({ taskId }) => taskId.id), lock: true });
+    const free = new Set(locked.filter(({ cleaning }) => !cleaning).map(({ taskId }) => taskId.id));
+    const wanted = cleanups.filter(({ taskId }) => free.has(taskId.id));
+    return this.cleanups.createAll(tx, await this.queueAll(tx, wanted, command));
+  }
+
+  private async queueAll(
+    tx: EntityManager,
+    cleanups: readonly TaskCleanup[],
+    shellCommand: ShellCommand,
+  ): Promise<TaskCleanup[]> {
+    const queued = await this.commands.queueAll(
+      tx,
+      cleanups.map(({ taskId, user, timestamp }) => ({ taskId, user, timestamp, shellCommand })),
+    );
+    return cleanups.map((cleanup, index) => {
+      const { taskId, timestamp } = queued[index]!;
+      return { ...cleanup, runBeforeKillId: { taskId, name: shellCommand.name, timestamp } };
+    });
   }
 
   /** Tasks whose kill waits for its command, by id. */
@@ -42,5 +56,25 @@ export class BeforeKills {
     const limit = this.settings.runBeforeKillTimeoutMillis;
     const held = ids.filter(({ taskId }) => holdsKill(commands.get(taskId.id), limit, now));
     return new Set(held.map(({ taskId }) => taskId.id));
+  }
+}
+
+/** Which commands may be run, as the settings say. */
+@Injectable()
+export class ShellCommandRules {
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
+  /** Throws unless the command may run. `field`: where it stands in the body, '' for the whole of it. */
+  refuse(command: ShellCommand | undefined, field: string): void {
+    const refusal = command && refuseCommand(command, this.settings.ui.shellCommands, field);
+    if (!refusal) return;
+    if (refusal.kind === 'INVALID') throw SchedulerError.invalid('INVALID_REQUEST', refusal.errors);
+    const { error } = refusal;
+    throw new SchedulerError('UNKNOWN_SHELL_COMMAND', error.message, { errors: [error] });
+  }
+
+  /** The same for the command of an order that ends tasks. */
+  refuseBeforeKill(command: ShellCommand | undefined): void {
+    this.refuse(command, 'runShellCommandBeforeKill');
   }
 }

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld } from '../../../../test/support/scheduler-world.js';
 import { testSettings } from '../../../../test/support/test-settings.js';
-import type { CommandScript } from '../../../cluster/simulated/script.js';
+import type { CommandScript } from '../../../../test/support/simulated-cluster/script.js';
 import type { RequestCleanup } from '../../../core/model/request.js';
 import type { RequestType } from '../../../core/model/enums.js';
 import type { TaskHistory } from '../../../core/model/task.js';
-import { TaskRecords } from '../../history/task-records.service.js';
-import { RequestCleanups } from '../../requests/request-cleanups.service.js';
+import { TaskHistoryRepository } from '../../history/task-history.repository.js';
+import { RequestCleanupRepository } from '../../requests/request-cleanup.repository.js';
 import { CleanupModule } from '../cleanup/cleanup.module.js';
 import { CleanupPoller } from '../cleanup/cleanup.poller.js';
 import { TaskKills } from '../task-kills.service.js';
@@ -138,7 +138,7 @@ describe('a queued command', () => {
     await pass();
     world.cluster.finish(taskId!, 'TASK_FINISHED');
     await world.run();
-    const history = (await world.get(TaskRecords).find(world.db.manager, taskId!))!.history as TaskHistory;
+    const history = (await world.get(TaskHistoryRepository).find(world.db.manager, taskId!))!.history as TaskHistory;
     expect(history.taskUpdates.at(-1)!.taskState).toBe('TASK_FINISHED');
     expect(history.shellCommandHistory).toMatchObject([
       {
@@ -165,7 +165,7 @@ describe('a task with a command before its kill', () => {
   const order = (cleanup: Partial<RequestCleanup> & Pick<RequestCleanup, 'cleanupType'>) =>
     world.db.transaction((tx) =>
       world
-        .get(RequestCleanups)
+        .get(RequestCleanupRepository)
         .create(tx, { requestId: 'svc', timestamp: world.now, runShellCommandBeforeKill, ...cleanup }),
     );
   const kill = (taskId: string, options: object = {}) =>

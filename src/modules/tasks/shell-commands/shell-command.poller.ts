@@ -12,7 +12,7 @@ import { Leadership } from '../../../platform/leadership/leadership.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { ShellCommandStore, type QueuedCommand } from './shell-command-store.service.js';
+import { ShellCommandRepository, type QueuedCommand } from './shell-command.repository.js';
 
 const commandsPerPass = 1_000;
 
@@ -26,7 +26,7 @@ export class ShellCommandPoller implements OnModuleInit {
 
   constructor(
     private readonly db: Database,
-    private readonly commands: ShellCommandStore,
+    private readonly commands: ShellCommandRepository,
     private readonly leadership: Leadership,
     private readonly pollers: Pollers,
     private readonly wake: Wake,
@@ -44,7 +44,7 @@ export class ShellCommandPoller implements OnModuleInit {
     });
   }
 
-  /** Begins to send what is not under way; an agent that does not answer holds up nobody else. */
+  /** Begins to send what is not under way; an agent that does not answer does not hold up the others. */
   async runOnce(): Promise<void> {
     for (const command of await this.commands.toDispatch(this.db.manager, commandsPerPass)) {
       const key = keyOf(command.order);

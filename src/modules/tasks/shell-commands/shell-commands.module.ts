@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { TaskRecordsModule } from '../../history/task-records.module.js';
 import { TaskStoreModule } from '../task-store.module.js';
 import { ShellCommandPoller } from './shell-command.poller.js';
 import { ShellCommandsController } from './shell-commands.controller.js';
@@ -7,7 +6,7 @@ import { ShellCommands } from './shell-commands.service.js';
 
 /** Shell commands: what users run in live tasks. */
 @Module({
-  imports: [TaskStoreModule, TaskRecordsModule],
+  imports: [TaskStoreModule],
   controllers: [ShellCommandsController],
   providers: [ShellCommands, ShellCommandPoller],
 })

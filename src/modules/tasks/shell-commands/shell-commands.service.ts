@@ -5,27 +5,27 @@ import type {
   TaskShellCommandRequest,
   TaskShellCommandUpdate,
 } from '../../../core/model/task.js';
-import { safeName } from '../../../core/shell-commands/index.js';
+import { safeName } from '../../../core/tasks/shell-commands.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { TaskRecords } from '../../history/task-records.service.js';
-import { LiveTasks } from '../live-tasks.service.js';
-import { ShellCommandRules } from './shell-command-rules.service.js';
-import { ShellCommandStore } from './shell-command-store.service.js';
+import { TaskHistoryRepository } from '../../history/task-history.repository.js';
+import { TaskRepository } from '../task.repository.js';
+import { ShellCommandRules } from './before-kills.service.js';
+import { ShellCommandRepository } from './shell-command.repository.js';
 
 /** Commands that users run in tasks, and what became of them. */
 @Injectable()
 export class ShellCommands {
   constructor(
     private readonly db: Database,
-    private readonly tasks: LiveTasks,
-    private readonly records: TaskRecords,
+    private readonly tasks: TaskRepository,
+    private readonly records: TaskHistoryRepository,
     private readonly rules: ShellCommandRules,
-    private readonly store: ShellCommandStore,
+    private readonly store: ShellCommandRepository,
     private readonly clock: Clock,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,

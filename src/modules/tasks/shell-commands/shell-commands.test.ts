@@ -14,9 +14,9 @@ import { Clock } from '../../../platform/clock.js';
 import type { ErrorDto } from '../../../platform/http/error.dto.js';
 import { Wake, type WakeTopic } from '../../../platform/wake/wake.js';
 import { HistoryModule } from '../../history/history.module.js';
-import { TaskHistoryWriter } from '../../history/task-history-writer.service.js';
+import { TaskHistoryMoveRepository } from '../../history/task-history-move.repository.js';
 import { TasksModule } from '../tasks.module.js';
-import { ShellCommandStore } from './shell-command-store.service.js';
+import { ShellCommandRepository } from './shell-command.repository.js';
 import { ShellCommandsModule } from './shell-commands.module.js';
 
 class StoppedClock extends Clock {
@@ -63,7 +63,7 @@ const insert = (row: TaskRow = {}): Promise<TaskId> => insertTask(tx, { ...runni
 const at = ({ id }: { id: string }, rest = '') => `/api/tasks/task/${id}/command${rest}`;
 const run = <Body = TaskShellCommandRequest>(taskId: { id: string }, command: object = { name: 'jstack' }) =>
   rooms.call<Body>('POST', at(taskId), command);
-const store = () => rooms.app.get(ShellCommandStore, { strict: false });
+const store = () => rooms.app.get(ShellCommandRepository, { strict: false });
 const tell = (taskId: TaskId, timestamp: number, updateType: ShellCommandUpdateType, own: object = {}) =>
   store().record(tx, [{ taskId: taskId.id, name: 'jstack', timestamp, at: start + 5, updateType, ...own }]);
 const commandsOf = async (taskId: TaskId) => (await rooms.get<TaskShellCommandHistory[]>(at(taskId))).body;
@@ -222,7 +222,7 @@ describe('what became of a command', () => {
     await tx.query(`UPDATE task SET ended_at = now(), state = 'TASK_LOST'`);
     await store().endThoseOf(tx, [taskId.id], start + 9);
     await rooms.database.transaction((move) =>
-      rooms.app.get(TaskHistoryWriter, { strict: false }).move(move, [taskId.id]),
+      rooms.app.get(TaskHistoryMoveRepository, { strict: false }).move(move, [taskId.id]),
     );
     const after = await commandsOf(taskId);
     expect(typesOf(after)).toEqual(['FINISHED', 'STARTED,FAILED', 'INVALID']);

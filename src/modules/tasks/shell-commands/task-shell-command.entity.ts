@@ -1,19 +1,20 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ShellCommand } from '../../../core/model/request.js';
+import type { ShellCommandUpdateType } from '../../../core/model/enums.js';
 
-const primaryKeyConstraintName = 'task_shell_command_pkey';
+const commandKey = 'task_shell_command_pkey';
 
-/** A command that somebody wants to be run in a live task. */
+/** A command that a user wants to be run in a live task. */
 @Entity('task_shell_command')
 @Index('task_shell_command_queued', ['queuedAt'], { where: 'dispatched_at IS NULL' })
 export class TaskShellCommandEntity {
-  @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName })
+  @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: commandKey })
   taskId: string;
 
-  @PrimaryColumn({ type: 'text', primaryKeyConstraintName })
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: commandKey })
   name: string;
 
-  @PrimaryColumn({ name: 'queued_at', type: 'timestamptz', primaryKeyConstraintName })
+  @PrimaryColumn({ name: 'queued_at', type: 'timestamptz', primaryKeyConstraintName: commandKey })
   queuedAt: Date;
 
   @Column({ name: 'user_name', type: 'text', nullable: true })
@@ -27,4 +28,31 @@ export class TaskShellCommandEntity {
 
   @Column({ type: 'boolean', default: false })
   ended: boolean;
+}
+
+const updateKey = 'task_shell_command_update_pkey';
+
+/** What became of a command. */
+@Entity('task_shell_command_update')
+export class TaskShellCommandUpdateEntity {
+  @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: updateKey })
+  taskId: string;
+
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: updateKey })
+  name: string;
+
+  @PrimaryColumn({ name: 'queued_at', type: 'timestamptz', primaryKeyConstraintName: updateKey })
+  queuedAt: Date;
+
+  @PrimaryColumn({ name: 'update_type', type: 'text', primaryKeyConstraintName: updateKey })
+  updateType: ShellCommandUpdateType;
+
+  @Column({ type: 'timestamptz' })
+  at: Date;
+
+  @Column({ type: 'text', nullable: true })
+  message: string | null;
+
+  @Column({ name: 'output_filename', type: 'text', nullable: true })
+  outputFilename: string | null;
 }

@@ -1,11 +1,12 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import type { ClusterUtilization, RequestUtilization, SlaveUsage, TaskUsage } from '../../../core/model/usage.js';
 
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
 
 /** What a slave and its tasks used when it was sampled last. Figures of the machine count whatever runs there. */
 @ApiSchema({ name: 'SlaveUsageWithIdDto' })
-export class SlaveUsageDto {
+export class SlaveUsageDto implements SlaveUsage {
   /** Cores in use by its tasks. */
   cpusUsed: number;
   /** Cores that its tasks asked for. */
@@ -59,7 +60,7 @@ export class SlaveUsageDto {
 }
 
 /** What a task used when it was sampled. */
-export class TaskUsageDto {
+export class TaskUsageDto implements TaskUsage {
   /** Memory in use, in bytes. */
   @ApiProperty(int64)
   memoryTotalBytes: number;
@@ -82,7 +83,7 @@ export class TaskUsageDto {
 }
 
 /** What the tasks of a request use, from all their kept samples. */
-export class RequestUtilizationDto {
+export class RequestUtilizationDto implements RequestUtilization {
   /** The request. */
   requestId: string;
   /** Its deploy. */
@@ -157,7 +158,7 @@ export class RequestUtilizationDto {
 }
 
 /** How far what requests ask for and what they use lie apart. */
-export class ClusterUtilizationDto {
+export class ClusterUtilizationDto implements ClusterUtilization {
   /** Requests that use fewer cores than they ask for. */
   @ApiProperty(int32)
   numRequestsWithUnderUtilizedCpu: number;

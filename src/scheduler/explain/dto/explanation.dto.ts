@@ -3,13 +3,14 @@ import { pendingTypes, requestStates, type PendingType, type RequestState } from
 import {
   rejectionReasons,
   waitingReasons,
+  type Rejection,
   type RejectionReason,
   type WaitingReason,
 } from '../../../core/placement/index.js';
 import { PendingTaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
 
 /** Slaves that cannot take a task, all for the same reason. */
-export class RejectionDto {
+export class RejectionDto implements Rejection {
   /** The first reason that holds against each of them. */
   @ApiProperty({ enum: rejectionReasons, enumName: 'RejectionReason' })
   reason: RejectionReason;

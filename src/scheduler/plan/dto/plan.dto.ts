@@ -1,13 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { taskCleanupTypes, type TaskCleanupType } from '../../../core/model/enums.js';
 import { waitingReasons, type WaitingReason } from '../../../core/placement/index.js';
+import type { FieldChange } from '../../../core/plan/index.js';
 import { TaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
 import { RejectionDto } from '../../explain/dto/explanation.dto.js';
 
 const anyValue = [...['string', 'number', 'boolean', 'object'].map((type) => ({ type })), { type: 'array', items: {} }];
 
 /** One field that would change. */
-export class FieldChangeDto {
+export class FieldChangeDto implements FieldChange {
   /** Its name from the outside in, such as deploy.env.COLOUR, deploy.uris[0].cmd or request.instances. */
   path: string;
   /** What it is now; absent: it is not set. */

@@ -3,9 +3,14 @@ import { shellCommandUpdateTypes, type ShellCommandUpdateType } from '../../../.
 import { ShellCommandDto } from '../../../requests/dto/actions.dto.js';
 import { TaskShellCommandRequestIdDto } from '../../dto/task-cleanup.dto.js';
 import { TaskIdDto } from '../../dto/task-id.dto.js';
+import type {
+  TaskShellCommandRequest,
+  TaskShellCommandUpdate,
+  TaskShellCommandHistory,
+} from '../../../../core/model/task.js';
 
 /** A command that somebody wants to be run in a task. */
-export class TaskShellCommandRequestDto {
+export class TaskShellCommandRequestDto implements TaskShellCommandRequest {
   /** The task. */
   taskId: TaskIdDto;
   /** Who asked for it. */
@@ -18,7 +23,7 @@ export class TaskShellCommandRequestDto {
 }
 
 /** What became of a command. */
-export class TaskShellCommandUpdateDto {
+export class TaskShellCommandUpdateDto implements TaskShellCommandUpdate {
   /** The command. */
   shellRequestId: TaskShellCommandRequestIdDto;
   /** When, in epoch milliseconds. */
@@ -34,7 +39,7 @@ export class TaskShellCommandUpdateDto {
 }
 
 /** A command with everything that became of it. */
-export class TaskShellCommandHistoryDto {
+export class TaskShellCommandHistoryDto implements TaskShellCommandHistory {
   /** The command. */
   shellRequest: TaskShellCommandRequestDto;
   /** What became of it, oldest first. */

@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { isLive, readStat, type ProcessIdentity, type ProcessStat } from './process-identity.js';
+import { errorCode } from '../files.js';
+
+/** Name of the variable by which the processes of a task are known wherever they went: the path of its sandbox. */
+export const sandboxVariable = 'CLUSTER_SANDBOX';
+
+/** Every live process of this machine. */
+export function allProcesses(): ProcessStat[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => readStat(Number(name)))
+    .filter(isLive);
+}
+
+/** The sandbox a process was started in, by its environment; undefined when it has none or is not ours to look at. */
+export const sandboxOf = (pid: number): string | undefined => variableOf(pid, sandboxVariable);
+
+/** A variable that a process was started with. */
+export function variableOf(pid: number, name: string): string | undefined {
+  try {
+    const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
+    const found = variables.find((variable) => variable.startsWith(`${name}=`));
+    return found && Buffer.from(found.slice(name.length + 1), 'latin1').toString('utf8');
+  } catch (cause) {
+    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(errorCode(cause) ?? '')) return undefined;
+    throw cause;
+  }
+}
+
+/** How to tell the processes of one task. */
+export interface TaskMark {
+  shim: ProcessIdentity | undefined;
+  sandbox: string;
+  /** Members of the task's cgroup, which a process leaves only on purpose. undefined: there are no cgroups to ask. */
+  cgroupPids: () => number[] | undefined;
+  /** The program has begun: from then on its cgroup, if it has one, has all of its processes. */
+  hasStarted: boolean;
+}
+
+/** The live processes of a task except its shim. */
+export function processesOf(mark: TaskMark): ProcessStat[] {
+  const inGroup = mark.cgroupPids();
+  if (inGroup && mark.hasStarted) return inGroup.map(readStat).filter(isLive);
+  // A session keeps its number while it has members, so the number is safe even after the shim has gone. Processes that
+  // made a session of their own still carry the sandbox in their environment.
+  return allProcesses().filter(
+    ({ pid, session }) =>
+      pid !== mark.shim?.pid &&
+      (session === mark.shim?.pid || inGroup?.includes(pid) || sandboxOf(pid) === mark.sandbox),
+  );
+}
+
+/** Live processes that carry a sandbox below `folder` in their environment. */
+export function processesUnder(folder: string): ProcessStat[] {
+  return allProcesses().filter(({ pid }) => sandboxOf(pid)?.startsWith(`${folder}/`));
+}
+
+/** False: it has gone meanwhile, or is not ours to signal. A pid is given away anew, so its start time is looked at again. */
+export function signal(target: ProcessIdentity, name: NodeJS.Signals): boolean {
+  if (readStat(target.pid)?.startTime !== target.startTime) return false;
+  try {
+    process.kill(target.pid, name);
+    return true;
+  } catch (cause) {
+    if (['ESRCH', 'EPERM'].includes(errorCode(cause) ?? '')) return false;
+    throw cause;
+  }
+}

@@ -1,0 +1,68 @@
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import { sandboxVariable } from '../machine/processes.js';
+import type { RunAs } from '../machine/run-as.js';
+import type { Sandbox } from '../sandbox/sandbox-layout.js';
+
+/** What the trampoline is to become, and where its output goes. */
+export interface TaskCommand {
+  words: string[];
+  stdout: string;
+  stderr: string;
+  workingFolder: string;
+}
+
+/** The user's words are arguments everywhere: none becomes part of a script. */
+export function commandOf(spec: LaunchSpec, sandbox: Sandbox, runAs: RunAs | undefined, shell: string): TaskCommand {
+  const switchUser = runAs?.prefix ?? [];
+  if (sandbox.executor) {
+    const { folder, runner, serviceLog, bashLog } = sandbox.executor;
+    const openFiles = String(spec.executorData?.maxOpenFiles ?? '');
+    return {
+      words: [...switchUser, shell, runner, folder, serviceLog, openFiles, commandText(spec)],
+      stdout: bashLog,
+      stderr: bashLog,
+      workingFolder: folder,
+    };
+  }
+  const { shell: asText, value, arguments: words } = spec.command;
+  return {
+    words: [...switchUser, ...(asText ? ['/bin/sh', '-c', value, 'sh'] : [value]), ...words],
+    stdout: join(sandbox.root, 'stdout'),
+    stderr: join(sandbox.root, 'stderr'),
+    workingFolder: sandbox.root,
+  };
+}
+
+/** cmd and its arguments are shell text as a whole: quoting in them is the user's. */
+const commandText = (spec: LaunchSpec): string => [spec.command.value, ...spec.command.arguments].join(' ');
+
+/** The program as people would call it, for messages. */
+export function programName(spec: LaunchSpec): string {
+  const isText = spec.executorData !== undefined || spec.command.shell;
+  const program = isText ? (spec.command.value.trim().split(/\s+/)[0] ?? '') : spec.command.value;
+  return basename(program) || 'command';
+}
+
+/** The launch's variables plus what only the machine knows. */
+export function taskEnvironment(
+  spec: LaunchSpec,
+  sandbox: Sandbox,
+  runAs: RunAs | undefined,
+  searchPath: string,
+): Record<string, string> {
+  return {
+    PATH: searchPath,
+    HOME: runAs?.home ?? homedir(),
+    ...spec.environment,
+    CLUSTER_TASK_ID: spec.taskId,
+    [sandboxVariable]: sandbox.root,
+  };
+}
+
+/** What the start script of a task with executorData needs before it reads the rest from deploy.env. */
+export function bootstrapEnvironment(environment: Record<string, string>, searchPath: string): Record<string, string> {
+  const names = ['HOME', 'CLUSTER_TASK_ID', sandboxVariable];
+  return { PATH: searchPath, ...Object.fromEntries(names.map((name) => [name, environment[name] ?? ''])) };
+}

@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import { watch } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TaskCommand } from './command.js';
+import { errorCode, messageOf } from '../files.js';
+import { DeployFault } from '../sandbox/downloads.js';
+import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
+import type { ShimScripts } from './shim-scripts.js';
+import type { StartedTask, TaskFolder } from '../tasks/task-folder.js';
+
+export interface Shim {
+  identity: ProcessIdentity | undefined;
+  /** Resolves when the shim has gone, with its own exit status if it ended by itself. */
+  gone: Promise<number | undefined>;
+}
+
+/** Pause between two looks at a task's folder and shim, should the watch on the folder miss something. */
+const lookAgainMillis = 500;
+
+/**
+ * Starts a shim in a session of its own: a Ctrl-C in the agent's terminal and the end of the agent do not reach it.
+ * It holds no pipe to the agent.
+ */
+export function startShim(
+  scripts: ShimScripts,
+  folder: TaskFolder,
+  command: TaskCommand,
+  environment: Record<string, string>,
+  cgroupFiles: readonly string[],
+): Promise<Shim> {
+  const { stdout, stderr, workingFolder, words } = command;
+  const groups = [String(cgroupFiles.length), ...cgroupFiles];
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown) => reject(startFailure(cause));
+    try {
+      const child = spawn(
+        '/bin/sh',
+        [scripts.shim, scripts.trampoline, folder.path, stdout, stderr, ...groups, ...words],
+        {
+          cwd: workingFolder,
+          env: environment,
+          detached: true,
+          stdio: 'ignore',
+        },
+      );
+      child.once('error', fail);
+      if (child.pid === undefined) return;
+      child.unref();
+      const gone = new Promise<number | undefined>((end) => child.once('exit', (code) => end(code ?? undefined)));
+      resolve({ identity: readStat(child.pid), gone });
+    } catch (cause) {
+      fail(cause);
+    }
+  });
+}
+
+/** E2BIG: words and variables are more than the kernel takes, which is for the deploy to change. */
+const startFailure = (cause: unknown): Error =>
+  errorCode(cause) === 'E2BIG'
+    ? new DeployFault('Command line and environment are too long', { cause })
+    : new Error(`Cannot start a shim: ${messageOf(cause)}`, { cause });
+
+/** Resolves when the program has begun; undefined when the shim ended without it. */
+export async function whenStarted(
+  folder: TaskFolder,
+  shim: Shim,
+  signal: AbortSignal,
+): Promise<StartedTask | undefined> {
+  const changes = watchFolder(folder.path);
+  try {
+    for (;;) {
+      // Asked for before the look, so that nothing that happens during it is missed.
+      const news = Promise.race([changes.next(), delay(lookAgainMillis), shim.gone.then(() => 'GONE' as const)]);
+      const started = await folder.readStarted();
+      if (started) return started;
+      if ((await news) === 'GONE') return await folder.readStarted();
+      signal.throwIfAborted();
+    }
+  } finally {
+    changes.close();
+  }
+}
+
+/** The same as `Shim.gone`, for a shim that an earlier agent started: its folder is watched, and the process itself. */
+export async function whenAdoptedGone(
+  folder: TaskFolder,
+  shim: ProcessIdentity,
+  signal: AbortSignal,
+): Promise<undefined> {
+  const changes = watchFolder(folder.path);
+  try {
+    while (isAlive(shim)) {
+      await Promise.race([changes.next(), delay(lookAgainMillis, undefined, { signal })]);
+      signal.throwIfAborted();
+      // The shim ends right after it has written the exit status.
+      if ((await folder.readExit()) !== undefined) await delay(1);
+    }
+  } finally {
+    changes.close();
+  }
+}
+
+/** Best effort: the kernel limits the number of watches. A caller that waits for `next` also looks from time to time. */
+function watchFolder(path: string): { next(): Promise<unknown>; close(): void } {
+  let wake = (): void => undefined;
+  const next = () => new Promise<void>((resolve) => (wake = resolve));
+  try {
+    const watcher = watch(path, { persistent: false }, () => wake());
+    watcher.on('error', () => watcher.close());
+    return { next, close: () => watcher.close() };
+  } catch {
+    return { next, close: () => undefined };
+  }
+}
+
+/** The promise, or a rejection with the signal's reason if that comes first. Nothing is left behind on the signal. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    const settle = () => signal.removeEventListener('abort', abort);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort);
+    promise.then(resolve, reject).finally(settle);
+  });
+}

@@ -1,0 +1,95 @@
+import { rm } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isTerminal } from '../../core/model/enums.js';
+import type { AgentContext, Log } from '../agent-context.js';
+import type { AgentFolder } from '../agent-folder.js';
+import type { Cgroups } from '../cgroups/cgroups.js';
+import { messageOf } from '../files.js';
+import { isLive, type ProcessStat, readStat } from '../machine/process-identity.js';
+import { processesUnder, signal } from '../machine/processes.js';
+import { fileNameOf, type TaskFolder } from './task-folder.js';
+import { TaskRun } from './task-run.js';
+import type { Tasks } from './tasks.js';
+
+/** Takes up the tasks that an earlier agent left: nothing is started again, everything that ended is reported. */
+export async function adoptTasks(context: AgentContext, tasks: Tasks): Promise<void> {
+  for (const folder of await tasks.foldersOnDisk()) {
+    const run = await adoptTask(context, folder);
+    if (run) tasks.add(run);
+  }
+  await removeForgottenGroups(context, tasks);
+}
+
+async function adoptTask(context: AgentContext, folder: TaskFolder): Promise<TaskRun | undefined> {
+  const launch = await folder.readLaunch();
+  if (!launch) {
+    // The agent ended before the launch was on disk: it was never accepted, and may still come.
+    await folder.remove();
+    return undefined;
+  }
+  const run = new TaskRun(context, launch.spec);
+  if (isTerminal(run.state)) return run;
+  if (launch.bootId !== context.bootId) {
+    run.giveUp({ state: 'TASK_LOST', message: 'The machine was restarted', reason: 'REASON_AGENT_RESTARTED' });
+    return run;
+  }
+  await run.adopt();
+  return run;
+}
+
+/** Cgroups of tasks that were reported as ended just before the agent ended: nothing is left in them. */
+async function removeForgottenGroups({ cgroups, log }: AgentContext, tasks: Tasks): Promise<void> {
+  const live = new Set(tasks.live().map((run) => fileNameOf(run.spec.taskId)));
+  for (const name of cgroups.names().filter((group) => !live.has(group)))
+    await cgroups
+      .group(name)
+      .remove()
+      .catch((cause: unknown) => log.warn(`Cannot remove the cgroup ${name}: ${messageOf(cause)}`));
+}
+
+/** The random id of the folder. A folder without one remembers nothing: what ran from here must not run on unseen. */
+export async function currentIncarnation(folder: AgentFolder, cgroups: Cgroups, log: Log): Promise<string> {
+  const existing = await folder.readIncarnation();
+  if (existing) return existing;
+  const killed = await killLeftovers(folder, cgroups);
+  if (killed > 0) log.warn(`Ended ${killed} processes of tasks that nothing is known about any more`);
+  for (const old of [folder.tasks, folder.ended, folder.tombstones]) await rm(old, { recursive: true, force: true });
+  await rm(folder.updates, { force: true });
+  await folder.makeFolders();
+  // Last: should this be interrupted, the next agent begins with it again.
+  return folder.createIncarnation();
+}
+
+const pauseMillis = 20;
+/** What SIGKILL does not end by then hangs in the kernel and will never be a task again. */
+const giveUpAfterMillis = 30_000;
+
+/**
+ * Ends every process that an agent on this folder ever started, shims first of all. For a folder that has no record of
+ * them any more: their end could not be reported.
+ */
+async function killLeftovers(folder: AgentFolder, cgroups: Cgroups): Promise<number> {
+  const killed = new Set<string>();
+  const deadline = performance.now() + giveUpAfterMillis;
+  while (performance.now() < deadline) {
+    const found = leftovers(folder, cgroups);
+    if (found.length === 0) break;
+    for (const process of found) {
+      killed.add(`${process.pid} ${process.startTime}`);
+      signal(process, 'SIGKILL');
+    }
+    await delay(pauseMillis);
+  }
+  // A group that stays is made use of again, or not at all.
+  for (const name of cgroups.names())
+    await cgroups
+      .group(name)
+      .remove()
+      .catch(() => undefined);
+  return killed.size;
+}
+
+function leftovers(folder: AgentFolder, cgroups: Cgroups): ProcessStat[] {
+  const inGroups = cgroups.names().flatMap((name) => cgroups.group(name).pids() ?? []);
+  return [...processesUnder(folder.sandboxes), ...inGroups.map(readStat).filter(isLive)];
+}

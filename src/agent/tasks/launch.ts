@@ -1,0 +1,110 @@
+import type { LaunchAnswer } from '../../cluster/cluster-driver.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { AgentContext } from '../agent-context.js';
+import { messageOf } from '../files.js';
+import type { Machines } from '../machine/machines.js';
+import { resolveUser, type RunAs } from '../machine/run-as.js';
+import { sandboxRoot } from '../sandbox/sandbox-layout.js';
+import { EpochOver, type Epochs } from '../wire/epochs.js';
+import { readLaunchSpec, taskIdOf } from '../wire/launch-spec.js';
+import { fileNameOf, TaskFolder } from './task-folder.js';
+import { TaskRun } from './task-run.js';
+import type { Tasks } from './tasks.js';
+import type { Tombstone, Tombstones } from './tombstones.js';
+
+/** Decides about launches: an id that was ever heard of starts nothing, whatever became of it. */
+export class Launcher {
+  constructor(
+    private readonly context: AgentContext,
+    private readonly tasks: Tasks,
+    private readonly tombstones: Tombstones,
+    private readonly epochs: Epochs,
+    private readonly machines: Machines,
+  ) {}
+
+  /** `epoch` has been admitted. Throws EpochOver when it ends before everything is decided. */
+  launch(document: unknown, epoch: number): Promise<LaunchAnswer> {
+    const spec = readLaunchSpec(document);
+    if ('refused' in spec) return Promise.resolve(refused(taskIdOf(document), spec.refused));
+    return this.tasks.decisions.run(spec.taskId, () => this.decideOrSayUnknown(spec, epoch));
+  }
+
+  /** Trouble of the agent's own, such as a full disk, decides nothing: the launch is sent again. */
+  private async decideOrSayUnknown(spec: LaunchSpec, epoch: number): Promise<LaunchAnswer> {
+    try {
+      return await this.decide(spec, epoch);
+    } catch (cause) {
+      if (cause instanceof EpochOver) throw cause;
+      this.context.log.error(`Launch of ${spec.taskId} failed`, cause);
+      return { taskId: spec.taskId, outcome: 'UNKNOWN', reason: messageOf(cause) };
+    }
+  }
+
+  private async decide(spec: LaunchSpec, epoch: number): Promise<LaunchAnswer> {
+    const { taskId } = spec;
+    if (spec.incarnation !== this.machines.incarnation)
+      return refused(taskId, `incarnation ${spec.incarnation} has gone, this is ${this.machines.incarnation}`);
+    const state = await this.tasks.stateOf(taskId);
+    if (state) return { taskId, outcome: 'ACCEPTED', state, directory: sandboxRoot(this.context.folder, taskId) };
+    const tombstone = await this.tombstones.find(fileNameOf(taskId));
+    if (tombstone) return answerOf(taskId, tombstone);
+    if (!this.machines.has(spec.slaveId))
+      return this.forbid(taskId, { reason: 'REFUSED', message: `no slave '${spec.slaveId}' here` });
+    const runAs = await resolveUser(spec.user, this.context.folder.sandboxes);
+    if (typeof runAs === 'string') return this.forbid(taskId, { reason: 'REFUSED', message: runAs });
+    this.epochs.require(epoch);
+    return this.accept(spec, runAs);
+  }
+
+  private async accept(spec: LaunchSpec, runAs: RunAs | undefined): Promise<LaunchAnswer> {
+    const { context } = this;
+    const { taskId } = spec;
+    const folder = TaskFolder.live(context.folder, taskId);
+    await folder.saveLaunch({ spec, bootId: context.bootId, acceptedAt: Date.now() });
+    const run = new TaskRun(context, spec);
+    const port = await this.takePorts(run);
+    if (port === undefined) {
+      run.launch(runAs);
+      return { taskId, outcome: 'ACCEPTED', state: run.state, directory: run.sandbox.root };
+    }
+    const answer = await this.forbid(taskId, { reason: 'PORT_IN_USE', port });
+    await folder.remove();
+    return answer;
+  }
+
+  /** Makes the run known, so that of two launches at the same time only one gets a port. Or answers a port that is taken. */
+  private async takePorts(run: TaskRun): Promise<number | undefined> {
+    const spokenFor = this.portOfOtherTask(run.spec);
+    if (spokenFor !== undefined) return spokenFor;
+    this.tasks.add(run);
+    try {
+      const taken = await this.machines.portsInUse.findTaken(run.spec.ports);
+      if (taken !== undefined) this.tasks.remove(run);
+      return taken;
+    } catch (cause) {
+      this.tasks.remove(run);
+      throw cause;
+    }
+  }
+
+  /** A port may be spoken for although no program listens on it yet. */
+  private portOfOtherTask(spec: LaunchSpec): number | undefined {
+    if (spec.ports.length === 0) return undefined;
+    const spokenFor = new Set(this.tasks.live().flatMap((run) => run.spec.ports));
+    return spec.ports.find((port) => spokenFor.has(port));
+  }
+
+  /** From the moment this resolves the id can never start here. */
+  private async forbid(taskId: string, tombstone: Omit<Tombstone, 'at'>): Promise<LaunchAnswer> {
+    const complete = { ...tombstone, at: Date.now() };
+    await this.tombstones.put(fileNameOf(taskId), complete);
+    return answerOf(taskId, complete);
+  }
+}
+
+function answerOf(taskId: string, { reason, port, message }: Tombstone): LaunchAnswer {
+  if (reason === 'PORT_IN_USE' && port !== undefined) return { taskId, outcome: 'PORT_IN_USE', port };
+  return refused(taskId, message ?? 'killed before it was launched');
+}
+
+const refused = (taskId: string, reason: string): LaunchAnswer => ({ taskId, outcome: 'REFUSED', reason });

@@ -1,0 +1,62 @@
+import type { TaskState } from '../../core/model/enums.js';
+
+/** What is known when a task has ended. */
+export interface EndFacts {
+  /** As a shell reports it: 128 + n after signal n. undefined: the shim was gone before it could write it. */
+  exitCode?: number;
+  /** False: the program never began; the shim's own steps failed. */
+  started: boolean;
+  kill?: { graceMillis: number; tookMillis: number; forced: boolean };
+  threads?: { seen: number; limit: number };
+  /** The result file of the health check did not come within this time. */
+  healthFileMissingAfterSeconds?: number;
+  /** Set: not yet reported as running because the result file has not come. */
+  waitingForHealthFile: boolean;
+  memoryExceededMb?: number;
+  successfulExitCodes: readonly number[];
+}
+
+export interface Outcome {
+  state: TaskState;
+  message: string;
+  reason?: string;
+}
+
+/** The first line that fits decides; so a kill that was asked for wins over the way in which the task then ended. */
+export function outcomeOf(facts: EndFacts): Outcome {
+  if (facts.healthFileMissingAfterSeconds !== undefined)
+    return failed(`Timed out after ${facts.healthFileMissingAfterSeconds} s waiting for the health file`);
+  if (facts.threads) return failed(`Killed for too many threads: ${facts.threads.seen}, limit ${facts.threads.limit}`);
+  if (facts.kill) return { state: 'TASK_KILLED', message: killedMessage(facts.kill, facts.exitCode) };
+  if (facts.memoryExceededMb !== undefined)
+    return failed(`Memory limit exceeded: ${facts.memoryExceededMb} MB`, 'REASON_CONTAINER_LIMITATION_MEMORY');
+  if (facts.exitCode === undefined) return failed('shim killed: exit status unknown');
+  if (!facts.started) return couldNotStart(facts.exitCode);
+  if (isSuccess(facts.exitCode, facts.successfulExitCodes))
+    return { state: 'TASK_FINISHED', message: `Exit code ${facts.exitCode}` };
+  const signal = facts.exitCode > 128 ? ` (signal ${facts.exitCode - 128})` : '';
+  const early = facts.waitingForHealthFile ? ' before the health file was there' : '';
+  return failed(`Exit code ${facts.exitCode}${signal}${early}`);
+}
+
+/** A list that is given is complete: 0 is a success only if it is in it. */
+export const isSuccess = (exitCode: number, successful: readonly number[]): boolean =>
+  successful.length > 0 ? successful.includes(exitCode) : exitCode === 0;
+
+function killedMessage(kill: NonNullable<EndFacts['kill']>, exitCode: number | undefined): string {
+  if (kill.graceMillis === 0) return `Destroyed (SIGKILL) after ${kill.tookMillis} ms`;
+  if (kill.forced) return `Killed by force after waiting at least ${kill.graceMillis} ms, took ${kill.tookMillis} ms`;
+  return `Killed gracefully, exit code ${exitCode ?? 'unknown'}, ${kill.tookMillis} ms after the kill`;
+}
+
+const couldNotStart = (shimStatus: number): Outcome => ({
+  state: 'TASK_LOST',
+  message: `Could not start, see shim.log (shim ended with ${shimStatus})`,
+  reason: 'REASON_CONTAINER_LAUNCH_FAILED',
+});
+
+const failed = (message: string, reason?: string): Outcome => ({ state: 'TASK_FAILED', message, reason });
+
+/** Messages are cut, but never in the middle of a character. */
+export const cut = (message: string, length: number): string =>
+  message.slice(0, length).replace(/[\ud800-\udbff]$/, '');

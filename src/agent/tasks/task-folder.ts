@@ -1,0 +1,148 @@
+import { link, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { TaskState } from '../../core/model/enums.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { AgentFolder } from '../agent-folder.js';
+import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from '../files.js';
+import { parseStat, type ProcessIdentity } from '../machine/process-identity.js';
+
+/** What `spec.json` holds: the launch as it was sent, and the boot in which it was accepted. */
+interface SavedLaunch {
+  spec: LaunchSpec;
+  bootId: string;
+  /** Epoch millis. */
+  acceptedAt: number;
+}
+
+/** What `kill.json` holds: the kill goes on after a restart of the agent. */
+const SavedKill = z.object({
+  /** Epoch millis. */
+  askedAt: z.number(),
+  /** Of the shortest grace that was asked for. */
+  graceMillis: z.number(),
+  /** Epoch millis at which SIGKILL is due. */
+  deadline: z.number(),
+  /** Set when the agent itself found the task out of bounds. */
+  because: z
+    .object({
+      threads: z.object({ seen: z.number(), limit: z.number() }).optional(),
+      healthFileMissingAfterSeconds: z.number().optional(),
+    })
+    .optional(),
+});
+export type SavedKill = z.infer<typeof SavedKill>;
+
+/** What `end.json` holds, written when the scheduler has acknowledged the end. */
+const SavedEnd = z.object({
+  state: z.string().transform((state) => state as TaskState),
+  acknowledgedAt: z.number(),
+});
+type SavedEnd = z.infer<typeof SavedEnd>;
+
+/** What the task's first process wrote about itself and its shim before it became the task's program. */
+export interface StartedTask {
+  main: ProcessIdentity;
+  shim: ProcessIdentity;
+  /** Epoch millis. */
+  startedAt: number;
+}
+
+/** A file name for a task id. Usual ids stay as they are. */
+export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId).replace(/^\.+$/, '%2E');
+
+/**
+ * The control files of one task:
+ *
+ *     spec.json   the launch, written before anything is started
+ *     task        by the task's first process: /proc stat lines of itself and of its shim
+ *     exit        by the shim: exit status of the task
+ *     kill.json   the kill under way
+ *     end.json    the end, once acknowledged
+ *     commands/   shell commands that were accepted
+ *     shim.log    what the shell had to say
+ */
+export class TaskFolder {
+  readonly claim: string;
+  readonly exit: string;
+  private readonly spec: string;
+  private readonly kill: string;
+  private readonly end: string;
+
+  private constructor(readonly path: string) {
+    this.claim = join(path, 'task');
+    this.exit = join(path, 'exit');
+    this.spec = join(path, 'spec.json');
+    this.kill = join(path, 'kill.json');
+    this.end = join(path, 'end.json');
+  }
+
+  static live = (agent: AgentFolder, taskId: string) => new TaskFolder(join(agent.tasks, fileNameOf(taskId)));
+  static ended = (agent: AgentFolder, taskId: string) => new TaskFolder(join(agent.ended, fileNameOf(taskId)));
+  static at = (path: string) => new TaskFolder(path);
+
+  exists = (): Promise<boolean> =>
+    stat(this.path).then(
+      () => true,
+      () => false,
+    );
+
+  async saveLaunch(launch: SavedLaunch): Promise<void> {
+    await ensureFolder(this.path, 0o700);
+    await writeDurably(this.spec, JSON.stringify(launch));
+    await syncFolder(join(this.path, '..'));
+  }
+
+  /** undefined: the agent ended before the launch was on disk, so it was never accepted. */
+  async readLaunch(): Promise<SavedLaunch | undefined> {
+    const text = await readIfThere(this.spec);
+    return text === undefined ? undefined : (JSON.parse(text) as SavedLaunch);
+  }
+
+  saveKill = (kill: SavedKill): Promise<void> => writeDurably(this.kill, JSON.stringify(kill));
+
+  async readKill(): Promise<SavedKill | undefined> {
+    const text = await readIfThere(this.kill);
+    return text === undefined ? undefined : SavedKill.parse(JSON.parse(text));
+  }
+
+  /** undefined: the task's program has not started, or never will (see `forbidStart`). */
+  async readStarted(): Promise<StartedTask | undefined> {
+    const text = await readIfThere(this.claim);
+    const [main, shim] = (text ?? '').split('\n').map(parseStat);
+    if (!main || !shim) return undefined;
+    return { main, shim, startedAt: (await stat(this.claim)).mtimeMs };
+  }
+
+  /**
+   * Takes the name that the task's first process must take before it starts the program: exactly one of the two gets it.
+   * False: the program has started.
+   */
+  async forbidStart(): Promise<boolean> {
+    const mine = `${this.claim}.forbidden`;
+    await writeDurably(mine, 'never started\n');
+    try {
+      await link(mine, this.claim);
+      return true;
+    } catch (cause) {
+      if (errorCode(cause) !== 'EEXIST') throw cause;
+      return (await this.readStarted()) === undefined;
+    }
+  }
+
+  /** Exit status as a shell reports it: 128 + n after signal n. */
+  async readExit(): Promise<number | undefined> {
+    const text = await readIfThere(this.exit);
+    return text === undefined || !/^\d+\n$/.test(text) ? undefined : Number(text);
+  }
+
+  saveEnd = (end: SavedEnd): Promise<void> => writeDurably(this.end, JSON.stringify(end));
+
+  async readEnd(): Promise<SavedEnd | undefined> {
+    const text = await readIfThere(this.end);
+    return text === undefined ? undefined : SavedEnd.parse(JSON.parse(text));
+  }
+
+  moveTo = (other: TaskFolder): Promise<void> => rename(this.path, other.path);
+  remove = (): Promise<void> => rm(this.path, { recursive: true, force: true });
+}

@@ -1,0 +1,151 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { backOffMillis } from '../../platform/async.js';
+import type { TaskGroup } from '../cgroups/cgroups.js';
+import type { EndFacts } from './outcome.js';
+import { isAlive, type ProcessIdentity, type ProcessStat } from '../machine/process-identity.js';
+import { processesOf, signal, type TaskMark } from '../machine/processes.js';
+import type { SavedKill, TaskFolder } from './task-folder.js';
+
+/** The kill of one task: what was asked for, on disk so that it goes on after a restart of the agent, and its execution. */
+export class TaskKill {
+  private record: SavedKill | undefined;
+  /** On the clock of performance.now, which is never set back. */
+  private deadline = Infinity;
+  private readonly killer: Killer;
+  private sweeping: Promise<void> | undefined;
+
+  constructor(
+    private readonly folder: TaskFolder,
+    target: Target,
+  ) {
+    this.killer = new Killer(target);
+  }
+
+  get isAsked(): boolean {
+    return this.record !== undefined;
+  }
+
+  /** Takes effect at once; resolves when it is on disk. False: a kill with no longer grace is under way already. */
+  async ask(graceMillis: number, because?: SavedKill['because']): Promise<boolean> {
+    if (this.record && performance.now() + graceMillis >= this.deadline) return false;
+    const now = Date.now();
+    const askedAt = this.record?.askedAt ?? now;
+    const record = { because: this.record?.because ?? because, askedAt, graceMillis, deadline: now + graceMillis };
+    this.takeUp(record, now);
+    await this.folder.saveKill(record);
+    return true;
+  }
+
+  /** Goes on with a kill that is on disk. */
+  takeUp(record: SavedKill, now: number): void {
+    this.record = record;
+    // A clock that was set back must not make the wait longer than it was meant to be.
+    const left = Math.min(record.graceMillis, record.deadline - now);
+    this.deadline = performance.now() + Math.max(0, left);
+  }
+
+  /** Signals the task's processes until `over` aborts. Asked again, it does nothing. */
+  begin(over: AbortSignal): void {
+    this.sweeping ??= this.killer.sweepUntil(over, () => this.deadline);
+  }
+
+  /**
+   * Ends what a task has left behind: at once, or with the rest of the grace if it was killed. False: a process hangs
+   * in the kernel.
+   */
+  async endLeftovers(): Promise<boolean> {
+    await this.sweeping;
+    return this.killer.sweepUntilEmpty(() => (this.record ? this.deadline : 0));
+  }
+
+  async endByForce(): Promise<void> {
+    await this.killer.sweepUntilEmpty(() => 0);
+  }
+
+  facts(now: number): Pick<EndFacts, 'kill' | 'threads' | 'healthFileMissingAfterSeconds'> {
+    if (!this.record) return {};
+    const { askedAt, graceMillis, because } = this.record;
+    const tookMillis = Math.max(0, now - askedAt);
+    return { ...because, kill: { graceMillis, tookMillis, forced: this.killer.forced } };
+  }
+}
+
+const sweepEveryMillis = 100;
+const firstPauseMillis = 2;
+/** A process that SIGKILL does not end hangs in the kernel; its task is reported as ended all the same after this. */
+const giveUpAfterMillis = 30_000;
+
+/** What a killer needs to know about its task at each moment. */
+interface Target {
+  mark(): TaskMark;
+  /** The task's own program; undefined while it has not begun. */
+  main(): ProcessIdentity | undefined;
+  group: TaskGroup;
+}
+
+/**
+ * Ends the processes of one task: SIGTERM to each, SIGKILL to what is left at the deadline. The shim is spared, since it
+ * has the exit status to write; that is also why the process group is never signalled.
+ */
+class Killer {
+  /** SIGKILL was needed. */
+  forced = false;
+  private readonly asked = new Set<string>();
+  private mainWasAsked = false;
+
+  constructor(private readonly target: Target) {}
+
+  /** Sweeps until `stop` aborts. `deadline` (on the clock of performance.now) is asked each time, for it may be shortened. */
+  async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
+    while (!stop.aborted) {
+      this.trySweep(performance.now() >= deadline());
+      const untilDeadline = deadline() - performance.now();
+      const pause = untilDeadline > 0 ? Math.min(sweepEveryMillis, untilDeadline) : sweepEveryMillis;
+      await delay(pause, undefined, { signal: stop }).catch(() => undefined);
+    }
+  }
+
+  /** Sweeps until nothing is left. False: something cannot be killed. */
+  async sweepUntilEmpty(deadline: () => number): Promise<boolean> {
+    const begun = performance.now();
+    for (let looks = 1; ; looks++) {
+      if (this.trySweep(performance.now() >= deadline()) === 0) return true;
+      if (performance.now() >= Math.max(begun, deadline()) + giveUpAfterMillis) return false;
+      await delay(backOffMillis(looks, firstPauseMillis, sweepEveryMillis));
+    }
+  }
+
+  /** A look that fails, for want of free file descriptors say, says nothing and is repeated. */
+  private trySweep(byForce: boolean): number | undefined {
+    try {
+      return this.sweep(byForce);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** One look at the task's processes, and a signal to those that are due one. Answers how many there were. */
+  private sweep(byForce: boolean): number {
+    const processes = processesOf(this.target.mark());
+    if (byForce && processes.length > 0) {
+      this.forced = true;
+      this.target.group.killAll();
+      for (const found of processes) signal(found, 'SIGKILL');
+    } else {
+      const main = this.target.main();
+      // Once the program knows, what it starts is its own business (a clean-up script, say) until it has ended itself.
+      const spareNewOnes = this.mainWasAsked && main !== undefined && isAlive(main);
+      for (const found of processes) if (!spareNewOnes) this.ask(found, main);
+    }
+    return processes.length;
+  }
+
+  /** Once per process: many programs take a second SIGTERM as an order to give up their orderly end. */
+  private ask(found: ProcessStat, main: ProcessIdentity | undefined): void {
+    const name = `${found.pid} ${found.startTime}`;
+    if (this.asked.has(name)) return;
+    this.asked.add(name);
+    signal(found, 'SIGTERM');
+    if (main && found.pid === main.pid) this.mainWasAsked = true;
+  }
+}

@@ -1,0 +1,295 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isTerminal, type TaskState } from '../../core/model/enums.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { AgentContext } from '../agent-context.js';
+import type { TaskGroup } from '../cgroups/cgroups.js';
+import { messageOf } from '../files.js';
+import { isAlive, type ProcessIdentity, type ProcessStat } from '../machine/process-identity.js';
+import { processesOf, type TaskMark } from '../machine/processes.js';
+import type { RunAs } from '../machine/run-as.js';
+import { type Sandbox, sandboxOfSpec, saveTail, whenHealthFileComes } from '../sandbox/sandbox-layout.js';
+import { TaskCommands } from '../shell-commands/task-commands.js';
+import { programName } from '../shim/command.js';
+import { type Shim, unlessAborted, whenAdoptedGone, whenStarted } from '../shim/shim.js';
+import { couldNotStart, prepareAndStart } from '../shim/start-task.js';
+import { type EndFacts, isSuccess, type Outcome, outcomeOf } from './outcome.js';
+import { AgentStops, StatusReports } from './status-reports.js';
+import { fileNameOf, type SavedKill, type StartedTask, TaskFolder } from './task-folder.js';
+import { TaskKill } from './task-kill.js';
+
+const killedBeforeStart: Outcome = { state: 'TASK_KILLED', message: 'Killed before start' };
+const neverStarted: Outcome = {
+  state: 'TASK_LOST',
+  message: 'The agent ended before the task was started',
+  reason: 'REASON_AGENT_RESTARTED',
+};
+const startOverMillis = 1_000;
+
+/** One task from its acceptance to its end: prepares, starts, watches, kills, reports. */
+export class TaskRun {
+  readonly sandbox: Sandbox;
+  readonly group: TaskGroup;
+  readonly commands: TaskCommands;
+  /** Resolves when the end is on disk, or when the agent stops before it. */
+  finished: Promise<void> = Promise.resolve();
+  private readonly folder: TaskFolder;
+  private readonly reports: StatusReports;
+  private readonly kill: TaskKill;
+  private shim: ProcessIdentity | undefined;
+  private started: StartedTask | undefined;
+  private memoryExceeded = false;
+  private tooManyThreads = false;
+  /** Aborted by a kill, and when the agent stops. */
+  private readonly preparing = new AbortController();
+  /** Aborted when the shim has gone, and when the agent stops. */
+  private readonly over = new AbortController();
+
+  constructor(
+    private readonly context: AgentContext,
+    readonly spec: LaunchSpec,
+  ) {
+    this.folder = TaskFolder.live(context.folder, spec.taskId);
+    this.sandbox = sandboxOfSpec(context.folder, spec);
+    this.reports = new StatusReports(context, spec, this.sandbox.root);
+    this.group = context.cgroups.group(fileNameOf(spec.taskId));
+    this.commands = new TaskCommands(context, {
+      spec,
+      sandbox: this.sandbox,
+      folder: this.folder,
+      reports: this.reports,
+      mainPid: () => (this.isRunning ? this.started?.main.pid : undefined),
+    });
+    this.kill = new TaskKill(this.folder, {
+      mark: () => this.mark(),
+      main: () => this.started?.main,
+      group: this.group,
+    });
+  }
+
+  /** The newest state on disk. */
+  get state(): TaskState {
+    return this.reports.state;
+  }
+
+  get isRunning(): boolean {
+    return this.started !== undefined && !this.over.signal.aborted;
+  }
+
+  /** The task's processes, except the shim. */
+  processes(): ProcessStat[] {
+    return processesOf(this.mark());
+  }
+
+  launch(runAs: RunAs | undefined): void {
+    this.finished = this.untilAgentStops(() => this.prepareAndRun(runAs));
+  }
+
+  /** Takes up a task that an earlier agent left. Resolves when a kill that was under way is known of. */
+  async adopt(): Promise<void> {
+    await this.restoreKill();
+    this.finished = this.untilAgentStops(async () => {
+      await this.commands.failInterrupted();
+      await this.goOnFromDisk();
+    });
+  }
+
+  /** Ends a task of which no process can be left, as after a restart of the machine. */
+  giveUp(outcome: Outcome): void {
+    this.finished = this.untilAgentStops(async () => {
+      await this.kill.endByForce();
+      await this.commands.failInterrupted();
+      await this.end(outcome);
+    });
+  }
+
+  /** Resolves when the kill would survive a restart of the agent. Asked again, it may only shorten the grace. */
+  async requestKill(graceMillis: number, because?: SavedKill['because']): Promise<void> {
+    if (isTerminal(this.state)) return;
+    const saved = this.kill.ask(graceMillis, because);
+    this.preparing.abort();
+    if (this.shim) this.kill.begin(this.over.signal);
+    await saved;
+  }
+
+  /** Leaves the task alone: it runs on, and the next agent takes it up. */
+  detach(): void {
+    this.preparing.abort(new AgentStops());
+    this.over.abort(new AgentStops());
+    this.commands.detach();
+  }
+
+  /** Where the kernel ends a task that exceeds its memory, it may end only one of its processes. */
+  async checkMemory(): Promise<void> {
+    if (!this.isRunning || this.memoryExceeded || this.group.outOfMemoryKills() === 0) return;
+    this.memoryExceeded = true;
+    await this.kill.endByForce();
+  }
+
+  async checkThreads(): Promise<void> {
+    const limit = this.spec.executorData?.maxTaskThreads;
+    if (limit === undefined || !this.isRunning || this.kill.isAsked || this.tooManyThreads) return;
+    const seen = this.processes().reduce((sum, found) => sum + found.threads, 0);
+    if (seen <= limit) return;
+    this.tooManyThreads = true;
+    // Beside the checks, which go on for all other tasks however long the command takes.
+    void this.unlessStopping(this.killForThreads({ seen, limit }));
+  }
+
+  /** The kill follows whether or not the command before it worked. */
+  private async killForThreads(threads: { seen: number; limit: number }): Promise<void> {
+    const before = this.context.settings.runShellCommandBeforeKillDueToThreads;
+    if (before) await this.commands.runToEnd(before).catch((cause: unknown) => this.warn('run a command', cause));
+    await this.requestKill(this.spec.killGraceMillis, { threads });
+  }
+
+  private async prepareAndRun(runAs: RunAs | undefined): Promise<void> {
+    void this.unlessStopping(this.reports.send('TASK_STARTING', `Staging files, executor pid ${process.pid}`));
+    const shim = await this.start(runAs).catch((cause: unknown) => this.failedToStart(cause));
+    if (!shim) return;
+    const started = await whenStarted(this.folder, shim, this.over.signal);
+    await (started ? this.watch(started, shim.gone) : this.conclude(await shim.gone));
+  }
+
+  private async start(runAs: RunAs | undefined): Promise<Shim> {
+    const { context, spec, folder, sandbox, group, preparing } = this;
+    const shim = await prepareAndStart(context, { spec, folder, sandbox, group, runAs, signal: preparing.signal });
+    this.shim = shim.identity;
+    if (this.kill.isAsked) this.kill.begin(this.over.signal);
+    return shim;
+  }
+
+  private async failedToStart(cause: unknown): Promise<undefined> {
+    if (this.context.stopping.aborted) throw new AgentStops();
+    await this.end(this.kill.isAsked ? killedBeforeStart : couldNotStart(cause));
+  }
+
+  private async goOnFromDisk(): Promise<void> {
+    if (isTerminal(this.state)) return;
+    await this.restoreKill();
+    const hasExited = (await this.folder.readExit()) !== undefined;
+    const hasBegun = (await this.folder.readStarted()) !== undefined;
+    if (!hasExited && !hasBegun && (await this.folder.forbidStart())) return this.endUnstarted();
+    const started = await this.folder.readStarted();
+    if (started && isAlive(started.shim)) {
+      this.shim = started.shim;
+      return this.watch(started, whenAdoptedGone(this.folder, started.shim, this.over.signal));
+    }
+    // Without its shim: by now the number of its session may belong to other processes.
+    this.shim = undefined;
+    this.started = started;
+    await this.conclude(undefined);
+  }
+
+  /** The shim, should there be one, has been told that the task must not start any more. */
+  private async endUnstarted(): Promise<void> {
+    await this.kill.endByForce();
+    await this.end(this.kill.isAsked ? killedBeforeStart : neverStarted);
+  }
+
+  private async restoreKill(): Promise<void> {
+    if (this.kill.isAsked) return;
+    const saved = await this.folder.readKill();
+    if (saved) this.kill.takeUp(saved, Date.now());
+  }
+
+  /** From the program's first moment until its shim has gone. */
+  private async watch(started: StartedTask, gone: Promise<number | undefined>): Promise<void> {
+    this.started = started;
+    if (this.kill.isAsked) this.kill.begin(this.over.signal);
+    const running = this.unlessStopping(this.reportRunning(started));
+    const shimStatus = await unlessAborted(gone, this.over.signal);
+    this.over.abort();
+    await running;
+    await this.conclude(shimStatus);
+  }
+
+  private async reportRunning(started: StartedTask): Promise<void> {
+    if (this.state === 'TASK_RUNNING') return;
+    const file = this.spec.healthcheckResultFile;
+    if (!file) return this.running(started);
+    const answer = await whenHealthFileComes(file, this.sandbox, started.startedAt, this.over.signal);
+    if (answer === 'FOUND') await this.running(started, ', health file found');
+    if (answer === 'TOO_LATE') await this.requestKill(0, { healthFileMissingAfterSeconds: file.timeoutSeconds });
+  }
+
+  private async running(started: StartedTask, addition = ''): Promise<void> {
+    const message = `Running ${programName(this.spec)} (pid ${started.main.pid})${addition}`;
+    await this.reports.send('TASK_RUNNING', message);
+  }
+
+  /** The shim has gone: ends what is left of the task, then reports how it ended. */
+  private async conclude(shimStatus: number | undefined): Promise<void> {
+    this.over.abort();
+    if (!(await this.kill.endLeftovers()))
+      this.context.log.warn(`Task ${this.spec.taskId}: leaving a process behind that cannot be killed`);
+    // With a full disk there may be no file, but the shim's own status is the same.
+    const exitCode = (await this.folder.readExit()) ?? shimStatus;
+    if (this.started && this.hasRunUnseen(exitCode)) await this.running(this.started);
+    await this.end(outcomeOf(this.facts(exitCode)));
+  }
+
+  /** A program that had ended before the first look, or ended well before its result file came, has run all the same. */
+  private hasRunUnseen(exitCode: number | undefined): boolean {
+    if (this.state === 'TASK_RUNNING' || this.kill.isAsked) return false;
+    return !this.isAwaitingHealthFile || isSuccess(exitCode ?? 1, this.spec.successfulExitCodes);
+  }
+
+  private get isAwaitingHealthFile(): boolean {
+    return this.spec.healthcheckResultFile !== undefined && this.state !== 'TASK_RUNNING';
+  }
+
+  private facts(exitCode: number | undefined): EndFacts {
+    const { spec } = this;
+    const isOutOfMemory = this.memoryExceeded || this.group.outOfMemoryKills() > 0;
+    return {
+      exitCode,
+      started: this.started !== undefined,
+      waitingForHealthFile: this.isAwaitingHealthFile,
+      successfulExitCodes: spec.successfulExitCodes,
+      memoryExceededMb: isOutOfMemory ? spec.memoryMb : undefined,
+      ...this.kill.facts(Date.now()),
+    };
+  }
+
+  private async end({ state, message, reason }: Outcome): Promise<void> {
+    // What became of them is told before the end, after which no update of this task is taken any more.
+    await this.commands.endAll();
+    const { executor } = this.sandbox;
+    if (executor && !this.spec.executorData?.skipLogrotateAndCompress)
+      await this.tryTo('save the tail of the log', saveTail(executor));
+    await this.reports.send(state, message, reason);
+    await this.tryTo('remove the cgroup', this.group.remove());
+  }
+
+  private mark(): TaskMark {
+    const hasStarted = this.started !== undefined;
+    return { shim: this.shim, sandbox: this.sandbox.root, cgroupPids: () => this.group.pids(), hasStarted };
+  }
+
+  private async tryTo(what: string, work: Promise<void>): Promise<void> {
+    await work.catch((cause: unknown) => this.warn(what, cause));
+  }
+
+  private warn(what: string, cause: unknown): void {
+    this.context.log.warn(`Task ${this.spec.taskId}: could not ${what}: ${messageOf(cause)}`);
+  }
+
+  /** Should something unforeseen happen, the task goes on from what is on disk, as after a restart of the agent. */
+  private async untilAgentStops(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (cause) {
+      if (this.context.stopping.aborted) return;
+      this.context.log.error(`Task ${this.spec.taskId}: going on from what is on disk`, cause);
+      await delay(startOverMillis);
+      await this.untilAgentStops(() => this.goOnFromDisk());
+    }
+  }
+
+  /** For what runs beside the task's life and must not fail unheard. */
+  private async unlessStopping(work: Promise<void>): Promise<void> {
+    await work.catch((cause: unknown) => {
+      if (!this.context.stopping.aborted) this.context.log.error(`Task ${this.spec.taskId}`, cause);
+    });
+  }
+}

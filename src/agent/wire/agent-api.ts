@@ -1,0 +1,88 @@
+import { type Client, contract, get, header, param, post, prefix, query, unit } from 'rest-contract';
+import { z } from 'zod';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import {
+  agentTaskList,
+  launchAnswer,
+  machineSnapshot,
+  machineUsage,
+  sandboxEntry,
+  shellCommandOrder,
+  statusUpdate,
+  taskStatistics,
+} from './agent-records.js';
+import { fileBytes } from './file-bytes.js';
+
+/** On a refusal, 409: the epoch that ended the one of the call. */
+export const highestEpochHeader = 'highest-epoch';
+
+const maxLaunchBytes = 64 * 1024 * 1024;
+/** Most bytes of one read; a download has no limit. */
+const maxReadBytes = 1024 * 1024;
+
+const Count = z.int().min(0);
+const Millis = z.number().min(0);
+
+/** Files of a task, live or ended. 404: no such file, or none that may be seen. */
+export const SandboxApi = contract('SandboxApi', {
+  /** 404: no files of this task. */
+  root: get({}, z.object({ root: z.string() }), { path: '' }),
+  list: get({ path: z.string() }, z.array(sandboxEntry)),
+  read: get({ path: z.string(), offset: Count, length: Count.max(maxReadBytes) }, fileBytes),
+  download: get({ path: z.string(), offset: param(Count).optional(0), length: Count.optional() }, fileBytes),
+});
+
+export const TaskApi = contract('TaskApi', {
+  /** 404: the task does not run. */
+  statistics: get({}, taskStatistics),
+  sandbox: SandboxApi,
+});
+
+/** What an agent does for the leader of an epoch. */
+export const LeaderApi = contract('LeaderApi', {
+  /** After this nothing of an older epoch can get in. */
+  hello: post({}, z.object({ agentId: z.string(), incarnation: z.string() })),
+  tasks: get({}, agentTaskList),
+  launch: post(
+    // Taken as they come: the launcher checks each on its own, so that an unreadable one is refused and the others start.
+    { launches: z.array(z.custom<LaunchSpec>()) },
+    z.array(launchAnswer),
+    { maxBodyBytes: maxLaunchBytes },
+  ),
+  kill: post({ taskId: z.string().min(1), graceMillis: Millis }, z.enum(['KILLING', 'GONE'])),
+  runCommand: post({ order: shellCommandOrder }, z.enum(['ACCEPTED', 'GONE'])),
+  /** Asking for what comes after n says that everything up to n is stored: the agent forgets it. */
+  updates: get(
+    { incarnation: z.string(), after: Count, waitMillis: Count.max(60_000) },
+    z.object({
+      incarnation: z.string(),
+      updates: z.array(statusUpdate),
+      /** Grows when something about a machine changed: time to ask for the machines again. */
+      machinesVersion: z.number(),
+    }),
+  ),
+});
+
+/** What an agent does for a caller that knows its secret. */
+export const TrustedApi = contract('TrustedApi', {
+  /** 409 with the header `highest-epoch`: the epoch is over. */
+  leader: prefix({ epoch: header('epoch', Count) }, LeaderApi, { path: '' }),
+  machines: get({}, z.object({ machines: z.array(machineSnapshot), machinesVersion: z.number() })),
+  /** 404: no such slave here. */
+  usage: get({ slaveId: z.string() }, machineUsage),
+  // In the query: an id may be one that a URL's path cannot hold, such as "..".
+  task: prefix({ taskId: query(z.string()) }, TaskApi),
+  /** killTasks: every task gets its SIGTERM, then SIGKILL after graceMillis, before the agent ends. */
+  shutdown: post({ killTasks: z.boolean(), graceMillis: Millis }, unit),
+});
+
+/** The wire between the scheduler and an agent: HTTP on loopback, with the shared secret as a bearer token. */
+export const AgentApi = contract('AgentApi', {
+  // A missing header reads as an empty one, which is wrong like any other: 401, not 400.
+  trusted: prefix({ authorization: header('authorization', z.string()).whenAbsent('') }, TrustedApi, { path: 'v1' }),
+});
+
+export type TrustedAgent = Client<typeof TrustedApi>;
+export type LeaderAgent = Client<typeof LeaderApi>;
+
+export const bearer = (secret: string): string => `Bearer ${secret}`;

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { shellCommandUpdateTypes, taskStates } from '../../core/model/enums.js';
+import type {
+  AgentTaskList,
+  LaunchAnswer,
+  MachineSnapshot,
+  MachineUsage,
+  SandboxEntry,
+  ShellCommandOrder,
+  ShellCommandReport,
+  StatusUpdate,
+  TaskStatistics,
+} from '../../cluster/cluster-driver.js';
+
+/** The records of the cluster's port as the agent sends them: each is checked again by the scheduler that reads it. */
+
+const State = z.enum(taskStates);
+
+export const launchAnswer: z.ZodType<LaunchAnswer> = z.discriminatedUnion('outcome', [
+  z.object({ taskId: z.string(), outcome: z.literal('ACCEPTED'), state: State, directory: z.string() }),
+  z.object({ taskId: z.string(), outcome: z.literal('PORT_IN_USE'), port: z.number() }),
+  z.object({ taskId: z.string(), outcome: z.literal('REFUSED'), reason: z.string() }),
+  z.object({ taskId: z.string(), outcome: z.literal('UNKNOWN'), reason: z.string() }),
+]);
+
+export const shellCommandOrder: z.ZodType<ShellCommandOrder> = z.object({
+  taskId: z.string().min(1),
+  name: z.string().min(1),
+  timestamp: z.int().min(0),
+  options: z.array(z.string()),
+  logfileName: z.string().optional(),
+});
+
+const shellCommandReport: z.ZodType<ShellCommandReport> = z.object({
+  name: z.string(),
+  timestamp: z.number(),
+  updateType: z.enum(shellCommandUpdateTypes),
+  message: z.string().optional(),
+  outputFilename: z.string().optional(),
+});
+
+export const statusUpdate: z.ZodType<StatusUpdate> = z.object({
+  agentId: z.string(),
+  incarnation: z.string(),
+  number: z.number(),
+  taskId: z.string(),
+  slaveId: z.string(),
+  state: State,
+  timestamp: z.number(),
+  message: z.string().optional(),
+  reason: z.string().optional(),
+  directory: z.string().optional(),
+  shellCommand: shellCommandReport.optional(),
+});
+
+export const agentTaskList: z.ZodType<AgentTaskList> = z.object({
+  agentId: z.string(),
+  incarnation: z.string(),
+  asOfUpdate: z.number(),
+  acknowledged: z.number().optional(),
+  tasks: z.array(z.object({ taskId: z.string(), state: State })),
+});
+
+export const machineSnapshot: z.ZodType<MachineSnapshot> = z.object({
+  slaveId: z.string(),
+  agentId: z.string(),
+  incarnation: z.string(),
+  hostname: z.string(),
+  rackId: z.string(),
+  attributes: z.record(z.string(), z.string()),
+  cpus: z.number(),
+  memoryMb: z.number(),
+  diskMb: z.number(),
+  portRanges: z.array(z.object({ begin: z.number(), end: z.number() })),
+  portsInUse: z.array(z.number()),
+  seenAt: z.number(),
+});
+
+export const taskStatistics: z.ZodType<TaskStatistics> = z.object({
+  taskId: z.string(),
+  cpusLimit: z.number(),
+  cpusNrPeriods: z.number(),
+  cpusNrThrottled: z.number(),
+  cpusSystemTimeSecs: z.number(),
+  cpusThrottledTimeSecs: z.number(),
+  cpusUserTimeSecs: z.number(),
+  memAnonBytes: z.number(),
+  memFileBytes: z.number(),
+  memLimitBytes: z.number(),
+  memMappedFileBytes: z.number(),
+  memRssBytes: z.number(),
+  memTotalBytes: z.number(),
+  diskLimitBytes: z.number(),
+  diskUsedBytes: z.number(),
+  timestamp: z.number(),
+});
+
+export const machineUsage: z.ZodType<MachineUsage> = z.object({
+  slaveId: z.string(),
+  timestamp: z.number(),
+  memTotalBytes: z.number(),
+  memFreeBytes: z.number(),
+  cpus: z.number(),
+  load1Min: z.number(),
+  load5Min: z.number(),
+  load15Min: z.number(),
+  diskUsedBytes: z.number(),
+  diskTotalBytes: z.number(),
+  tasks: z.array(taskStatistics),
+});
+
+export const sandboxEntry: z.ZodType<SandboxEntry> = z.object({
+  name: z.string(),
+  mtime: z.number(),
+  size: z.number(),
+  mode: z.string(),
+});

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import { staysInside, unsupportedDownloads, unsupportedExecutorFields, unsupportedVariables } from './unsupported.js';
+
+const word = z.string().refine((text) => !text.includes('\0'), { message: 'must not contain a NUL character' });
+const relativePath = word.refine(staysInside, { message: "must be a relative path without '..'" });
+
+const EmbeddedArtifact = z.object({
+  name: z.string().optional(),
+  filename: relativePath,
+  md5sum: z.string().optional(),
+  content: z.array(z.string()).optional(),
+  targetFolderRelativeToTask: word.optional(),
+});
+const ExternalArtifact = z.object({
+  name: z.string().optional(),
+  filename: relativePath,
+  md5sum: z.string().optional(),
+  url: word,
+  filesize: z.number().optional(),
+  targetFolderRelativeToTask: word.optional(),
+  isArtifactList: z.boolean().optional(),
+});
+
+/** What is acted on is checked; the rest is handed to `unsupportedExecutorFields`, which refuses it by name. */
+const ExecutorData = z.looseObject({
+  cmd: word,
+  embeddedArtifacts: z.array(EmbeddedArtifact).optional(),
+  externalArtifacts: z.array(ExternalArtifact).optional(),
+  maxTaskThreads: z.number().int().positive().optional(),
+  maxOpenFiles: z.number().int().positive().optional(),
+  skipLogrotateAndCompress: z.boolean().optional(),
+});
+
+const Artifact = z.object({
+  uri: word,
+  cache: z.boolean().optional(),
+  executable: z.boolean().optional(),
+  extract: z.boolean().optional(),
+  outputFile: relativePath.optional(),
+});
+
+/** A member of the document that is missing here, one too many, or one of another type does not compile. */
+const members = {
+  // The id names files, of which the file system wants at most 255 bytes; some have an ending.
+  taskId: word.min(1).refine((id) => !id.includes('/') && Buffer.byteLength(encodeURIComponent(id)) <= 240, {
+    message: "must not contain '/' and must be at most 240 bytes",
+  }),
+  slaveId: z.string(),
+  incarnation: z.string(),
+  requestId: z.string(),
+  command: z.object({ shell: z.boolean(), value: word, arguments: z.array(word) }),
+  environment: z.record(z.string(), word),
+  user: z.string().min(1).optional(),
+  cpus: z.number().min(0),
+  memoryMb: z.number().min(0),
+  diskMb: z.number().min(0),
+  cpuHardLimit: z.number().positive().optional(),
+  ports: z.array(z.number().int().min(1).max(65_535)),
+  artifacts: z.array(Artifact),
+  executorData: ExecutorData.optional(),
+  successfulExitCodes: z.array(z.number().int()),
+  killGraceMillis: z.number().min(0),
+  healthcheckResultFile: z
+    .object({ path: relativePath, intervalSeconds: z.number().positive(), timeoutSeconds: z.number().min(0) })
+    .optional(),
+} satisfies { [member in keyof Required<LaunchSpec>]: z.ZodType<LaunchSpec[member]> };
+const Spec: z.ZodType<LaunchSpec> = z.object(members);
+
+/** The launch, or the reason why it can never start here. */
+export function readLaunchSpec(document: unknown): LaunchSpec | { refused: string } {
+  const result = Spec.safeParse(document);
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    return { refused: `${issue?.path.join('.')} ${issue?.message}` };
+  }
+  const spec = result.data;
+  const [problem] = [
+    ...unsupportedVariables('environment', spec.environment),
+    ...unsupportedDownloads('artifacts', spec.artifacts),
+    ...(spec.executorData ? unsupportedExecutorFields(spec.executorData) : []),
+  ];
+  return problem ? { refused: `${problem.field} ${problem.message}` } : spec;
+}
+
+/** The id of a launch that cannot be read otherwise, to answer it by name. */
+export const taskIdOf = (document: unknown): string => {
+  const result = z.object({ taskId: z.string() }).safeParse(document);
+  return result.success ? result.data.taskId : '';
+};

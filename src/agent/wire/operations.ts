@@ -1,0 +1,191 @@
+import { type Args, type CallContext, HttpErrorException, type Service } from 'rest-contract';
+import type { KillAnswer, ShellCommandAnswer, ShellCommandOrder } from '../../cluster/cluster-driver.js';
+import { isTerminal } from '../../core/model/enums.js';
+import { inParallel } from '../../platform/async.js';
+import type { LeaderApi, SandboxApi, TaskApi, TrustedApi } from './agent-api.js';
+import type { AgentParts } from '../agent-context.js';
+import type { Epochs } from './epochs.js';
+import type { FileBytes } from './file-bytes.js';
+import { SandboxFiles } from '../sandbox/sandbox-files.js';
+import { sandboxRoot } from '../sandbox/sandbox-layout.js';
+import { CommandRecord } from '../shell-commands/command-record.js';
+import { machineUsage, taskStatistics } from '../machine/usage.js';
+import { fileNameOf, TaskFolder } from '../tasks/task-folder.js';
+import type { TaskRun } from '../tasks/task-run.js';
+import type { Tasks } from '../tasks/tasks.js';
+import type { Tombstones } from '../tasks/tombstones.js';
+
+/** What an agent can be asked, operation by operation. */
+export class AgentOperations implements Service<typeof TrustedApi> {
+  constructor(private readonly parts: AgentParts) {}
+
+  async leader({ epoch }: Args<typeof TrustedApi, 'leader'>): Promise<Service<typeof LeaderApi>> {
+    await this.parts.epochs.admit(epoch);
+    return new LeaderOperations(this.parts, epoch);
+  }
+
+  async machines() {
+    const { machines } = this.parts;
+    return { machines: machines.snapshots(Date.now()), machinesVersion: machines.version };
+  }
+
+  async usage({ slaveId }: Args<typeof TrustedApi, 'usage'>) {
+    const { context, machines, tasks } = this.parts;
+    if (!machines.has(slaveId)) throw new HttpErrorException(404, 'Not found');
+    return machineUsage(slaveId, tasks.live(), context.folder, Date.now);
+  }
+
+  task({ taskId }: Args<typeof TrustedApi, 'task'>): Service<typeof TaskApi> {
+    // The folder of no task would be the one of all tasks.
+    if (taskId === '') throw new HttpErrorException(404, 'Not found');
+    const { context, tasks } = this.parts;
+    return new TaskOperations(tasks.find(taskId), sandboxRoot(context.folder, taskId));
+  }
+
+  async shutdown({ killTasks, graceMillis }: Args<typeof TrustedApi, 'shutdown'>) {
+    if (killTasks) await this.parts.tasks.killAll(graceMillis);
+    setImmediate(this.parts.shutdown);
+  }
+}
+
+const maxUpdatesPerAnswer = 500;
+/** Each has a few files open while it is decided. */
+const launchesAtOnce = 50;
+
+/** What the agent does in the name of one epoch, which has been admitted. EpochOver is the answer when it ends meanwhile. */
+class LeaderOperations implements Service<typeof LeaderApi> {
+  constructor(
+    private readonly parts: AgentParts,
+    private readonly epoch: number,
+  ) {}
+
+  async hello() {
+    const { tasks, machines } = this.parts;
+    // What an earlier epoch had begun is decided before this one is told anything.
+    await tasks.decisions.settled();
+    return { agentId: machines.agentId, incarnation: machines.incarnation };
+  }
+
+  async tasks() {
+    const { tasks, machines } = this.parts;
+    return { agentId: machines.agentId, incarnation: machines.incarnation, ...(await tasks.list()) };
+  }
+
+  launch({ launches }: Args<typeof LeaderApi, 'launch'>) {
+    return inParallel(launches, launchesAtOnce, (document) => this.parts.launcher.launch(document, this.epoch));
+  }
+
+  kill({ taskId, graceMillis }: Args<typeof LeaderApi, 'kill'>) {
+    return killTask(this.parts, { taskId, graceMillis, epoch: this.epoch });
+  }
+
+  runCommand({ order }: Args<typeof LeaderApi, 'runCommand'>) {
+    return runCommand(this.parts, order, this.epoch);
+  }
+
+  async updates({ incarnation, after, waitMillis }: Args<typeof LeaderApi, 'updates'>, { signal }: CallContext) {
+    const { context, tasks, epochs, machines } = this.parts;
+    // Numbers of another incarnation say nothing about ours: the caller learns ours and begins anew.
+    if (incarnation !== machines.incarnation)
+      return { incarnation: machines.incarnation, updates: [], machinesVersion: machines.version };
+    tasks.acknowledge(after).catch((cause: unknown) => context.log.error('Cannot archive ended tasks', cause));
+    await context.updates.waitFor(after, waitMillis, signal);
+    epochs.require(this.epoch);
+    return {
+      incarnation,
+      updates: context.updates.after(after, maxUpdatesPerAnswer),
+      machinesVersion: machines.version,
+    };
+  }
+}
+
+/** Answers when the kill, or the tombstone of an id never heard of, would survive a restart. `epoch` has been admitted. */
+function killTask(
+  { tasks, tombstones, epochs }: { tasks: Tasks; tombstones: Tombstones; epochs: Epochs },
+  { taskId, graceMillis, epoch }: { taskId: string; graceMillis: number; epoch: number },
+): Promise<Exclude<KillAnswer, 'UNKNOWN'>> {
+  return tasks.decisions.run(taskId, async () => {
+    epochs.require(epoch);
+    const run = tasks.find(taskId);
+    if (run && !isTerminal(run.state)) {
+      await run.requestKill(graceMillis);
+      return 'KILLING';
+    }
+    // A launch that is still on its way must find this and start nothing.
+    if (!(await tasks.stateOf(taskId)))
+      await tombstones.put(fileNameOf(taskId), { reason: 'KILLED_BEFORE_LAUNCH', at: Date.now() });
+    return 'GONE';
+  });
+}
+
+/** Answers when the command is on disk, from when on it is never begun a second time. `epoch` has been admitted. */
+function runCommand(
+  { context, tasks, epochs }: Pick<AgentParts, 'context' | 'tasks' | 'epochs'>,
+  order: ShellCommandOrder,
+  epoch: number,
+): Promise<Exclude<ShellCommandAnswer, 'UNKNOWN'>> {
+  return tasks.decisions.run(order.taskId, async () => {
+    const places = [
+      TaskFolder.live(context.folder, order.taskId),
+      TaskFolder.ended(context.folder, order.taskId),
+    ] as const;
+    for (const place of places) if (await CommandRecord.of(place, order).exists()) return 'ACCEPTED';
+    epochs.require(epoch);
+    const run = tasks.find(order.taskId);
+    if (!run || isTerminal(run.state)) return 'GONE';
+    return (await run.commands.accept(order)) ? 'ACCEPTED' : 'GONE';
+  });
+}
+
+/** What the agent tells about one task. */
+class TaskOperations implements Service<typeof TaskApi> {
+  constructor(
+    private readonly run: TaskRun | undefined,
+    private readonly sandboxRoot: string,
+  ) {}
+
+  async statistics() {
+    return orNotFound(this.run?.isRunning ? await taskStatistics(this.run, Date.now()) : undefined);
+  }
+
+  sandbox(): Service<typeof SandboxApi> {
+    return new SandboxOperations(new SandboxFiles(this.sandboxRoot));
+  }
+}
+
+class SandboxOperations implements Service<typeof SandboxApi> {
+  constructor(private readonly files: SandboxFiles) {}
+
+  async root() {
+    orNotFound(await this.files.list(''));
+    return { root: this.files.root };
+  }
+
+  async list({ path }: Args<typeof SandboxApi, 'list'>) {
+    return orNotFound(await this.files.list(path));
+  }
+
+  async read({ path, offset, length }: Args<typeof SandboxApi, 'read'>): Promise<FileBytes> {
+    const { data, size, mtime } = orNotFound(await this.files.read(path, offset, length));
+    return { size, mtime, length: data.length, content: streamOf(data) };
+  }
+
+  /** As many bytes as the file has now: a log that grows meanwhile does not keep the transfer open. */
+  async download({ path, offset, length: wanted }: Args<typeof SandboxApi, 'download'>): Promise<FileBytes> {
+    const { handle, size, mtime } = orNotFound(await this.files.open(path));
+    const length = Math.max(0, Math.min(wanted ?? Infinity, size - offset));
+    if (length > 0)
+      return { size, mtime, length, content: handle.createReadStream({ start: offset, end: offset + length - 1 }) };
+    await handle.close();
+    return { size, mtime, length, content: streamOf() };
+  }
+}
+
+async function* streamOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
+
+function orNotFound<T>(value: T | undefined): T {
+  if (value === undefined) throw new HttpErrorException(404, 'Not found');
+  return value;
+}

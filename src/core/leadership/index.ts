@@ -1,1 +1,0 @@
-export { connectionState, connectionStates, type ConnectionFacts, type ConnectionState } from './connection-state.js';

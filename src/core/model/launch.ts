@@ -1,0 +1,34 @@
+import type { ClusterArtifact, ExecutorData } from './deploy.js';
+
+/** Everything the machine needs to run one task. Written once; the same document may be sent many times. */
+export interface LaunchSpec {
+  taskId: string;
+  slaveId: string;
+  incarnation: string;
+  requestId: string;
+  /**
+   * The complete command line. shell true: `value` is one text for `sh -c`, `arguments` its positional parameters;
+   * false: a program and its arguments, no shell involved. With executorData `shell` is not looked at: `value` is its
+   * cmd and `arguments` are its extraCmdLineArgs and then those of the launch, joined with spaces as shell text.
+   */
+  command: { shell: boolean; value: string; arguments: string[] };
+  /** Complete environment of the task (the agent adds only PATH, HOME and its own sandbox variables). */
+  environment: Record<string, string>;
+  /** User to run as; absent: the agent's user. */
+  user?: string;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  /** Hard limit in whole cores, when the service sets one. */
+  cpuHardLimit?: number;
+  ports: number[];
+  artifacts: ClusterArtifact[];
+  /** Present for deploys with executorData: working folder `<task id>/app`, output in service.log, exit codes, ... */
+  executorData?: ExecutorData;
+  /** Exit codes that count as TASK_FINISHED; empty: only 0. */
+  successfulExitCodes: number[];
+  /** Milliseconds between SIGTERM and SIGKILL. */
+  killGraceMillis: number;
+  /** The task counts as running only when this file (relative to its working folder) is there; in time, or it failed. */
+  healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };
+}

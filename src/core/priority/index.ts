@@ -1,1 +1,0 @@
-export { freezeProblem, freezeRefusal, isFrozen, type PriorityRules } from './freeze.js';

@@ -1,0 +1,8 @@
+/** What PostgreSQL can store neither as text nor as JSON: the character NUL and halves of surrogate pairs. */
+const unstorable = /\0|\p{Surrogate}/u;
+const allUnstorable = new RegExp(unstorable, 'gu');
+
+export const isStorable = (text: string): boolean => !unstorable.test(text);
+
+/** With the sign for an unknown character in the place of what cannot be stored. */
+export const storableText = (text: string): string => text.replaceAll(allUnstorable, '\u{fffd}');

@@ -1,1 +1,0 @@
-export { refuseMetadata, type MetadataLimits } from './refuse-metadata.js';

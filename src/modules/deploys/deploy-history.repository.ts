@@ -1,0 +1,168 @@
+import { Injectable } from '@nestjs/common';
+import { MoreThan, type EntityManager } from 'typeorm';
+import type { DeployTimes } from '../../core/logs/index.js';
+import type { DeployState } from '../../core/model/enums.js';
+import type { Deploy, DeployHistory, DeployKey, DeployResult, DeployStatistics } from '../../core/model/deploy.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
+import { DeployStatisticsEntity } from './deploy-statistics.entity.js';
+
+/** What is known of a deploy whose logs are looked for. */
+interface DeployLifetime extends DeployTimes {
+  /** '' for none; absent: not known. */
+  tag?: string;
+}
+
+interface DeployRow {
+  request_id: string;
+  deploy_id: string;
+  created_at: Date;
+  user_name: string | null;
+  message: string | null;
+  deploy_state: DeployState | null;
+  deploy_state_at: Date | null;
+  result: DeployResult | null;
+  deploy?: Deploy | null;
+  statistics?: DeployStatistics | null;
+  bytes?: Buffer | null;
+}
+
+interface LifetimeRow {
+  created_at: Date;
+  is_current: boolean;
+  last_finish_at: Date | null;
+  tag: string | null;
+}
+
+const columns = `request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at,
+  data->'deployResult' AS result`;
+
+/**
+ * Deploys of a request as they are looked back at, in progress or past: every deploy stands here from its first second. By
+ * hand: lists leave out what was deployed, which stands in the same column as the result.
+ */
+@Injectable()
+export class DeployHistoryRepository {
+  /** bytes: the deploy as an older installation wrote it, where it has not been converted. */
+  async find(
+    tx: EntityManager,
+    { requestId, deployId }: DeployKey,
+  ): Promise<{ history: DeployHistory; bytes: Buffer | null } | undefined> {
+    const [row] = await rows<DeployRow>(
+      tx,
+      `SELECT ${columns}, data->'deploy' AS deploy, data->'deployStatistics' AS statistics,
+           CASE WHEN data IS NULL THEN bytes END AS bytes FROM deploy_history WHERE request_id = $1 AND deploy_id = $2`,
+      [requestId, deployId],
+    );
+    if (!row) return undefined;
+    const history = {
+      ...fromRow(row),
+      deploy: row.deploy ?? undefined,
+      // Those of an older installation came with the deploy.
+      deployStatistics: (await statisticsOf(tx, requestId, deployId)) ?? row.statistics ?? undefined,
+    };
+    return { history, bytes: row.bytes ?? null };
+  }
+
+  /** Newest first, without what each deployed. */
+  async list(
+    tx: EntityManager,
+    requestId: string,
+    { count, offset }: { count: number; offset: number },
+  ): Promise<DeployHistory[]> {
+    const found = await rows<DeployRow>(
+      tx,
+      `SELECT ${columns} FROM deploy_history WHERE request_id = $1 ORDER BY created_at DESC, deploy_id LIMIT $2 OFFSET $3`,
+      [requestId, count, offset],
+    );
+    return found.map(fromRow);
+  }
+
+  async count(tx: EntityManager, requestId: string): Promise<number> {
+    const [counted] = await rows<{ count: string }>(tx, 'SELECT count(*) FROM deploy_history WHERE request_id = $1', [
+      requestId,
+    ]);
+    return Number(counted!.count);
+  }
+
+  /** undefined: there never was one of this id, or its history was purged. */
+  async lifetime(tx: EntityManager, { requestId, deployId }: DeployKey): Promise<DeployLifetime | undefined> {
+    const [row] = await rows<LifetimeRow>(
+      tx,
+      `SELECT d.created_at, coalesce(d.deploy_id IN (r.active_deploy_id, r.pending_deploy_id), false) AS is_current,
+         s.last_finish_at,
+         CASE WHEN d.data IS NOT NULL THEN coalesce(d.data #>> '{deploy,executorData,loggingTag}', '') END AS tag
+       FROM deploy_history d LEFT JOIN request r ON r.id = d.request_id
+         LEFT JOIN deploy_statistics s ON (s.request_id, s.deploy_id) = (d.request_id, d.deploy_id)
+       WHERE d.request_id = $1 AND d.deploy_id = $2`,
+      [requestId, deployId],
+    );
+    if (!row) return undefined;
+    return {
+      createdAt: row.created_at.getTime(),
+      isCurrent: row.is_current,
+      lastFinishAt: toMillis(row.last_finish_at),
+      tag: row.tag ?? undefined,
+    };
+  }
+
+  /**
+   * Removes at most so many that are older and that nothing needs any more: not those that serve, are under way, or have a
+   * task. Answers how many went.
+   */
+  async purge(tx: EntityManager, before: Date, most: number): Promise<number> {
+    const gone = await rows(
+      tx,
+      `DELETE FROM deploy_history WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM deploy_history d WHERE created_at < $1
+         AND NOT EXISTS (SELECT 1 FROM request r
+           WHERE r.id = d.request_id AND d.deploy_id IN (r.active_deploy_id, r.pending_deploy_id))
+         AND NOT EXISTS (SELECT 1 FROM pending_deploy p WHERE p.request_id = d.request_id AND p.deploy_id = d.deploy_id)
+         AND NOT EXISTS (SELECT 1 FROM task t WHERE t.request_id = d.request_id AND t.deploy_id = d.deploy_id)
+         AND NOT EXISTS (SELECT 1 FROM pending_task w WHERE w.request_id = d.request_id AND w.deploy_id = d.deploy_id)
+         LIMIT $2)) RETURNING 1`,
+      [before, most],
+    );
+    return gone.length;
+  }
+}
+
+async function statisticsOf(
+  tx: EntityManager,
+  requestId: string,
+  deployId: string,
+): Promise<DeployStatistics | undefined> {
+  const found = await tx
+    .getRepository(DeployStatisticsEntity)
+    .findOneBy({ requestId, deployId, numTasks: MoreThan(0) });
+  if (!found) return undefined;
+  return {
+    requestId,
+    deployId,
+    numSuccess: found.numSuccess,
+    numFailures: found.numFailures,
+    numSequentialRetries: found.numSequentialRetries,
+    lastFinishAt: toMillis(found.lastFinishAt),
+    lastTaskState: found.lastTaskState ?? undefined,
+    instanceSequentialFailureTimestamps: {},
+    numTasks: found.numTasks,
+    averageRuntimeMillis: rounded(found.averageRuntimeMillis),
+    averageSchedulingDelayMillis: rounded(found.averageSchedulingDelayMillis),
+    taskFailureEvents: found.failureEvents,
+  };
+}
+
+const rounded = (mean: number | null): number | undefined => (mean === null ? undefined : Math.round(mean));
+
+const fromRow = (row: DeployRow): DeployHistory => ({
+  deployResult: row.result ?? resultFromColumns(row),
+  deployMarker: {
+    requestId: row.request_id,
+    deployId: row.deploy_id,
+    timestamp: row.created_at.getTime(),
+    user: row.user_name ?? undefined,
+    message: row.message ?? undefined,
+  },
+});
+
+/** Rows that came from an older installation have only these. */
+const resultFromColumns = ({ deploy_state: deployState, deploy_state_at: at }: DeployRow): DeployResult | undefined =>
+  deployState && at ? { deployState, timestamp: at.getTime(), deployFailures: [] } : undefined;

@@ -1,0 +1,270 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { DeployBalance, DeployEnding } from '../../core/deploys/index.js';
+import type { DeployState } from '../../core/model/enums.js';
+import {
+  type Deploy,
+  type DeployKey,
+  deployKeyText,
+  type DeployMarker,
+  type DeployProgress,
+  type DeployResult,
+  type PendingDeploy,
+  type Resources,
+} from '../../core/model/deploy.js';
+import type { Request } from '../../core/model/request.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
+
+/** A deploy as stored, in progress or long past. */
+export interface StoredDeploy {
+  marker: DeployMarker;
+  deploy: Deploy;
+  result?: DeployResult;
+}
+
+/** The deploy of a request that is in progress. */
+export interface StoredPendingDeploy extends DeployKey {
+  state: DeployState;
+  /** Only of SERVICE and WORKER requests. */
+  progress?: DeployProgress;
+  /** Takes the place of the request when the deploy succeeds. */
+  updatedRequest?: Request;
+  /** What the load balancer was asked for last. */
+  balance?: DeployBalance;
+  /** How it ends as soon as the load balancer has taken the old tasks back. */
+  ending?: DeployEnding;
+  cancel?: { user?: string; requestedAt: number };
+  updateTargetInstances?: number;
+}
+
+interface RunningDeploy {
+  marker: DeployMarker;
+  /** When its present step began, in epoch milliseconds. */
+  stepSince: number;
+}
+
+interface DeployRow {
+  request_id: string;
+  deploy_id: string;
+  created_at: Date;
+  user_name: string | null;
+  message: string | null;
+  data: { deploy: Deploy; deployResult?: DeployResult };
+}
+
+interface PendingDeployRow {
+  request_id: string;
+  deploy_id: string;
+  state: DeployState;
+  progress: DeployProgress | null;
+  updated_request: Request | null;
+  balance: DeployBalance | null;
+  ending: DeployEnding | null;
+  cancel_user: string | null;
+  cancel_requested_at: Date | null;
+  update_target_instances: number | null;
+}
+
+/** A deploy in progress as the API shows it. */
+export const toPendingDeploy = (pending: StoredPendingDeploy, deployMarker: DeployMarker): PendingDeploy => ({
+  deployMarker,
+  lastLoadBalancerUpdate: pending.balance?.update,
+  currentDeployState: pending.state,
+  deployProgress: pending.progress,
+  updatedRequest: pending.updatedRequest,
+});
+
+/**
+ * The rows of deploys. Changes are made under the lock on the request's row (RequestRepository.lock). By hand: each pass of
+ * the leader and each list of the API reads many deploys in one statement.
+ */
+@Injectable()
+export class DeployRepository {
+  async find(tx: EntityManager, key: DeployKey): Promise<StoredDeploy | undefined> {
+    return (await this.findMany(tx, [key])).get(deployKeyText(key));
+  }
+
+  /** By deployKeyText; unknown keys are left out. */
+  async findMany(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, StoredDeploy>> {
+    if (keys.length === 0) return new Map();
+    const found = await rows<DeployRow>(
+      tx,
+      `SELECT request_id, deploy_id, created_at, user_name, message, data
+       FROM deploy_history JOIN unnest($1::text[], $2::text[]) AS wanted (request_id, deploy_id) USING (request_id, deploy_id)
+       WHERE data IS NOT NULL`,
+      [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
+    );
+    return new Map(found.map(fromRow).map((stored) => [deployKeyText(stored.marker), stored]));
+  }
+
+  /** Only who deployed what and when, by deployKeyText: for lists, which need not read every deploy. */
+  async findMarkers(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, DeployMarker>> {
+    if (keys.length === 0) return new Map();
+    const found = await rows<Omit<DeployRow, 'data'>>(
+      tx,
+      `SELECT request_id, deploy_id, created_at, user_name, message
+       FROM deploy_history JOIN unnest($1::text[], $2::text[]) AS wanted (request_id, deploy_id) USING (request_id, deploy_id)`,
+      [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
+    );
+    return new Map(found.map(markerFromRow).map((marker) => [deployKeyText(marker), marker]));
+  }
+
+  /** Deploys in use, and those of pending tasks: of the given requests, or all. By hand: the working set is loaded by it. */
+  async inUse(
+    tx: EntityManager,
+    requestIds: readonly string[] | null,
+  ): Promise<{ requestId: string; deployId: string; deploy: Deploy }[]> {
+    return rows(
+      tx,
+      `SELECT d.request_id AS "requestId", d.deploy_id AS "deployId", d.data->'deploy' AS deploy
+       FROM (SELECT id AS request_id, active_deploy_id AS deploy_id FROM request WHERE $1::text[] IS NULL OR id = ANY ($1)
+         UNION SELECT id, pending_deploy_id FROM request WHERE $1::text[] IS NULL OR id = ANY ($1)
+         UNION SELECT request_id, deploy_id FROM pending_task WHERE $1::text[] IS NULL OR request_id = ANY ($1)) used
+       JOIN deploy_history d USING (request_id, deploy_id) WHERE d.data IS NOT NULL`,
+      [requestIds],
+    );
+  }
+
+  /** Resources that deploys ask for, by deployKeyText; those that do not say are left out. */
+  async resources(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, Resources>> {
+    const found = await rows<{ request_id: string; deploy_id: string; resources: Resources }>(
+      tx,
+      `SELECT request_id, deploy_id, data #> '{deploy,resources}' AS resources
+       FROM deploy_history JOIN unnest($1::text[], $2::text[]) AS wanted (request_id, deploy_id) USING (request_id, deploy_id)
+       WHERE data #> '{deploy,resources}' IS NOT NULL`,
+      [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
+    );
+    return new Map(
+      found.map((row) => [deployKeyText({ requestId: row.request_id, deployId: row.deploy_id }), row.resources]),
+    );
+  }
+
+  /** The newest one that succeeded before `active` was started. */
+  async lastSuccessfulBefore(tx: EntityManager, active: DeployKey): Promise<string | undefined> {
+    const found = await rows<{ deploy_id: string }>(
+      tx,
+      `SELECT earlier.deploy_id FROM deploy_history earlier JOIN deploy_history active USING (request_id)
+       WHERE request_id = $1 AND active.deploy_id = $2 AND earlier.deploy_id <> $2
+         AND earlier.deploy_state = 'SUCCEEDED' AND earlier.created_at <= active.created_at
+       ORDER BY earlier.created_at DESC, earlier.deploy_id DESC LIMIT 1`,
+      [active.requestId, active.deployId],
+    );
+    return found[0]?.deploy_id;
+  }
+
+  /** Ids that rollbacks of the request have used. */
+  async rollbackIds(tx: EntityManager, requestId: string): Promise<Set<string>> {
+    const found = await rows<{ deploy_id: string }>(
+      tx,
+      `SELECT deploy_id FROM deploy_history WHERE request_id = $1 AND position('.rollback' IN deploy_id) > 0`,
+      [requestId],
+    );
+    return new Set(found.map((row) => row.deploy_id));
+  }
+
+  /** false when this request already had a deploy of this id, now or ever. */
+  async insert(tx: EntityManager, { marker, deploy }: StoredDeploy): Promise<boolean> {
+    const written = await rows(
+      tx,
+      `INSERT INTO deploy_history (request_id, deploy_id, created_at, user_name, message, data)
+       VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (request_id, deploy_id) DO NOTHING RETURNING deploy_id`,
+      [
+        marker.requestId,
+        marker.deployId,
+        new Date(marker.timestamp),
+        marker.user ?? null,
+        marker.message ?? null,
+        JSON.stringify({ deploy }),
+      ],
+    );
+    return written.length > 0;
+  }
+
+  /** The result of a deploy is written once; a later one is ignored. */
+  async saveResult(tx: EntityManager, key: DeployKey, result: DeployResult): Promise<void> {
+    await tx.query(
+      `UPDATE deploy_history SET deploy_state = $3, deploy_state_at = $4,
+         data = jsonb_set(data, '{deployResult}', $5::jsonb)
+       WHERE request_id = $1 AND deploy_id = $2 AND deploy_state IS NULL`,
+      [key.requestId, key.deployId, result.deployState, new Date(result.timestamp), JSON.stringify(result)],
+    );
+  }
+
+  /** Deploys in progress: of the given requests, or all; in the order of request ids. */
+  async findPending(tx: EntityManager, requestIds?: readonly string[]): Promise<StoredPendingDeploy[]> {
+    const found = await rows<PendingDeployRow>(
+      tx,
+      `SELECT * FROM pending_deploy WHERE $1::text[] IS NULL OR request_id = ANY ($1) ORDER BY request_id`,
+      [requestIds ?? null],
+    );
+    return found.map((row) => ({
+      requestId: row.request_id,
+      deployId: row.deploy_id,
+      state: row.state,
+      progress: row.progress ?? undefined,
+      updatedRequest: row.updated_request ?? undefined,
+      balance: row.balance ?? undefined,
+      ending: row.ending ?? undefined,
+      cancel: row.cancel_requested_at
+        ? { user: row.cancel_user ?? undefined, requestedAt: row.cancel_requested_at.getTime() }
+        : undefined,
+      updateTargetInstances: row.update_target_instances ?? undefined,
+    }));
+  }
+
+  /** Who started the deploys in progress, and since when each is at its present step; the oldest first. */
+  async running(tx: EntityManager): Promise<RunningDeploy[]> {
+    const found = await rows<Omit<DeployRow, 'data'> & { progress: DeployProgress | null }>(
+      tx,
+      `SELECT request_id, deploy_id, created_at, user_name, message, progress
+       FROM pending_deploy JOIN deploy_history USING (request_id, deploy_id) ORDER BY created_at, request_id`,
+    );
+    return found.map((row) => ({
+      marker: markerFromRow(row),
+      stepSince: row.progress?.timestamp ?? row.created_at.getTime(),
+    }));
+  }
+
+  /** Inserts or overwrites the deploy in progress of a request. */
+  async savePending(tx: EntityManager, pending: StoredPendingDeploy): Promise<void> {
+    await tx.query(
+      `INSERT INTO pending_deploy (request_id, deploy_id, state, progress, updated_request, cancel_user,
+         cancel_requested_at, update_target_instances, balance, ending)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+       ON CONFLICT (request_id) DO UPDATE SET deploy_id = excluded.deploy_id, state = excluded.state,
+         progress = excluded.progress, updated_request = excluded.updated_request, cancel_user = excluded.cancel_user,
+         cancel_requested_at = excluded.cancel_requested_at, update_target_instances = excluded.update_target_instances,
+         balance = excluded.balance, ending = excluded.ending`,
+      [
+        pending.requestId,
+        pending.deployId,
+        pending.state,
+        pending.progress ? JSON.stringify(pending.progress) : null,
+        pending.updatedRequest ? JSON.stringify(pending.updatedRequest) : null,
+        pending.cancel?.user ?? null,
+        pending.cancel ? new Date(pending.cancel.requestedAt) : null,
+        pending.updateTargetInstances ?? null,
+        pending.balance ? JSON.stringify(pending.balance) : null,
+        pending.ending ? JSON.stringify(pending.ending) : null,
+      ],
+    );
+  }
+
+  async removePending(tx: EntityManager, requestId: string): Promise<void> {
+    await tx.query('DELETE FROM pending_deploy WHERE request_id = $1', [requestId]);
+  }
+}
+
+const markerFromRow = (row: Omit<DeployRow, 'data'>): DeployMarker => ({
+  requestId: row.request_id,
+  deployId: row.deploy_id,
+  timestamp: toMillis(row.created_at)!,
+  user: row.user_name ?? undefined,
+  message: row.message ?? undefined,
+});
+
+const fromRow = (row: DeployRow): StoredDeploy => ({
+  marker: markerFromRow(row),
+  deploy: row.data.deploy,
+  result: row.data.deployResult,
+});

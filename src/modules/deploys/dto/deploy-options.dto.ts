@@ -1,0 +1,178 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import type { CanaryDeploySettings, HealthcheckOptions, Resources } from '../../../core/model/deploy.js';
+import {
+  type CanaryAcceptanceMode,
+  canaryAcceptanceModes,
+  type HealthcheckMethod,
+  healthcheckMethods,
+  type HealthcheckProtocol,
+  healthcheckProtocols,
+} from '../../../core/model/enums.js';
+import type { RunNowRequest } from '../../../core/model/request.js';
+import { Decimal, Int32, Int64, is, Nested, OneOf, TextMap, Texts, Timestamp } from '../../../platform/http/fields.js';
+import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
+
+/** What one task may use of its machine. */
+export class ResourcesDto implements Resources {
+  /** Cores; fractions are allowed. */
+  @IsOptional()
+  @Decimal()
+  cpus?: number;
+  /** Memory in MB. */
+  @IsOptional()
+  @Decimal()
+  memoryMb?: number;
+  /** Number of ports; the task finds them in PORT0, PORT1, ... */
+  @IsOptional()
+  @Int32()
+  numPorts?: number;
+  /** Disk in MB. */
+  @IsOptional()
+  @Decimal()
+  diskMb?: number;
+}
+
+const isStatusCode = (code: unknown): boolean => Number.isInteger(code) && Number(code) >= 100 && Number(code) <= 599;
+
+/** How the scheduler asks a task over HTTP whether it is healthy. A status from 200 to 299 means yes. */
+export class HealthcheckOptionsDto implements HealthcheckOptions {
+  /** Path to ask for. */
+  @IsOptional()
+  @IsString()
+  uri?: string;
+  /** Which of the task's ports to ask, from 0; 0 unless said otherwise. */
+  @IsOptional()
+  @Int32()
+  portIndex?: number;
+  /** A fixed port to ask in place of one of the task's. */
+  @ApiProperty({ format: 'int64' })
+  @IsOptional()
+  @Int32({ min: 1, max: 65_535 })
+  portNumber?: number;
+  /** HTTP or HTTPS, with HTTP/1 or (HTTP2, HTTPS2) HTTP/2; HTTP unless said otherwise. */
+  @IsOptional()
+  @OneOf(healthcheckProtocols)
+  protocol?: HealthcheckProtocol;
+  /** GET or POST; GET unless said otherwise. */
+  @IsOptional()
+  @OneOf(healthcheckMethods)
+  method?: HealthcheckMethod;
+  /** Seconds from the start of the task in which it may refuse connections. */
+  @IsOptional()
+  @Int32()
+  startupTimeoutSeconds?: number;
+  /** Seconds before the first check. */
+  @IsOptional()
+  @Int32()
+  startupDelaySeconds?: number;
+  /** Seconds between checks while connections are refused. */
+  @IsOptional()
+  @Int32()
+  startupIntervalSeconds?: number;
+  /** Seconds between checks after any other failure. */
+  @IsOptional()
+  @Int32()
+  intervalSeconds?: number;
+  /** Seconds one check may take. */
+  @IsOptional()
+  @Int32()
+  responseTimeoutSeconds?: number;
+  /** Failed checks that are forgiven; any number unless said otherwise. */
+  @IsOptional()
+  @Int32()
+  maxRetries?: number;
+  /** Statuses that make the task unhealthy at once. */
+  @IsOptional()
+  @is(
+    'statusCodes',
+    'must be a list of HTTP status codes',
+    (value) => Array.isArray(value) && value.every(isStatusCode),
+  )
+  @ApiProperty({ type: 'array', items: { type: 'integer', format: 'int32', minimum: 100, maximum: 599 } })
+  failureStatusCodes?: number[];
+  /** A file in the sandbox that appears when the task is healthy; its executor then reports the task as running. */
+  @IsOptional()
+  @IsString()
+  healthcheckResultFilePath?: string;
+}
+
+/** Rolls the deploy out in groups, or all at once, and asks for acceptance before old tasks go. */
+export class CanaryDeploySettingsDto implements CanaryDeploySettings {
+  /** Roll out in groups; false: all at once, with one swap in the load balancer. False unless said otherwise. */
+  @IsOptional()
+  @IsBoolean()
+  enableCanaryDeploy: boolean;
+  /** Tasks added per group; 1 unless said otherwise. */
+  @IsOptional()
+  @Int32({ min: 1 })
+  instanceGroupSize: number;
+  /** What must hold after a group is healthy: NONE unless said otherwise; TIMED: a wait; CHECKS: the service's checks. */
+  @IsOptional()
+  @OneOf(canaryAcceptanceModes, 'CanaryAcceptanceMode')
+  acceptanceMode: CanaryAcceptanceMode;
+  /** Milliseconds to wait after each group, when the mode is TIMED; 0 unless said otherwise. */
+  @IsOptional()
+  @Int64()
+  waitMillisBetweenGroups: number;
+  /** Failed tasks that are forgiven and replaced within each group; 0 unless said otherwise. */
+  @IsOptional()
+  @Int32()
+  allowedTasksFailuresPerGroup: number;
+  /** Groups before everything that is left is launched together; 3 unless said otherwise. */
+  @IsOptional()
+  @Int32({ min: 1 })
+  canaryCycleCount: number;
+}
+
+/** One run of a job, with what it changes about its deploy. */
+export class RunNowRequestDto implements RunNowRequest {
+  /** Why it is run. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** Skip health checks for this run. */
+  @IsOptional()
+  @IsBoolean()
+  skipHealthchecks?: boolean;
+  /** Id to track the run by; a random one unless said otherwise. */
+  @IsOptional()
+  @IsString()
+  runId?: string;
+  /** Arguments appended to the command. */
+  @IsOptional()
+  @Texts()
+  commandLineArgs?: string[];
+  /** Resources in place of the deploy's. */
+  @IsOptional()
+  @Nested(() => ResourcesDto)
+  resources?: ResourcesDto;
+  /** Further files to upload to the object store. */
+  @IsOptional()
+  @UploaderFiles()
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFileDto[];
+  /** User to run as, in place of the deploy's. */
+  @IsOptional()
+  @IsString()
+  runAsUserOverride?: string;
+  /** Environment variables in place of, or in addition to, the deploy's. */
+  @IsOptional()
+  @TextMap()
+  envOverrides?: Record<string, string>;
+  /** Attributes that the machine must have, in place of the request's. */
+  @IsOptional()
+  @TextMap()
+  requiredSlaveAttributeOverrides?: Record<string, string>;
+  /** Attributes that the machine may have although it is reserved by them, in place of the request's. */
+  @IsOptional()
+  @TextMap()
+  allowedSlaveAttributeOverrides?: Record<string, string>;
+  /** Further files to fetch into the sandbox. */
+  @IsOptional()
+  @Artifacts()
+  extraArtifacts?: ClusterArtifactDto[];
+  /** When to run, in epoch milliseconds; a time gone by means now. */
+  @IsOptional()
+  @Timestamp()
+  runAt?: number;
+}

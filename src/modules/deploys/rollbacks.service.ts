@@ -1,0 +1,90 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { redeploy, rollbackId } from '../../core/deploys/rollback.js';
+import type { Deploy } from '../../core/model/deploy.js';
+import type { RequestParent } from '../../core/model/request.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import type { Caller } from '../../platform/http/caller.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { refuseChanged } from '../requests/check-index.js';
+import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
+import { DeployRepository } from './deploy.repository.js';
+import { DeploysService, startTopics, type StartDeploy } from './deploys.service.js';
+
+export interface Rollback extends Omit<StartDeploy, 'deploy' | 'updatedRequest'> {
+  /** undefined: the last successful one before the active deploy. */
+  deployId?: string;
+}
+
+export interface RolledBack extends RequestParent {
+  deployId: string;
+  rolledBackTo: string;
+}
+
+/** Deploys an earlier version of a request again, as a deploy of its own. */
+@Injectable()
+export class Rollbacks {
+  constructor(
+    private readonly db: Database,
+    private readonly requests: RequestRepository,
+    private readonly deploys: DeployRepository,
+    private readonly starts: DeploysService,
+    private readonly wake: Wake,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  async rollBack(requestId: string, { deployId, checkIndex, ...wish }: Rollback, caller: Caller): Promise<RolledBack> {
+    const answer = await this.db.transaction(async (tx) => {
+      const stored = await this.requests.lock(tx, requestId);
+      if (!stored) throw SchedulerError.requestNotFound(requestId);
+      refuseChanged(stored, checkIndex);
+      await this.starts.refuseSecondDeploy(tx, requestId);
+      const rolledBackTo = await this.choose(tx, stored, deployId);
+      const deploy = redeploy(
+        await this.read(tx, requestId, rolledBackTo),
+        await this.newId(tx, requestId, rolledBackTo),
+      );
+      const message = wish.message ?? `Rollback to ${rolledBackTo}`;
+      const parent = await this.starts.startIn(tx, { ...wish, deploy, message }, caller);
+      return { ...parent, deployId: deploy.id, rolledBackTo };
+    });
+    this.wake.signalOf([requestId], ...startTopics);
+    return answer;
+  }
+
+  private async choose(
+    tx: EntityManager,
+    { request: { id: requestId }, activeDeployId }: StoredRequest,
+    asked: string | undefined,
+  ): Promise<string> {
+    if (asked !== undefined && asked === activeDeployId) {
+      const message = `deployId '${asked}' is the active deploy of request '${requestId}', not an earlier one`;
+      throw SchedulerError.invalid('INVALID_DEPLOY', [{ field: 'deployId', rule: 'earlier', message }]);
+    }
+    if (asked !== undefined) return asked;
+    if (activeDeployId === undefined) {
+      throw new SchedulerError('NO_DEPLOY', `Request '${requestId}' has no active deploy to go back from`);
+    }
+    const found = await this.deploys.lastSuccessfulBefore(tx, { requestId, deployId: activeDeployId });
+    if (found !== undefined) return found;
+    const message = `Request '${requestId}' has no successful deploy before '${activeDeployId}'`;
+    throw new SchedulerError('NO_DEPLOY', message);
+  }
+
+  private async read(tx: EntityManager, requestId: string, deployId: string): Promise<Deploy> {
+    const key = { requestId, deployId };
+    const stored = await this.deploys.find(tx, key);
+    if (stored) return stored.deploy;
+    if ((await this.deploys.findMarkers(tx, [key])).size === 0)
+      throw SchedulerError.deployNotFound(requestId, deployId);
+    const message = `What deploy '${deployId}' of request '${requestId}' deployed is not stored any more`;
+    throw new SchedulerError('NO_DEPLOY', message);
+  }
+
+  private async newId(tx: EntityManager, requestId: string, earlierId: string): Promise<string> {
+    const used = await this.deploys.rollbackIds(tx, requestId);
+    return rollbackId(earlierId, (id) => used.has(id), this.settings.maxDeployIdSize);
+  }
+}

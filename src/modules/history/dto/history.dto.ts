@@ -1,0 +1,230 @@
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import type {
+  DeployFailure,
+  DeployHistory,
+  DeployResult,
+  DeployStatistics,
+  TaskFailureEvent,
+} from '../../../core/model/deploy.js';
+import {
+  deployFailureReasons,
+  deployStates,
+  requestEventTypes,
+  taskFailureTypes,
+  taskStates,
+  type DeployFailureReason,
+  type DeployState,
+  type RequestEventType,
+  type TaskFailureType,
+  type TaskState,
+} from '../../../core/model/enums.js';
+import type { TaskHealthcheckResult, TaskHistory, TaskIdHistory } from '../../../core/model/task.js';
+import { OlderNames } from '../../../platform/http/fields.js';
+import { DeployDto } from '../../deploys/dto/deploy.dto.js';
+import { DeployMarkerDto } from '../../deploys/dto/pending-deploy.dto.js';
+import { LoadBalancerUpdateDto } from '../../load-balancer/load-balancer.dto.js';
+import { RequestDto } from '../../requests/dto/request.dto.js';
+import type { RequestChange } from '../../requests/request-history.repository.js';
+import { TaskHistoryUpdateDto, TaskIdDto, TaskIdHistoryDto } from '../../tasks/dto/task-id.dto.js';
+import { TaskDto } from '../../tasks/dto/task.dto.js';
+import { TaskMetadataDto } from '../../tasks/metadata/task-metadata.dto.js';
+import { TaskShellCommandHistoryDto } from '../../tasks/shell-commands/dto/shell-command.dto.js';
+import type { Page } from '../paging.js';
+
+/** One thing that made a deploy fail. */
+export class DeployFailureDto implements DeployFailure {
+  /** What it was. */
+  @ApiProperty({ enum: deployFailureReasons, enumName: 'DeployFailureReason' })
+  reason: DeployFailureReason;
+  /** The task that failed. */
+  taskId?: TaskIdDto;
+  /** What happened, for people. */
+  message?: string;
+}
+
+/** How a deploy ended. */
+export class DeployResultDto implements DeployResult {
+  /** SUCCEEDED, or why not. */
+  @ApiProperty({ enum: deployStates, enumName: 'DeployState' })
+  deployState: DeployState;
+  /** What happened, for people. */
+  message?: string;
+  /** What the load balancer was asked for last, and what it said. */
+  lbUpdate?: LoadBalancerUpdateDto;
+  /** Everything that went wrong. */
+  deployFailures: DeployFailureDto[];
+  /** When it ended, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+}
+
+/** A task that failed, and how. */
+export class TaskFailureEventDto implements TaskFailureEvent {
+  /** Number of the instance. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  instance: number;
+  /** When, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** How. */
+  @ApiProperty({ enum: taskFailureTypes, enumName: 'TaskFailureType' })
+  type: TaskFailureType;
+}
+
+/** Counts over the ended tasks of a deploy. */
+export class DeployStatisticsDto implements DeployStatistics {
+  /** The request. */
+  requestId: string;
+  /** The deploy. */
+  deployId: string;
+  /** Successes since the last failure. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  numSuccess: number;
+  /** Failures since the last success. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  numFailures: number;
+  /** Retries since the last success. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  numSequentialRetries: number;
+  /** When the last task ended, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  lastFinishAt?: number;
+  /** How it ended. */
+  @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
+  lastTaskState?: TaskState;
+  /** Always empty; kept for older clients. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'integer', format: 'int64' } },
+  })
+  instanceSequentialFailureTimestamps: Record<string, number[]>;
+  /** Ended tasks. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  numTasks: number;
+  /** How long they ran on average. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  averageRuntimeMillis?: number;
+  /** How long after their time they were launched on average. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  averageSchedulingDelayMillis?: number;
+  /** The newest failures, newest first. */
+  taskFailureEvents: TaskFailureEventDto[];
+}
+
+/** A deploy, in progress or past. Lists leave out the deploy itself and its statistics. */
+export class DeployHistoryDto implements DeployHistory {
+  /** How it ended; absent while it goes on. */
+  deployResult?: DeployResultDto;
+  /** Which deploy it is, and who started it. */
+  deployMarker: DeployMarkerDto;
+  /** What was deployed. */
+  deploy?: DeployDto;
+  /** Counts over its tasks; absent until one has ended. */
+  deployStatistics?: DeployStatisticsDto;
+}
+
+/** One page of deploys. */
+@ApiSchema({ name: 'PaginatedResponseOfDeployHistoryDto' })
+export class DeployHistoryPageDto implements Page<DeployHistory> {
+  /** How many there are in all. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  dataCount: number;
+  /** How many pages that makes. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  pageCount: number;
+  /** Which page this is, from 1. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  page: number;
+  /** The deploys of this page. */
+  objects: DeployHistoryDto[];
+}
+
+/** One change of a request. */
+export class RequestHistoryDto implements RequestChange {
+  /** When, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  createdAt: number;
+  /** Who made it. */
+  user?: string;
+  /** What was changed. */
+  @ApiProperty({ enum: requestEventTypes, enumName: 'RequestEventType' })
+  eventType: RequestEventType;
+  /** The request as it was after the change; absent only when an older installation left a record that cannot be read. */
+  request?: RequestDto;
+  /** What was said about it. */
+  message?: string;
+}
+
+/** One page of changes of a request. */
+@ApiSchema({ name: 'PaginatedResponseOfRequestHistoryDto' })
+export class RequestHistoryPageDto implements Page<RequestChange> {
+  /** How many there are in all. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  dataCount: number;
+  /** How many pages that makes. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  pageCount: number;
+  /** Which page this is, from 1. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  page: number;
+  /** The changes of this page. */
+  objects: RequestHistoryDto[];
+}
+
+/** One health check of a task. */
+@OlderNames({ duration: { of: 'durationMillis', type: 'integer', format: 'int64' } })
+export class TaskHealthcheckResultDto implements TaskHealthcheckResult {
+  /** What it answered, when it answered. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  statusCode?: number;
+  /** When it was checked, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** Beginning of the body it answered. */
+  responseBody?: string;
+  /** Why it did not answer. */
+  errorMessage?: string;
+  /** The task that was checked. */
+  taskId: TaskIdDto;
+  /** The task was still starting up: a failure did not count. */
+  startup: boolean;
+  /** How long the answer took, in milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  durationMillis?: number;
+}
+
+/** Everything known of one task. */
+export class TaskHistoryDto implements TaskHistory {
+  /** What it went through, oldest first. */
+  taskUpdates: TaskHistoryUpdateDto[];
+  /** Its directory on the machine; absent until the machine reported it. */
+  directory?: string;
+  /** Its container, when it runs in one. */
+  containerId?: string;
+  /** Its health checks, oldest first. */
+  healthcheckResults: TaskHealthcheckResultDto[];
+  /** What was launched. */
+  task: TaskDto;
+  /** What was told to the load balancer. */
+  loadBalancerUpdates: LoadBalancerUpdateDto[];
+  /** Shell commands that ran in it. */
+  shellCommandHistory: TaskShellCommandHistoryDto[];
+  /** Notes that were attached to it. */
+  taskMetadata: TaskMetadataDto[];
+}
+
+/** One page of tasks. */
+@ApiSchema({ name: 'PaginatedResponseOfTaskIdHistoryDto' })
+export class TaskIdHistoryPageDto implements Page<TaskIdHistory> {
+  /** How many match in all. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  dataCount: number;
+  /** How many pages that makes. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  pageCount: number;
+  /** Which page this is, from 1. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  page: number;
+  /** The tasks of this page. */
+  objects: TaskIdHistoryDto[];
+}

@@ -1,0 +1,84 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { heldBackUntil } from '../../core/history/index.js';
+import { Clock } from '../../platform/clock.js';
+import { rows } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
+import { deleteTasksSql } from '../tasks/task.repository.js';
+import { LiveTaskHistoryRepository } from './live-task-history.repository.js';
+import { newestUpdateSql } from './task-search.repository.js';
+
+/** At this reason the machine was given up, and may still come back with the task. */
+const agentRemoved = 'REASON_AGENT_REMOVED';
+
+/**
+ * Ended, not of the request's pending deploy (whose outcome is still judged by it), off the load balancer, and not able to
+ * come back.
+ */
+const mayMove = (heldBackUntil: string): string => `t.ended_at IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM request r WHERE r.id = t.request_id AND r.pending_deploy_id = t.deploy_id)
+  AND NOT EXISTS (SELECT 1 FROM load_balancer_removal b WHERE b.task_id = t.task_id)
+  AND NOT EXISTS (SELECT 1 FROM task_update u WHERE u.task_id = t.task_id AND u.at > ${heldBackUntil}
+    AND (u.state = 'TASK_UNREACHABLE' OR u.state = 'TASK_LOST' AND u.reason = '${agentRemoved}'))`;
+
+/** $1: ids of tasks whose rows are locked; $2: their TaskHistory records, as one JSON array in the same order. */
+const moveTasksSql = `WITH written AS (
+    INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at, running_at,
+      updated_at, last_task_status, data)
+    SELECT task_id, t.request_id, t.deploy_id, t.run_id, t.slave_id, replace(t.host, '-', '_'), t.rack_id, t.instance_no, t.started_at,
+      t.running_at, greatest(${newestUpdateSql}, t.started_at), t.state, n.data
+    FROM ROWS FROM (unnest($1::text[]), jsonb_array_elements($2::jsonb)) AS n (task_id, data) JOIN task t USING (task_id)
+    ON CONFLICT (task_id) DO NOTHING
+  ), ${deleteTasksSql}`;
+
+/**
+ * Moves ended tasks out of the live tables. Each becomes one row of task_history, written once and complete. By hand: a
+ * batch of tasks leaves a dozen tables in one statement.
+ */
+@Injectable()
+export class TaskHistoryMoveRepository {
+  constructor(
+    private readonly live: LiveTaskHistoryRepository,
+    private readonly balancing: LoadBalancerRecordRepository,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * Of these tasks moves those that may move and answers their ids. The others stay live for the history poller.
+   * A task that is in the history already keeps its row there.
+   */
+  async move(tx: EntityManager, taskIds: readonly string[]): Promise<string[]> {
+    if (taskIds.length === 0) return [];
+    // Locked by a statement of its own: a transaction that adds a cleanup holds the task's key meanwhile, and the next
+    // statement then sees what was added. In one statement its row would stay behind without a task.
+    const movable = await rows<{ task_id: string }>(
+      tx,
+      `SELECT t.task_id FROM task t WHERE t.task_id = ANY ($1) AND ${mayMove('$2')} ORDER BY t.task_id FOR UPDATE OF t`,
+      [taskIds, this.heldBackUntil()],
+    );
+    const ids = movable.map((row) => row.task_id);
+    if (ids.length === 0) return [];
+    const histories = await this.live.find(tx, ids);
+    const records = [...histories.values()].map((history) => JSON.stringify(history));
+    const moved = [...histories.keys()];
+    await this.balancing.removeAll(tx, moved);
+    await tx.query(moveTasksSql, [moved, `[${records.join(',')}]`]);
+    return ids;
+  }
+
+  /** Live tasks that may move, newest started first. */
+  async movable(tx: EntityManager, limit: number): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT t.task_id FROM task t WHERE ${mayMove('$1')} ORDER BY t.started_at DESC, t.task_id LIMIT $2`,
+      [this.heldBackUntil(), limit],
+    );
+    return found.map((row) => row.task_id);
+  }
+
+  private heldBackUntil(): Date {
+    return new Date(heldBackUntil(this.settings.cluster.agentReregisterTimeoutSeconds, this.clock.now()));
+  }
+}

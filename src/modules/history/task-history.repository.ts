@@ -1,0 +1,202 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { isTerminal, type TaskState } from '../../core/model/enums.js';
+import type { TaskHistory } from '../../core/model/task.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { LiveTaskHistoryRepository } from './live-task-history.repository.js';
+import { oldDocument } from './old-payloads.js';
+
+/** One task, wherever its row stands. */
+export interface TaskRecord {
+  /** Still running, as far as is known. */
+  active: boolean;
+  slaveId?: string;
+  runId?: string;
+  /** Newest state; TASK_CLEANING never stands here. */
+  state?: TaskState;
+  history: TaskHistory;
+}
+
+interface RecordRow {
+  active: boolean;
+  slave_id: string | null;
+  run_id: string | null;
+  state: TaskState | null;
+}
+type EndedRow = RecordRow & { data: TaskHistory | null; bytes: Buffer | null };
+
+/** What is known of a task whose logs are looked for. */
+interface TaskLifetime {
+  group?: string;
+  /** '' for none; absent: not known. */
+  tag?: string;
+  /** Epoch milliseconds. */
+  endedAt?: number;
+}
+
+/** What a purge takes of a task: its row, or what only its details need. */
+export type PurgedPart = 'rows' | 'details';
+
+/** of: which rows of the request $1 are left to take. */
+const purges: Readonly<Record<PurgedPart, { of: string; purge: string }>> = {
+  rows: { of: 'request_id = $1', purge: 'DELETE FROM task_history' },
+  details: {
+    of: 'request_id = $1 AND NOT purged',
+    // Such a task still counts and is listed; its details are gone.
+    purge: 'UPDATE task_history SET data = NULL, bytes = NULL, purged = true',
+  },
+};
+
+/** From so many rows on, the size of the history is estimated: to read all of them would take seconds. */
+const mostRowsRead = 100_000;
+
+interface LifetimeRow {
+  id: string;
+  state: TaskState | null;
+  at: Date;
+  group_name: string | null;
+  tag: string | null;
+}
+
+/** Tasks that have ended. By hand: the table is the largest one, and each statement follows one of its indexes. */
+@Injectable()
+export class TaskHistoryRepository {
+  constructor(
+    private readonly live: LiveTaskHistoryRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * One task with everything known about it: among the live ones, else in the history. undefined: there is no such task, or
+   * its history was purged or cannot be read.
+   */
+  async find(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+    return (await this.findLive(tx, taskId)) ?? this.findEnded(tx, taskId);
+  }
+
+  private async findLive(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+    const found = await rows<RecordRow>(
+      tx,
+      'SELECT ended_at IS NULL AS active, slave_id, run_id, state FROM task WHERE task_id = $1',
+      [taskId],
+    );
+    if (found.length === 0) return undefined;
+    const histories = await this.live.find(tx, [taskId]);
+    return found.map((row) => fromRow(row, histories.get(taskId)))[0];
+  }
+
+  private async findEnded(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+    const [row] = await rows<EndedRow>(
+      tx,
+      `SELECT false AS active, slave_id, run_id, last_task_status AS state, data, bytes
+       FROM task_history WHERE task_id = $1 AND NOT purged`,
+      [taskId],
+    );
+    return row && fromRow(row, row.data ?? oldDocument<TaskHistory>(this.settings, 'TASK', row.bytes));
+  }
+
+  /** What is known of these tasks, live or ended, by id; unknown ones are left out. */
+  async lifetimes(tx: EntityManager, ids: readonly string[]): Promise<Map<string, TaskLifetime>> {
+    const found = await rows<LifetimeRow>(
+      tx,
+      `SELECT task_id AS id, last_task_status AS state, updated_at AS at,
+         data #>> '{task,taskRequest,request,group}' AS group_name,
+         CASE WHEN data IS NOT NULL
+           THEN coalesce(data #>> '{task,taskRequest,deploy,executorData,loggingTag}', '') END AS tag
+       FROM task_history WHERE task_id = ANY ($1)
+       UNION ALL
+       SELECT t.task_id, t.state, t.state_at, l.document #>> '{request,group}',
+         CASE WHEN d.data IS NOT NULL THEN coalesce(d.data #>> '{deploy,executorData,loggingTag}', '') END
+       FROM task t LEFT JOIN task_launch l USING (task_id)
+         LEFT JOIN deploy_history d ON (d.request_id, d.deploy_id) = (t.request_id, t.deploy_id)
+       WHERE t.task_id = ANY ($1)`,
+      [ids],
+    );
+    return new Map(
+      found.map(({ id, state, at, group_name: group, tag }) => [
+        id,
+        {
+          group: group ?? undefined,
+          tag: tag ?? undefined,
+          endedAt: state && isTerminal(state) ? at.getTime() : undefined,
+        },
+      ]),
+    );
+  }
+
+  /** Tasks that were lost at `since` or later for one of these reasons, and when. */
+  async lostSince(tx: EntityManager, since: number, reasons: readonly string[]): Promise<{ id: string; at: number }[]> {
+    const found = await rows<{ id: string; at: Date }>(
+      tx,
+      `SELECT h.task_id AS id, h.updated_at AS at FROM task_history h
+       WHERE h.updated_at >= $1 AND h.last_task_status = 'TASK_LOST' AND EXISTS (
+         SELECT 1 FROM jsonb_array_elements(h.data->'taskUpdates') u
+         WHERE u->>'taskState' = 'TASK_LOST' AND u->>'statusReason' = ANY ($2))`,
+      [new Date(since), reasons],
+    );
+    return found.map(({ id, at }) => ({ id, at: at.getTime() }));
+  }
+
+  /** Bytes of all their ids; of a long history about. */
+  async idBytes(tx: EntityManager): Promise<number> {
+    const [found] = await rows<{ bytes: number }>(
+      tx,
+      `SELECT CASE WHEN reltuples < $1 THEN (SELECT coalesce(sum(octet_length(task_id)), 0) FROM task_history)
+         ELSE reltuples * (SELECT avg(octet_length(task_id)) FROM (SELECT task_id FROM task_history LIMIT 1000) s)
+         END::int8 AS bytes FROM pg_class WHERE oid = 'task_history'::regclass`,
+      [mostRowsRead],
+    );
+    return found!.bytes;
+  }
+
+  /** The requests that have tasks here: from one to the next along the index, not past every task of each. */
+  async requestIds(tx: EntityManager): Promise<string[]> {
+    const found = await rows<{ id: string }>(
+      tx,
+      `WITH RECURSIVE found (id) AS (
+    SELECT min(request_id) FROM task_history
+    UNION ALL SELECT (SELECT min(h.request_id) FROM task_history h WHERE h.request_id > found.id) FROM found WHERE id IS NOT NULL)
+  SELECT id FROM found WHERE id IS NOT NULL`,
+    );
+    return found.map(({ id }) => id);
+  }
+
+  /** How many tasks of a request a purge could take, and the last update of the oldest of the newest `newest`. */
+  async purgeable(
+    tx: EntityManager,
+    part: PurgedPart,
+    requestId: string,
+    newest: number,
+  ): Promise<{ count: number; oldestThatStays: number | undefined }> {
+    const { of } = purges[part];
+    const [kept] = await rows<{ count: number; oldest: Date | null }>(
+      tx,
+      `SELECT count(*) AS count, (SELECT updated_at FROM task_history WHERE ${of}
+         ORDER BY updated_at DESC OFFSET greatest($2 - 1, 0) LIMIT 1) AS oldest FROM task_history WHERE ${of}`,
+      [requestId, newest],
+    );
+    return { count: kept!.count, oldestThatStays: toMillis(kept!.oldest) };
+  }
+
+  /** Takes the oldest ones that were updated last before that time, at most so many. */
+  async purge(tx: EntityManager, part: PurgedPart, requestId: string, before: number, most: number): Promise<void> {
+    const { of, purge } = purges[part];
+    await tx.query(
+      `${purge} WHERE task_id = ANY (ARRAY(SELECT task_id FROM task_history WHERE ${of} AND updated_at < $2
+         ORDER BY updated_at LIMIT $3))`,
+      [requestId, new Date(before), most],
+    );
+  }
+}
+
+const fromRow = (row: RecordRow, history: TaskHistory | null | undefined): TaskRecord | undefined =>
+  history
+    ? {
+        active: row.active,
+        slaveId: row.slave_id ?? undefined,
+        runId: row.run_id ?? undefined,
+        state: row.state ?? undefined,
+        history,
+      }
+    : undefined;

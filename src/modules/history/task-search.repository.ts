@@ -1,0 +1,239 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { TaskState } from '../../core/model/enums.js';
+import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
+import { parseTaskId, sanitize } from '../../core/task-id.js';
+import { plannedEachTime } from '../../platform/database/prepared-statements.js';
+import { rows } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { updateOrderSql } from '../tasks/task.repository.js';
+import { oldDocument } from './old-payloads.js';
+import type { PageBounds } from './paging.js';
+
+/** All given filters must hold. Times are exclusive bounds in epoch milliseconds. */
+interface TaskFilter {
+  requestId?: string;
+  deployId?: string;
+  runId?: string;
+  /** Host name, sanitized or not. */
+  host?: string;
+  lastTaskStatus?: TaskState;
+  startedBefore?: number;
+  startedAfter?: number;
+  updatedBefore?: number;
+  updatedAfter?: number;
+}
+
+export interface TaskSearch extends TaskFilter {
+  orderDirection?: 'ASC' | 'DESC';
+  /** Only tasks whose row has moved to the history; else also ended ones that are live still. */
+  historyOnly: boolean;
+}
+
+/** Time of a live task's newest update: t is its row of task. */
+export const newestUpdateSql = `coalesce((SELECT max(u.at) FROM task_update u WHERE u.task_id = t.task_id), t.started_at)`;
+
+/** State of a live task's newest update, TASK_CLEANING included: t is its row of task. */
+export const newestStateSql = `coalesce((SELECT u.state FROM task_update u WHERE u.task_id = t.task_id
+  ORDER BY ${updateOrderSql('u', 'DESC')} LIMIT 1), t.state)`;
+
+interface TaskIdRow {
+  task_id: string;
+  updated_at: Date;
+  run_id: string | null;
+  state: TaskState | null;
+}
+
+/**
+ * Lists of tasks. Active tasks are in the active lists only, ended ones in the searches only. By hand: a search joins the
+ * tiers, each cut to what a page needs, and page and count are answered from indexes, whatever filters are combined.
+ */
+@Injectable()
+export class TaskSearchRepository {
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
+  async find(tx: EntityManager, search: TaskSearch, bounds: PageBounds): Promise<TaskIdHistory[]> {
+    const { sql, parameters } = pageSql(search, bounds);
+    return (await rows<TaskIdRow>(tx, sql, parameters)).map(fromRow);
+  }
+
+  async count(tx: EntityManager, search: TaskSearch): Promise<number> {
+    const { sql, parameters } = countSql(search);
+    const [found] = await rows<{ count: string }>(tx, sql, parameters);
+    return Number(found!.count);
+  }
+
+  /** Not ended, newest update first. */
+  async active(tx: EntityManager, requestId: string, deployId?: string): Promise<TaskIdHistory[]> {
+    const found = await rows<TaskIdRow>(
+      tx,
+      `SELECT t.task_id, ${newestUpdateSql} AS updated_at, t.run_id, ${newestStateSql} AS state
+       FROM task t WHERE t.ended_at IS NULL AND t.request_id = $1 AND ($2::text IS NULL OR t.deploy_id = $2)
+       ORDER BY updated_at DESC, t.task_id`,
+      [requestId, deployId ?? null],
+    );
+    return found.map(fromRow);
+  }
+
+  /** The newest task of a run, active or ended. */
+  async newestOfRun(tx: EntityManager, requestId: string, runId: string): Promise<TaskIdHistory | undefined> {
+    const found = await rows<TaskIdRow>(
+      tx,
+      `SELECT task_id, updated_at, run_id, state FROM (
+         SELECT t.task_id, t.started_at, ${newestUpdateSql} AS updated_at, t.run_id, ${newestStateSql} AS state
+         FROM task t WHERE t.request_id = $1 AND t.run_id = $2
+         UNION ALL SELECT task_id, started_at, updated_at, run_id, last_task_status FROM task_history
+         WHERE request_id = $1 AND run_id = $2) AS found
+       ORDER BY started_at DESC, task_id LIMIT 1`,
+      [requestId, runId],
+    );
+    return found.map(fromRow)[0];
+  }
+
+  /** Distinct argument lists, not empty, of the newest `count` ended tasks of a request; the newest first. */
+  async commandLineArguments(
+    tx: EntityManager,
+    requestId: string,
+    count: number,
+    historyOnly: boolean,
+  ): Promise<string[][]> {
+    const path = `->'taskRequest'->'pendingTask'->'cmdLineArgsList'`;
+    const live = `UNION ALL SELECT t.task_id, ${newestUpdateSql}, (l.document->'pendingTask'->'cmdLineArgsList')::jsonb, NULL
+      FROM task t JOIN task_launch l USING (task_id) WHERE t.request_id = $1 AND t.ended_at IS NOT NULL`;
+    const found = await rows<{ arguments: string[] | null; bytes: Buffer | null }>(
+      tx,
+      `SELECT arguments, bytes FROM (
+         (SELECT task_id, updated_at, data->'task'${path} AS arguments, CASE WHEN data IS NULL THEN bytes END AS bytes
+          FROM task_history WHERE request_id = $1 ORDER BY updated_at DESC, task_id LIMIT $2) ${historyOnly ? '' : live}
+       ) AS tasks ORDER BY updated_at DESC, task_id LIMIT $2`,
+      [requestId, count],
+    );
+    const lists = found.map((row) => row.arguments ?? this.oldArguments(row.bytes));
+    const given = lists.filter((list) => Array.isArray(list) && list.length > 0) as string[][];
+    return [...new Map(given.map((list) => [JSON.stringify(list), list])).values()];
+  }
+
+  private oldArguments(bytes: Buffer | null): string[] | undefined {
+    const old = oldDocument<TaskHistory>(this.settings, 'TASK', bytes);
+    return old?.task.taskRequest?.pendingTask?.cmdLineArgsList;
+  }
+}
+
+const fromRow = (row: TaskIdRow): TaskIdHistory => ({
+  // What stands in these tables was made by makeTaskId and reads back.
+  taskId: parseTaskId(row.task_id)!,
+  updatedAt: row.updated_at.getTime(),
+  runId: row.run_id ?? undefined,
+  lastTaskState: row.state ?? undefined,
+});
+
+interface Statement {
+  sql: string;
+  parameters: unknown[];
+}
+
+/** Ended tasks whose rows are live still, in the columns of the history. */
+const endedLiveTasks = `(SELECT t.task_id, t.request_id, t.deploy_id, t.run_id, replace(t.host, '-', '_') AS host, t.started_at,
+    ${newestUpdateSql} AS updated_at, t.state AS last_task_status
+  FROM task t WHERE t.ended_at IS NOT NULL) AS live`;
+
+const testOf: Readonly<Record<keyof TaskFilter, string>> = {
+  requestId: 'request_id =',
+  deployId: 'deploy_id =',
+  runId: 'run_id =',
+  host: 'host =',
+  lastTaskStatus: 'last_task_status =',
+  startedBefore: 'started_at <',
+  startedAfter: 'started_at >',
+  updatedBefore: 'updated_at <',
+  updatedAfter: 'updated_at >',
+};
+
+/** Tasks that ran longer have an index of their own. The words are those of the index. */
+const longTask = `updated_at - started_at > '01:00:00'::interval`;
+const shortTask = `updated_at - started_at <= '01:00:00'::interval`;
+
+/** One page of TaskIdHistory rows. */
+function pageSql(search: TaskSearch, { count, offset }: PageBounds): Statement {
+  const direction = search.orderDirection ?? 'DESC';
+  const order = `updated_at ${direction}, request_id, task_id`;
+  const { filters, parameters } = filtersOf(search);
+  const { startedAfter } = filters;
+  // What began after a moment ended after it, and along the ends there are indexes.
+  const tests = [...testsOf(filters), ...(startedAfter ? [`updated_at > ${startedAfter}`] : [])];
+  // Each part is cut before they are joined, so that those of the history are walks along an index.
+  const cut = (source: string, all: string[]): string =>
+    `(SELECT task_id, request_id, updated_at, run_id, last_task_status AS state FROM ${source}
+      WHERE ${all.join(' AND ')} ORDER BY ${order} LIMIT ${offset + count})`;
+  const parts = historyParts(tests, filters).map((all) => cut('task_history', all));
+  if (!search.historyOnly) parts.push(cut(endedLiveTasks, testsOf(filters)));
+  const found = `(${parts.join(' UNION ALL ')}) AS found`;
+  return {
+    sql: `${planning(filters)}SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`,
+    parameters,
+  };
+}
+
+/** How many there are, exactly. */
+function countSql(search: TaskSearch): Statement {
+  const { filters, parameters } = filtersOf(search);
+  const { startedAfter, ...others } = filters;
+  const count = (source: string, all: string[]): string =>
+    `(SELECT count(*) FROM ${source} WHERE ${all.join(' AND ')})`;
+  // Indexes tell the ends: of what ended after the moment is taken away what ran at it.
+  const ended = [...testsOf(others), ...(startedAfter ? [`updated_at > ${startedAfter}`] : [])];
+  const ran = startedAfter ? ranAt(startedAfter, [...ended, `started_at <= ${startedAfter}`]) : [];
+  const counts = [
+    ...historyParts(ended, others).map((all) => `+ ${count('task_history', all)}`),
+    ...ran.map((all) => `- ${count('task_history', all)}`),
+    ...(search.historyOnly ? [] : [`+ ${count(endedLiveTasks, testsOf(filters))}`]),
+  ];
+  return { sql: `${planning(filters)}SELECT ${counts.join(' ')} AS count`, parameters };
+}
+
+/** For one filter there is one index. For several the values decide: a rare status is where to begin. */
+const planning = (filters: Filters): string => (Object.keys(filters).length > 1 ? plannedEachTime : '');
+
+/** The filters that are given, each with the place of its value among the parameters. */
+type Filters = Partial<Record<keyof TaskFilter, string>>;
+
+function filtersOf(search: TaskSearch): { filters: Filters; parameters: unknown[] } {
+  const parameters: unknown[] = [];
+  const filters: Filters = {};
+  for (const name of Object.keys(testOf) as (keyof TaskFilter)[]) {
+    const value = search[name];
+    if (value === undefined) continue;
+    parameters.push(typeof value === 'number' ? toDate(value) : name === 'host' ? sanitize(value) : value);
+    filters[name] = `$${parameters.length}`;
+  }
+  return { filters, parameters };
+}
+
+/** The greatest time that a Date can hold. */
+const farthest = 8_640_000_000_000_000;
+const toDate = (millis: number): Date => new Date(Math.min(millis, farthest));
+
+const testsOf = (filters: Filters): string[] => [
+  'true',
+  ...Object.entries(filters).map(([name, place]) => `${testOf[name as keyof TaskFilter]} ${place}`),
+];
+
+/**
+ * The history in parts that have no task in common. What began before a moment is told by the ends as well: all that
+ * ended before it, and what ran at it. One search by the start would in the worst case look through all tasks, because
+ * pages are in the order of the ends.
+ */
+function historyParts(tests: string[], { startedBefore }: Filters): string[][] {
+  if (!startedBefore) return [tests];
+  const others = tests.filter((test) => test !== `${testOf.startedBefore} ${startedBefore}`);
+  return [
+    [...others, `updated_at < ${startedBefore}`],
+    ...ranAt(startedBefore, [...tests, `updated_at >= ${startedBefore}`]),
+  ];
+}
+
+/** Of what passes the tests and ended at the moment or later, what may have run at it, sought only where it can be. */
+const ranAt = (moment: string, tests: string[]): string[][] => [
+  [...tests, `updated_at <= ${moment}::timestamptz + '01:00:00'::interval`, shortTask],
+  [...tests, longTask],
+];

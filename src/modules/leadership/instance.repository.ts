@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { HostState } from '../../core/model/state.js';
+import { rows } from '../../platform/database/sql.js';
+import { InstanceEntity } from './instance.entity.js';
+
+/** What another instance said of itself last. */
+export interface InstanceNote {
+  document: HostState;
+  leads: boolean;
+  statusDelayMillis: number | null;
+  ageMillis: number;
+}
+
+/** The instances of this service, by the clock of the database: those of the instances may differ. */
+@Injectable()
+export class InstanceRepository {
+  /** Each instance writes its own row. */
+  async save(tx: EntityManager, instance: Omit<InstanceEntity, 'writtenAt'>): Promise<void> {
+    await tx
+      .getRepository(InstanceEntity)
+      .createQueryBuilder()
+      .insert()
+      .values({ ...instance, writtenAt: () => 'clock_timestamp()' })
+      .orUpdate(['epoch', 'status_delay_millis', 'document', 'written_at'], ['id'])
+      .execute();
+  }
+
+  /** Removes those that did not write for so long. */
+  async removeOlderThan(tx: EntityManager, seconds: number): Promise<void> {
+    await tx
+      .getRepository(InstanceEntity)
+      .createQueryBuilder()
+      .delete()
+      .where('written_at < clock_timestamp() - make_interval(secs => :seconds)', { seconds })
+      .execute();
+  }
+
+  async remove(tx: EntityManager, id: string): Promise<void> {
+    await tx.getRepository(InstanceEntity).delete({ id });
+  }
+
+  /** All but this one that wrote within the last seconds. By hand: the database tells which one leads, and the ages. */
+  async others(tx: EntityManager, id: string, seconds: number): Promise<InstanceNote[]> {
+    return rows<InstanceNote>(
+      tx,
+      // A leader that died still says that it leads; its epoch tells.
+      `SELECT document, status_delay_millis AS "statusDelayMillis", coalesce(i.epoch = e.epoch, false) AS leads,
+         (extract(epoch FROM clock_timestamp() - written_at) * 1000)::bigint AS "ageMillis"
+       FROM instance i CROSS JOIN leader_epoch e
+       WHERE id <> $1 AND written_at >= clock_timestamp() - make_interval(secs => $2)`,
+      [id, seconds],
+    );
+  }
+}

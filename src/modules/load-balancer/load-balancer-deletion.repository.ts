@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { DeletionView, RemovedService } from '../../core/load-balancer/index.js';
+import { isRunnable, type RequestState } from '../../core/model/enums.js';
+import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import { rows } from '../../platform/database/sql.js';
+import { LoadBalancerDeletionEntity } from './load-balancer-deletion.entity.js';
+
+/** A service that has to go, with what decides when. */
+export interface QueuedDeletion extends DeletionView {
+  service: RemovedService;
+}
+
+interface DeletionRow {
+  request_id: string;
+  groups: string[];
+  service_base_path: string | null;
+  document: LoadBalancerUpdate | null;
+  state: RequestState | null;
+  has_tasks: boolean;
+}
+
+/** Services of deleted requests that have to go from the load balancer. Wake 'load-balancer' after the commit. */
+@Injectable()
+export class LoadBalancerDeletionRepository {
+  /** In the order of request ids. */
+  async all(tx: EntityManager): Promise<QueuedDeletion[]> {
+    const found = await rows<DeletionRow>(
+      tx,
+      `SELECT d.*, r.state, EXISTS (SELECT 1 FROM task t WHERE t.request_id = d.request_id AND t.ended_at IS NULL)
+         OR EXISTS (SELECT 1 FROM load_balancer_removal q WHERE q.request_id = d.request_id) AS has_tasks
+       FROM load_balancer_deletion d LEFT JOIN request r ON r.id = d.request_id ORDER BY d.request_id`,
+    );
+    return found.map((row) => ({
+      requestId: row.request_id,
+      service: { requestId: row.request_id, groups: row.groups, basePath: row.service_base_path ?? undefined },
+      update: row.document ?? undefined,
+      isRunnable: row.state !== null && isRunnable(row.state),
+      hasTasks: row.has_tasks,
+    }));
+  }
+
+  async requestIds(tx: EntityManager): Promise<string[]> {
+    const found = await tx.getRepository(LoadBalancerDeletionEntity).find({ order: { requestId: 'ASC' } });
+    return found.map(({ requestId }) => requestId);
+  }
+
+  /** One that waits already takes the new description, and begins anew. */
+  async add(tx: EntityManager, { requestId, groups, basePath }: RemovedService, now: number): Promise<void> {
+    const row = {
+      requestId,
+      groups: [...groups],
+      serviceBasePath: basePath ?? null,
+      createdAt: new Date(now),
+      document: null,
+    };
+    await tx.getRepository(LoadBalancerDeletionEntity).upsert(row, ['requestId']);
+  }
+
+  /** The answer to a call made for what `former` said; undefined `answer`: it is done with. */
+  async settle(
+    tx: EntityManager,
+    { requestId, update: former }: QueuedDeletion,
+    answer: LoadBalancerUpdate | undefined,
+  ): Promise<void> {
+    // One that was ordered anew meanwhile is looked at in the next pass. By hand: TypeORM cannot compare with NULL and value alike.
+    const unchanged = 'request_id = $1 AND document IS NOT DISTINCT FROM $2';
+    const given = [requestId, former ? JSON.stringify(former) : null];
+    if (answer) {
+      await tx.query(`UPDATE load_balancer_deletion SET document = $3 WHERE ${unchanged}`, [
+        ...given,
+        JSON.stringify(answer),
+      ]);
+    } else await tx.query(`DELETE FROM load_balancer_deletion WHERE ${unchanged}`, given);
+  }
+}

@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { rows } from '../../platform/database/sql.js';
+import { LoadBalancerRemovalEntity } from './load-balancer-removal.entity.js';
+
+/** Tasks that have to leave the load balancer. Wake 'load-balancer' after the commit. */
+@Injectable()
+export class LoadBalancerRemovalRepository {
+  /** Ids of their tasks, oldest first. */
+  async taskIds(tx: EntityManager): Promise<string[]> {
+    const found = await tx
+      .getRepository(LoadBalancerRemovalEntity)
+      .find({ order: { createdAt: 'ASC', taskId: 'ASC' } });
+    return found.map(({ taskId }) => taskId);
+  }
+
+  /** Ids of tasks that have ended and are still waited for, in their order. */
+  async endedTaskIds(tx: EntityManager): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT q.task_id FROM load_balancer_removal q LEFT JOIN task t USING (task_id)
+       WHERE t.task_id IS NULL OR t.ended_at IS NOT NULL ORDER BY q.task_id`,
+    );
+    return found.map((row) => row.task_id);
+  }
+
+  /** Answers how many were not queued yet. Tasks whose row is gone are left out. */
+  async add(tx: EntityManager, taskIds: readonly string[], now: number): Promise<number> {
+    if (taskIds.length === 0) return 0;
+    const added = await rows(
+      tx,
+      `INSERT INTO load_balancer_removal (task_id, request_id, created_at)
+       SELECT task_id, request_id, $2 FROM task WHERE task_id = ANY ($1) ORDER BY task_id
+       ON CONFLICT (task_id) DO NOTHING RETURNING task_id`,
+      [taskIds, new Date(now)],
+    );
+    return added.length;
+  }
+
+  async remove(tx: EntityManager, taskId: string): Promise<void> {
+    await tx.getRepository(LoadBalancerRemovalEntity).delete({ taskId });
+  }
+  /** Of tasks whose own rows go. */
+  async removeAll(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+    await tx.query('DELETE FROM load_balancer_removal WHERE task_id = ANY ($1)', [taskIds]);
+  }
+}

@@ -1,0 +1,37 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import type { PriorityFreeze, PriorityFreezeParent } from '../../core/model/state.js';
+import { Decimal, Int64 } from '../../platform/http/fields.js';
+
+/** Which tasks are not started. */
+export class PriorityFreezeDto implements PriorityFreeze {
+  /** Tasks of requests with a lower priority wait. Above 0, at most 1. */
+  @Decimal()
+  minimumPriorityLevel: number;
+  /** Whether tasks with a lower priority that run already are killed. */
+  @IsBoolean()
+  killTasks: boolean;
+  /** Why; told to those whose deploys and bounces are refused. */
+  @IsOptional()
+  @IsString()
+  message?: string;
+  /** An id of your own for this action; made up when absent. */
+  @IsOptional()
+  @IsString()
+  actionId?: string;
+  /** Time in milliseconds after which the freeze ends by itself; absent: it stays until it is deleted. */
+  @IsOptional()
+  @Int64()
+  durationMillis?: number;
+}
+
+/** A priority freeze in force. */
+export class PriorityFreezeParentDto implements PriorityFreezeParent {
+  /** The freeze. */
+  priorityFreeze: PriorityFreezeDto;
+  /** Since when it is in force, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  timestamp: number;
+  /** Who made it. */
+  user?: string;
+}

@@ -1,0 +1,52 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { PriorityFreeze } from '../../core/model/state.js';
+import type { Request } from '../../core/model/request.js';
+import { freezeRefusal } from '../../core/placement/index.js';
+import { replaceRows } from '../../platform/database/entity-values.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { PriorityFreezeEntity } from './priority-freeze.entity.js';
+import { priorityRules } from './priority-rules.js';
+
+/** A freeze as stored. */
+export type StoredFreeze = Omit<PriorityFreezeEntity, 'onlyRow'>;
+
+/** The priority freeze in force: at most one. Wake 'scheduler' after a change is committed. */
+@Injectable()
+export class PriorityFreezeRepository {
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
+  async active(tx: EntityManager): Promise<PriorityFreeze | undefined> {
+    return (await this.find(tx))?.priorityFreeze;
+  }
+
+  /** `lock`: it stays as it is until `tx` ends. */
+  async find(tx: EntityManager, { lock = false } = {}): Promise<StoredFreeze | undefined> {
+    const [found] = await tx
+      .getRepository(PriorityFreezeEntity)
+      .find({ ...(lock && { lock: { mode: 'pessimistic_write' } }) });
+    return found;
+  }
+
+  /** 400 when a freeze in force would hold back the tasks that are to replace those of the request. */
+  async refuse(tx: EntityManager, request: Request): Promise<void> {
+    const problem = freezeRefusal(request, await this.active(tx), priorityRules(this.settings));
+    if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
+  }
+
+  /** Takes the place of one in force, and of what that one wanted killed. */
+  save(tx: EntityManager, freeze: StoredFreeze): Promise<void> {
+    return replaceRows(tx.getRepository(PriorityFreezeEntity), [{ ...freeze, onlyRow: true }]);
+  }
+
+  /** What it wanted killed is killed. */
+  async killsDone(tx: EntityManager): Promise<void> {
+    await tx.getRepository(PriorityFreezeEntity).update({ onlyRow: true }, { killWanted: false });
+  }
+
+  /** false: there was none. */
+  async remove(tx: EntityManager): Promise<boolean> {
+    return (await tx.getRepository(PriorityFreezeEntity).delete({ onlyRow: true })).affected! > 0;
+  }
+}

@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { Any, JsonContains, type EntityManager } from 'typeorm';
+import type { MachineKind } from '../../../core/model/machine.js';
+import { replaceRows } from '../../../platform/database/entity-values.js';
+import { rows } from '../../../platform/database/sql.js';
+import {
+  ExpiringActionEntity,
+  type ExpiringMachineAction,
+  type ExpiringRequestAction,
+  type ExpiringRequestKind,
+} from './expiring-action.entity.js';
+
+/** In the order in which they are ended. */
+const requestKinds: readonly ExpiringRequestKind[] = ['BOUNCE', 'PAUSE', 'SCALE', 'PRIORITY', 'SKIP_HEALTHCHECKS'];
+const machineKinds: readonly MachineKind[] = ['SLAVE', 'RACK'];
+
+type ActionRow = Omit<ExpiringActionEntity, 'user' | 'startMillis'> & { user: string | null; startedAt: Date };
+
+/**
+ * Changes that lapse: at most one per request and kind, and at most one per machine. Those of requests are written under
+ * the lock on the request's row, those of machines under that on the fleet; wake 'expiring' after the commit.
+ */
+@Injectable()
+export class ExpiringActionRepository {
+  /** Overwrites the one of this kind that the request has. */
+  save(tx: EntityManager, action: ExpiringRequestAction): Promise<void> {
+    return replaceRows(tx.getRepository(ExpiringActionEntity), [action]);
+  }
+
+  /** By hand: each GET of a request asks this, and TypeORM takes longer to put the statement together than to send it. */
+  async ofRequests(tx: EntityManager, requestIds: readonly string[]): Promise<ExpiringRequestAction[]> {
+    const found = await rows<ActionRow>(
+      tx,
+      `SELECT kind, target_id AS "targetId", user_name AS "user", started_at AS "startedAt",
+         duration_millis AS "durationMillis", action_id AS "actionId", document, revert
+       FROM expiring_action WHERE target_id = ANY ($1) AND kind = ANY ($2) ORDER BY target_id, kind`,
+      [requestIds, requestKinds],
+    );
+    return found.map(({ user, startedAt, ...action }) => ({
+      ...action,
+      user: user ?? undefined,
+      startMillis: startedAt.getTime(),
+    })) as ExpiringRequestAction[];
+  }
+
+  /** All of requests, in the order in which they are ended: bounce, pause, scale, priority, skip healthchecks. */
+  async all(tx: EntityManager): Promise<ExpiringRequestAction[]> {
+    const found = await tx.getRepository(ExpiringActionEntity).find({
+      where: { kind: Any(requestKinds) },
+      order: { startMillis: 'ASC', targetId: 'ASC' },
+    });
+    const actions = found as ExpiringRequestAction[];
+    return actions.sort((one, other) => requestKinds.indexOf(one.kind) - requestKinds.indexOf(other.kind));
+  }
+
+  /** false: there was none. With `deployId` only a bounce of that deploy is removed. */
+  async remove(tx: EntityManager, kind: ExpiringRequestKind, requestId: string, deployId?: string): Promise<boolean> {
+    const { affected } = await tx.getRepository(ExpiringActionEntity).delete({
+      kind,
+      targetId: requestId,
+      ...(deployId !== undefined && { revert: JsonContains({ deployId }) }),
+    });
+    return affected! > 0;
+  }
+
+  async removeKinds(tx: EntityManager, kinds: readonly ExpiringRequestKind[], requestId: string): Promise<void> {
+    if (kinds.length === 0) return;
+    await tx.getRepository(ExpiringActionEntity).delete({ kind: Any(kinds), targetId: requestId });
+  }
+
+  /** Removes this very action, not one that took its place. */
+  async removeExactly(
+    tx: EntityManager,
+    { kind, targetId, actionId, startMillis }: ExpiringRequestAction,
+  ): Promise<void> {
+    await tx.getRepository(ExpiringActionEntity).delete({ kind, targetId, actionId, startMillis });
+  }
+
+  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+    await tx.getRepository(ExpiringActionEntity).delete({ targetId: requestId, kind: Any(requestKinds) });
+  }
+
+  /** Of machines of one kind or of both, or of one machine; by kind and id. */
+  async ofMachines(
+    tx: EntityManager,
+    filter: { kind?: MachineKind; id?: string } = {},
+  ): Promise<ExpiringMachineAction[]> {
+    const found = await tx.getRepository(ExpiringActionEntity).find({
+      where: {
+        kind: Any(filter.kind ? [filter.kind] : machineKinds),
+        ...(filter.id !== undefined && { targetId: filter.id }),
+      },
+      order: { kind: 'ASC', targetId: 'ASC' },
+    });
+    return found as ExpiringMachineAction[];
+  }
+
+  /** The machine has none yet. */
+  async insertOfMachine(tx: EntityManager, action: ExpiringMachineAction): Promise<void> {
+    await tx.getRepository(ExpiringActionEntity).insert(action);
+  }
+
+  async removeOfMachines(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
+    await tx.getRepository(ExpiringActionEntity).delete({ kind, targetId: Any(ids) });
+  }
+}

@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { replaceRows } from '../../../platform/database/entity-values.js';
+import { RequestGroupEntity } from './request-group.entity.js';
+
+/** The rows of groups. */
+@Injectable()
+export class RequestGroupRepository {
+  /** In the order of ids. */
+  list(tx: EntityManager): Promise<RequestGroupEntity[]> {
+    return tx.getRepository(RequestGroupEntity).find({ order: { id: 'ASC' } });
+  }
+
+  find(tx: EntityManager, id: string): Promise<RequestGroupEntity | null> {
+    return tx.getRepository(RequestGroupEntity).findOneBy({ id });
+  }
+
+  /** Inserts, or replaces as a whole. */
+  save(tx: EntityManager, group: RequestGroupEntity): Promise<void> {
+    return replaceRows(tx.getRepository(RequestGroupEntity), [group]);
+  }
+
+  async remove(tx: EntityManager, id: string): Promise<void> {
+    await tx.getRepository(RequestGroupEntity).delete({ id });
+  }
+}

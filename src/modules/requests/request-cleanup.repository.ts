@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { Any, type EntityManager } from 'typeorm';
+import type { RequestCleanupType } from '../../core/model/enums.js';
+import type { RequestCleanup } from '../../core/model/request.js';
+import { RequestCleanupEntity } from './request-cleanup.entity.js';
+
+const bounces: readonly RequestCleanupType[] = ['BOUNCE', 'INCREMENTAL_BOUNCE'];
+
+/** Orders for a whole request (pause, delete, bounce) that the cleanup poller carries out; wake 'cleanup' after the commit. */
+@Injectable()
+export class RequestCleanupRepository {
+  /** First one wins: does nothing and answers false when an order of this type waits already. */
+  async create(tx: EntityManager, cleanup: RequestCleanup): Promise<boolean> {
+    const { raw: written } = await tx
+      .createQueryBuilder()
+      .insert()
+      .into(RequestCleanupEntity)
+      .values(cleanup)
+      .orIgnore()
+      .returning(['requestId'])
+      .updateEntity(false)
+      .execute();
+    return written.length > 0;
+  }
+
+  /** Oldest first: of one request, or all. */
+  find(tx: EntityManager, requestId?: string): Promise<RequestCleanup[]> {
+    return tx.getRepository(RequestCleanupEntity).find({
+      where: requestId === undefined ? {} : { requestId },
+      order: { timestamp: 'ASC', requestId: 'ASC', cleanupType: 'ASC' },
+    });
+  }
+
+  async remove(tx: EntityManager, requestId: string, types: readonly RequestCleanupType[]): Promise<void> {
+    await tx.getRepository(RequestCleanupEntity).delete({ requestId, cleanupType: Any(types) });
+  }
+
+  /**
+   * The orders for a bounce that was asked for under this id. Ids of actions are chosen by callers: another order under
+   * the same one, such as a deletion, is not meant.
+   */
+  async removeBounce(tx: EntityManager, requestId: string, actionId: string): Promise<void> {
+    await tx.getRepository(RequestCleanupEntity).delete({ requestId, actionId, cleanupType: Any(bounces) });
+  }
+
+  /** The request is gone: later orders, such as a bounce, have lost their object. */
+  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+    await tx.getRepository(RequestCleanupEntity).delete({ requestId });
+  }
+}

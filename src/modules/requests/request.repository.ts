@@ -1,0 +1,176 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { RequestState } from '../../core/model/enums.js';
+import type { Request } from '../../core/model/request.js';
+import { rows } from '../../platform/database/sql.js';
+
+/** A request as stored. activeDeployId and pendingDeployId together are its deploy state. */
+export interface StoredRequest {
+  request: Request;
+  state: RequestState;
+  /** Rises with every change; a decision taken on an older one is taken again. */
+  version: number;
+  /** Epoch milliseconds of the last change. */
+  changedAt: number;
+  activeDeployId?: string;
+  pendingDeployId?: string;
+  /** A bounce is under way (the bounce lock). */
+  bouncing: boolean;
+}
+
+interface RequestRow {
+  document: Request;
+  state: RequestState;
+  version: number;
+  changed_at: Date;
+  active_deploy_id: string | null;
+  pending_deploy_id: string | null;
+  bouncing: boolean;
+}
+
+const columns = 'document, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing';
+
+/**
+ * The rows of requests. Every change of a request or of its deploys goes through the lock on its row:
+ * lock, change, save. By hand: every action, pass and list reads or locks these rows. Locks are taken in the order of ids, before those of pending_deploy, pending_task and task.
+ */
+@Injectable()
+export class RequestRepository {
+  async find(tx: EntityManager, id: string): Promise<StoredRequest | undefined> {
+    return (await this.findMany(tx, [id]))[0];
+  }
+
+  /** In the order of ids; unknown ids are left out. */
+  async findMany(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id`, [ids]);
+    return found.map(fromRow);
+  }
+
+  /** Of all requests, or of those in the given states, in the order of ids. */
+  async findAll(tx: EntityManager, states?: readonly RequestState[]): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE $1::text[] IS NULL OR state = ANY ($1) ORDER BY id`,
+      [states ?? null],
+    );
+    return found.map(fromRow);
+  }
+
+  /** Ids that begin with `requestIdLike` in any case, of requests in the given states; in the order of ids. */
+  async findIds(
+    tx: EntityManager,
+    filter: { requestIdLike?: string; state?: readonly RequestState[] },
+  ): Promise<string[]> {
+    const found = await rows<{ id: string }>(
+      tx,
+      `SELECT id FROM request
+       WHERE ($1::text IS NULL OR starts_with(lower(id), lower($1))) AND ($2::text[] IS NULL OR state = ANY ($2))
+       ORDER BY id`,
+      [filter.requestIdLike ?? null, filter.state ?? null],
+    );
+    return found.map(({ id }) => id);
+  }
+
+  /** How many there are in each state. */
+  async countsByState(tx: EntityManager): Promise<Map<RequestState, number>> {
+    const found = await rows<{ state: RequestState; count: number }>(
+      tx,
+      'SELECT state, count(*)::int AS count FROM request GROUP BY state',
+    );
+    return new Map(found.map((row) => [row.state, row.count]));
+  }
+
+  /** Bytes of all their ids. */
+  async idBytes(tx: EntityManager): Promise<number> {
+    const [found] = await rows<{ bytes: number }>(
+      tx,
+      'SELECT coalesce(sum(octet_length(id)), 0)::int8 AS bytes FROM request',
+    );
+    return found!.bytes;
+  }
+
+  /** Waits for the row and holds it until `tx` ends, so that two changes of one request never interleave. */
+  async lock(tx: EntityManager, id: string): Promise<StoredRequest | undefined> {
+    const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE id = $1 FOR NO KEY UPDATE`, [id]);
+    return found.map(fromRow)[0];
+  }
+
+  /** Waits for all of them, in the order of ids; unknown ids are left out. */
+  async lockMany(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
+      [ids],
+    );
+    return found.map(fromRow);
+  }
+
+  /** Locks those that no other transaction holds right now; the others are left out and wait for the next pass. */
+  async lockFree(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`,
+      [ids],
+    );
+    return found.map(fromRow);
+  }
+
+  /** Versions by id, locked like `lockMany`; `free`: those that another transaction holds are left out. */
+  async lockVersions(tx: EntityManager, ids: readonly string[], wait: 'all' | 'free'): Promise<Map<string, number>> {
+    const found = await rows<{ id: string; version: number }>(
+      tx,
+      `SELECT id, version FROM request WHERE id = ANY ($1) ORDER BY id
+       FOR NO KEY UPDATE ${wait === 'free' ? 'SKIP LOCKED' : ''}`,
+      [ids],
+    );
+    return new Map(found.map((row) => [row.id, row.version]));
+  }
+
+  /** Inserts; a row with this id that appeared meanwhile is left alone and false is answered. */
+  async insert(tx: EntityManager, stored: StoredRequest): Promise<boolean> {
+    const written = await rows(
+      tx,
+      `INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING RETURNING id`,
+      parameters(stored),
+    );
+    return written.length > 0;
+  }
+
+  /** Writes a row that is locked in `tx` and raises its version. Answers what was stored. */
+  async save(tx: EntityManager, stored: StoredRequest): Promise<StoredRequest> {
+    const next = { ...stored, version: stored.version + 1 };
+    await tx.query(
+      `UPDATE request SET request_type = $2, state = $3, version = $4, changed_at = $5, active_deploy_id = $6,
+         pending_deploy_id = $7, bouncing = $8, document = $9 WHERE id = $1`,
+      parameters(next),
+    );
+    return next;
+  }
+
+  async remove(tx: EntityManager, id: string): Promise<void> {
+    await tx.query('DELETE FROM request WHERE id = $1', [id]);
+  }
+}
+
+const fromRow = (row: RequestRow): StoredRequest => ({
+  request: row.document,
+  state: row.state,
+  version: Number(row.version),
+  changedAt: row.changed_at.getTime(),
+  activeDeployId: row.active_deploy_id ?? undefined,
+  pendingDeployId: row.pending_deploy_id ?? undefined,
+  bouncing: row.bouncing,
+});
+
+const parameters = (stored: StoredRequest): unknown[] => [
+  stored.request.id,
+  stored.request.requestType,
+  stored.state,
+  stored.version,
+  new Date(stored.changedAt),
+  stored.activeDeployId ?? null,
+  stored.pendingDeployId ?? null,
+  stored.bouncing,
+  JSON.stringify(stored.request),
+];

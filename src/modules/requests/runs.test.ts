@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
+
+let room: RequestsRoom;
+beforeAll(async () => {
+  room = await openRequestsRoom();
+  await job('job');
+});
+afterAll(() => room.close());
+
+const run = (id: string, body?: unknown, query = '') =>
+  room.call('POST', `/api/requests/request/${id}/run${query}`, body);
+const outcome = async (id: string, body?: unknown) => {
+  const { status, body: answer } = await run(id, body);
+  return [status, answer.code, answer.errors?.[0]?.field, answer.errors?.[0]?.rule];
+};
+
+async function job(id: string, members = {}, deploy = {}): Promise<void> {
+  await room.request(id, { requestType: 'ON_DEMAND', ...members });
+  await room.deploy(id, 'd1', deploy);
+}
+
+const overrides = {
+  objstoreUploaderAdditionalFiles: [],
+  envOverrides: {},
+  requiredSlaveAttributeOverrides: {},
+  allowedSlaveAttributeOverrides: {},
+  extraArtifacts: [],
+};
+
+describe('a run', () => {
+  test('without a body gets an id of its own and is queued', async () => {
+    const { status, body } = await run('job');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ request: { id: 'job' }, state: 'ACTIVE', activeDeploy: { id: 'd1' } });
+    expect(body.taskIds.healthy).toEqual([]);
+    expect(body.pendingRequest).toEqual({
+      requestId: 'job',
+      deployId: 'd1',
+      timestamp: room.clock.now(),
+      pendingType: 'ONEOFF',
+      runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      ...overrides,
+    });
+    expect((await room.call('GET', '/api/requests/queued/pending')).body).toContainEqual(body.pendingRequest);
+  });
+
+  test('carries everything it was told', async () => {
+    const runAt = room.clock.now() + 86_400_000;
+    const asked = {
+      message: 'go',
+      runId: 'a/b c',
+      commandLineArgs: ['--a', 'b'],
+      skipHealthchecks: true,
+      resources: { cpus: 0.2, memoryMb: 32, numPorts: 1 },
+      runAsUserOverride: 'nobody',
+      envOverrides: { X: 'Y', N: 1 },
+      requiredSlaveAttributeOverrides: { a: 'b' },
+      allowedSlaveAttributeOverrides: { c: 'd' },
+      extraArtifacts: ['http://files/x'],
+      runAt,
+    };
+    const { body } = await run('job', asked);
+    const { commandLineArgs, ...same } = asked;
+    expect(body.pendingRequest).toEqual({
+      requestId: 'job',
+      deployId: 'd1',
+      timestamp: room.clock.now(),
+      pendingType: 'ONEOFF',
+      ...overrides,
+      ...same,
+      cmdLineArgsList: commandLineArgs,
+      envOverrides: { X: 'Y', N: '1' },
+      resources: { cpus: 0.2, memoryMb: 32, numPorts: 1, diskMb: 0 },
+      extraArtifacts: [{ uri: 'http://files/x' }],
+    });
+  });
+
+  test('answers little when little is asked for', async () => {
+    const { body } = await run('job', { runId: 'run2' }, '?minimal=true');
+    expect(Object.keys(body).sort()).toEqual(['pendingRequest', 'request', 'state']);
+  });
+
+  test('may have an id that was used before, and a time gone by', async () => {
+    await job('again');
+    expect((await run('again', { runId: 'same' })).status).toBe(200);
+    expect((await run('again', { runId: 'same', runAt: 1 })).body.pendingRequest.runAt).toBe(1);
+    expect(await room.pending('again')).toHaveLength(2);
+  });
+
+  test('the very same one twice in one millisecond is 409', async () => {
+    await job('same');
+    await run('same', { runId: 'r' });
+    room.clock.millis -= 10;
+    expect((await outcome('same', { runId: 'r' })).slice(0, 2)).toEqual([409, 'ALREADY_PENDING']);
+  });
+
+  test('of a cron job starts at once, but not beside a running task', async () => {
+    await room.request('cron', { requestType: 'SCHEDULED', schedule: '0 4 * * *' });
+    await room.deploy('cron');
+    expect((await run('cron')).body.pendingRequest.pendingType).toBe('IMMEDIATE');
+    await room.task('cron', 1);
+    expect((await outcome('cron')).slice(0, 2)).toEqual([409, 'TASK_RUNNING']);
+  });
+
+  test('counts running and waiting ones against the instances', async () => {
+    await job('few', { instances: 2 });
+    await room.task('few', 1);
+    expect((await run('few')).status).toBe(200);
+    expect((await outcome('few')).slice(0, 2)).toEqual([429, 'TOO_MANY_RUNS']);
+    await room.sql(`UPDATE task SET ended_at = now() WHERE request_id = 'few'`);
+    expect((await run('few')).status).toBe(200);
+  });
+
+  test.each([
+    ['a long runId', { runId: 'r'.repeat(101) }, ['runId', 'length']],
+    ['an empty runId', { runId: '' }, ['runId', 'length']],
+    ['a time 31 days ahead', { runAt: Date.UTC(2026, 1, 16) }, ['runAt', 'max']],
+    ['arguments that are no list', { commandLineArgs: 'a' }, ['commandLineArgs', 'type']],
+    ['a reserved variable', { envOverrides: { STARTED_BY_USER: 'x' } }, ['envOverrides.STARTED_BY_USER', 'reserved']],
+    ['a reserved word in an argument', { commandLineArgs: ['$STARTED_BY_USER'] }, ['commandLineArgs', 'reserved']],
+    ['too many cores', { resources: { cpus: 51, memoryMb: 1, numPorts: 1 } }, ['resources.cpus', 'max']],
+    ['cores as text', { resources: { cpus: '1' } }, ['resources.cpus', 'type']],
+    [
+      'fewer ports than the deploy',
+      { resources: { cpus: 1, memoryMb: 1, numPorts: 1 } },
+      ['resources.numPorts', 'min'],
+    ],
+  ])('with %s is 400', async (name, body, [field, rule]) => {
+    const id = `bad-${name.replaceAll(' ', '-')}`;
+    await job(id, {}, { resources: { cpus: 1, memoryMb: 1, numPorts: 2 } });
+    expect(await outcome(id, body)).toEqual([400, 'INVALID_REQUEST', field, rule]);
+    expect(await room.pending(id)).toEqual([]);
+  });
+
+  test.each([
+    ['nobody', undefined, 404, 'REQUEST_NOT_FOUND'],
+    ['paused', 'ON_DEMAND', 409, 'REQUEST_PAUSED'],
+    ['undeployed', 'ON_DEMAND', 409, 'NO_DEPLOY'],
+    ['service', 'SERVICE', 400, 'INVALID_REQUEST'],
+    ['worker', 'WORKER', 400, 'INVALID_REQUEST'],
+    ['once', 'RUN_ONCE', 400, 'INVALID_REQUEST'],
+  ])('of %s is refused', async (id, requestType, status, code) => {
+    if (requestType) await room.request(id, { requestType: requestType as 'SERVICE' });
+    if (requestType && id !== 'undeployed') await room.deploy(id);
+    if (id === 'paused') await room.sql(`UPDATE request SET state = 'PAUSED' WHERE id = 'paused'`);
+    expect((await outcome(id)).slice(0, 2)).toEqual([status, code]);
+  });
+});
+
+describe('the task of a run', () => {
+  test('is found while it runs, when it has ended and when it has moved to the history', async () => {
+    await job('found');
+    const first = await room.task('found', 1);
+    await room.sql(`UPDATE task SET run_id = 'r1' WHERE task_id = $1`, [first.id]);
+    const path = '/api/requests/request/found/run/r1';
+    expect((await room.call('GET', path)).body).toEqual(first);
+    await room.sql(`UPDATE task SET ended_at = now() WHERE task_id = $1`, [first.id]);
+    expect((await room.call('GET', path)).body.id).toBe(first.id);
+    await room.sql(
+      `WITH moved AS (DELETE FROM task WHERE task_id = $1 RETURNING *)
+       INSERT INTO task_history (task_id, request_id, deploy_id, run_id, host, instance_no, started_at, updated_at, last_task_status)
+       SELECT task_id, request_id, deploy_id, run_id, host, instance_no, started_at, ended_at, 'TASK_FINISHED' FROM moved`,
+      [first.id],
+    );
+    expect((await room.call('GET', path)).body).toEqual(first);
+    room.clock.millis += 1000;
+    const second = await room.task('found', 1);
+    await room.sql(`UPDATE task SET run_id = 'r1' WHERE task_id = $1`, [second.id]);
+    expect((await room.call('GET', path)).body.id).toBe(second.id);
+  });
+
+  test('is 404 when there is none', async () => {
+    const { status, body } = await room.call('GET', '/api/requests/request/job/run/nope');
+    expect([status, body.code]).toEqual([404, 'RUN_NOT_FOUND']);
+  });
+});
+
+test('many runs at once never exceed the instances', async () => {
+  await job('crowd', { instances: 3 });
+  const answers = await Promise.all(Array.from({ length: 10 }, () => run('crowd')));
+  const accepted = answers.filter(({ status }) => status === 200).length;
+  expect([accepted, (await room.pending('crowd')).length]).toEqual([3, 3]);
+});

@@ -1,0 +1,277 @@
+import { Injectable } from '@nestjs/common';
+import { Any, type EntityManager } from 'typeorm';
+import type { SlaveRecord } from '../../core/machines/comparison.js';
+import type { MachineState } from '../../core/model/enums.js';
+import type {
+  ClusterResourcesObject,
+  MachineKind,
+  MachineStateHistoryUpdate,
+  Slave,
+} from '../../core/model/machine.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
+import { MachineHistoryRepository } from './machine-history.repository.js';
+import { RackEntity } from './rack.entity.js';
+import { SlaveEntity } from './slave.entity.js';
+
+/** State of one machine and how it came to it. */
+export interface MachineStanding {
+  id: string;
+  firstSeenAt: number;
+  currentState: MachineStateHistoryUpdate;
+}
+
+/** A slave as stored, with the state of the rack it stands in. */
+export interface StoredSlave extends Slave {
+  resources: ClusterResourcesObject;
+  rackState: MachineState;
+  agentId: string;
+  incarnation: string;
+  /** Epoch milliseconds at which its agent answered last, as of the last change of the record. */
+  seenAt: number;
+}
+
+/** A slave that takes tasks, as its row says. */
+export interface UsableSlave {
+  incarnation: string;
+  rackId: string;
+  attributes: Record<string, string>;
+}
+
+interface StandingRow {
+  id: string;
+  first_seen_at: Date;
+  state: MachineState;
+  state_at: Date;
+  state_user: string | null;
+  state_message: string | null;
+}
+
+interface SlaveRow extends StandingRow {
+  host: string;
+  rack_id: string;
+  attributes: Record<string, string>;
+  resources: ClusterResourcesObject;
+  agent_id: string;
+  incarnation: string;
+  seen_at: Date;
+  rack_state: MachineState;
+}
+
+/** Key of the advisory lock that stands for "which machines may be used" (any number, but the same everywhere). */
+const fleet = 7_099_001;
+
+const table = (kind: MachineKind): string => (kind === 'SLAVE' ? 'slave' : 'rack');
+const entity = (kind: MachineKind): typeof SlaveEntity | typeof RackEntity =>
+  kind === 'SLAVE' ? SlaveEntity : RackEntity;
+export const kindText = table;
+
+/**
+ * The records of slaves and racks. Changes are made under lockFleet.
+ * By hand: what the leader reads in every pass, and what it locks.
+ */
+@Injectable()
+export class SlaveRepository {
+  constructor(private readonly history: MachineHistoryRepository) {}
+
+  /** Taken by every change of a machine's state: waits for placements in flight and holds new ones back until `tx` ends. */
+  async lockFleet(tx: EntityManager): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [fleet]);
+  }
+
+  /** Taken by every placement, after the locks on its requests: the machines it chose stay usable until it commits. */
+  async shareFleet(tx: EntityManager): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock_shared($1)', [fleet]);
+  }
+
+  /** All slaves, or the given ones, in the order of ids. */
+  async list(tx: EntityManager, ids?: readonly string[]): Promise<StoredSlave[]> {
+    return this.find(tx, { ids });
+  }
+
+  /** In the order of ids. */
+  async find(
+    tx: EntityManager,
+    filter: { id?: string; ids?: readonly string[]; state?: MachineState },
+  ): Promise<StoredSlave[]> {
+    const found = await rows<SlaveRow>(
+      tx,
+      `SELECT s.*, coalesce(r.state, 'ACTIVE') AS rack_state FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
+       WHERE ($1::text IS NULL OR s.id = $1) AND ($3::text[] IS NULL OR s.id = ANY ($3)) AND ($2::text IS NULL OR s.state = $2) ORDER BY s.id`,
+      [filter.id ?? null, filter.state ?? null, filter.ids ?? null],
+    );
+    return found.map(slaveFromRow);
+  }
+
+  /** How many slaves are ACTIVE. */
+  activeCount(tx: EntityManager): Promise<number> {
+    return tx.getRepository(SlaveEntity).countBy({ state: 'ACTIVE' });
+  }
+
+  /** How many slaves are on their way to DECOMMISSIONED. */
+  decommissioningCount(tx: EntityManager): Promise<number> {
+    return tx.getRepository(SlaveEntity).countBy({ state: Any(['STARTING_DECOMMISSION', 'DECOMMISSIONING']) });
+  }
+
+  /** Of all slaves, which agent speaks for them. */
+  agents(tx: EntityManager): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
+    return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true } });
+  }
+
+  async hosts(tx: EntityManager, ids: readonly string[]): Promise<string[]> {
+    const found = await tx.getRepository(SlaveEntity).find({ select: { host: true }, where: { id: Any(ids) } });
+    return found.map(({ host }) => host);
+  }
+
+  async slaveIds(tx: EntityManager): Promise<string[]> {
+    return (await rows<{ id: string }>(tx, 'SELECT id FROM slave')).map(({ id }) => id);
+  }
+
+  /** Those of the given slaves that take tasks, their racks included, by id. By hand: asked by every batch of placements. */
+  async usable(tx: EntityManager, ids: readonly string[]): Promise<Map<string, UsableSlave>> {
+    const found = await rows<UsableSlave & { id: string }>(
+      tx,
+      `SELECT s.id, s.incarnation, s.rack_id AS "rackId", s.attributes FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
+       WHERE s.id = ANY ($1) AND s.state = 'ACTIVE' AND coalesce(r.state, 'ACTIVE') = 'ACTIVE'`,
+      [ids],
+    );
+    return new Map(found.map((row) => [row.id, row]));
+  }
+
+  /** Of one kind, optionally in one state, in the order of ids. */
+  async standings(tx: EntityManager, kind: MachineKind, state?: MachineState): Promise<MachineStanding[]> {
+    const found = await rows<StandingRow>(
+      tx,
+      `SELECT id, first_seen_at, state, state_at, state_user, state_message FROM ${table(kind)}
+       WHERE $1::text IS NULL OR state = $1 ORDER BY id`,
+      [state ?? null],
+    );
+    return found.map(standingFromRow);
+  }
+
+  /** How many there are in each state. */
+  async countsByState(tx: EntityManager, kind: MachineKind): Promise<Map<MachineState, number>> {
+    const found = await rows<{ state: MachineState; count: number }>(
+      tx,
+      `SELECT state, count(*)::int AS count FROM ${table(kind)} GROUP BY state`,
+    );
+    return new Map(found.map((row) => [row.state, row.count]));
+  }
+
+  /** When any slave answered last, in epoch milliseconds. */
+  async lastSeenAt(tx: EntityManager): Promise<number | undefined> {
+    const [found] = await rows<{ at: Date | null }>(tx, 'SELECT max(seen_at) AS at FROM slave');
+    return toMillis(found!.at);
+  }
+
+  /** Locks the row until `tx` ends. */
+  async lock(tx: EntityManager, kind: MachineKind, id: string): Promise<MachineStanding | undefined> {
+    const found = await rows<StandingRow>(
+      tx,
+      `SELECT id, first_seen_at, state, state_at, state_user, state_message FROM ${table(kind)}
+       WHERE id = $1 FOR NO KEY UPDATE`,
+      [id],
+    );
+    return found.map(standingFromRow)[0];
+  }
+
+  /** Locks slaves that have been gone since before then and have no task that counts as active; in the order of ids. */
+  async lockLongGone(tx: EntityManager, before: number): Promise<string[]> {
+    const gone = await rows<{ id: string }>(
+      tx,
+      `SELECT id FROM slave WHERE state IN ('DEAD', 'MISSING_ON_STARTUP') AND state_at < $1
+         AND NOT EXISTS (SELECT 1 FROM task WHERE slave_id = slave.id AND ended_at IS NULL)
+       ORDER BY id FOR NO KEY UPDATE`,
+      [new Date(before)],
+    );
+    return gone.map((row) => row.id);
+  }
+
+  /** The rack of a slave, unless another slave of it is ACTIVE. */
+  async rackWithoutActive(tx: EntityManager, slaveId: string): Promise<string | undefined> {
+    const [found] = await rows<{ rack_id: string; active: boolean }>(
+      tx,
+      `SELECT rack_id, EXISTS (SELECT 1 FROM slave other WHERE other.rack_id = slave.rack_id AND other.state = 'ACTIVE')
+         AS active FROM slave WHERE id = $1`,
+      [slaveId],
+    );
+    return found!.active ? undefined : found!.rack_id;
+  }
+
+  async insert(
+    tx: EntityManager,
+    slave: SlaveRecord,
+    seenAt: number,
+    change: MachineStateHistoryUpdate,
+  ): Promise<void> {
+    await tx.getRepository(SlaveEntity).insert({
+      ...described(slave, seenAt),
+      id: slave.id,
+      firstSeenAt: new Date(change.timestamp),
+      ...entered(change),
+    });
+    await this.history.record(tx, 'SLAVE', change);
+  }
+
+  async insertRack(tx: EntityManager, change: MachineStateHistoryUpdate): Promise<void> {
+    const firstSeenAt = new Date(change.timestamp);
+    await tx.getRepository(RackEntity).insert({ id: change.objectId, firstSeenAt, ...entered(change) });
+    await this.history.record(tx, 'RACK', change);
+  }
+
+  /** What the machine says of itself now. */
+  async refresh(tx: EntityManager, slave: SlaveRecord, seenAt: number): Promise<void> {
+    await tx.getRepository(SlaveEntity).update(slave.id, described(slave, seenAt));
+  }
+
+  async setState(tx: EntityManager, kind: MachineKind, change: MachineStateHistoryUpdate): Promise<void> {
+    await tx.getRepository(entity(kind)).update(change.objectId, entered(change));
+    await this.history.record(tx, kind, change);
+  }
+
+  /** Erases records and histories. */
+  async remove(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
+    await this.history.remove(tx, kind, ids);
+    await tx.getRepository(entity(kind)).delete({ id: Any(ids) });
+  }
+}
+
+const described = ({ host, rackId, attributes, resources, agentId, incarnation }: SlaveRecord, seenAt: number) => ({
+  host,
+  rackId,
+  attributes,
+  resources,
+  agentId,
+  incarnation,
+  seenAt: new Date(seenAt),
+});
+
+const entered = ({ state, timestamp, user, message }: MachineStateHistoryUpdate) => ({
+  state,
+  stateAt: new Date(timestamp),
+  stateUser: user ?? null,
+  stateMessage: message ?? null,
+});
+
+const standingFromRow = (row: StandingRow): MachineStanding => ({
+  id: row.id,
+  firstSeenAt: row.first_seen_at.getTime(),
+  currentState: {
+    objectId: row.id,
+    state: row.state,
+    timestamp: row.state_at.getTime(),
+    user: row.state_user ?? undefined,
+    message: row.state_message ?? undefined,
+  },
+});
+
+const slaveFromRow = (row: SlaveRow): StoredSlave => ({
+  ...standingFromRow(row),
+  host: row.host,
+  rackId: row.rack_id,
+  attributes: row.attributes,
+  resources: row.resources,
+  rackState: row.rack_state,
+  agentId: row.agent_id,
+  incarnation: row.incarnation,
+  seenAt: row.seen_at.getTime(),
+});

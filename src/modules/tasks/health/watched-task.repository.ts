@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { ObservedTask } from '../../../core/health/index.js';
+import type { TaskCleanupType } from '../../../core/model/enums.js';
+import type { TaskHealthcheckResult, TaskId } from '../../../core/model/task.js';
+import { rows, toMillis } from '../../../platform/database/sql.js';
+import type { LiveTask } from '../task.repository.js';
+import { hasPassed } from './task-healthcheck.repository.js';
+
+/** A live task as health, deploys and cleanups look at it. */
+export interface WatchedTask extends ObservedTask {
+  /** Type of its cleanup. Of an ended task it is read from the TASK_CLEANING update: the order itself is done with. */
+  cleanupType?: TaskCleanupType;
+  killed: boolean;
+  /** REASON_... of its newest status. */
+  statusReason?: string;
+}
+
+interface ChecksRow {
+  task_id: string;
+  status_message: string | null;
+  status_reason: string | null;
+  cleanup_type: TaskCleanupType | null;
+  skipped_by_request: boolean;
+  checks_counted: number;
+  checked_at: Date | null;
+  startup: boolean | null;
+  status_code: number | null;
+  duration_millis: number | null;
+  error_message: string | null;
+}
+
+/**
+ * What was seen of live tasks: results of health checks, texts of their statuses, skips in force. By hand: lists of requests
+ * and every pass over deploys and cleanups read it for many tasks at once.
+ */
+@Injectable()
+export class WatchedTaskRepository {
+  /** In the order given. */
+  async observe(tx: EntityManager, tasks: readonly LiveTask[]): Promise<WatchedTask[]> {
+    if (tasks.length === 0) return [];
+    const found = await rows<ChecksRow>(
+      tx,
+      `SELECT t.task_id, newest.message AS status_message, newest.reason AS status_reason,
+         cleaning.cleanup_type, (counted.number + t.healthchecks_dropped)::int AS checks_counted,
+         coalesce((launch.document #>> '{request,skipHealthchecks}')::boolean, false)
+           OR coalesce(at_start.skips, false) AS skipped_by_request,
+         last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
+       FROM task t
+       LEFT JOIN task_update newest ON newest.task_id = t.task_id AND newest.state = t.state
+       LEFT JOIN task_update cleaning ON cleaning.task_id = t.task_id AND cleaning.state = 'TASK_CLEANING'
+       LEFT JOIN task_launch launch ON launch.task_id = t.task_id
+       LEFT JOIN LATERAL (SELECT * FROM task_healthcheck h WHERE h.task_id = t.task_id
+         ORDER BY ${hasPassed('h')} DESC, h.checked_at DESC LIMIT 1) last ON true
+       LEFT JOIN LATERAL (SELECT count(*) AS number FROM task_healthcheck h
+         WHERE h.task_id = t.task_id AND NOT h.startup) counted ON true
+       LEFT JOIN LATERAL (SELECT (h.request ->> 'skipHealthchecks')::boolean AS skips FROM request_history h
+         WHERE h.request_id = t.request_id AND h.created_at <= t.running_at
+         ORDER BY h.created_at DESC LIMIT 1) at_start ON true
+       WHERE t.task_id = ANY ($1)`,
+      [tasks.map((task) => task.taskId.id)],
+    );
+    const byId = new Map(found.map((row) => [row.task_id, row]));
+    return tasks.map((task) => watched(task, byId.get(task.taskId.id)));
+  }
+
+  /**
+   * Running tasks of SERVICE and WORKER requests whose deploy has a health check over HTTP that has not passed yet, with
+   * the version of their request: as long as it is the same, nothing that decides about their checks was changed by others.
+   */
+  async unsettled(tx: EntityManager): Promise<Map<string, number>> {
+    // Which deploys have such a check is told by an index over just those: the documents of deploys are large.
+    const found = await rows<{ task_id: string; version: number }>(
+      tx,
+      `SELECT t.task_id, r.version FROM task t
+       JOIN deploy_history d ON d.request_id = t.request_id AND d.deploy_id = t.deploy_id AND ${hasHttpCheck('d')}
+       JOIN request r ON r.id = t.request_id
+       WHERE t.ended_at IS NULL AND t.running_at IS NOT NULL AND NOT t.healthchecks_finished AND NOT t.skip_healthchecks
+         AND r.request_type IN ('SERVICE', 'WORKER')
+         AND coalesce((r.document ->> 'skipHealthchecks')::boolean, false) = false`,
+    );
+    return new Map(found.map((row) => [row.task_id, row.version]));
+  }
+
+  /** Active tasks that should run by now and do not. */
+  async notRunningSince(tx: EntityManager, launchedBefore: number): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      'SELECT task_id FROM task WHERE ended_at IS NULL AND running_at IS NULL AND started_at < $1',
+      [new Date(launchedBefore)],
+    );
+    return found.map((row) => row.task_id);
+  }
+}
+
+/** Word for word as the index deploy_history_checked says it: otherwise that index is not used. */
+const hasHttpCheck = (deploy: string): string =>
+  `${deploy}.data #> '{deploy,healthcheck}' IS NOT NULL AND ${deploy}.data #> '{deploy,healthcheck,healthcheckResultFilePath}' IS NULL`;
+
+/** A live task of a deploy without health checks: nothing more needs to be read to judge it. */
+export const unchecked = (task: LiveTask): WatchedTask => watched(task, undefined);
+
+const watched = (task: LiveTask, row: ChecksRow | undefined): WatchedTask => ({
+  taskId: task.taskId,
+  state: task.state,
+  statusMessage: row?.status_message ?? undefined,
+  statusReason: row?.status_reason ?? undefined,
+  runningAt: task.runningAt,
+  launchedWithSkip: task.skipHealthchecks,
+  skippedByRequest: row?.skipped_by_request ?? false,
+  lastResult: row && lastResult(task.taskId, row),
+  checksCounted: row?.checks_counted ?? 0,
+  cleanupType: task.cleaning ?? (task.endedAt === undefined ? undefined : (row?.cleanup_type ?? undefined)),
+  killed: task.killed,
+});
+
+function lastResult(taskId: TaskId, row: ChecksRow): TaskHealthcheckResult | undefined {
+  if (!row.checked_at) return undefined;
+  return {
+    taskId,
+    timestamp: toMillis(row.checked_at)!,
+    startup: row.startup ?? false,
+    statusCode: row.status_code ?? undefined,
+    durationMillis: row.duration_millis ?? undefined,
+    errorMessage: row.error_message ?? undefined,
+  };
+}

@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Request } from '../../core/model/request.js';
+import type { ActiveRun } from '../../core/requests/run-now.js';
+import { rows } from '../../platform/database/sql.js';
+
+/** An active run of a job. */
+export interface LongRun extends ActiveRun {
+  taskId: string;
+  request: Request;
+  /** It was told of before that the run takes longer than expected. */
+  told: boolean;
+}
+
+/** Which runs are worth a look. */
+export interface RunLimits {
+  /** Of requests that have no limit of their own. */
+  taskExecutionTimeLimitMillis?: number;
+  warnIfScheduledJobIsRunningForAtLeastMillis: number;
+}
+
+interface RunRow {
+  task_id: string;
+  started_at: Date;
+  average_runtime_millis: number | null;
+  told: boolean;
+  request: Request;
+}
+
+/** Runs that may take too long. By hand: the limit stands in the document of the request, and the leader asks every few seconds. */
+@Injectable()
+export class LongRunRepository {
+  /** Active runs without an order to go, old enough that there may be something to say. */
+  async find(tx: EntityManager, limits: RunLimits, now: number): Promise<LongRun[]> {
+    const found = await rows<RunRow>(
+      tx,
+      `SELECT t.task_id, t.started_at, t.overdue_alert_at IS NOT NULL AS told, r.document AS request,
+         s.average_runtime_millis::double precision AS average_runtime_millis
+       FROM task t JOIN request r ON r.id = t.request_id
+         LEFT JOIN deploy_statistics s ON s.request_id = t.request_id AND s.deploy_id = t.deploy_id
+       WHERE t.ended_at IS NULL AND r.request_type NOT IN ('SERVICE', 'WORKER')
+         AND (extract(epoch FROM $1::timestamptz - t.started_at) * 1000
+             >= coalesce((r.document->>'taskExecutionTimeLimitMillis')::bigint, $2::bigint)
+           OR (r.request_type = 'SCHEDULED' AND t.overdue_alert_at IS NULL AND t.started_at <= $3::timestamptz))
+         AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = t.task_id)
+       ORDER BY t.task_id`,
+      [
+        new Date(now),
+        limits.taskExecutionTimeLimitMillis ?? null,
+        new Date(now - limits.warnIfScheduledJobIsRunningForAtLeastMillis),
+      ],
+    );
+    return found.map((row) => ({
+      taskId: row.task_id,
+      request: row.request,
+      startedAt: row.started_at.getTime(),
+      averageRuntimeMillis: row.average_runtime_millis ?? undefined,
+      told: row.told,
+    }));
+  }
+
+  /** false: it ended meanwhile, or it was told before. */
+  async markOverdue(tx: EntityManager, taskId: string, now: number): Promise<boolean> {
+    const marked = await rows(
+      tx,
+      `UPDATE task SET overdue_alert_at = $2
+       WHERE task_id = $1 AND ended_at IS NULL AND overdue_alert_at IS NULL RETURNING task_id`,
+      [taskId, new Date(now)],
+    );
+    return marked.length > 0;
+  }
+}

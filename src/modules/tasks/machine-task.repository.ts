@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { TaskState } from '../../core/model/enums.js';
+import type { MachineKind } from '../../core/model/machine.js';
+import type { BelievedTask } from '../../core/reconciliation/reconciliation.js';
+import { rows } from '../../platform/database/sql.js';
+
+/** A task and the slave that runs it. */
+export interface TaskOfSlave {
+  taskId: string;
+  slaveId: string;
+}
+
+/** What the active tasks of a slave take from it. */
+export interface SlaveUse {
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  ports: number[];
+}
+
+interface TaskOfSlaveRow {
+  task_id: string;
+  slave_id: string;
+}
+
+interface BelievedRow extends TaskOfSlaveRow {
+  incarnation: string;
+  state: TaskState;
+  ended: boolean;
+  acknowledged: boolean;
+}
+
+const placeColumn = (kind: MachineKind): string => (kind === 'SLAVE' ? 'slave_id' : 'rack_id');
+
+/**
+ * Tasks by the machine that they run on: what is asked when machines come, go, are emptied or are compared with the rows.
+ * By hand: the leader asks this in every pass, of all live tasks.
+ */
+@Injectable()
+export class MachineTaskRepository {
+  /** Ids of the active tasks of a machine, in their order. */
+  async activeOn(tx: EntityManager, kind: MachineKind, id: string): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT task_id FROM task WHERE ended_at IS NULL AND ${placeColumn(kind)} = $1 ORDER BY task_id`,
+      [id],
+    );
+    return found.map((row) => row.task_id);
+  }
+
+  /** Those of them that have no order to go yet. */
+  async stayingOn(tx: EntityManager, kind: MachineKind, id: string): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT task_id FROM task WHERE ended_at IS NULL AND ${placeColumn(kind)} = $1
+         AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = task.task_id)
+         AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = task.task_id)
+       ORDER BY task_id`,
+      [id],
+    );
+    return found.map((row) => row.task_id);
+  }
+
+  /** Active tasks of these slaves, in the order of task ids. */
+  async activeOnSlaves(tx: EntityManager, slaveIds: readonly string[]): Promise<TaskOfSlave[]> {
+    const found = await rows<TaskOfSlaveRow>(
+      tx,
+      'SELECT task_id, slave_id FROM task WHERE slave_id = ANY ($1) AND ended_at IS NULL ORDER BY task_id',
+      [slaveIds],
+    );
+    return found.map(taskOfSlave);
+  }
+
+  /** Active tasks of a slave that were launched in another incarnation than this one. */
+  async activeOfOtherIncarnations(tx: EntityManager, slaveId: string, incarnation: string): Promise<TaskOfSlave[]> {
+    const found = await rows<TaskOfSlaveRow>(
+      tx,
+      'SELECT task_id, slave_id FROM task WHERE slave_id = $1 AND incarnation <> $2 AND ended_at IS NULL',
+      [slaveId, incarnation],
+    );
+    return found.map(taskOfSlave);
+  }
+
+  /** Live tasks of an incarnation of a slave that have ended as far as their rows say. */
+  async endedIn(tx: EntityManager, slaveId: string, incarnation: string): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      'SELECT task_id FROM task WHERE slave_id = $1 AND incarnation = $2 AND ended_at IS NOT NULL',
+      [slaveId, incarnation],
+    );
+    return found.map((row) => row.task_id);
+  }
+
+  /** What the rows say about these live tasks, or about all of them. */
+  async believed(tx: EntityManager, taskIds?: readonly string[]): Promise<BelievedTask[]> {
+    const found = await rows<BelievedRow>(
+      tx,
+      `SELECT task_id, slave_id, incarnation, state, ended_at IS NOT NULL AS ended, answered_at IS NOT NULL AS acknowledged
+       FROM task WHERE $1::text[] IS NULL OR task_id = ANY ($1)`,
+      [taskIds ?? null],
+    );
+    return found.map(({ task_id: taskId, slave_id: slaveId, ...row }) => ({ taskId, slaveId, ...row }));
+  }
+
+  /** Those of the given tasks that are live. */
+  async live(tx: EntityManager, taskIds: readonly string[]): Promise<Set<string>> {
+    const found = await rows<{ task_id: string }>(tx, 'SELECT task_id FROM task WHERE task_id = ANY ($1)', [taskIds]);
+    return new Set(found.map((row) => row.task_id));
+  }
+
+  /** Slaves of the active tasks whose machines have answered their launch, by task id. */
+  async answered(tx: EntityManager): Promise<Map<string, string>> {
+    const found = await rows<TaskOfSlaveRow>(
+      tx,
+      'SELECT task_id, slave_id FROM task WHERE ended_at IS NULL AND answered_at IS NOT NULL',
+    );
+    return new Map(found.map((row) => [row.task_id, row.slave_id]));
+  }
+
+  /** Active tasks that were launched before then, and of which nothing has been heard since. */
+  async silentSince(tx: EntityManager, launchedBefore: number): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT task_id FROM task WHERE state = 'TASK_LAUNCHED' AND ended_at IS NULL AND started_at < $1`,
+      [new Date(launchedBefore)],
+    );
+    return found.map((row) => row.task_id);
+  }
+
+  /** What active tasks take from each slave, by slave id. */
+  async usedOfSlaves(tx: EntityManager): Promise<Map<string, SlaveUse>> {
+    const found = await rows<SlaveUse & { slaveId: string }>(
+      tx,
+      `SELECT slave_id AS "slaveId", sum(cpus) AS cpus, sum(memory_mb) AS "memoryMb", sum(disk_mb) AS "diskMb",
+         (SELECT coalesce(array_agg(port), '{}') FROM task p, unnest(p.ports) AS port
+          WHERE p.slave_id = task.slave_id AND p.ended_at IS NULL) AS ports
+       FROM task WHERE ended_at IS NULL GROUP BY slave_id`,
+    );
+    return new Map(found.map(({ slaveId, ...use }) => [slaveId, use]));
+  }
+
+  /** Active tasks that were told to leave their slave because it is overloaded, with their requests. */
+  shuffling(tx: EntityManager): Promise<{ requestId: string; slaveId: string }[]> {
+    return rows(
+      tx,
+      `SELECT t.request_id AS "requestId", t.slave_id AS "slaveId" FROM task_cleanup c JOIN task t USING (task_id)
+       WHERE t.ended_at IS NULL AND c.cleanup_type IN ('REBALANCE_CPU_USAGE', 'REBALANCE_MEMORY_USAGE')`,
+    );
+  }
+}
+
+const taskOfSlave = (row: TaskOfSlaveRow): TaskOfSlave => ({ taskId: row.task_id, slaveId: row.slave_id });

@@ -1,0 +1,171 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { PendingType } from '../../core/model/enums.js';
+import type { PendingRequest } from '../../core/model/task.js';
+import { rows } from '../../platform/database/sql.js';
+
+export interface QueueEntry {
+  /** Of its row. */
+  id: number;
+  entry: PendingRequest;
+}
+
+export type EnqueueResult = 'CREATED' | 'EXISTED';
+
+/**
+ * The queue of pending requests: wishes that a request's tasks be looked at, drained by the scheduler. Any instance may
+ * add to it, inside the transaction of the change that makes it necessary; wake 'scheduler' after the commit.
+ * By hand: the drain takes hundreds of entries in one statement, and which entry wins is decided by the conflict clause.
+ */
+@Injectable()
+export class PendingRequestRepository {
+  /**
+   * At most one entry waits per request and deploy; ONEOFF, IMMEDIATE and retried runs count apart by time and run id. An entry that
+   * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced.
+   */
+  async enqueue(tx: EntityManager, entry: PendingRequest): Promise<EnqueueResult> {
+    return (await this.enqueueAll(tx, [entry])) > 0 ? 'CREATED' : 'EXISTED';
+  }
+
+  /** The same for many at once, in the order given: of those with one key the first counts. Answers how many are new. */
+  async enqueueAll(tx: EntityManager, entries: readonly PendingRequest[]): Promise<number> {
+    const first = firstOfEachKey(entries);
+    if (first.length === 0) return 0;
+    const column = <T>(pick: (entry: PendingRequest) => T): T[] => first.map(pick);
+    const stored = await rows(
+      tx,
+      `INSERT INTO pending_request AS waiting
+         (request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document)
+       SELECT request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::jsonb[])
+         WITH ORDINALITY AS e (request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document, position)
+       ORDER BY position
+       ON CONFLICT (request_id, deploy_id, entry_key) DO UPDATE SET
+         pending_type = excluded.pending_type, created_at = excluded.created_at, run_id = excluded.run_id,
+         action_id = excluded.action_id, document = excluded.document
+       WHERE waiting.pending_type = 'STARTUP' AND excluded.pending_type <> 'STARTUP'
+       RETURNING id`,
+      [
+        column((entry) => entry.requestId),
+        column((entry) => entry.deployId),
+        column(entryKey),
+        column((entry) => entry.pendingType),
+        column((entry) => new Date(entry.timestamp)),
+        column((entry) => entry.runId ?? null),
+        column((entry) => entry.actionId ?? null),
+        column((entry) => JSON.stringify(entry)),
+      ],
+    );
+    return stored.length;
+  }
+
+  /**
+   * For a new leader, in case something was missed between two leaders: a STARTUP entry per runnable request that goes on
+   * by itself; a job whose next run is planned needs none, if it was planned after the request changed last. Nor does a
+   * request that a deploy is to wake from its pause: its active deploy still rests, and the new one looks after its own
+   * tasks. What waits in the queue already stays as it is. The locks on the requests are taken when the queue is drained:
+   * an entry is only a wish to look.
+   */
+  async enqueueStartups(tx: EntityManager, now: number): Promise<void> {
+    await tx.query(
+      `INSERT INTO pending_request (request_id, deploy_id, pending_type, created_at, document)
+       SELECT r.id, r.active_deploy_id, 'STARTUP', $1, jsonb_build_object('requestId', r.id,
+         'deployId', r.active_deploy_id, 'pendingType', 'STARTUP', 'timestamp', $2::bigint)
+       FROM request r
+       WHERE r.state IN ('ACTIVE', 'SYSTEM_COOLDOWN') AND r.active_deploy_id IS NOT NULL
+         AND r.request_type NOT IN ('ON_DEMAND', 'RUN_ONCE')
+         AND NOT (r.request_type = 'SCHEDULED' AND EXISTS (SELECT 1 FROM pending_task p
+           WHERE p.request_id = r.id AND p.deploy_id = r.active_deploy_id AND p.created_at >= r.changed_at
+             AND NOT p.delete_requested))
+       ORDER BY r.id
+       ON CONFLICT (request_id, deploy_id, entry_key) DO NOTHING`,
+      [new Date(now), now],
+    );
+  }
+
+  /** Requests with waiting entries, the longest waiting first. */
+  async waitingRequestIds(tx: EntityManager): Promise<string[]> {
+    const found = await rows<{ request_id: string }>(
+      tx,
+      'SELECT request_id FROM pending_request GROUP BY request_id ORDER BY min(created_at), min(id)',
+    );
+    return found.map((row) => row.request_id);
+  }
+
+  /** Oldest first. Locked, so that no caller replaces an entry between its reading and its removal. */
+  async lockOf(tx: EntityManager, requestIds: readonly string[]): Promise<QueueEntry[]> {
+    const found = await rows<{ id: number; document: PendingRequest }>(
+      tx,
+      `SELECT id, document FROM pending_request WHERE request_id = ANY ($1) ORDER BY created_at, id FOR UPDATE`,
+      [requestIds],
+    );
+    return found.map((row) => ({ id: row.id, entry: row.document }));
+  }
+
+  /** By the ids of their rows. */
+  async remove(tx: EntityManager, ids: readonly number[]): Promise<void> {
+    if (ids.length > 0) await tx.query('DELETE FROM pending_request WHERE id = ANY ($1)', [ids]);
+  }
+
+  /** Entries of these types that wait for another deploy of the request wait for this one. */
+  async moveToDeploy(
+    tx: EntityManager,
+    requestId: string,
+    deployId: string,
+    types: readonly PendingType[],
+  ): Promise<void> {
+    await tx.query(
+      `UPDATE pending_request SET deploy_id = $2, document = jsonb_set(document, '{deployId}', to_jsonb($2::text))
+       WHERE request_id = $1 AND deploy_id <> $2 AND pending_type = ANY ($3)`,
+      [requestId, deployId, types],
+    );
+  }
+
+  /** What waits, oldest first: of one request, or all. */
+  async list(tx: EntityManager, requestId?: string): Promise<PendingRequest[]> {
+    const found = await rows<{ document: PendingRequest }>(
+      tx,
+      `SELECT document FROM pending_request WHERE $1::text IS NULL OR request_id = $1 ORDER BY created_at, id`,
+      [requestId ?? null],
+    );
+    return found.map(({ document }) => document);
+  }
+
+  async hasRun(tx: EntityManager, requestId: string, runId: string): Promise<boolean> {
+    const found = await rows(tx, 'SELECT 1 FROM pending_request WHERE request_id = $1 AND run_id = $2 LIMIT 1', [
+      requestId,
+      runId,
+    ]);
+    return found.length > 0;
+  }
+
+  /** The wishes that a bounce asked for under this id has left. */
+  async removeBounce(tx: EntityManager, requestId: string, actionId: string): Promise<void> {
+    await tx.query(`DELETE FROM pending_request WHERE request_id = $1 AND action_id = $2 AND pending_type = 'BOUNCE'`, [
+      requestId,
+      actionId,
+    ]);
+  }
+
+  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+    await tx.query('DELETE FROM pending_request WHERE request_id = $1', [requestId]);
+  }
+}
+
+/** One statement cannot decide about a row twice, so what `enqueue` one by one would come to is worked out before. */
+function firstOfEachKey(entries: readonly PendingRequest[]): PendingRequest[] {
+  const first = new Map<string, PendingRequest>();
+  for (const entry of entries) {
+    const key = JSON.stringify([entry.requestId, entry.deployId, entryKey(entry)]);
+    const waiting = first.get(key);
+    if (!waiting || (waiting.pendingType === 'STARTUP' && entry.pendingType !== 'STARTUP')) first.set(key, entry);
+  }
+  return [...first.values()];
+}
+
+/** A retried run has its id too: of two runs that fail at once, both are tried again. */
+function entryKey({ pendingType, timestamp, runId }: PendingRequest): string {
+  const isRun =
+    pendingType === 'ONEOFF' || pendingType === 'IMMEDIATE' || (pendingType === 'RETRY' && runId !== undefined);
+  return isRun ? `${timestamp}/${runId ?? ''}` : '';
+}

@@ -1,0 +1,210 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Deploy, DeployKey } from '../../core/model/deploy.js';
+import { isRunnable, requestStates, type PendingType, type RequestType } from '../../core/model/enums.js';
+import type { Request } from '../../core/model/request.js';
+import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
+import { parsePendingTaskId } from '../../core/task-id.js';
+import { rows } from '../../platform/database/sql.js';
+
+/** Order of pending tasks everywhere. */
+const order = 'p.next_run_at, p.request_id, p.deploy_id, p.instance_no, p.created_at, p.id';
+const runnableStates = requestStates.filter(isRunnable);
+
+interface ScheduledRow {
+  pending_task: PendingTask;
+  request: Request;
+  deploy: Deploy;
+}
+
+/**
+ * Tasks that are to be placed, each at its time. Those marked as unwanted are as good as gone; the scheduler removes them.
+ * By hand: drain and placement write and take them in batches of hundreds, and placement reads all of them.
+ */
+@Injectable()
+export class PendingTaskRepository {
+  /**
+   * With the request as it will be when its pending deploy succeeds, in the order in which they are due. Those whose
+   * request may not run, or whose deploy is not known, are left out.
+   */
+  async runnable(tx: EntityManager, filter: { requestId?: string; id?: string }): Promise<TaskRequest[]> {
+    const found = await rows<ScheduledRow>(
+      tx,
+      `SELECT p.document AS pending_task, coalesce(pd.updated_request, r.document) AS request, d.data->'deploy' AS deploy
+       FROM pending_task p JOIN request r ON r.id = p.request_id AND r.state = ANY ($3)
+       JOIN deploy_history d ON d.request_id = p.request_id AND d.deploy_id = p.deploy_id AND d.data IS NOT NULL
+       LEFT JOIN pending_deploy pd ON pd.request_id = p.request_id AND pd.deploy_id = p.deploy_id
+       WHERE NOT p.delete_requested AND ($1::text IS NULL OR p.request_id = $1) AND ($2::text IS NULL OR p.id = $2)
+       ORDER BY ${order}`,
+      [filter.requestId ?? null, filter.id ?? null, runnableStates],
+    );
+    return found.map(({ request, deploy, pending_task: pendingTask }) => ({ request, deploy, pendingTask }));
+  }
+
+  async ids(tx: EntityManager): Promise<PendingTaskId[]> {
+    const found = await rows<{ id: string }>(
+      tx,
+      `SELECT p.id FROM pending_task p WHERE NOT p.delete_requested ORDER BY ${order}`,
+    );
+    return found.map((row) => parsePendingTaskId(row.id)!);
+  }
+
+  /** Of these requests, in the order in which they are due. */
+  async idsOf(tx: EntityManager, requestIds: readonly string[]): Promise<PendingTaskId[]> {
+    const found = await rows<{ id: string }>(
+      tx,
+      `SELECT id FROM pending_task WHERE request_id = ANY ($1) AND NOT delete_requested ORDER BY next_run_at, id`,
+      [requestIds],
+    );
+    return found.flatMap((row) => parsePendingTaskId(row.id) ?? []);
+  }
+
+  /** Holds the row until `tx` ends. The type is that of its request, as long as there is one. */
+  async lock(tx: EntityManager, id: string): Promise<{ task: PendingTask; requestType?: RequestType } | undefined> {
+    const [found] = await rows<{ document: PendingTask; request_type: RequestType | null }>(
+      tx,
+      `SELECT p.document, r.request_type FROM pending_task p LEFT JOIN request r ON r.id = p.request_id
+       WHERE p.id = $1 AND NOT p.delete_requested FOR NO KEY UPDATE OF p`,
+      [id],
+    );
+    return found && { task: found.document, requestType: found.request_type ?? undefined };
+  }
+
+  async markUnwanted(tx: EntityManager, id: string): Promise<void> {
+    await tx.query('UPDATE pending_task SET delete_requested = true WHERE id = $1', [id]);
+  }
+
+  /** The newest one of a run. */
+  async ofRun(tx: EntityManager, requestId: string, runId: string): Promise<PendingTask | undefined> {
+    const [found] = await rows<{ document: PendingTask }>(
+      tx,
+      `SELECT document FROM pending_task WHERE request_id = $1 AND run_id = $2 AND NOT delete_requested
+       ORDER BY created_at DESC LIMIT 1`,
+      [requestId, runId],
+    );
+    return found?.document;
+  }
+
+  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+    await tx.query('DELETE FROM pending_task WHERE request_id = $1', [requestId]);
+  }
+
+  /** An id that is there already stays as it is. */
+  async insert(tx: EntityManager, tasks: readonly PendingTask[]): Promise<void> {
+    if (tasks.length === 0) return;
+    const column = <T>(pick: (task: PendingTask) => T): T[] => tasks.map(pick);
+    await tx.query(
+      `INSERT INTO pending_task (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, run_id, document)
+       SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[],
+         $7::timestamptz[], $8::text[], $9::jsonb[])
+       ON CONFLICT (id) DO NOTHING`,
+      [
+        column(({ pendingTaskId }) => pendingTaskId.id),
+        column(({ pendingTaskId }) => pendingTaskId.requestId),
+        column(({ pendingTaskId }) => pendingTaskId.deployId),
+        column(({ pendingTaskId }) => pendingTaskId.instanceNo),
+        column(({ pendingTaskId }) => pendingTaskId.pendingType),
+        column(({ pendingTaskId }) => new Date(pendingTaskId.nextRunAt)),
+        column(({ pendingTaskId }) => new Date(pendingTaskId.createdAt)),
+        column((task) => task.runId ?? null),
+        column((task) => JSON.stringify(task)),
+      ],
+    );
+  }
+
+  /** All ids of these requests, wanted or not. */
+  async takenIds(tx: EntityManager, requestIds: readonly string[]): Promise<Set<string>> {
+    const found = await rows<{ id: string }>(tx, 'SELECT id FROM pending_task WHERE request_id = ANY ($1)', [
+      requestIds,
+    ]);
+    return new Set(found.map((row) => row.id));
+  }
+
+  /** Those that no caller asked to delete: of the given requests, or all. */
+  async wanted(tx: EntityManager, requestIds: readonly string[] | null): Promise<PendingTask[]> {
+    const found = await rows<{ document: PendingTask }>(
+      tx,
+      `SELECT document FROM pending_task WHERE NOT delete_requested AND ($1::text[] IS NULL OR request_id = ANY ($1))`,
+      [requestIds],
+    );
+    return found.map((row) => row.document);
+  }
+
+  /** Removes those that are still there and wanted, and answers their ids. Others touch them one by one, or hold their request. */
+  async take(tx: EntityManager, ids: readonly string[]): Promise<Set<string>> {
+    const found = await rows<{ id: string }>(
+      tx,
+      'DELETE FROM pending_task WHERE id = ANY ($1) AND NOT delete_requested RETURNING id',
+      [ids],
+    );
+    return new Set(found.map((row) => row.id));
+  }
+
+  async remove(tx: EntityManager, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await tx.query('DELETE FROM pending_task WHERE id = ANY ($1)', [ids]);
+  }
+
+  async removeOfDeploys(tx: EntityManager, keys: readonly DeployKey[]): Promise<void> {
+    if (keys.length === 0) return;
+    await tx.query(
+      `DELETE FROM pending_task t USING unnest($1::text[], $2::text[]) AS gone (request_id, deploy_id)
+       WHERE t.request_id = gone.request_id AND t.deploy_id = gone.deploy_id`,
+      [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
+    );
+  }
+
+  /** How many a request has, without those that a caller asked to delete. */
+  async wantedCount(tx: EntityManager, requestId: string): Promise<number> {
+    const [found] = await rows<{ tasks: number }>(
+      tx,
+      'SELECT count(*)::int AS tasks FROM pending_task WHERE request_id = $1 AND NOT delete_requested',
+      [requestId],
+    );
+    return found!.tasks;
+  }
+
+  async hasUnwanted(tx: EntityManager): Promise<boolean> {
+    const [found] = await rows<{ unwanted: boolean }>(
+      tx,
+      'SELECT EXISTS (SELECT 1 FROM pending_task WHERE delete_requested) AS unwanted',
+    );
+    return found!.unwanted;
+  }
+
+  /** Pending tasks that a caller asked to delete. */
+  async removeUnwanted(tx: EntityManager): Promise<void> {
+    await tx.query('DELETE FROM pending_task WHERE delete_requested');
+  }
+
+  /** How many tasks of a deploy wait for a place. Without limit while an entry that will make the missing ones waits. */
+  async countOfDeploy(tx: EntityManager, requestId: string, deployId: string): Promise<number> {
+    const [found] = await rows<{ tasks: number; is_waiting: boolean }>(
+      tx,
+      `SELECT (SELECT count(*)::int FROM pending_task WHERE request_id = $1 AND deploy_id = $2) AS tasks,
+         EXISTS (SELECT 1 FROM pending_request WHERE request_id = $1 AND deploy_id = $2) AS is_waiting`,
+      [requestId, deployId],
+    );
+    // An entry that waits will make as many tasks as are missing, whatever their number.
+    return found!.is_waiting ? Number.POSITIVE_INFINITY : found!.tasks;
+  }
+
+  async removeOfOtherDeploys(tx: EntityManager, requestId: string, deployId: string): Promise<void> {
+    await tx.query('DELETE FROM pending_task WHERE request_id = $1 AND deploy_id <> $2', [requestId, deployId]);
+  }
+
+  /** Asks for the removal of tasks of other deploys and answers them. The rows themselves are the leader's to remove. */
+  async requestRemovalOfOtherDeploys(
+    tx: EntityManager,
+    requestId: string,
+    deployId: string,
+    types: readonly PendingType[],
+  ): Promise<PendingTask[]> {
+    const waiting = await rows<{ document: PendingTask }>(
+      tx,
+      `UPDATE pending_task SET delete_requested = true
+       WHERE request_id = $1 AND deploy_id <> $2 AND pending_type = ANY ($3) AND NOT delete_requested RETURNING document`,
+      [requestId, deployId, types],
+    );
+    return waiting.map(({ document }) => document);
+  }
+}

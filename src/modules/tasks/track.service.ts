@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { TaskTracking } from '../../core/model/task.js';
+import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { TaskHistoryRepository, type TaskRecord } from '../history/task-history.repository.js';
+import { PendingRequestRepository } from './pending-request.repository.js';
+import { PendingTaskRepository } from './pending-task.repository.js';
+import { TaskSearchRepository } from '../history/task-search.repository.js';
+
+/** Follows one task from the wish to run it to its end. */
+@Injectable()
+export class TrackService {
+  constructor(
+    private readonly db: Database,
+    private readonly records: TaskHistoryRepository,
+    private readonly searches: TaskSearchRepository,
+    private readonly pending: PendingTaskRepository,
+    private readonly queue: PendingRequestRepository,
+  ) {}
+
+  task(taskId: string): Promise<TaskTracking> {
+    return this.db.snapshot(async (tx) => {
+      const record = await this.records.find(tx, taskId);
+      if (!record || record.history.taskUpdates.length === 0) throw SchedulerError.taskNotFound(taskId);
+      return toTracking(record);
+    });
+  }
+
+  /** The newest task of the run; while there is none, what waits to become it. */
+  run(requestId: string, runId: string): Promise<TaskTracking> {
+    // One snapshot: a run must not be overlooked because it moves on from one table to the next meanwhile.
+    return this.db.snapshot(async (tx) => {
+      const newest = await this.searches.newestOfRun(tx, requestId, runId);
+      const record = newest && (await this.records.find(tx, newest.taskId.id));
+      if (record) return toTracking(record);
+      const waiting = await this.waiting(tx, requestId, runId);
+      if (!waiting) throw new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no run '${runId}'`);
+      return waiting;
+    });
+  }
+
+  private async waiting(tx: EntityManager, requestId: string, runId: string): Promise<TaskTracking | undefined> {
+    const state = { runId, taskHistory: [], pending: true };
+    const pending = await this.pending.ofRun(tx, requestId, runId);
+    if (pending) return { ...state, pendingTaskId: pending.pendingTaskId };
+    return (await this.queue.hasRun(tx, requestId, runId)) ? state : undefined;
+  }
+}
+
+function toTracking({ history, runId }: TaskRecord): TaskTracking {
+  const { task, taskUpdates } = history;
+  return {
+    taskId: task.taskId,
+    pendingTaskId: task.taskRequest.pendingTask.pendingTaskId,
+    runId: runId ?? task.taskRequest.pendingTask.runId,
+    currentState: taskUpdates.at(-1)?.taskState,
+    taskHistory: taskUpdates,
+    pending: false,
+  };
+}

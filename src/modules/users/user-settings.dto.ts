@@ -1,0 +1,12 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { Texts } from '../../platform/http/fields.js';
+
+/** What a user has chosen for themselves. */
+export class UserSettingsDto {
+  /** Ids of the requests they care for. These come first in lists. */
+  @IsOptional()
+  @Texts()
+  @ApiProperty({ type: 'array', items: { type: 'string' }, uniqueItems: true })
+  starredRequestIds?: string[];
+}

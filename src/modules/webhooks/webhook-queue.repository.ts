@@ -1,0 +1,178 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { WebhookType } from '../../core/model/enums.js';
+import { rows } from '../../platform/database/sql.js';
+
+/** What one webhook hears of one request. Its updates go out one after the other, in the order they were queued. */
+export interface Lane {
+  webhookId: string;
+  subjectId: string;
+}
+
+/** A lane with the time from which its oldest update may go out. */
+export interface WaitingLane extends Lane {
+  dueAt: number;
+  /** Failures of its webhook in a row, over all its lanes. */
+  failuresInRow: number;
+}
+
+/** The oldest update of a lane, ready to be sent. */
+export interface QueuedUpdate extends WaitingLane {
+  id: string;
+  /** Differs once the row was changed. */
+  version: string;
+  eventAt: number;
+  attempts: number;
+  uri: string;
+  secret?: string;
+  placeholders: Record<string, string>;
+  body: unknown;
+}
+
+interface UpdateRow {
+  id: string;
+  version: string;
+  webhook_id: string;
+  subject_id: string;
+  due_at: Date;
+  failures_in_row: number;
+  event_at: Date;
+  attempts: number;
+  uri: string;
+  secret: string | null;
+  placeholders: Record<string, string>;
+  body: unknown;
+}
+
+/**
+ * Updates that wait to be delivered, as delivery sees them. Written by the leader only. By hand: the order of lanes, row
+ * versions, and rows that move from table to table in one statement.
+ */
+@Injectable()
+export class WebhookQueueRepository {
+  /** All lanes in which something waits; those that are due longest first. */
+  async lanes(tx: EntityManager): Promise<WaitingLane[]> {
+    const found = await rows<UpdateRow>(
+      tx,
+      `SELECT webhook_id, subject_id, greatest(next_attempt_at, w.next_probe_at) AS due_at, w.failures_in_row
+       FROM (SELECT DISTINCT ON (webhook_id, subject_id) webhook_id, subject_id, id, next_attempt_at FROM webhook_update
+         ORDER BY webhook_id, subject_id, id) AS head
+       JOIN webhook w ON w.id = head.webhook_id ORDER BY due_at, head.id`,
+    );
+    return found.map((row) => toLane(row));
+  }
+
+  async first(tx: EntityManager, lane: Lane): Promise<QueuedUpdate | undefined> {
+    const found = await rows<UpdateRow>(
+      tx,
+      `SELECT u.id, u.xmin::text AS version, u.webhook_id, u.subject_id, u.event_at, u.attempts, u.placeholders, u.body,
+         greatest(u.next_attempt_at, w.next_probe_at) AS due_at, w.failures_in_row, w.uri, w.secret
+       FROM webhook_update u JOIN webhook w ON w.id = u.webhook_id
+       WHERE u.webhook_id = $1 AND u.subject_id = $2 ORDER BY u.id LIMIT 1`,
+      [lane.webhookId, lane.subjectId],
+    );
+    return found.map((row) => ({
+      ...toLane(row),
+      id: row.id,
+      version: row.version,
+      eventAt: row.event_at.getTime(),
+      attempts: row.attempts,
+      uri: row.uri,
+      secret: row.secret ?? undefined,
+      placeholders: row.placeholders,
+      body: row.body,
+    }))[0];
+  }
+
+  /** What the queue endpoints show of updates of one type, of the webhooks of these ids or of all; oldest first. */
+  async listed<T>(tx: EntityManager, type: WebhookType, webhookIds: readonly string[] | undefined): Promise<T[]> {
+    const found = await rows<{ listed: T }>(
+      tx,
+      `SELECT u.listed FROM webhook_update u JOIN webhook w ON w.id = u.webhook_id
+       WHERE w.webhook_type = $1 AND ($2::text[] IS NULL OR w.id = ANY ($2)) ORDER BY u.id`,
+      [type, webhookIds ?? null],
+    );
+    return found.map((row) => row.listed);
+  }
+
+  /** Takes it out of the queue, unless a later event took its place while it was on its way. */
+  async remove(tx: EntityManager, { id, version }: QueuedUpdate): Promise<void> {
+    await tx.query('DELETE FROM webhook_update WHERE id = $1 AND xmin::text = $2', [id, version]);
+  }
+
+  async putOff(tx: EntityManager, id: string, attempts: number, error: string, until: Date): Promise<void> {
+    await tx.query('UPDATE webhook_update SET attempts = $2, last_error = $3, next_attempt_at = $4 WHERE id = $1', [
+      id,
+      attempts,
+      error,
+      until,
+    ]);
+  }
+
+  /** What failed before need not wait for its turn any longer. */
+  async makeDue(tx: EntityManager, webhookId: string, now: Date): Promise<void> {
+    await tx.query('UPDATE webhook_update SET next_attempt_at = $2 WHERE webhook_id = $1 AND next_attempt_at > $2', [
+      webhookId,
+      now,
+    ]);
+  }
+
+  /** The webhook took an update. true: it had failed before. */
+  async endFailures(tx: EntityManager, webhookId: string): Promise<boolean> {
+    const recovered = await rows(
+      tx,
+      `UPDATE webhook SET failures_in_row = 0, next_probe_at = NULL WHERE id = $1 AND failures_in_row > 0 RETURNING id`,
+      [webhookId],
+    );
+    return recovered.length > 0;
+  }
+
+  /** undefined: the webhook was deleted, with its queue. */
+  async countFailure(
+    tx: EntityManager,
+    webhookId: string,
+  ): Promise<{ failuresInRow: number; queued: number } | undefined> {
+    const [webhook] = await rows<{ failures_in_row: number; queued: number }>(
+      tx,
+      `UPDATE webhook SET failures_in_row = failures_in_row + 1 WHERE id = $1
+       RETURNING failures_in_row, (SELECT count(*)::int FROM webhook_update WHERE webhook_id = $1) AS queued`,
+      [webhookId],
+    );
+    return webhook && { failuresInRow: webhook.failures_in_row, queued: webhook.queued };
+  }
+
+  async leaveAloneUntil(tx: EntityManager, webhookId: string, nextProbeAt: Date): Promise<void> {
+    await tx.query('UPDATE webhook SET next_probe_at = $2 WHERE id = $1', [webhookId, nextProbeAt]);
+  }
+
+  /** Makes one update a dead letter. */
+  giveUp(tx: EntityManager, id: string, now: Date): Promise<void> {
+    return this.bury(tx, 'id = $2', [now, id]);
+  }
+
+  /** Makes updates of events before `since` dead letters where the webhook failed so many times that it is left alone now. */
+  giveUpForgotten(tx: EntityManager, since: Date, failuresInRow: number, now: Date): Promise<void> {
+    return this.bury(
+      tx,
+      'event_at < $2 AND webhook_id IN (SELECT id FROM webhook WHERE failures_in_row >= $3 AND next_probe_at > $1)',
+      [now, since, failuresInRow],
+    );
+  }
+
+  private async bury(tx: EntityManager, which: string, parameters: unknown[]): Promise<void> {
+    await tx.query(
+      `WITH dead AS (DELETE FROM webhook_update WHERE ${which} RETURNING *)
+       INSERT INTO webhook_dead_letter (id, webhook_id, update_key, subject_id, event_at, dead_at, attempts, last_error,
+         placeholders, listed, body)
+       SELECT id, webhook_id, update_key, subject_id, event_at, $1, attempts, last_error, placeholders, listed, body FROM dead`,
+      parameters,
+    );
+  }
+}
+
+const toLane = (row: UpdateRow): WaitingLane => ({
+  webhookId: row.webhook_id,
+  subjectId: row.subject_id,
+  dueAt: row.due_at.getTime(),
+  failuresInRow: row.failures_in_row,
+});

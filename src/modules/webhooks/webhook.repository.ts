@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { In, type EntityManager } from 'typeorm';
+import { WebhookDeadLetterEntity } from './webhook-dead-letter.entity.js';
+import { WebhookUpdateEntity } from './webhook-update.entity.js';
+import { WebhookEntity } from './webhook.entity.js';
+
+type NewWebhookRow = Pick<WebhookEntity, 'id' | 'uri' | 'webhookType' | 'createdAt' | 'userName' | 'secret'>;
+
+/** Webhooks, and the updates for them that were given up. */
+@Injectable()
+export class WebhookRepository {
+  /** In the order of ids. */
+  all(tx: EntityManager): Promise<WebhookEntity[]> {
+    return tx.getRepository(WebhookEntity).find({ order: { id: 'ASC' } });
+  }
+
+  /** Every webhook with the number of updates that wait for it, in the order of ids. */
+  async queueSizes(tx: EntityManager): Promise<{ webhook: WebhookEntity; queueSize: number }[]> {
+    const { entities, raw } = await tx
+      .getRepository(WebhookEntity)
+      .createQueryBuilder('webhook')
+      .addSelect(
+        (waiting) =>
+          waiting.select('count(*)::int').from(WebhookUpdateEntity, 'waiting').where('waiting.webhook_id = webhook.id'),
+        'queue_size',
+      )
+      .orderBy('webhook.id')
+      .getRawAndEntities<{ queue_size: number }>();
+    return entities.map((webhook, position) => ({ webhook, queueSize: raw[position]!.queue_size }));
+  }
+
+  /** false: there is one of this id, which stays as it is. */
+  async add(tx: EntityManager, webhook: NewWebhookRow): Promise<boolean> {
+    const inserted = await tx
+      .getRepository(WebhookEntity)
+      .createQueryBuilder()
+      .insert()
+      .values(webhook)
+      .orIgnore()
+      .returning('id')
+      .updateEntity(false)
+      .execute();
+    return (inserted.raw as unknown[]).length > 0;
+  }
+
+  /** With all that waits for them, and their dead letters. false: there was none of these ids. */
+  async remove(tx: EntityManager, ids: readonly string[]): Promise<boolean> {
+    const gone = await tx
+      .getRepository(WebhookEntity)
+      .createQueryBuilder()
+      .delete()
+      .where({ id: In(ids) })
+      .returning('id')
+      .execute();
+    const goneIds = (gone.raw as { id: string }[]).map(({ id }) => id);
+    await tx.getRepository(WebhookDeadLetterEntity).delete({ webhookId: In(goneIds) });
+    return goneIds.length > 0;
+  }
+
+  /** Newest first; of the webhooks of these ids, or of all. */
+  deadLetters(
+    tx: EntityManager,
+    ids: readonly string[] | undefined,
+    count: number,
+    offset: number,
+  ): Promise<WebhookDeadLetterEntity[]> {
+    return tx.getRepository(WebhookDeadLetterEntity).find({
+      where: ids && { webhookId: In(ids) },
+      order: { id: 'DESC' },
+      take: count,
+      skip: offset,
+    });
+  }
+}

@@ -1,0 +1,114 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import type { DeployUpdate } from '../../core/model/deploy.js';
+import { type WebhookType, webhookTypes } from '../../core/model/enums.js';
+import type { Webhook } from '../../core/model/webhook.js';
+import { is, OneOf, Timestamp } from '../../platform/http/fields.js';
+import { QueryInt, QueryText } from '../../platform/http/query.js';
+import { DeployDto } from '../deploys/dto/deploy.dto.js';
+import { DeployMarkerDto } from '../deploys/dto/pending-deploy.dto.js';
+import { DeployResultDto } from '../history/dto/history.dto.js';
+import type { DeadLetter } from './webhooks.service.js';
+
+const isHttpUri = (value: unknown): boolean => {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  return ['http:', 'https:'].includes(new URL(value).protocol);
+};
+
+/** A receiver of updates. */
+export class WebhookDto implements Partial<Webhook> {
+  /** Where updates are posted to. $REQUEST_ID, $DEPLOY_ID and $TASK_ID in it are filled in for each update. */
+  @is('uri', 'must be an http or https URI', isHttpUri)
+  @IsString()
+  uri: string;
+  /** What it is told of. */
+  @OneOf(webhookTypes, 'WebhookType')
+  type: WebhookType;
+  /** When it was registered, in epoch milliseconds; default: now. */
+  @IsOptional()
+  @Timestamp()
+  timestamp?: number;
+  /** Who registered it. */
+  @IsOptional()
+  @IsString()
+  user?: string;
+  /** Key for the signatures of its deliveries (Standard Webhooks), plain or as whsec_ with Base64. Never shown again. */
+  @ApiProperty({ writeOnly: true })
+  @IsOptional()
+  @IsString()
+  secret?: string;
+  /** The type and the encoded uri. One that is sent is ignored. */
+  @ApiProperty({ readOnly: true })
+  id?: string;
+}
+
+/** A webhook and how much waits for it. */
+export class WebhookSummaryDto {
+  /** The webhook. */
+  webhook: WebhookDto;
+  /** Number of updates that have not been delivered yet. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  queueSize: number;
+}
+
+/** An update that was given up: its webhook could not be reached for too long. */
+export class DeadLetterDto implements DeadLetter {
+  /** Number of the update; greater ones were queued later. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  id: number;
+  /** The webhook it was for. */
+  webhookId: string;
+  /** What it tells of. */
+  updateKey: string;
+  /** When that happened, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  eventAt: number;
+  /** When it was given up, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  deadAt: number;
+  /** How many times it was sent. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  attempts: number;
+  /** Why the last attempt failed. */
+  lastError?: string;
+  /** What was to be posted. */
+  @ApiProperty({ type: 'object', additionalProperties: true })
+  body: unknown;
+}
+
+/** Which webhook. */
+export class WebhookQuery {
+  /** Its id, as stored or as the type, a dash and the plain uri. */
+  @IsString()
+  webhookId: string;
+}
+
+/** Which webhook, or all of them. */
+export class AnyWebhookQuery {
+  /** Its id, as stored or as the type, a dash and the plain uri; absent: all webhooks. */
+  @QueryText()
+  webhookId?: string;
+}
+
+/** Which webhook, and which part of the list. */
+export class DeadLetterQuery extends AnyWebhookQuery {
+  /** How many to answer, at most 1000; default 100. */
+  @QueryInt()
+  count?: number;
+  /** Which page, from 1. */
+  @QueryInt()
+  page?: number;
+}
+
+/** The start or the end of a deploy. */
+export class DeployUpdateDto implements DeployUpdate {
+  /** Which deploy it is, and who started it. */
+  deployMarker: DeployMarkerDto;
+  /** What is deployed. */
+  deploy?: DeployDto;
+  /** STARTING when the deploy was accepted, FINISHED when it has ended, however. */
+  @ApiProperty({ enum: ['STARTING', 'FINISHED'] })
+  eventType: 'STARTING' | 'FINISHED';
+  /** How it ended. */
+  deployResult?: DeployResultDto;
+}

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { LessThanOrEqual, type EntityManager } from 'typeorm';
+import type { DisabledAction } from '../../core/model/state.js';
+import type { ActionType } from '../../core/model/enums.js';
+import { rows, toMillis, toTime } from '../database/sql.js';
+import { DisabledActionEntity } from './disabled-action.entity.js';
+
+/** Actions that are switched off. A writer signals 'actions' after the commit, since answers are kept for a moment. */
+@Injectable()
+export class DisabledActionRepository {
+  /**
+   * In the order of their names. By hand: every pass of a poller and every guarded call may ask, and it is one statement
+   * without anything around it.
+   */
+  async all(tx: EntityManager): Promise<Map<ActionType, DisabledAction>> {
+    const found = await rows<{
+      action: ActionType;
+      message: string;
+      user_name: string | null;
+      automatically_clearable: boolean;
+      expires_at: Date | null;
+    }>(tx, 'SELECT * FROM disabled_action ORDER BY action');
+    return new Map(
+      found.map((row) => [
+        row.action,
+        {
+          type: row.action,
+          message: row.message,
+          user: row.user_name ?? undefined,
+          automaticallyClearable: row.automatically_clearable,
+          expiresAt: toMillis(row.expires_at),
+        },
+      ]),
+    );
+  }
+
+  /** By a user: takes the place of one there is. */
+  async disable(tx: EntityManager, disabled: DisabledAction): Promise<void> {
+    await tx.getRepository(DisabledActionEntity).upsert(toEntity(disabled), ['action']);
+  }
+
+  /** By a disaster: what an operator, or a worse disaster, switched off stays as it is. */
+  async disableBecauseOfDisaster(tx: EntityManager, disabled: readonly DisabledAction[]): Promise<void> {
+    if (disabled.length === 0) return;
+    // The setting may name an action twice; one statement may touch a row only once.
+    const byAction = new Map(disabled.map((each) => [each.type, toEntity(each)]));
+    await tx
+      .getRepository(DisabledActionEntity)
+      .createQueryBuilder('former')
+      .insert()
+      .values([...byAction.values()])
+      .orUpdate(['message', 'user_name', 'automatically_clearable', 'expires_at'], ['action'], {
+        overwriteCondition: { where: 'former.automatically_clearable' },
+      })
+      .execute();
+  }
+
+  async enable(tx: EntityManager, action: ActionType): Promise<void> {
+    await tx.getRepository(DisabledActionEntity).delete({ action });
+  }
+
+  /** Those that come back once no disaster is left. Answers how many. */
+  async enableClearable(tx: EntityManager): Promise<number> {
+    return (await tx.getRepository(DisabledActionEntity).delete({ automaticallyClearable: true })).affected ?? 0;
+  }
+
+  /** Those whose time is over. Answers how many. */
+  async enableExpired(tx: EntityManager, now: number): Promise<number> {
+    const expired = { expiresAt: LessThanOrEqual(new Date(now)) };
+    return (await tx.getRepository(DisabledActionEntity).delete(expired)).affected ?? 0;
+  }
+}
+
+const toEntity = (disabled: DisabledAction): DisabledActionEntity => ({
+  action: disabled.type,
+  message: disabled.message,
+  userName: disabled.user ?? null,
+  automaticallyClearable: disabled.automaticallyClearable,
+  expiresAt: toTime(disabled.expiresAt),
+});

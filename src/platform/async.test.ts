@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { backOffMillis, inParallel } from './async.js';
+
+test('keeps the order of the items, whatever takes longest, and the limit', async () => {
+  let [now, most] = [0, 0];
+  const results = await inParallel([5, 1, 4, 2, 3, 0], 2, async (item) => {
+    most = Math.max(most, ++now);
+    await delay(item);
+    now--;
+    return item * 10;
+  });
+  expect(results).toEqual([50, 10, 40, 20, 30, 0]);
+  expect(most).toBe(2);
+});
+
+test('fails with the first failure', async () => {
+  const work = async (item: number) => {
+    if (item === 2) throw new Error('two');
+    return item;
+  };
+  await expect(inParallel([1, 2, 3], 2, work)).rejects.toThrow('two');
+  expect(await inParallel([], 2, work)).toEqual([]);
+});
+
+test('does the rest after a failure, and fails in the end', async () => {
+  const done: number[] = [];
+  const work = async (item: number) => {
+    if (item <= 2) throw new Error(`failure ${item}`);
+    done.push(item);
+  };
+  await expect(inParallel([1, 2, 3, 4, 5], 2, work)).rejects.toThrow('failure 1');
+  expect(done).toEqual([3, 4, 5]);
+});
+
+test('begins no further item after a failure where that is asked for', async () => {
+  const begun: number[] = [];
+  const work = async (item: number) => {
+    begun.push(item);
+    if (item === 2) throw new Error('two');
+    await delay(1);
+  };
+  await expect(inParallel([1, 2, 3, 4], 2, work, { stopAtFailure: true })).rejects.toThrow('two');
+  await delay(5);
+  expect(begun).toEqual([1, 2]);
+});
+
+test('leaves the rest undone when it is enough', async () => {
+  let sum = 0;
+  const work = async (item: number) => (sum += item);
+  expect(await inParallel([1, 2, 3, 4], 1, work, { isEnough: () => sum >= 3 })).toEqual([1, 3, undefined, undefined]);
+});
+
+test('gives other work its turn between many items', async () => {
+  let turns = 0;
+  const counting = setInterval(() => turns++, 0);
+  const end = performance.now() + 100;
+  await inParallel(Array.from({ length: 10_000 }), 1, async () => {
+    const until = Math.min(performance.now() + 0.1, end);
+    while (performance.now() < until);
+  });
+  clearInterval(counting);
+  expect(turns).toBeGreaterThan(0);
+});
+
+test.each([
+  { failuresInRow: 0, pause: 100 },
+  { failuresInRow: 1, pause: 100 },
+  { failuresInRow: 2, pause: 200 },
+  { failuresInRow: 4, pause: 800 },
+  { failuresInRow: 5, pause: 1_000 },
+  { failuresInRow: 5_000, pause: 1_000 },
+])('after $failuresInRow failures in a row the pause is $pause ms', ({ failuresInRow, pause }) => {
+  expect(backOffMillis(failuresInRow, 100, 1_000)).toBe(pause);
+});

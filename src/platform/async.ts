@@ -1,0 +1,58 @@
+import { setImmediate as othersTurn } from 'node:timers/promises';
+
+/** After so many items other work of the process gets its turn: items that wait for nothing would keep it out. */
+const itemsPerTurn = 32;
+
+interface ParallelRules {
+  /** The first failure ends it: no further item is begun. Otherwise the rest is done, and the failure is thrown then. */
+  stopAtFailure?: boolean;
+  /** Asked before each item; true: the rest is left undone. */
+  isEnough?: () => boolean;
+}
+
+/** Does the work for every item, for so many at a time, and answers the results in the order of the items. */
+export function inParallel<T, R>(
+  items: readonly T[],
+  atMost: number,
+  work: (item: T) => Promise<R>,
+  rules?: ParallelRules & { isEnough?: undefined },
+): Promise<R[]>;
+/** The same, with undefined for what was left undone. */
+export function inParallel<T, R>(
+  items: readonly T[],
+  atMost: number,
+  work: (item: T) => Promise<R>,
+  rules: ParallelRules,
+): Promise<(R | undefined)[]>;
+export async function inParallel<T, R>(
+  items: readonly T[],
+  atMost: number,
+  work: (item: T) => Promise<R>,
+  { stopAtFailure = false, isEnough = () => false }: ParallelRules = {},
+): Promise<(R | undefined)[]> {
+  const results: (R | undefined)[] = items.map(() => undefined);
+  const failures: unknown[] = [];
+  const queue = items.entries();
+  const isOver = () => (stopAtFailure && failures.length > 0) || isEnough();
+  const worker = async () => {
+    for (let done = 1; !isOver(); done++) {
+      const next = queue.next();
+      if (next.done) return;
+      const [index, item] = next.value;
+      try {
+        results[index] = await work(item);
+      } catch (cause) {
+        failures.push(cause);
+        if (stopAtFailure) throw cause;
+      }
+      if (done % itemsPerTurn === 0) await othersTurn();
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atMost, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
+  return results;
+}
+
+/** The pause before the next attempt: the first one, and twice as long after every further failure, up to the longest. */
+export const backOffMillis = (failuresInRow: number, firstMillis: number, longestMillis: number): number =>
+  Math.min(firstMillis * 2 ** Math.max(0, failuresInRow - 1), longestMillis);

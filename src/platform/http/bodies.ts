@@ -1,0 +1,142 @@
+import { applyDecorators, type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
+import { ApiExtension } from '@nestjs/swagger';
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import type { FieldError } from '../../core/field-error.js';
+import { isStorable } from '../../core/storable-text.js';
+import { SchedulerError } from '../errors.js';
+import { freeFormMembers, legacyNames, legacyWords } from './legacy-names.js';
+
+const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Reads bodies of POST, PUT and DELETE alike: strict JSON in UTF-8, compressed or not, up to maxBytes. No body, an empty
+ * one and null all read as {}, so that operations with an optional body need not tell them apart; `NeedsBody` does.
+ */
+export function jsonBody(maxBytes: number, acceptLegacyNames: boolean): RequestHandler[] {
+  return [
+    refuseOtherMediaTypes,
+    express.text({ limit: maxBytes, type: (request) => readsText(request as Request), verify: noteIfEmpty }),
+    express.json({ strict: false, limit: maxBytes, type: hasBody, verify: noteIfEmpty }),
+    (request, _response, next) => {
+      if (withoutBody.has(request.method)) return next();
+      if (request.body === undefined || request.body === null) markBodiless(request);
+      try {
+        request.body = normalizeBody(request.body ?? {}, acceptLegacyNames);
+        next();
+      } catch (cause) {
+        next(cause instanceof BodyProblem ? SchedulerError.invalid('INVALID_REQUEST', [cause.error]) : cause);
+      }
+    },
+  ];
+}
+
+/** An empty body reads as {}; so does one that was never sent, which leaves nothing behind at all. */
+function noteIfEmpty(request: object, _response: unknown, bytes: Buffer): void {
+  if (bytes.length === 0) markBodiless(request);
+}
+
+const hasBody = (request: { method?: string }): boolean => !withoutBody.has(request.method ?? '');
+
+function refuseOtherMediaTypes(request: Request, _response: Response, next: NextFunction): void {
+  const given = request.get('content-type');
+  const length = request.get('content-length');
+  const empty = request.get('transfer-encoding') === undefined && (length === undefined || length === '0');
+  const isJson = given !== undefined && /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(given);
+  if (empty || !hasBody(request) || isJson) return next();
+  if (readsText(request) && (given === undefined || isPlainText(given))) return next();
+  // A page of another origin can send a body without a type, but none of type JSON: so what has no type is not taken for JSON.
+  const sent = given === undefined ? 'the header Content-Type is missing' : `not '${given}'`;
+  next(new SchedulerError('UNSUPPORTED_MEDIA_TYPE', `The body must be application/json: ${sent}`));
+}
+
+/** Operations whose body is one text, which clients send bare or as a JSON string. */
+const takesText = /^\/api\/notifications\/(un)?subscribe\/?$/;
+
+/** Is the body of this call to be read as text, whatever it calls itself? */
+const readsText = (request: Request): boolean => request.method === 'POST' && takesText.test(request.path);
+
+const isPlainText = (contentType: string): boolean => /^text\/plain\s*(;|$)/i.test(contentType);
+
+const bodiless = new WeakSet<object>();
+
+/** Said by the parser, which reads a body that is missing as one without members. */
+function markBodiless(request: object): void {
+  bodiless.add(request);
+}
+
+@Injectable()
+class BodyGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    if (!bodiless.has(context.switchToHttp().getRequest<Request>())) return true;
+    const message = 'A body is required; it may be {}';
+    throw SchedulerError.invalid('INVALID_REQUEST', [{ field: '', rule: 'required', message }]);
+  }
+}
+
+/** How the served document says so, until it is written. */
+export const needsBody = 'x-needs-body';
+
+/** On a handler of which every member may be absent, and where doing that by mistake is not harmless: 400 without a body. */
+export const NeedsBody = () => applyDecorators(UseGuards(BodyGuard), ApiExtension(needsBody, true));
+
+/** Deeper documents are refused: no record of this API comes near, and code that walks them recurses. */
+const maxDepth = 64;
+/** Members and list entries, in the whole body. To check this many takes half a second, in which nothing else happens. */
+const mostValues = 100_000;
+
+const ourNames: ReadonlyMap<string, string> = new Map(Object.entries(legacyNames));
+
+/** A body that breaks a rule of every body, whatever its record. */
+export class BodyProblem extends Error {
+  constructor(readonly error: FieldError) {
+    super(error.message);
+  }
+}
+
+/**
+ * Brings a parsed body into the form that all rooms may rely on: members that are null are absent, legacy names are ours,
+ * and every text can be stored.
+ */
+export function normalizeBody(body: unknown, acceptLegacyNames: boolean): unknown {
+  /** Names from the body down to what is looked at; joined only for the message about a problem. */
+  const path: string[] = [];
+  let values = 0;
+  const walk = (value: unknown, freeForm: boolean): unknown => {
+    if (typeof value === 'string') return storable(value, path);
+    if (value === null || typeof value !== 'object') return value;
+    if (path.length > maxDepth) throw problem(path, 'depth', `is nested deeper than ${maxDepth} levels`);
+    if (Array.isArray(value)) return value.map((member, index) => below(String(index), member, freeForm));
+    const result: Record<string, unknown> = {};
+    for (const [given, member] of Object.entries(value)) {
+      if (member === null || given === '__proto__') continue;
+      const renamed = acceptLegacyNames && !freeForm ? ourNames.get(given) : undefined;
+      // Sent under both names, ours counts.
+      if (renamed !== undefined && (value as Record<string, unknown>)[renamed] != null) continue;
+      const name = renamed ?? storable(given, path);
+      const word = acceptLegacyNames && !freeForm ? ourWord(name, member) : undefined;
+      result[name] = word ?? below(name, member, freeForm || freeFormMembers.has(name));
+    }
+    return result;
+  };
+  const below = (name: string, member: unknown, freeForm: boolean): unknown => {
+    if (++values > mostValues) throw problem([], 'size', `holds more than ${mostValues} values`);
+    path.push(name);
+    const walked = walk(member, freeForm);
+    path.pop();
+    return walked;
+  };
+  return walk(body, false);
+}
+
+const ourWord = (name: string, value: unknown): string | undefined =>
+  typeof value === 'string' && Object.hasOwn(legacyWords, name) ? legacyWords[name]?.[value] : undefined;
+
+function storable(text: string, path: readonly string[]): string {
+  if (!isStorable(text)) throw problem(path, 'text', 'contains a character that cannot be stored');
+  return text;
+}
+
+const problem = (path: readonly string[], rule: string, what: string): BodyProblem => {
+  const field = path.join('.');
+  return new BodyProblem({ field, rule, message: `${field || 'The body'} ${what}` });
+};

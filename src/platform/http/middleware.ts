@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import compression from 'compression';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import helmet from 'helmet';
+import { SchedulerError } from '../errors.js';
+
+/**
+ * Lets so many calls in at a time: beyond that a call is refused before anything of it is done, instead of waiting until its
+ * caller gives up. What watches the instance, outside /api, always gets its answer.
+ */
+export function admitCalls(maxConcurrentCalls: number): RequestHandler {
+  let present = 0;
+  return (request: Request, response: Response, next: NextFunction) => {
+    if (!request.path.startsWith('/api/')) return next();
+    if (present >= maxConcurrentCalls) {
+      return next(
+        new SchedulerError('UNAVAILABLE', `${present} calls are being answered, which is the limit; try again`),
+      );
+    }
+    present++;
+    response.once('close', () => present--);
+    next();
+  };
+}
+
+interface IdentifiedRequest extends Request {
+  requestId: string;
+}
+
+const requestIdHeader = 'X-Request-Id';
+/** What a caller may choose as id: it goes into logs and answers, so it is kept short and plain. */
+const acceptableRequestId = /^[\w.:-]{1,100}$/;
+
+/** Gives every call an id (the caller's own, when it sent a usable one) that its answer and the log lines carry. */
+export function assignRequestId(request: Request, response: Response, next: NextFunction): void {
+  const given = request.get(requestIdHeader);
+  const requestId = given !== undefined && acceptableRequestId.test(given) ? given : randomUUID();
+  (request as IdentifiedRequest).requestId = requestId;
+  response.set(requestIdHeader, requestId);
+  next();
+}
+
+export const requestIdOf = (request: Request): string => (request as IdentifiedRequest).requestId;
+
+/**
+ * What browsers are told about our pages: nothing of them comes from elsewhere, and no other page frames them. Styles may stand in
+ * the page, since Swagger UI puts them there. Whether the service is reached by HTTPS is for the operator to decide: nothing here
+ * asks browsers to insist on it.
+ */
+const setSecurityHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'self'"],
+      styleSrc: ["'self'", "'unsafe-inline'"],
+      imgSrc: ["'self'", 'data:'],
+      objectSrc: ["'none'"],
+      baseUri: ["'self'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  strictTransportSecurity: false,
+  // The API is made to be called from elsewhere where CORS allows it.
+  crossOriginResourcePolicy: { policy: 'cross-origin' },
+});
+
+/** They are the same for every answer, so they are made once. */
+export function securityHeaders(): RequestHandler {
+  const headers = new Map<string, string>();
+  const collector = {
+    setHeader: (name: string, value: string) => headers.set(name, value),
+    removeHeader: (name: string) => headers.delete(name),
+  };
+  setSecurityHeaders({} as Request, collector as unknown as Response, () => undefined);
+  return (_request: Request, response: Response, next: NextFunction) => {
+    response.setHeaders(headers);
+    next();
+  };
+}
+
+/** Shorter answers become longer by it. */
+const compressedFromBytes = 256;
+
+/** gzip and the like for callers that ask for it. For the others nothing stands between the answer and its connection. */
+export function compressAnswers(): RequestHandler {
+  const compress = compression({ threshold: compressedFromBytes });
+  return (request: Request, response: Response, next: NextFunction) => {
+    if (request.headers['accept-encoding'] !== undefined) return compress(request, response, next);
+    response.vary('Accept-Encoding');
+    next();
+  };
+}

@@ -1,0 +1,137 @@
+import { neverChanges } from '../http/json.js';
+
+/**
+ * A read that callers share. At most one is under way; calls that come meanwhile share the next one, so that no answer is
+ * older than its question.
+ */
+export class SharedRead<Value> {
+  private running: Promise<void> | undefined;
+  private next: Promise<Value> | undefined;
+
+  constructor(private readonly read: () => Promise<Value>) {}
+
+  ask(): Promise<Value> {
+    if (this.next) return this.next;
+    if (!this.running) return this.start();
+    this.next = this.running.then(() => {
+      this.next = undefined;
+      return this.start();
+    });
+    return this.next;
+  }
+
+  get isIdle(): boolean {
+    return this.running === undefined && this.next === undefined;
+  }
+
+  private start(): Promise<Value> {
+    // Within a function of its own: what it throws at once is a failed read as well.
+    const value = (async () => this.read())();
+    const ended = (): void => {
+      this.running = undefined;
+    };
+    this.running = value.then(ended, ended);
+    return value;
+  }
+}
+
+/** One shared read per key: those who ask with the same key get the same answer. */
+export class SharedReads<Value> {
+  private readonly reads = new Map<string, SharedRead<Value>>();
+
+  async ask(key: string, read: () => Promise<Value>): Promise<Value> {
+    const shared = this.reads.get(key) ?? new SharedRead(read);
+    this.reads.set(key, shared);
+    try {
+      return await shared.ask();
+    } finally {
+      if (shared.isIdle && this.reads.get(key) === shared) this.reads.delete(key);
+    }
+  }
+
+  /** Keys that a caller waits for. */
+  get size(): number {
+    return this.reads.size;
+  }
+}
+
+/** Batches under way at once: while the database works for one, the process makes answers of the other. */
+const lanes = 2;
+
+/** Reads by key: what is asked for while batches are under way is read together in the next one. */
+export class BatchedRead<Key, Value> {
+  private readonly lanes: readonly Lane<Key, Value>[];
+
+  constructor(read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>) {
+    this.lanes = Array.from({ length: lanes }, () => new Lane(read));
+  }
+
+  /** undefined: there is nothing under this key. */
+  ask(key: Key): Promise<Value | undefined> {
+    const lane =
+      this.lanes.find(({ isIdle }) => isIdle) ?? this.lanes.reduce((a, b) => (b.waiting < a.waiting ? b : a));
+    return lane.ask(key);
+  }
+}
+
+class Lane<Key, Value> {
+  private wanted = new Set<Key>();
+  private readonly batch: SharedRead<ReadonlyMap<Key, Value>>;
+
+  constructor(read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>) {
+    this.batch = new SharedRead(() => {
+      const keys = [...this.wanted];
+      this.wanted = new Set();
+      return read(keys);
+    });
+  }
+
+  get isIdle(): boolean {
+    return this.batch.isIdle;
+  }
+
+  get waiting(): number {
+    return this.wanted.size;
+  }
+
+  async ask(key: Key): Promise<Value | undefined> {
+    this.wanted.add(key);
+    return (await this.batch.ask()).get(key);
+  }
+}
+
+/** Records that never change as long as their key is in use: each is read once, and kept while it is asked for. */
+export class KeptRecords<Value extends object> {
+  private kept: ReadonlyMap<string, Value> = new Map();
+  private last: { keys: readonly string[]; found: Value[] } | undefined;
+
+  /** Beyond `most` of them the others are read each time, so that memory stays bounded. */
+  constructor(private readonly most: number) {}
+
+  /**
+   * In the order of the keys. Those that `load` does not find are left out, and all others are forgotten. As long as nothing
+   * comes or goes it is the very same list, so that what was made of it can be kept as well.
+   */
+  async list(
+    keys: readonly string[],
+    load: (missing: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+  ): Promise<Value[]> {
+    const { kept, last } = this;
+    if (last && last.keys.length === keys.length && last.keys.every((key, index) => key === keys[index])) {
+      return last.found;
+    }
+    const missing = keys.filter((key) => !kept.has(key));
+    const loaded = missing.length > 0 ? await load(missing) : new Map<string, Value>();
+    const next = new Map<string, Value>();
+    const found: Value[] = [];
+    for (const key of keys) {
+      const value = kept.get(key) ?? loaded.get(key);
+      if (value === undefined) continue;
+      found.push(next.size < this.most ? neverChanges(value) : value);
+      if (next.size < this.most) next.set(key, value);
+    }
+    this.kept = next;
+    this.last = found.length === keys.length && found.length <= this.most ? { keys, found } : undefined;
+    return found;
+  }
+}

@@ -1,0 +1,115 @@
+import { Global, Module } from '@nestjs/common';
+import { AgentCursorRepository } from './scheduler/status/agent-cursor.repository.js';
+import { AuthTokenRepository } from './modules/auth/tokens/auth-token.repository.js';
+import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
+import { DeployHistoryRepository } from './modules/deploys/deploy-history.repository.js';
+import { DeployRepository } from './modules/deploys/deploy.repository.js';
+import { DeployStatisticsRepository } from './modules/deploys/deploy-statistics.repository.js';
+import { DisasterRepository } from './modules/disasters/disaster.repository.js';
+import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
+import { HeldStatusUpdateRepository } from './scheduler/status/held-status-update.repository.js';
+import { HistoryBackfillRepository } from './modules/history/backfill/history-backfill.repository.js';
+import { InactiveHostRepository } from './modules/slaves/inactive-hosts/inactive-host.repository.js';
+import { InstanceRepository } from './modules/leadership/instance.repository.js';
+import { KilledTaskRepository } from './modules/tasks/killed-task.repository.js';
+import { LaunchedTaskRepository } from './modules/tasks/launched-task.repository.js';
+import { LeaderChangeRepository } from './scheduler/memory/leader-change.repository.js';
+import { LiveTaskHistoryRepository } from './modules/history/live-task-history.repository.js';
+import { LoadBalancerDeletionRepository } from './modules/load-balancer/load-balancer-deletion.repository.js';
+import { LoadBalancerRecordRepository } from './modules/load-balancer/load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from './modules/load-balancer/load-balancer-removal.repository.js';
+import { LongRunRepository } from './modules/tasks/long-run.repository.js';
+import { MachineHistoryRepository } from './modules/slaves/machine-history.repository.js';
+import { MachineTaskRepository } from './modules/tasks/machine-task.repository.js';
+import { MailBlacklistRepository } from './modules/users/mail-blacklist.repository.js';
+import { PendingRequestRepository } from './modules/tasks/pending-request.repository.js';
+import { PendingTaskRepository } from './modules/tasks/pending-task.repository.js';
+import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
+import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
+import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
+import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
+import { RequestGroupRepository } from './modules/requests/groups/request-group.repository.js';
+import { RequestHistoryRepository } from './modules/requests/request-history.repository.js';
+import { RequestRepository } from './modules/requests/request.repository.js';
+import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-command.repository.js';
+import { ShuffleBlacklistRepository } from './modules/usage/shuffle-blacklist.repository.js';
+import { SlaveRepository } from './modules/slaves/slave.repository.js';
+import { StateRepository } from './modules/state/state.repository.js';
+import { TaskCleanupRepository } from './modules/tasks/task-cleanup.repository.js';
+import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthcheck.repository.js';
+import { TaskHistoryMoveRepository } from './modules/history/task-history-move.repository.js';
+import { TaskHistoryRepository } from './modules/history/task-history.repository.js';
+import { TaskLaunchRepository } from './modules/tasks/task-launch.repository.js';
+import { TaskMetadataRepository } from './modules/tasks/metadata/task-metadata.repository.js';
+import { TaskRepository } from './modules/tasks/task.repository.js';
+import { TaskSearchRepository } from './modules/history/task-search.repository.js';
+import { TaskStatusRepository } from './modules/tasks/task-status.repository.js';
+import { TaskUsageRepository } from './modules/usage/task-usage.repository.js';
+import { UsageRepository } from './modules/usage/usage.repository.js';
+import { UserSettingsRepository } from './modules/users/user-settings.repository.js';
+import { WatchedTaskRepository } from './modules/tasks/health/watched-task.repository.js';
+import { WaitingReasonRepository } from './scheduler/explain/waiting-reason.repository.js';
+import { WebhookOutboxRepository } from './modules/webhooks/webhook-outbox.repository.js';
+import { WebhookQueueRepository } from './modules/webhooks/webhook-queue.repository.js';
+import { WebhookRepository } from './modules/webhooks/webhook.repository.js';
+
+const repositories = [
+  AgentCursorRepository,
+  AuthTokenRepository,
+  CrashLoopRepository,
+  DeployHistoryRepository,
+  DeployRepository,
+  DeployStatisticsRepository,
+  DisasterRepository,
+  ExpiringActionRepository,
+  HeldStatusUpdateRepository,
+  HistoryBackfillRepository,
+  InactiveHostRepository,
+  InstanceRepository,
+  KilledTaskRepository,
+  LaunchedTaskRepository,
+  LeaderChangeRepository,
+  LiveTaskHistoryRepository,
+  LoadBalancerDeletionRepository,
+  LoadBalancerRecordRepository,
+  LoadBalancerRemovalRepository,
+  LongRunRepository,
+  MachineHistoryRepository,
+  MachineTaskRepository,
+  MailBlacklistRepository,
+  PendingRequestRepository,
+  PendingTaskRepository,
+  PriorityFreezeRepository,
+  ReconciliationWishRepository,
+  RequestAccessRepository,
+  RequestCleanupRepository,
+  RequestGroupRepository,
+  RequestHistoryRepository,
+  RequestRepository,
+  ShellCommandRepository,
+  ShuffleBlacklistRepository,
+  SlaveRepository,
+  StateRepository,
+  TaskCleanupRepository,
+  TaskHealthcheckRepository,
+  TaskHistoryMoveRepository,
+  TaskHistoryRepository,
+  TaskLaunchRepository,
+  TaskMetadataRepository,
+  TaskRepository,
+  TaskSearchRepository,
+  TaskStatusRepository,
+  TaskUsageRepository,
+  UsageRepository,
+  UserSettingsRepository,
+  WatchedTaskRepository,
+  WaitingReasonRepository,
+  WebhookOutboxRepository,
+  WebhookQueueRepository,
+  WebhookRepository,
+];
+
+/** The rows of all rooms. Global: a repository knows no room, so no room has to import another one to ask for its rows. */
+@Global()
+@Module({ providers: repositories, exports: repositories })
+export class RepositoriesModule {}

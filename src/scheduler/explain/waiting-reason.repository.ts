@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { PendingTaskId } from '../../core/model/task.js';
+import type { Explanation } from '../../core/placement/index.js';
+
+/** Why a pending task waits. */
+export interface WaitingTaskReason {
+  pendingTaskId: PendingTaskId;
+  explanation: Explanation;
+  text: string;
+}
+
+/** Why due tasks wait, for SQL. By hand: written after rounds of the leader, thousands of rows at a time. */
+@Injectable()
+export class WaitingReasonRepository {
+  /** Stores these reasons, and removes those of all tasks that are not waiting any more. */
+  async replace(
+    tx: EntityManager,
+    reasons: readonly WaitingTaskReason[],
+    waitingIds: readonly string[],
+    now: number,
+  ): Promise<void> {
+    await tx.query('DELETE FROM waiting_reason WHERE pending_task_id <> ALL ($1)', [waitingIds]);
+    if (reasons.length === 0) return;
+    const column = <T>(pick: (reason: WaitingTaskReason) => T): T[] => reasons.map(pick);
+    await tx.query(
+      `INSERT INTO waiting_reason (pending_task_id, request_id, reason, message, slaves, rejections, at)
+       SELECT id, request_id, reason, message, slaves, rejections, $7
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::jsonb[])
+         AS w (id, request_id, reason, message, slaves, rejections)
+       ON CONFLICT (pending_task_id) DO UPDATE SET reason = excluded.reason, message = excluded.message,
+         slaves = excluded.slaves, rejections = excluded.rejections, at = excluded.at`,
+      [
+        column(({ pendingTaskId }) => pendingTaskId.id),
+        column(({ pendingTaskId }) => pendingTaskId.requestId),
+        column(({ explanation }) => explanation.reason),
+        column(({ text }) => text),
+        column(({ explanation }) => explanation.slaves),
+        column(({ explanation }) => JSON.stringify(explanation.rejections)),
+        new Date(now),
+      ],
+    );
+  }
+}

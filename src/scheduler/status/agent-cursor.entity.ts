@@ -1,0 +1,15 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** How far the updates of an agent are applied. */
+@Entity('agent_cursor')
+export class AgentCursorEntity {
+  @PrimaryColumn({ name: 'agent_id', type: 'text', primaryKeyConstraintName: 'agent_cursor_pkey' })
+  agentId: string;
+
+  @Column({ type: 'text' })
+  incarnation: string;
+
+  /** Number of the last update applied. */
+  @Column({ name: 'applied_update', type: 'bigint' })
+  number: number;
+}

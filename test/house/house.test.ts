@@ -1,0 +1,75 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { tempFolder } from '../support/temp-folder.js';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const users = 'src/modules/users/users.service.ts';
+
+/** `npm run house -- --check` on a room of ours and on copies of its service, each with one method more. */
+function check(methods: Record<string, string>) {
+  const { path: root, remove } = tempFolder();
+  onTestFinished(remove);
+  cpSync(join(project, 'src/modules/users'), join(root, 'src/modules/users'), { recursive: true });
+  const service = readFileSync(join(project, users), 'utf8');
+  for (const [path, body] of Object.entries(methods)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), `${service}class More {\n  async look(tx: EntityManager) {\n    ${body}\n  }\n}\n`);
+  }
+  const args = ['scripts/house.mjs', '--check', '--root', root];
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+  return { status, stdout, line: service.split('\n').length + 2 };
+}
+
+test('a statement or a call of TypeORM in a service is refused, with its place', () => {
+  const bodies = [
+    "return rows(tx, 'SELECT * FROM user_settings');",
+    'const sql = `DELETE FROM mail_blacklist\n WHERE address = $1`; return sql;',
+    "return `${'x'} WHERE user_id = $1 ORDER BY user_id`;",
+    "return 'WITH gone AS (SELECT 1) TABLE gone';",
+    'return tx.query(elsewhere);',
+    'return tx.getRepository(UserSettingsEntity).findOneBy({ userId });',
+    'return this.source.createQueryBuilder();',
+    'return tx.findOne(UserSettingsEntity, { where: { userId } });',
+  ];
+  const path = (index: number) => `src/modules/users/forbidden-${index}.service.ts`;
+  const { status, stdout, line } = check(Object.fromEntries(bodies.map((body, index) => [path(index), body])));
+  expect(status).toBe(1);
+  for (const [index, body] of bodies.entries()) {
+    expect(stdout, body).toMatch(new RegExp(`SQL outside of a repository: ${path(index)}\n +${line}  `));
+  }
+  expect(stdout).toContain(`${bodies.length} files with SQL outside of repositories`);
+});
+
+test('a table that a second room writes is refused, however it is written', () => {
+  const bodies: Record<string, string> = {
+    sql: "return rows(tx, 'INSERT INTO user_settings (user_id) VALUES ($1)');",
+    repository: 'return tx.getRepository(UserSettingsEntity).upsert({}, []);',
+    builder: 'return tx.getRepository(UserSettingsEntity).createQueryBuilder().delete().execute();',
+    manager: 'return tx.delete(UserSettingsEntity, {});',
+    name: "const table = 'user_settings'; return tx.query(`DELETE FROM ${table}`);",
+  };
+  const repositories = Object.entries(bodies).map(([room, body]) => [
+    `src/modules/${room}/${room}.repository.ts`,
+    body,
+  ]);
+  const { status, stdout } = check(Object.fromEntries(repositories));
+  expect(status).toBe(1);
+  expect(stdout).toContain('table with 6 owners: user_settings: users (');
+  for (const room of Object.keys(bodies)) expect(stdout).toContain(`; ${room} (${room}.repository.ts)`);
+});
+
+test('prose, collections and reads of the tables of another room are accepted', () => {
+  const { stdout, status } = check({
+    'src/modules/users/comment.service.ts': '// SELECT * FROM user_settings would be slow, DELETE FROM it as well.',
+    'src/modules/users/message.service.ts':
+      "throw new Error('Cannot select from or update where nothing is set; delete from the list first');",
+    'src/modules/users/map.service.ts': 'this.map.delete(1); return [1].find(Boolean);',
+    'src/modules/tasks/task.repository.ts':
+      'return [tx.getRepository(UserSettingsEntity).find(), tx.query(`SELECT 1 FROM user_settings`)];',
+  });
+  expect(stdout).toMatch(/^Every row has one home: 2 tables/);
+  expect(status).toBe(0);
+});

@@ -1,0 +1,76 @@
+import { HttpException } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Express } from 'express';
+import { AppModule } from '../../../src/app.module.js';
+import { SimulatedCluster } from '../simulated-cluster/simulated-cluster.js';
+import { Tokens } from '../../../src/modules/auth/tokens/tokens.service.js';
+import type { User } from '../../../src/core/authorization/index.js';
+import { Database } from '../../../src/platform/database/database.js';
+import { isGuarded } from '../../../src/modules/auth/access/access.guard.js';
+import { configureHttp, httpOptions } from '../../../src/platform/http/configure-http.js';
+import { FixedLeadership } from '../fixed-leadership.js';
+import { testSettings } from '../test-settings.js';
+import { authSettings, callWith, type Answer, type CallOptions } from './auth-app.js';
+
+/** Status of a call that gets as far as an operation. */
+export const letThrough = 418;
+
+interface Layer {
+  route?: { path: string; methods: Record<string, boolean> };
+}
+
+/** The whole application, but nothing is done: a call that is let through to an operation is answered with a status of its own. */
+export class GuardedApp {
+  private constructor(
+    private readonly app: NestExpressApplication,
+    private readonly url: string,
+  ) {}
+
+  static async start(databaseUrl: string, file: Record<string, unknown>): Promise<GuardedApp> {
+    const settings = { ...testSettings(authSettings(file)), databaseUrl, allowTestResourceCalls: true };
+    const leadership = new FixedLeadership(1);
+    const driver = new SimulatedCluster().driver();
+    const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot({ settings, driver, leadership }), {
+      ...httpOptions,
+      logger: false,
+      abortOnError: false,
+      forceCloseConnections: true,
+    });
+    app.useGlobalInterceptors({
+      intercept: () => {
+        throw new HttpException('let through', letThrough);
+      },
+    });
+    configureHttp(app, settings);
+    await app.listen(0, '127.0.0.1');
+    const { port } = app.getHttpServer().address() as { port: number };
+    return new GuardedApp(app, `http://127.0.0.1:${port}`);
+  }
+
+  /** Every operation that is guarded, such as `GET /api/state`. */
+  operations(): string[] {
+    const { stack } = (this.app.getHttpAdapter().getInstance() as Express).router as unknown as { stack: Layer[] };
+    return stack.flatMap(({ route }) =>
+      route && isGuarded(route.path)
+        ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`)
+        : [],
+    );
+  }
+
+  call(method: string, path: string, options?: CallOptions): Promise<Answer> {
+    return callWith(`${this.url}${path}`, method, options);
+  }
+
+  tokenOf(user: User): Promise<string> {
+    return this.app.get(Tokens, { strict: false }).create(user, user);
+  }
+
+  async sql(text: string, parameters?: unknown[]): Promise<void> {
+    await this.app.get(Database).manager.query(text, parameters);
+  }
+
+  close(): Promise<void> {
+    return this.app.close();
+  }
+}

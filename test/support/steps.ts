@@ -1,0 +1,84 @@
+import { readdirSync } from 'node:fs';
+
+/**
+ * What only `npm run test:deep` runs, because it takes long: a folder (with a slash at its end) or a file. Everything else
+ * is run by `npm test`, which has to end within six minutes on two cores and yet keeps every kind of test.
+ */
+export const deep = [
+  // Every operation of the API on the built product, again as clients of older installations call it, and made-up calls.
+  'test/operations/',
+  'test/older-clients/',
+  'test/fuzz/',
+  // The scheduler killed at every step, an hour on a simulated cluster, leaders and load balancers that fail.
+  'test/crash-points/',
+  'test/simulation/',
+  'test/faults/',
+  'test/load-balancer/',
+  // Fresh clones that install themselves, old installations and dumps.
+  'test/setup/',
+  'test/history/',
+  // The built product: starts, stops, kills and updates.
+  'test/e2e/',
+  // Agents that are killed, and everything that waits for graces and time limits of real processes.
+  'test/agent/killing.test.ts',
+  'test/agent/limits.test.ts',
+  'test/agent/restart.test.ts',
+  'test/agent/retention.test.ts',
+  'test/agent/shell-commands.test.ts',
+  'test/agent/unprivileged.test.ts',
+  // Every operation with every role.
+  'src/modules/auth/matrix.test.ts',
+  'src/modules/auth/users.test.ts',
+  // Stories of the scheduler on a virtual clock, told to their end.
+  'src/modules/deploys/balanced-rollout.test.ts',
+  'src/modules/requests/bouncing.test.ts',
+  'src/modules/deploys/rollout.test.ts',
+  'src/modules/tasks/shell-commands/running.test.ts',
+  'src/modules/usage/sampling.test.ts',
+  'src/scheduler/cluster/slave-reconciliation.test.ts',
+  'src/scheduler/crashes.test.ts',
+  'src/scheduler/decommission.test.ts',
+  'src/scheduler/explain/explain.test.ts',
+  'src/scheduler/memory/leader-memory.test.ts',
+  'src/scheduler/plan/plan.test.ts',
+  'src/scheduler/pollers/cooldown.test.ts',
+  'src/scheduler/pollers/crash-loop.poller.test.ts',
+  'src/scheduler/reconciliation/reconciliation.test.ts',
+  'src/scheduler/status/returned-tasks.test.ts',
+  // Thousands of rows or targets, servers that are started and stopped, whole programs that are compiled.
+  'packages/rest-contract/test/compiler-messages.test.ts',
+  'packages/rest-contract/test/package.test.ts',
+  'src/modules/history/history-plans.test.ts',
+  'src/modules/logs/logs.test.ts',
+  'src/modules/tasks/health/many-checks.test.ts',
+  'src/platform/embedded-server/embedded-server.test.ts',
+];
+
+/** Inside of a folder of `deep`, and run by `npm test` all the same: one of each kind. */
+export const daily = [
+  'test/e2e/openapi.test.ts',
+  'test/e2e/product.test.ts',
+  'test/e2e/readme.test.ts',
+  'test/operations/ledger.test.ts',
+  'test/operations/priority.test.ts',
+];
+
+/** Both steps run these: few of their random schedules in `npm test`, all of them in the deep step. */
+export const both = ['test/laws/'];
+
+const inside = (file: string, places: readonly string[]): boolean =>
+  places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
+
+export function stepsOf(file: string): ('daily' | 'deep')[] {
+  if (inside(file, both)) return ['daily', 'deep'];
+  return inside(file, deep) && !inside(file, daily) ? ['deep'] : ['daily'];
+}
+
+/** Of the whole project, by their paths from its root. */
+export function testFiles(root: string): string[] {
+  return ['src', 'test', 'packages'].flatMap((folder) =>
+    readdirSync(`${root}/${folder}`, { recursive: true, encoding: 'utf8' })
+      .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
+      .filter((path) => path.endsWith('.test.ts') && !/\/(node_modules|dist)\//.test(path)),
+  );
+}
