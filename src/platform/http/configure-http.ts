@@ -4,6 +4,7 @@ import type { Express, NextFunction, Request, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { AnswerInterceptor } from './answer.interceptor.js';
 import { jsonBody } from './bodies.js';
+import { refuseForeignPages } from './browser-boundary.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter, routesOf } from './error.filter.js';
 import { InputPipe } from './input.pipe.js';
@@ -21,7 +22,8 @@ export const httpOptions = { bodyParser: false } as const;
  */
 export function configureHttp(
   app: INestApplication,
-  settings: Pick<Settings, 'legacyFieldNames' | 'maxRequestBodyBytes' | 'cors' | 'enableCorsFilter' | 'http'>,
+  settings: Pick<Settings, 'legacyFieldNames' | 'maxRequestBodyBytes' | 'cors' | 'enableCorsFilter' | 'http'> &
+    Partial<Pick<Settings, 'host' | 'advertisedUrl'>>,
 ): void {
   const express = app.getHttpAdapter().getInstance() as Express;
   express.disable('x-powered-by');
@@ -32,7 +34,8 @@ export function configureHttp(
   express.disable('etag');
   express.set('json replacer', withoutNulls);
 
-  app.use(assignRequestId, securityHeaders(), requireHost, followPathAliases, compressAnswers());
+  app.use(assignRequestId, securityHeaders(), requireHost, refuseForeignPages(settings));
+  app.use(followPathAliases, compressAnswers());
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
   app.use(admitCalls(settings.http.maxConcurrentCalls));
   app.use(...jsonBody(settings.maxRequestBodyBytes, settings.legacyFieldNames !== 'off'));

@@ -513,6 +513,19 @@ const Sections = z.strictObject({
   enableCorsFilter: z.boolean().default(false).describe('Older name of cors.enabled'),
   http: z
     .strictObject({
+      allowedHosts: z
+        .array(
+          z
+            .string()
+            .regex(
+              /^(\*\.)?[\w.-]+(:\d{1,5})?$|^\[[\da-fA-F:.]+\](:\d{1,5})?$/,
+              'must be a host name, with a port or without, or *. and a domain',
+            ),
+        )
+        .default([])
+        .describe(
+          'Further names by which callers reach this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address are known',
+        ),
       maxConcurrentCalls: count().default(1_000).describe('Calls answered at a time; more are refused with 503'),
       requestTimeoutMillis: millis().default(300_000).describe('Time for a caller to send a whole call'),
       headersTimeoutMillis: millis().default(30_000).describe('Time for a caller to send the headers of a call'),

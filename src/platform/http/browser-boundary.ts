@@ -1,0 +1,96 @@
+import { hostname } from 'node:os';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { SchedulerError } from '../errors.js';
+import type { Settings } from '../settings/settings.js';
+
+type BoundarySettings = Pick<Settings, 'cors' | 'enableCorsFilter' | 'http'> &
+  Partial<Pick<Settings, 'host' | 'advertisedUrl'>>;
+
+const everywhere = new Set(['0.0.0.0', '::']);
+const loopbackAddress = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
+/** A name or an address, with a port or without. Nothing else may stand in the header Host. */
+const hostHeader = /^(\[[\da-f:.]+\]|[a-z\d_]([\w-]*[a-z\d_])?(\.[a-z\d_]([\w-]*[a-z\d_])?)*\.?)(:\d{1,5})?$/i;
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** What a browser says of a call that a page of another origin makes. */
+const foreignSites = new Set(['cross-site', 'same-site']);
+
+/**
+ * A browser runs pages of any origin beside those of this service, on machines that reach it, and lets them send calls. So
+ * before anything of a call is done:
+ *
+ * - Its Host has to be a name of this service (421). A page whose own name was made to resolve to this machine is same-origin
+ *   for the browser, and would read everything; by the name it is known.
+ * - If it may change something, it must not come from a page of another origin (403), unless the settings for CORS allow that
+ *   origin. A browser says where the page is from, and a page cannot change what it says. Other callers say nothing of it.
+ */
+export function refuseForeignPages(settings: BoundarySettings): RequestHandler {
+  const isOwnHost = ownHosts(settings);
+  const isOwnOrigin = ownOrigins(settings);
+  const isAllowedOrigin = allowedOrigins(settings);
+  return (request: Request, _response: Response, next: NextFunction) => {
+    const { host, origin } = request.headers;
+    if (countOf(request, 'host') > 1)
+      return next(new SchedulerError('MALFORMED_CALL', 'The header Host is given twice'));
+    // Only HTTP/1.0 goes without, which no browser speaks.
+    if (host !== undefined && !isOwnHost(host, request)) {
+      const message = `This service is not known as '${host}'; the setting http.allowedHosts names its further names`;
+      return next(new SchedulerError('UNKNOWN_HOST', message));
+    }
+    if (safeMethods.has(request.method)) return next();
+    const isForeign =
+      origin === undefined
+        ? foreignSites.has(String(request.headers['sec-fetch-site']))
+        : !isOwnOrigin(origin, host) && !isAllowedOrigin(origin);
+    if (!isForeign) return next();
+    const page = origin === undefined ? 'another site' : `'${origin}'`;
+    const message = `A page of ${page} must not change anything here; the settings below cors name the origins that may`;
+    next(new SchedulerError('FOREIGN_ORIGIN', message));
+  };
+}
+
+const countOf = ({ rawHeaders }: Request, name: string): number =>
+  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+
+/** Loopback names, the address that the call came in by, what the service is bound to, advertised as and allowed to be called. */
+function ownHosts({ host = '', advertisedUrl, http }: BoundarySettings) {
+  const names = new Set(http.allowedHosts.filter((name) => !name.startsWith('*.')).map(nameOf));
+  const suffixes = [
+    '.localhost',
+    ...http.allowedHosts.filter((name) => name.startsWith('*.')).map((name) => nameOf(name.slice(1))),
+  ];
+  names.add('localhost');
+  names.add(nameOf(everywhere.has(host) ? hostname() : bracketed(host)));
+  if (advertisedUrl !== undefined) names.add(new URL(advertisedUrl).hostname);
+  return (given: string, { socket }: Request): boolean => {
+    if (!hostHeader.test(given)) return false;
+    const name = nameOf(given);
+    return (
+      loopbackAddress.test(name) ||
+      names.has(name) ||
+      suffixes.some((suffix) => name.endsWith(suffix)) ||
+      name === bracketed((socket.localAddress ?? '').replace(/^::ffff:(?=\d+\.)/, ''))
+    );
+  };
+}
+
+/** Without its port and the dot of the root, in small letters. */
+const nameOf = (host: string): string => host.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
+const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
+
+/** The host that was called, port included: what else is served on this machine is another origin. */
+function ownOrigins({ advertisedUrl, http }: BoundarySettings) {
+  const advertised = advertisedUrl === undefined ? [] : [new URL(advertisedUrl).host];
+  return (origin: string, host: string | undefined): boolean => {
+    if (!URL.canParse(origin)) return false;
+    const { protocol, host: from } = new URL(origin);
+    if (protocol !== 'http:' && protocol !== 'https:') return false;
+    // A proxy that speaks HTTPS for this service leaves out, or adds, the port that is usual for it.
+    const own = [host ?? '', ...advertised, ...http.allowedHosts];
+    return own.some((name) => URL.canParse(`${protocol}//${name}`) && new URL(`${protocol}//${name}`).host === from);
+  };
+}
+
+function allowedOrigins({ cors, enableCorsFilter }: BoundarySettings) {
+  const allowed = new Set(cors.enabled || enableCorsFilter ? cors.allowedOrigins : []);
+  return (origin: string): boolean => allowed.has('*') || allowed.has(origin);
+}
