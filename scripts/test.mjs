@@ -17,33 +17,64 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'muster-report-'));
 const report = join(folder, 'report.json');
 const repeatedCalls = join(folder, 'repeated-calls');
-const args = [
-  join('node_modules', 'vitest', 'vitest.mjs'),
-  'run',
-  '--reporter=default',
-  '--reporter=json',
-  `--outputFile.json=${report}`,
-  ...chosen,
-];
 // NODE_ENV=production would change what the tested code does.
 const env = { ...process.env, NODE_ENV: 'test', MUSTER_REPEATED_CALLS: repeatedCalls };
 if (isDeep) env.MUSTER_TEST_STEP = 'deep';
 else if (chosen.every((argument) => argument.startsWith('-'))) env.MUSTER_TEST_STEP = 'daily';
-const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
-const code = await new Promise((resolve) => child.once('close', (exitCode) => resolve(exitCode ?? 1)));
-const results = read(report, JSON.parse);
+const { code, results } = await run(report, chosen);
+const repeated = await repeatFailed();
 tellSlowest();
 tellRepeated();
+tellRepeatedFiles();
 rmSync(folder, { recursive: true, force: true });
 const { passed, failed } = count();
 console.log(`${passed} passed, ${failed} failed`);
-process.exit(code);
+process.exit(failed === 0 ? 0 : 1);
+
+async function run(outputFile, files, ...options) {
+  const vitest = join('node_modules', 'vitest', 'vitest.mjs');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${outputFile}`];
+  const args = [vitest, 'run', ...reporters, ...options, ...files];
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
+  const end = (signal) => child.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, end);
+  const exitCode = await new Promise((resolve) => child.once('close', (given) => resolve(given ?? 1)));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, end);
+  return { code: exitCode, results: read(outputFile, JSON.parse) };
+}
+
+/**
+ * The files with a failed test are run once more, one at a time: a test of real processes that fails only while others keep
+ * the machine busy is told apart from one that is broken. Which ones they were is printed, so that they are looked into.
+ */
+async function repeatFailed() {
+  const files = (results?.testResults ?? []).filter(({ status }) => status === 'failed');
+  if (env.MUSTER_TEST_STEP === undefined || files.length === 0 || files.length > 5) return undefined;
+  const names = files.map(({ name }) => relative(root, name));
+  console.log(`Repeated alone: ${names.join(', ')}`);
+  const again = await run(join(folder, 'again.json'), names, '--maxWorkers=1');
+  return again.code === 0 ? { files, results: again.results } : undefined;
+}
 
 function count() {
   if (!results) return { passed: 0, failed: 1 };
+  if (repeated) {
+    const atFirst = repeated.files.flatMap(({ assertionResults }) => testsOf(assertionResults, 'passed'));
+    return { passed: results.numPassedTests - atFirst.length + repeated.results.numPassedTests, failed: 0 };
+  }
   // A file that does not even load, or an error outside every test, fails the run without a failed test.
   return { passed: results.numPassedTests, failed: results.numFailedTests || (code === 0 ? 0 : 1) };
+}
+
+function testsOf(assertionResults, wanted) {
+  return assertionResults.filter(({ status }) => status === wanted).map(({ fullName }) => fullName);
+}
+
+function tellRepeatedFiles() {
+  if (!repeated) return;
+  console.log('Failed at first, and passed when repeated alone:');
+  for (const { name, assertionResults } of repeated.files)
+    console.log(`  ${relative(root, name)}: ${testsOf(assertionResults, 'failed').join('; ') || 'the file itself'}`);
 }
 
 function tellSlowest() {
