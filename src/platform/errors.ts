@@ -62,6 +62,7 @@ export const errorStatus = {
   TEST_EXCEPTION: 500,
   OBJSTORE_UNAVAILABLE: 502,
   UNAVAILABLE: 503,
+  OUT_OF_RESOURCES: 503,
 } as const;
 export type ErrorCode = keyof typeof errorStatus;
 

@@ -52,6 +52,7 @@ export class Scheduler implements LeaderDuty {
     leadership.register(this);
     pollers.register({
       name: 'scheduler',
+      essential: true,
       runsWhile: 'RUN_SCHEDULER_POLLER',
       everyMs: settings.checkSchedulerEverySeconds * 1_000,
       pass: (now) => this.runOnce(now),
@@ -59,6 +60,7 @@ export class Scheduler implements LeaderDuty {
     });
     pollers.register({
       name: 'dispatch',
+      essential: true,
       everyMs: dispatchEveryMillis,
       pass: (now) => this.dispatch(now),
       wakeOn: ['dispatch'],

@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import type { DeployKey } from '../../core/model/deploy.js';
 import { inParallel } from '../../platform/async.js';
+import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -33,6 +34,7 @@ export class DeploysPoller implements OnModuleInit {
   onModuleInit(): void {
     this.pollers.register({
       name: 'deploys',
+      essential: true,
       runsWhile: 'RUN_DEPLOY_POLLER',
       everyMs: this.settings.checkDeploysEverySeconds * 1000,
       pass: (now, requestIds) => this.runOnce(now, requestIds),
@@ -95,6 +97,7 @@ export class DeploysPoller implements OnModuleInit {
       this.wake.signalOf([requestId], ...result.wake);
       return result;
     } catch (cause) {
+      if (concernsAll(cause)) throw cause;
       this.log.error(`Deploy ${deployId} of request ${requestId} is stuck: ${String(cause)}`, cause);
       return undefined;
     }

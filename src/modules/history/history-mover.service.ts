@@ -54,7 +54,7 @@ export class HistoryPoller {
     @Inject(SETTINGS) { persistHistoryEverySeconds }: Settings,
   ) {
     const everyMs = persistHistoryEverySeconds * 1000;
-    pollers.register({ name: 'history', everyMs, wakeOn: ['history'], pass: (now) => this.look(now) });
+    pollers.register({ name: 'history', essential: true, everyMs, wakeOn: ['history'], pass: (now) => this.look(now) });
   }
 
   /** One pass: batch after batch, each in a transaction of its own, until nothing is left that may move. */

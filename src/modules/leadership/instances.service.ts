@@ -165,6 +165,7 @@ export class InstancePoller implements OnApplicationBootstrap, BeforeApplication
   onApplicationBootstrap(): void {
     const poller = this.pollers.register({
       name: 'instances',
+      essential: true,
       everyMs: this.settings.saveStateEverySeconds * 1_000,
       onEveryInstance: true,
       pass: (now) => this.runOnce(now),

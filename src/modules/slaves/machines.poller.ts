@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineKind } from '../../core/model/machine.js';
 import { hasLapsed } from '../../core/requests/changes.js';
+import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -31,6 +32,7 @@ export class MachinesPoller {
   ) {
     pollers.register({
       name: 'decommission',
+      essential: true,
       everyMs: settings.checkSchedulerEverySeconds * 1000,
       wakeOn: ['machines'],
       pass: (now) => this.decommission(now),
@@ -77,6 +79,7 @@ export class MachinesPoller {
       });
       if (changed) this.wake.signal('scheduler', 'cleanup', 'webhooks');
     } catch (cause) {
+      if (concernsAll(cause)) throw cause;
       this.log.error(`The ${what} is stuck; it is tried again: ${String(cause)}`, cause); // the others still move
     }
   }

@@ -1,22 +1,36 @@
 import { NotLeaderError } from '../leadership/leadership.js';
 
 /**
- * PostgreSQL states and Node errors that say "not now" rather than "never": the connection is gone, the server is
- * starting or stopping, a time-out struck, or other transactions stood in the way three times or for too long.
+ * PostgreSQL states that say "not now" rather than "never", by class: the connection is gone (08), stands in the way of others or
+ * waits for them (40, 55), the server is short of something (53), was told to stop or to give up (57), its disk fails (58), a
+ * transaction was ended (25P), the server only reads because another one took over (25006), or does not let us in (28, 3D).
  */
-const states = /^(08...|57P0[1-5]|57014|53300|25P03|40001|40P01|55P03)$/;
-const socketErrors = new Set([
+const states = /^(08|25006|25P0|28|3D|40|53|55|57|58)/;
+/** Of these: the server, or its disk, is short of something. */
+const shortOf = /^(53|58)/;
+/** Of these: other transactions stood in the way, or it took too long. */
+const ofOneRecord = /^(40|55|57014)/;
+/** Errors of sockets, and of a system that is short of disk or files. */
+const systemErrors = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
+  'ECONNABORTED',
   'EPIPE',
   'ETIMEDOUT',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENOSPC',
+  'EDQUOT',
+  'EMFILE',
+  'ENFILE',
+  'EIO',
 ]);
 /** Errors of the driver, its pool and TypeORM, which carry no code. TypeORM releases the connection of a transaction that broke. */
 const messages =
-  /query runner (was )?already released|connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|cannot use a pool after calling end|connection is not established|not queryable|query runner was already released/i;
+  /query runner (was )?already released|connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|client has encountered a connection error|cannot use a pool after calling end|called end on pool|connection is not established|not queryable|driver not connected/i;
 
 /** Text that PostgreSQL refuses to store (NUL), which can still arrive in a path or a query. */
 const refusedText = /^(22021|22P05)$/;
@@ -28,26 +42,40 @@ interface CodedError {
   errors?: unknown[];
 }
 
-export function isDatabaseAway(cause: unknown): boolean {
-  if (cause === null || typeof cause !== 'object') return false;
-  const { code, message, driverError, errors } = cause as CodedError;
-  if (typeof code === 'string' && (states.test(code) || socketErrors.has(code))) return true;
-  if (typeof message === 'string' && messages.test(message)) return true;
-  // Connecting to a name with several addresses fails with all of their errors in one.
-  return (driverError !== undefined && isDatabaseAway(driverError)) || (errors ?? []).some(isDatabaseAway);
+/**
+ * Whether the same work may well succeed later, because the error is about the circumstances and not about the data. The one
+ * list: what callers are told to try again is what the scheduler tries again.
+ */
+export const isPassing = (cause: unknown): boolean =>
+  cause instanceof NotLeaderError || some(cause, isPassingItself, new Set());
+
+/**
+ * Passing, and whatever else was tried now would fail as well: the database is away or full, another instance leads. What work on
+ * one record ran into alone (a deadlock, a lock, a time-out) is not. A pass over many records ends with it instead of going on,
+ * so that it counts as failed.
+ */
+export const concernsAll = (cause: unknown): boolean =>
+  isPassing(cause) && !some(cause, ({ code }) => typeof code === 'string' && ofOneRecord.test(code), new Set());
+
+/** Passing, and operators have to make room: disk full, out of memory, out of connections, failing disk. */
+export const isShortOfResources = (cause: unknown): boolean =>
+  some(cause, ({ code }) => typeof code === 'string' && shortOf.test(code), new Set());
+
+const isPassingItself = ({ code, message }: CodedError): boolean =>
+  (typeof code === 'string' && (systemErrors.has(code) || (isState(code) && states.test(code)))) ||
+  (typeof message === 'string' && messages.test(message));
+
+const isState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code);
+
+/** Of an error or of what it wraps: TypeORM's wrap the driver's, and connecting to a name fails once per address. */
+function some(cause: unknown, holds: (error: CodedError) => boolean, seen: Set<unknown>): boolean {
+  if (cause === null || typeof cause !== 'object' || seen.has(cause)) return false;
+  seen.add(cause);
+  const { driverError, errors } = cause as CodedError;
+  return holds(cause as CodedError) || [driverError, ...(errors ?? [])].some((inner) => some(inner, holds, seen));
 }
 
 export function isRefusedText(cause: unknown): boolean {
   const { code } = (cause ?? {}) as CodedError;
   return typeof code === 'string' && refusedText.test(code);
-}
-
-/** PostgreSQL is short of something, was told to stop, or its disk fails: says nothing about what was to be written. */
-const conditions = /^(08|40|53|55|57|58|25P0)/;
-
-/** Whether the same work may well succeed later, because the error is about the circumstances and not about the data. */
-export function isPassing(cause: unknown): boolean {
-  if (cause instanceof NotLeaderError || isDatabaseAway(cause)) return true;
-  const { code } = (cause ?? {}) as { code?: unknown };
-  return typeof code === 'string' && conditions.test(code);
 }

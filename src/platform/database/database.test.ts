@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import { FixedLeadership } from '../../../test/support/fixed-leadership.js';
 import { waitFor } from '../../../test/support/wait-for.js';
-import { isDatabaseAway } from './database-errors.js';
+import { isPassing } from './database-errors.js';
 import { NotLeaderError } from '../leadership/leadership.js';
 import { Database } from './database.js';
 
@@ -66,7 +66,7 @@ describe('a transaction of the leader', () => {
       await tx.query('SELECT 1');
     });
     const cause = await idle.catch((error: unknown) => error);
-    expect(isDatabaseAway(cause), String(cause)).toBe(true);
+    expect(isPassing(cause), String(cause)).toBe(true);
     expect(await rowCount(4)).toBe(0);
   });
 });
@@ -97,7 +97,7 @@ describe('a transaction', () => {
     });
     // Twice the time after which an idle one is ended, and not once for each of the four.
     expect(performance.now() - frozenAt).toBeLessThan(7_500);
-    expect((await Promise.all(frozen)).map(isDatabaseAway)).toEqual([true, true, true, true]);
+    expect((await Promise.all(frozen)).map(isPassing)).toEqual([true, true, true, true]);
     expect(await test_.source.query('SELECT n FROM written WHERE id = 5')).toEqual([{ n: 100 }]);
   });
 
@@ -115,7 +115,7 @@ describe('a transaction', () => {
         return moment === 'before its commit' ? undefined : tx.query('SELECT 1');
       });
       const cause = await failing.catch((error: unknown) => error);
-      expect(isDatabaseAway(cause), String(cause)).toBe(true);
+      expect(isPassing(cause), String(cause)).toBe(true);
     },
   );
 

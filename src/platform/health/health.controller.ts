@@ -23,20 +23,25 @@ export class HealthController {
     return { status: 'UP' };
   }
 
-  /** 200 when this instance can serve, 503 while the database is away; who leads, and which pollers fail. */
+  /**
+   * 200 when this instance can serve, 503 while the database is away or a poller that the service depends on keeps failing; who
+   * leads, and which pollers fail.
+   */
   @Get('readyz')
   @ApiOkResponse({ type: ReadinessDto })
   @ApiServiceUnavailableResponse({ type: ReadinessDto })
   async readiness(@Res({ passthrough: true }) response: Response): Promise<ReadinessDto> {
     const { leader, databaseError } = await this.leader();
-    response.status(databaseError === undefined ? 200 : 503);
+    const failing = this.pollers.states().filter(({ failuresInRow }) => failuresInRow > 0);
+    const ready = databaseError === undefined && !failing.some(({ stopsService }) => stopsService);
+    response.status(ready ? 200 : 503);
     return {
-      ready: databaseError === undefined,
+      ready,
       leads: this.leadership.ready(),
       epoch: this.leadership.current(),
       leader,
       databaseError,
-      failingPollers: this.pollers.states().filter(({ failuresInRow }) => failuresInRow > 0),
+      failingPollers: failing,
       disabledPollers: this.pollers.disabled(),
       uncaughtErrors: uncaughtErrors.count,
     };

@@ -12,6 +12,8 @@ export class FailingPollerDto {
   failuresInRow: number;
   /** What went wrong last. */
   lastError?: string;
+  /** The service depends on it, and it has failed for so long that this instance says it is not ready. */
+  stopsService: boolean;
 }
 
 /** A poller that stands still because operators switched its action off. */
@@ -24,7 +26,7 @@ export class DisabledPollerDto {
 
 /** Whether this instance can serve, and what is wrong if something is. */
 export class ReadinessDto {
-  /** The database answers: this instance serves every operation. */
+  /** The database answers and the pollers that the service depends on do their work. */
   ready: boolean;
   /** This instance leads, and its pollers run. */
   leads: boolean;

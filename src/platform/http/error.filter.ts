@@ -9,8 +9,7 @@ import {
 import type { Express, Request, Response } from 'express';
 import type { FieldError } from '../../core/field-error.js';
 import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
-import { NotLeaderError } from '../leadership/leadership.js';
-import { isDatabaseAway, isRefusedText } from '../database/database-errors.js';
+import { isPassing, isRefusedText, isShortOfResources } from '../database/database-errors.js';
 import { requestIdOf } from './middleware.js';
 
 /** Writes the one error shape of this API, whatever failed and wherever. */
@@ -101,12 +100,18 @@ function toErrorAnswer(cause: unknown): ErrorAnswer {
   if (cause instanceof SchedulerError) {
     return { status: cause.status, code: cause.code, message: cause.message, errors: cause.errors, extra: cause.extra };
   }
-  if (cause instanceof NotLeaderError || isDatabaseAway(cause)) {
+  if (cause instanceof HttpException) return fromHttpException(cause);
+  if (isShortOfResources(cause)) {
+    return answer(
+      'OUT_OF_RESOURCES',
+      'The database is short of disk, memory or connections; try again when it has room',
+    );
+  }
+  if (isPassing(cause)) {
     return answer('UNAVAILABLE', 'The service cannot reach its database or is changing leaders; try again');
   }
   if (isRefusedText(cause))
     return answer('INVALID_PARAMETER', 'The path or query contains a character that cannot be stored');
-  if (cause instanceof HttpException) return fromHttpException(cause);
   return answer(
     'INTERNAL_ERROR',
     'Something went wrong inside the service; the log has the details under the requestId',

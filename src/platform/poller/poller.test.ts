@@ -128,12 +128,47 @@ test('a pass that fails is reported, counted, and the next one runs', async () =
   });
   poller.wake();
   await waitFor('the failure', () => state.failures.length === 1);
-  expect(poller.state()).toEqual({ name: 'test', failuresInRow: 1, lastError: 'no database' });
+  expect(poller.state()).toEqual({ name: 'test', failuresInRow: 1, lastError: 'no database', stopsService: false });
   fails = false;
   poller.wake();
   await waitFor('the success', () => poller.state().failuresInRow === 0);
   expect(poller.state().lastError).toBeUndefined();
   expect(poller.figures()).toEqual({ name: 'test', passes: 2, failures: 1 });
+});
+
+describe('a poller that keeps failing', () => {
+  const fail = () => Promise.reject(new Error('no room'));
+  const failAt = async ({ state, poller }: Pick<ReturnType<typeof scene>, 'state' | 'poller'>, now: number) => {
+    const before = state.failures.length;
+    state.now = now;
+    poller.wake();
+    await waitFor('the failure', () => state.failures.length > before);
+  };
+
+  test('stops the service when it is essential and has failed twice, for five seconds', async () => {
+    const { state, poller } = scene({ pass: fail, essential: true });
+    await failAt({ state, poller }, 0);
+    state.now = 60_000;
+    expect(poller.state()).toMatchObject({ failuresInRow: 1, stopsService: false });
+    await failAt({ state, poller }, 61_000);
+    expect(poller.state()).toMatchObject({ failuresInRow: 2, stopsService: true, lastError: 'no room' });
+  });
+
+  test('does not when it fails often within five seconds, or is not essential', async () => {
+    const often = scene({ pass: fail, essential: true });
+    const other = scene({ pass: fail });
+    for (const now of [0, 1_000, 2_000, 4_999]) await failAt(often, now);
+    for (const now of [0, 60_000]) await failAt(other, now);
+    expect([often, other].map(({ poller }) => poller.state().stopsService)).toEqual([false, false]);
+  });
+
+  test('says nothing more about it when another instance leads', async () => {
+    const { state, poller } = scene({ pass: fail, essential: true });
+    await failAt({ state, poller }, 0);
+    await failAt({ state, poller }, 10_000);
+    state.mayRun = false;
+    expect(poller.state()).toEqual({ name: 'test', failuresInRow: 0, lastError: undefined, stopsService: false });
+  });
 });
 
 test('stopping waits for the pass in flight, and no pass begins after it', async () => {

@@ -6,6 +6,21 @@ const halfTickMillis = 500;
 /** A timer of Node holds no more. */
 const longestTimerMillis = 2 ** 31 - 1;
 
+/**
+ * An essential poller that fails for so long has this instance say that it is not ready. A deadlock or a change of leaders is
+ * over with the next pass; what fails for two of the scheduler's periods (a full disk, a broken row) needs an operator.
+ */
+const forgivenMillis = 5_000;
+const fewestFailures = 2;
+
+export interface PollerState {
+  name: string;
+  failuresInRow: number;
+  lastError?: string;
+  /** The service cannot do its work because of it. */
+  stopsService: boolean;
+}
+
 interface Surroundings {
   now: () => number;
   mayRun: () => boolean;
@@ -30,6 +45,8 @@ export class Poller {
   private stopped = false;
   private lastEndedAt: number;
   private failuresInRow = 0;
+  /** When the first of the failures in a row was. */
+  private failingSince = 0;
   private passes = 0;
   private failures = 0;
   private lastError: string | undefined;
@@ -69,6 +86,7 @@ export class Poller {
         this.failuresInRow = 0;
         this.lastError = undefined;
       } catch (cause) {
+        if (this.failuresInRow === 0) this.failingSince = this.around.now();
         this.failuresInRow += 1;
         this.failures += 1;
         this.lastError = cause instanceof Error ? cause.message : String(cause);
@@ -102,7 +120,16 @@ export class Poller {
     return { name: this.options.name, passes: this.passes, failures: this.failures };
   }
 
-  state(): { name: string; failuresInRow: number; lastError?: string } {
-    return { name: this.options.name, failuresInRow: this.failuresInRow, lastError: this.lastError };
+  /** One that may not run now, because another instance leads, fails no more. */
+  state(): PollerState {
+    const failuresInRow = this.around.mayRun() ? this.failuresInRow : 0;
+    const failingMillis = this.around.now() - this.failingSince;
+    return {
+      name: this.options.name,
+      failuresInRow,
+      lastError: failuresInRow > 0 ? this.lastError : undefined,
+      stopsService:
+        this.options.essential === true && failuresInRow >= fewestFailures && failingMillis >= forgivenMillis,
+    };
   }
 }

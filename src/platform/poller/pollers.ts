@@ -5,7 +5,7 @@ import { DisabledActions } from '../actions/disabled-actions.js';
 import { Clock } from '../clock.js';
 import { Leadership } from '../leadership/leadership.js';
 import { Wake, type WakeTopic } from '../wake/wake.js';
-import { Poller } from './poller.js';
+import { Poller, type PollerState } from './poller.js';
 
 export interface PollerOptions {
   name: string;
@@ -21,6 +21,8 @@ export interface PollerOptions {
   takesKeys?: boolean;
   /** Runs on instances that do not lead as well. */
   onEveryInstance?: boolean;
+  /** The service does not do its work without it: while it keeps failing, /readyz says that this instance is not ready. */
+  essential?: boolean;
   /** Topics that make a pass run at once. */
   wakeOn?: WakeTopic[];
   /** While operators have switched this action off, no pass runs. When it comes back, one runs at once. */
@@ -91,8 +93,8 @@ export class Pollers {
     return [...this.pollers.values()].map((poller) => poller.figures());
   }
 
-  /** State of each poller, for /readyz: failures in a row and the last error. */
-  states(): { name: string; failuresInRow: number; lastError?: string }[] {
+  /** State of each poller, for /readyz. */
+  states(): PollerState[] {
     return [...this.pollers.values()].map((poller) => poller.state());
   }
 }

@@ -13,9 +13,9 @@ import { PendingRequestRepository, type QueueEntry } from '../../modules/tasks/p
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { TaskRepository, type LiveTask } from '../../modules/tasks/task.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
+import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
-import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
@@ -96,7 +96,7 @@ export class DrainService {
       if (again) this.wake.signal('scheduler');
       return held;
     } catch (cause) {
-      if (cause instanceof NotLeaderError) throw cause;
+      if (concernsAll(cause)) throw cause;
       if (requestIds.length === 1) {
         this.log.error(`The queue of request '${requestIds[0]}' is stuck: ${String(cause)}`, cause);
         return false;

@@ -5,8 +5,8 @@ import { judgeRunTime, type RunTimeDecision } from '../../core/requests/run-now.
 import { parseTaskId } from '../../core/task-id.js';
 import { LongRunRepository, type LongRun } from '../../modules/tasks/long-run.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
+import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
-import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -30,7 +30,7 @@ export class JobPoller {
   async runOnce(now: number): Promise<void> {
     for (const run of await this.runs.find(this.db.manager, this.settings, now)) {
       await this.judge(run, now).catch((cause: unknown) => {
-        if (cause instanceof NotLeaderError) throw cause;
+        if (concernsAll(cause)) throw cause;
         this.log.error(`The run time of task '${run.taskId}' cannot be judged: ${String(cause)}`, cause);
       });
     }

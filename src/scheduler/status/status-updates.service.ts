@@ -8,7 +8,7 @@ import { parseTaskId } from '../../core/task-id.js';
 import { HistoryMover } from '../../modules/history/history-mover.service.js';
 import { Clock } from '../../platform/clock.js';
 import { byHalves } from '../../platform/database/by-halves.js';
-import { isDatabaseAway, isPassing } from '../../platform/database/database-errors.js';
+import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -77,7 +77,7 @@ export class StatusUpdates {
       await this.follow(await this.db.leaderTransaction(work));
     } catch (cause) {
       // Whether it was committed is not known: the rows say which tasks have ended.
-      if (isDatabaseAway(cause)) this.memory.drop();
+      if (isPassing(cause)) this.memory.drop();
       throw cause;
     }
   }

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { Request } from '../../../core/model/request.js';
 import { refuseBounce } from '../../../core/requests/action-rules.js';
 import { hasLapsed, lapseMessage } from '../../../core/requests/changes.js';
+import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
@@ -128,6 +129,7 @@ export class ExpiringPoller implements OnModuleInit {
     const isDue = (action: ExpiringRequestAction): boolean => hasLapsed(action.startMillis, action.durationMillis, now);
     for (const due of all.filter(isDue)) {
       await this.reverts.revert(due, now).catch((cause: unknown) => {
+        if (concernsAll(cause)) throw cause;
         this.log.error(`${due.kind} of request '${due.targetId}' could not be ended; it is tried again`, cause);
       });
     }

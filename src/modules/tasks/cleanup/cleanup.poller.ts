@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -25,6 +26,7 @@ export class CleanupPoller implements OnModuleInit {
   onModuleInit(): void {
     this.pollers.register({
       name: 'cleanup',
+      essential: true,
       runsWhile: 'RUN_CLEANUP_POLLER',
       everyMs: this.settings.cleanupEverySeconds * 1000,
       pass: (now, requestIds) => this.runOnce(now, requestIds),
@@ -38,9 +40,10 @@ export class CleanupPoller implements OnModuleInit {
     const wanted = requestIds && [...requestIds];
     for (const requestId of await this.cleanups.requestIdsToClean(this.db.manager, wanted)) {
       // The others are cleaned even when one is stuck.
-      await this.clean(requestId, now).catch((cause: unknown) =>
-        this.log.error(`Cleanup of request ${requestId} is stuck: ${String(cause)}`, cause),
-      );
+      await this.clean(requestId, now).catch((cause: unknown) => {
+        if (concernsAll(cause)) throw cause;
+        this.log.error(`Cleanup of request ${requestId} is stuck: ${String(cause)}`, cause);
+      });
     }
     if (!(await this.kills.needsRepeat(this.db.manager, now))) return;
     const repeated = await this.db.leaderTransaction((tx) => this.kills.repeat(tx, now));

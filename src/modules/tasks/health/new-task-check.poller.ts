@@ -33,6 +33,7 @@ export class NewTaskCheckPoller implements OnModuleInit {
   onModuleInit(): void {
     this.poller = this.pollers.register({
       name: 'new-tasks',
+      essential: true,
       everyMs: this.settings.checkNewTasksEverySeconds * 1000,
       pass: (now) => this.runOnce(now),
     });
