@@ -1,9 +1,11 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inParallel } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentFolder } from '../agent-folder.js';
 import type { Machines } from './machines.js';
+import { removeTree } from '../sandbox/remove-tree.js';
 import type { LocalClusterSettings } from '../settings.js';
 import { TaskFolder } from '../tasks/task-folder.js';
 import type { Tasks } from '../tasks/tasks.js';
@@ -56,14 +58,14 @@ export async function sweep(
   tombstones: Tombstones,
   now: number,
 ): Promise<void> {
-  for (const name of await readdir(folder.ended)) {
+  await oneByOne(await readdir(folder.ended), async (name) => {
     const record = TaskFolder.at(join(folder.ended, name));
     const end = await record.readEnd();
     const age = now - (end?.acknowledgedAt ?? 0);
-    if (age < settings.sandboxRetentionMillis) continue;
-    await rm(join(folder.sandboxes, name), { recursive: true, force: true });
+    if (age < settings.sandboxRetentionMillis) return;
+    await removeTree(join(folder.sandboxes, name));
     if (age >= rememberMillis) await record.remove();
-  }
+  });
   await removeOwnerlessSandboxes(folder, settings, now);
   await tombstones.removeOlderThan(now - rememberMillis);
 }
@@ -77,10 +79,12 @@ async function removeOwnerlessSandboxes(
   // In this order: a sandbox that is listed has its task in one of the lists that follow, even if that moves meanwhile.
   const sandboxes = await readdir(folder.sandboxes);
   const owned = new Set([...(await readdir(folder.tasks)), ...(await readdir(folder.ended))]);
-  for (const name of sandboxes) {
-    if (owned.has(name)) continue;
+  await oneByOne(sandboxes, async (name) => {
+    if (owned.has(name)) return;
     const path = join(folder.sandboxes, name);
-    if (now - (await stat(path)).mtimeMs >= settings.sandboxRetentionMillis)
-      await rm(path, { recursive: true, force: true });
-  }
+    if (now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis) await removeTree(path);
+  });
 }
+
+/** One that cannot be removed does not keep the others. */
+const oneByOne = (names: readonly string[], work: (name: string) => Promise<void>) => inParallel(names, 1, work);

@@ -1,26 +1,35 @@
-import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, readlink, realpath } from 'node:fs/promises';
+import { type Dir } from 'node:fs';
+import { type FileHandle, lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxEntry } from '../../cluster/cluster-driver.js';
-import { errorCode, isMissing } from '../files.js';
+import { inParallel } from '../../platform/async.js';
 import { staysInside } from '../wire/unsupported.js';
+import { leadsInside, openFileBelow, openFolderBelow, pathOf, unlessUnseen } from './below.js';
 
-/** Errors that mean: there is no such file, or none that may be seen. */
-const unseen = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENXIO', 'ENAMETOOLONG', 'EINVAL'];
+/** A folder may hold any number of files; so many are listed. */
+const longestList = 10_000;
+const lookedAtOnce = 50;
 
 /** The files of one task, for reading. A path that leaves the sandbox, by ".." or by a link, finds nothing. */
 export class SandboxFiles {
   constructor(readonly root: string) {}
 
+  async exists(): Promise<boolean> {
+    const opened = await openFolderBelow(this.root, '');
+    await opened?.handle.close();
+    return opened !== undefined;
+  }
+
   /** By name. undefined: no such folder. */
   async list(path: string): Promise<SandboxEntry[] | undefined> {
-    const opened = await this.openInside(path, constants.O_DIRECTORY);
+    if (!staysInside(path)) return undefined;
+    const opened = await openFolderBelow(this.root, path);
     if (!opened) return undefined;
     try {
       // Through the handle: whatever becomes of the path meanwhile, this is the folder that was checked.
-      const folder = `/proc/self/fd/${opened.handle.fd}`;
-      const names = (await readdir(folder)).toSorted();
-      const entries = await Promise.all(names.map((name) => this.entry(folder, name)));
+      const folder = pathOf(opened.handle);
+      const names = await namesIn(await opendir(folder, { bufferSize: 256 }));
+      const entries = await inParallel(names.toSorted(), lookedAtOnce, (name) => this.entry(folder, path, name));
       return entries.filter((entry) => entry !== undefined);
     } finally {
       await opened.handle.close();
@@ -29,12 +38,9 @@ export class SandboxFiles {
 
   /** An open handle on a plain file, to be closed by the caller. undefined: no such file. */
   async open(path: string): Promise<{ handle: FileHandle; size: number; mtime: number } | undefined> {
-    const opened = await this.openInside(path, 0);
-    if (!opened) return undefined;
-    const { handle, stats } = opened;
-    if (stats.isFile()) return { handle, size: stats.size, mtime: stats.mtimeMs };
-    await handle.close();
-    return undefined;
+    if (!staysInside(path)) return undefined;
+    const opened = await openFileBelow(this.root, path);
+    return opened && { handle: opened.handle, size: opened.stats.size, mtime: opened.stats.mtimeMs };
   }
 
   async read(path: string, offset: number, length: number) {
@@ -49,49 +55,20 @@ export class SandboxFiles {
     }
   }
 
-  private async entry(folder: string, name: string): Promise<SandboxEntry | undefined> {
-    try {
-      const stats = await lstat(join(folder, name));
-      if (stats.isSymbolicLink() && !(await this.contains(await realpath(join(folder, name))))) return undefined;
+  /** undefined: removed since it was listed, or a link to nothing or to somewhere else. */
+  private entry(folder: string, path: string, name: string): Promise<SandboxEntry | undefined> {
+    return unlessUnseen(async () => {
+      const stats = await lstat(`${folder}/${name}`);
+      if (stats.isSymbolicLink() && !(await leadsInside(this.root, join(path, name)))) return undefined;
       return { name, mtime: Math.floor(stats.mtimeMs / 1000), size: stats.size, mode: modeText(stats.mode) };
-    } catch (cause) {
-      // Removed since it was listed, or a link to nothing.
-      if (unseen.includes(errorCode(cause) ?? '')) return undefined;
-      throw cause;
-    }
+    });
   }
+}
 
-  private async openInside(path: string, flags: number): Promise<{ handle: FileHandle; stats: Stats } | undefined> {
-    if (!staysInside(path)) return undefined;
-    let handle: FileHandle;
-    try {
-      // Without O_NONBLOCK a named pipe would keep us waiting for its writer.
-      handle = await open(join(this.root, path), constants.O_RDONLY | constants.O_NONBLOCK | flags);
-    } catch (cause) {
-      if (unseen.includes(errorCode(cause) ?? '')) return undefined;
-      throw cause;
-    }
-    try {
-      // Asked of what is open, not of the path: a link may be changed between a check and its use.
-      if (await this.contains(await readlink(`/proc/self/fd/${handle.fd}`)))
-        return { handle, stats: await handle.stat() };
-    } catch (cause) {
-      await handle.close();
-      throw cause;
-    }
-    await handle.close();
-    return undefined;
-  }
-
-  private async contains(path: string): Promise<boolean> {
-    try {
-      const root = await realpath(this.root);
-      return path === root || path.startsWith(`${root}/`);
-    } catch (cause) {
-      if (isMissing(cause)) return false;
-      throw cause;
-    }
-  }
+async function namesIn(folder: Dir): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of folder) if (names.push(name) === longestList) break;
+  return names;
 }
 
 const kinds: Record<number, string> = {

@@ -1,11 +1,13 @@
-import { chown, lstat, open, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import type { Stats } from 'node:fs';
+import { chmod, chown, type FileHandle, mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentFolder } from '../agent-folder.js';
-import { ensureFolder, errorCode, isMissing } from '../files.js';
+import { errorCode, isMissing } from '../files.js';
 import type { RunAs } from '../machine/run-as.js';
 import { fileNameOf } from '../tasks/task-folder.js';
+import { createFileBelow, existsBelow, openFileBelow } from './below.js';
 
 /** Names inside the working area of a task with executorData, one folder below its sandbox. */
 export interface ExecutorLayout {
@@ -46,33 +48,46 @@ export function sandboxOfSpec(agent: AgentFolder, spec: LaunchSpec): Sandbox {
   };
 }
 
-/** Where a path relative to the task's working folder lies. */
-const inWorkingFolder = (sandbox: Sandbox, path: string): string => join(sandbox.executor?.app ?? sandbox.root, path);
+/** A file that is there before the task begins. */
+export interface NewFile {
+  path: string;
+  text?: string;
+  mode: number;
+}
 
-/** The folders and the files that clients expect from the beginning, owned by the user that the task runs as. */
-export async function createSandbox(sandbox: Sandbox, runAs: RunAs | undefined): Promise<void> {
+/**
+ * The folders and the files that clients expect from the beginning, and `files`, owned by the user that the task runs as.
+ * Until everything is there, the sandbox is closed to that user, whose other tasks could put links in the way.
+ */
+export async function createSandbox(
+  { root, executor }: Sandbox,
+  runAs: RunAs | undefined,
+  files: readonly NewFile[],
+): Promise<void> {
+  await mkdir(root, { mode: 0o700 });
   const give = async (path: string) => {
     if (runAs) await chown(path, runAs.uid, runAs.gid);
   };
   const folder = async (path: string, mode: number) => {
-    await ensureFolder(path, mode);
+    await mkdir(path, { mode });
     await give(path);
   };
-  const file = async (path: string) => {
-    await (await open(path, 'a', 0o644)).close();
+  const file = async ({ path, text = '', mode }: NewFile) => {
+    await writeFile(path, text, { flag: 'wx', mode });
     await give(path);
   };
-  await folder(sandbox.root, 0o755);
-  if (!sandbox.executor) {
-    await Promise.all([file(join(sandbox.root, 'stdout')), file(join(sandbox.root, 'stderr'))]);
-    return;
-  }
-  const { folder: area, app, serviceLog, bashLog, executorLog } = sandbox.executor;
-  await folder(area, 0o755);
-  await folder(app, 0o755);
-  await folder(join(area, 'tmp'), 0o750);
-  await folder(join(area, 'logs'), 0o755);
-  await Promise.all([file(serviceLog), file(bashLog), file(executorLog)]);
+  const log = (path: string): NewFile => ({ path, mode: 0o644 });
+  if (executor) {
+    const { folder: area, app, serviceLog, bashLog, executorLog } = executor;
+    await folder(area, 0o755);
+    await folder(app, 0o755);
+    await folder(join(area, 'tmp'), 0o750);
+    await folder(join(area, 'logs'), 0o755);
+    await Promise.all([serviceLog, bashLog, executorLog].map(log).map(file));
+  } else await Promise.all([join(root, 'stdout'), join(root, 'stderr')].map(log).map(file));
+  await Promise.all(files.map(file));
+  await chmod(root, 0o755);
+  await give(root);
 }
 
 const tailLines = 2_500;
@@ -80,26 +95,32 @@ const tailLines = 2_500;
 const tailBytes = 1024 * 1024;
 
 /** Keeps the last lines of the service log in a file of their own. Written once, never again. */
-export async function saveTail(layout: Pick<ExecutorLayout, 'serviceLog' | 'tailLog'>): Promise<void> {
+export async function saveTail(root: string, layout: Pick<ExecutorLayout, 'serviceLog' | 'tailLog'>): Promise<void> {
+  // No log: nothing was prepared, or the task has put something else in its place.
+  const log = await openFileBelow(root, relative(root, layout.serviceLog), 'NONE');
+  if (!log) return;
   try {
-    await writeFile(layout.tailLog, lastLines(await readEnd(layout.serviceLog)), { flag: 'wx' });
+    await writeTail(root, relative(root, layout.tailLog), await readEnd(log));
+  } finally {
+    await log.handle.close();
+  }
+}
+
+async function writeTail(root: string, path: string, text: Buffer): Promise<void> {
+  try {
+    const tail = await createFileBelow(root, path, 0o644);
+    await tail.writeFile(lastLines(text)).finally(() => tail.close());
   } catch (cause) {
-    // Nothing was logged because nothing was prepared, or the tail has been saved before a restart of the agent.
+    // The tail has been saved before a restart of the agent, or the task has left something of this name.
     if (!isMissing(cause) && errorCode(cause) !== 'EEXIST') throw cause;
   }
 }
 
-async function readEnd(path: string): Promise<Buffer> {
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat();
-    const start = Math.max(0, size - tailBytes);
-    const buffer = Buffer.alloc(size - start);
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, start);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
+async function readEnd({ handle, stats: { size } }: { handle: FileHandle; stats: Stats }): Promise<Buffer> {
+  const start = Math.max(0, size - tailBytes);
+  const buffer = Buffer.alloc(size - start);
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, start);
+  return buffer.subarray(0, bytesRead);
 }
 
 function lastLines(text: Buffer): Buffer {
@@ -121,19 +142,13 @@ export async function whenHealthFileComes(
   startedAt: number,
   signal: AbortSignal,
 ): Promise<'FOUND' | 'TOO_LATE' | 'TASK_OVER'> {
-  const path = inWorkingFolder(sandbox, file.path);
+  const path = relative(sandbox.root, join(sandbox.executor?.app ?? sandbox.root, file.path));
   const pauseMillis = Math.min(longestPauseMillis, file.intervalSeconds * 1000);
   const deadline = performance.now() + file.timeoutSeconds * 1000 - (Date.now() - startedAt);
   for (;;) {
-    if (await isThere(path)) return 'FOUND';
+    if (await existsBelow(sandbox.root, path)) return 'FOUND';
     if (signal.aborted) return 'TASK_OVER';
     if (performance.now() >= deadline) return 'TOO_LATE';
     await delay(pauseMillis, undefined, { signal }).catch(() => undefined);
   }
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants, type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { constants as machine } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { errorCode, messageOf } from '../files.js';
 import { cut } from '../tasks/outcome.js';
 import type { ProcessStat } from '../machine/process-identity.js';
 import { allProcesses, signal, variableOf } from '../machine/processes.js';
-import type { RunAs } from '../machine/run-as.js';
+import { createFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
 import type { CommandRecord } from './command-record.js';
 import { outputFileName } from './command-words.js';
 
@@ -24,7 +24,6 @@ export interface CommandPlan {
   folder: string;
   /** The task's. */
   sandboxRoot: string;
-  runAs: RunAs | undefined;
   /** Longest run; 0: no limit. */
   timeoutMillis: number;
 }
@@ -58,14 +57,23 @@ export class CommandRun {
 
   /** From ACKED to its last update but that. Answers how it ended. */
   async execute(plan: CommandPlan): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string; file?: string }> {
-    const path = join(plan.folder, outputFileName(this.order));
-    const file = relative(plan.sandboxRoot, path);
-    const output = await createOutput(path, plan.runAs);
+    const file = relative(plan.sandboxRoot, join(plan.folder, outputFileName(this.order)));
+    const folder = await openFolderBelow(plan.sandboxRoot, relative(plan.sandboxRoot, plan.folder), 'NONE');
+    if (!folder) return { updateType: 'FAILED', message: 'The folder of the task is gone' };
+    try {
+      return await this.executeIn(folder.handle, plan, file);
+    } finally {
+      await folder.handle.close();
+    }
+  }
+
+  private async executeIn(folder: FileHandle, plan: CommandPlan, file: string): ReturnType<CommandRun['execute']> {
+    const output = await createFileBelow(plan.sandboxRoot, file, 0o644);
     try {
       const line = plan.words.join(' ');
       await this.tell('ACKED', cut(line, longestMessage), file);
       await output.appendFile(`${new Date().toISOString()} ${line}\n`);
-      const ended = await this.start(plan, output, file);
+      const ended = await this.start(plan, folder, output, file);
       if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause, file };
       return { ...ended, file };
     } finally {
@@ -75,6 +83,7 @@ export class CommandRun {
 
   private async start(
     plan: CommandPlan,
+    folder: FileHandle,
     output: FileHandle,
     file: string,
   ): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string }> {
@@ -82,7 +91,7 @@ export class CommandRun {
     if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause };
     const [program = '', ...words] = plan.words;
     const child = spawn(program, words, {
-      cwd: plan.folder,
+      cwd: pathOf(folder),
       env: plan.environment,
       // A session of its own: its processes can be told from all others.
       detached: true,
@@ -112,14 +121,6 @@ export class CommandRun {
     const killed = killCommand(this.record.path, () => (this.isOver ? undefined : pid));
     this.killing = Promise.all([this.killing, killed]).then(() => undefined);
   }
-}
-
-/** Never through a link, never into a file that is there: the folder is the task's. */
-async function createOutput(path: string, runAs: RunAs | undefined): Promise<FileHandle> {
-  const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-  const output = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
-  if (runAs) await output.chown(runAs.uid, runAs.gid);
-  return output;
 }
 
 function whenGone(child: ChildProcess): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string }> {

@@ -1,13 +1,13 @@
-import { constants, open } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
-import { isMissing, messageOf } from '../files.js';
+import { messageOf } from '../files.js';
 import { sandboxVariable } from '../machine/processes.js';
 import { resolveUser, type RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
+import { existsBelow, openFileBelow } from '../sandbox/below.js';
 import { taskEnvironment } from '../shim/command.js';
 import type { StatusReports } from '../tasks/status-reports.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
@@ -120,7 +120,9 @@ export class TaskCommands {
     const runAs = await resolveUser(task.spec.user, context.folder.sandboxes);
     if (typeof runAs === 'string') return { invalid: runAs };
     const folder = task.sandbox.executor?.folder ?? task.sandbox.root;
-    const pid = (await taskPid(join(folder, settings.shellCommandPidFile))) ?? mainPid;
+    const pid =
+      (await taskPid(task.sandbox.root, join(relative(task.sandbox.root, folder), settings.shellCommandPidFile))) ??
+      mainPid;
     if (typeof pid !== 'number') return pid;
     const user = task.spec.user ?? userInfo().username;
     return {
@@ -128,7 +130,6 @@ export class TaskCommands {
       environment: this.environment(folder, record, runAs),
       folder,
       sandboxRoot: task.sandbox.root,
-      runAs,
       timeoutMillis: settings.shellCommandTimeoutMillis,
     };
   }
@@ -158,22 +159,16 @@ export class TaskCommands {
 
 const longestPid = 32;
 
-/**
- * The process that commands are about, where the task itself names one in a file; undefined: it does not. The file is the
- * task's: whatever it is, nothing waits for it.
- */
-async function taskPid(file: string): Promise<number | undefined | InvalidCommand> {
+/** The process that commands are about, where the task itself names one in a file; undefined: it does not. */
+async function taskPid(root: string, path: string): Promise<number | undefined | InvalidCommand> {
+  if (!(await existsBelow(root, path))) return undefined;
+  const opened = await openFileBelow(root, path, 'NONE');
+  if (!opened) return { invalid: `${path} is not a file that can be read` };
   try {
-    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    try {
-      if (!(await handle.stat()).isFile()) return { invalid: `${file} is not a file` };
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(longestPid), 0, longestPid, 0);
-      const text = buffer.toString('latin1', 0, bytesRead).trim();
-      return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : { invalid: `${file} does not hold a process id` };
-    } finally {
-      await handle.close();
-    }
-  } catch (cause) {
-    return isMissing(cause) ? undefined : { invalid: `${file} cannot be read` };
+    const { buffer, bytesRead } = await opened.handle.read(Buffer.alloc(longestPid), 0, longestPid, 0);
+    const text = buffer.toString('latin1', 0, bytesRead).trim();
+    return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : { invalid: `${path} does not hold a process id` };
+  } finally {
+    await opened.handle.close();
   }
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { appendFile, writeFile } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
@@ -8,7 +8,7 @@ import { messageOf } from '../files.js';
 import type { RunAs } from '../machine/run-as.js';
 import { placeDownload, placeEmbedded, placeExternal, type Staging } from '../sandbox/artifacts.js';
 import { DeployFault } from '../sandbox/downloads.js';
-import { createSandbox, type ExecutorLayout, type Sandbox } from '../sandbox/sandbox-layout.js';
+import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
 import type { Outcome } from '../tasks/outcome.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
 import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
@@ -62,7 +62,7 @@ interface Preparation {
 /** Fills the sandbox with everything the task needs before its first instruction. */
 async function prepareSandbox(preparation: Preparation): Promise<void> {
   const { spec, sandbox, runAs, signal } = preparation;
-  await createSandbox(sandbox, runAs);
+  await createSandbox(sandbox, runAs, sandbox.executor ? startFiles(sandbox.executor, preparation) : []);
   const staging = stagingIn(sandbox.root, preparation);
   for (const artifact of spec.artifacts) await placeDownload(artifact, staging);
   if (sandbox.executor) await prepareExecutor(sandbox.executor, preparation);
@@ -71,14 +71,17 @@ async function prepareSandbox(preparation: Preparation): Promise<void> {
 }
 
 async function prepareExecutor(layout: ExecutorLayout, preparation: Preparation): Promise<void> {
-  const { spec, environment, shell } = preparation;
+  const { spec } = preparation;
   const staging = stagingIn(layout.folder, preparation);
   for (const artifact of spec.executorData?.embeddedArtifacts ?? []) await placeEmbedded(artifact, staging);
   for (const artifact of spec.executorData?.externalArtifacts ?? []) await placeExternal(artifact, staging);
-  // The variables may hold passwords, and sandboxes can be read by every user of the machine.
-  await writeFile(layout.deployEnv, deployEnv(environment), { mode: 0o600 });
-  await writeFile(layout.runner, `#!${shell}\n${runner}`, { mode: 0o755 });
 }
+
+/** The variables may hold passwords, and sandboxes can be read by every user of the machine. */
+const startFiles = (layout: ExecutorLayout, { environment, shell }: Preparation): NewFile[] => [
+  { path: layout.deployEnv, text: deployEnv(environment), mode: 0o600 },
+  { path: layout.runner, text: `#!${shell}\n${runner}`, mode: 0o755 },
+];
 
 function stagingIn(folder: string, { sandbox, runAs, signal }: Preparation): Staging {
   return {

@@ -256,7 +256,7 @@ export class TaskRun {
     await this.commands.endAll();
     const { executor } = this.sandbox;
     if (executor && !this.spec.executorData?.skipLogrotateAndCompress)
-      await this.tryTo('save the tail of the log', saveTail(executor));
+      await this.tryTo('save the tail of the log', saveTail(this.sandbox.root, executor));
     await this.reports.send(state, message, reason);
     await this.tryTo('remove the cgroup', this.group.remove());
   }

@@ -157,7 +157,7 @@ class SandboxOperations implements Service<typeof SandboxApi> {
   constructor(private readonly files: SandboxFiles) {}
 
   async root() {
-    orNotFound(await this.files.list(''));
+    orNotFound((await this.files.exists()) || undefined);
     return { root: this.files.root };
   }
 
