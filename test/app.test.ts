@@ -115,6 +115,26 @@ describe('the application', () => {
   });
 });
 
+test('an older instance of a migrated database says so, neither serves nor leads, and goes on after the way back', async () => {
+  const app = await start();
+  await app.database.manager.query(
+    `INSERT INTO muster_migration (timestamp, name) VALUES (9000000000000, 'Wings9000000000000')`,
+  );
+  await waitFor('it to notice', async () => (await get(app, '/readyz')).status === 503);
+  expect((await get(app, '/readyz')).body).toMatchObject({ ready: false, newerSchema: 'Wings9000000000000' });
+  for (const path of ['/api/requests', '/api/state', '/api/tasks/active']) {
+    expect(await get(app, path)).toMatchObject({ status: 503, body: { code: 'NEWER_SCHEMA', errors: [] } });
+  }
+  const body = JSON.stringify({ id: 'new', requestType: 'SERVICE' });
+  const headers = { 'content-type': 'application/json' };
+  expect((await fetch(`${app.url}/api/requests`, { method: 'POST', headers, body })).status).toBe(503);
+  expect((await get(app, '/healthz')).status).toBe(200);
+  expect((await get(app, '/readyz')).body['leads']).toBe(false);
+  await app.database.manager.query(`DELETE FROM muster_migration WHERE name = 'Wings9000000000000'`);
+  await waitFor('it to serve again', async () => (await get(app, '/api/requests')).status === 200);
+  await waitFor('it to lead again', async () => (await get(app, '/readyz')).body['leads'] === true);
+});
+
 /** Does not wait for a leadership that it will not get. */
 async function startFollower(first: TestApp<ClusterDriver>): Promise<TestApp<ClusterDriver>> {
   const follower = await startTestApp({ databaseUrl: first.databaseUrl, follows: true });

@@ -63,6 +63,7 @@ export const errorStatus = {
   OBJSTORE_UNAVAILABLE: 502,
   UNAVAILABLE: 503,
   OUT_OF_RESOURCES: 503,
+  NEWER_SCHEMA: 503,
 } as const;
 export type ErrorCode = keyof typeof errorStatus;
 

@@ -1,4 +1,11 @@
-import { Module, type BeforeApplicationShutdown, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Module,
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  type MiddlewareConsumer,
+  type NestModule,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
@@ -8,6 +15,7 @@ import { Clock } from './clock.js';
 import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
 import { HealthController } from './health/health.controller.js';
+import { refuseNewerSchema } from './http/middleware.js';
 import { Leadership } from './leadership/leadership.js';
 import { leaderAddress } from './leadership/lease.js';
 import { PgLeadership } from './leadership/pg-leadership.js';
@@ -34,7 +42,7 @@ export interface PlatformOptions {
 
 /** What every room stands on. Global: a room imports nothing to use it. */
 @Module({})
-export class PlatformModule implements BeforeApplicationShutdown, OnApplicationShutdown {
+export class PlatformModule implements NestModule, BeforeApplicationShutdown, OnApplicationShutdown {
   static forRoot({ settings, driver, entities, leadership, clock }: PlatformOptions): DynamicModule {
     const url = settings.databaseUrl;
     const source = async (use: 'api' | 'leader') => createDataSource({ url, use, entities }).initialize();
@@ -96,6 +104,11 @@ export class PlatformModule implements BeforeApplicationShutdown, OnApplicationS
     private readonly notifier: Notifier,
     private readonly database: Database,
   ) {}
+
+  /** Before the caller is known: that is read from the database, too. */
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(refuseNewerSchema(this.leadership)).forRoutes('/api/*path');
+  }
 
   /** While HTTP still answers: no new pass, the duties end, the lease goes back. */
   async beforeApplicationShutdown(): Promise<void> {

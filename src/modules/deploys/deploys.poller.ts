@@ -83,7 +83,10 @@ export class DeploysPoller implements OnModuleInit {
   }
 
   private async stepOutside({ requestId }: DeployKey, job: OutsideJob, now: number): Promise<StepResult> {
-    const said = await this.steps.ask(job);
+    const said = await this.steps.ask(job).catch((cause: unknown) => {
+      // A connection that those outside refuse says nothing about the database.
+      throw new Error(`Those outside could not be asked: ${String(cause)}`);
+    });
     return this.db.leaderTransaction((tx) => this.steps.answered(tx, requestId, said, now));
   }
 

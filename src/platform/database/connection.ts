@@ -78,6 +78,12 @@ export const apiParameters: ServerParameters = {
   statement_timeout: 60_000,
 };
 
+/**
+ * A migration may take as long as it needs, and what it needs to lock it gets soon or not at all: all calls on a table queue up
+ * behind one that waits for the whole of it. It is tried again.
+ */
+export const migrationParameters: ServerParameters = { ...isolation, statement_timeout: 0, lock_timeout: 1_000 };
+
 /** The parameters travel in the URL, because the driver lets a URL's own `options` replace all others. */
 export function withParameters(url: string, parameters: ServerParameters): string {
   const parsed = new URL(url);

@@ -1,31 +1,41 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type EntitySchema, type MixedList } from 'typeorm';
-import { apiParameters, leaderParameters, withParameters } from './connection.js';
-import { migrations } from './migrations.js';
+import { apiParameters, leaderParameters, migrationParameters, withParameters } from './connection.js';
+import { migrations as allMigrations } from './migrations.js';
 import { PreparingClient } from './prepared-statements.js';
 
 export type Entities = MixedList<Function | EntitySchema>;
 
+const parametersOf = { api: apiParameters, leader: leaderParameters, migrations: migrationParameters };
+
 interface DataSourceSettings {
   url: string;
   /** Whose connections these are, as pg_stat_activity shows them. */
-  use: 'api' | 'leader';
+  use: keyof typeof parametersOf;
   entities?: Entities;
   poolSize?: number;
+  /** Default: all of this program. */
+  migrations?: readonly Function[];
 }
 
 /** Which migrations have run. */
 export const migrationsTable = 'muster_migration';
 
 /** Not connected yet; `initialize()` does that. int8 columns arrive as numbers: ours stay far below 2^53. */
-export function createDataSource({ url, use, entities, poolSize = 10 }: DataSourceSettings): DataSource {
+export function createDataSource({
+  url,
+  use,
+  entities,
+  poolSize = 10,
+  migrations = allMigrations,
+}: DataSourceSettings): DataSource {
   const log = new Logger('Database');
   return new DataSource({
     type: 'postgres',
-    url: withParameters(url, use === 'leader' ? leaderParameters : apiParameters),
+    url: withParameters(url, parametersOf[use]),
     applicationName: `muster ${use}`,
     entities: entities ?? [],
-    migrations,
+    migrations: [...migrations],
     migrationsTableName: migrationsTable,
     parseInt8: true,
     poolSize,

@@ -1,4 +1,8 @@
-import type { DataSource } from 'typeorm';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { Client } from 'pg';
+import { type DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { backOffMillis } from '../async.js';
 import { StartError } from '../errors.js';
 import { connect, discard } from './connection.js';
 import { createDataSource, migrationsTable } from './data-sources.js';
@@ -6,23 +10,35 @@ import { migrations } from './migrations.js';
 
 /** "muster" in ASCII, first four bytes: the advisory lock under which instances take turns to migrate. */
 const migrationLock = 0x6d757374;
-const longestWaitMillis = 300_000;
+const lockAnswerMillis = 10_000;
+const lookAgainMillis = 250;
+const sayAgainMillis = 30_000;
+const firstPauseMillis = 100;
+const longestPauseMillis = 2_000;
+/** Locks that others hold for so long are not given back by themselves. */
+const patienceMillis = 600_000;
+
+const log = new Logger('Database');
 
 /**
  * Brings the schema up to date. Several instances may start at once: one migrates, the others wait and find nothing
  * left to do. Returns the names of the migrations that ran. A schema that a newer program made is refused untouched.
  */
-export async function migrate(url: string): Promise<string[]> {
+export async function migrate(url: string, known: readonly Function[] = migrations): Promise<string[]> {
   // The lock belongs to a connection of its own, so that it vanishes with this process whatever happens.
-  const lock = await connect(url, 'migrate', longestWaitMillis);
+  const lock = await connect(url, 'migrate', lockAnswerMillis);
   try {
-    await lock.query('SELECT pg_advisory_lock($1)', [migrationLock]);
-    const source = createDataSource({ url, use: 'api', poolSize: 1 });
+    await takeTurn(lock);
+    const source = createDataSource({ url, use: 'migrations', poolSize: 1, migrations: known });
     try {
       await source.initialize();
-      await refuseNewerSchema(source);
-      const done = await source.runMigrations({ transaction: 'each' });
-      return done.map((migration) => migration.name);
+      await refuseNewerSchema(source, known);
+      const done: string[] = [];
+      for (const migration of await new MigrationExecutor(source).getPendingMigrations()) {
+        await untilLocked(migration, () => run(source, migration));
+        done.push(migration.name);
+      }
+      return done;
     } finally {
       if (source.isInitialized) await source.destroy();
     }
@@ -31,8 +47,71 @@ export async function migrate(url: string): Promise<string[]> {
   }
 }
 
+/** The one before may build an index for hours. */
+async function takeTurn(lock: Client): Promise<void> {
+  for (let waited = 0; ; waited += lookAgainMillis) {
+    const { rows } = await lock.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock]);
+    if (rows[0]!.taken) return;
+    if (waited % sayAgainMillis === 0) log.log('Another instance migrates the database; waiting until it has');
+    await delay(lookAgainMillis);
+  }
+}
+
+async function untilLocked(migration: Migration, work: () => Promise<void>): Promise<void> {
+  const deadline = performance.now() + patienceMillis;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (cause) {
+      if (!isInTheWay(cause)) throw cause;
+      if (performance.now() > deadline) {
+        throw new StartError(`${migration.name} needs a lock that others do not give back: ${String(cause)}`, {
+          cause,
+        });
+      }
+      if (attempt === 1) log.warn(`${migration.name} waits for others; it is tried again: ${String(cause)}`);
+      await delay(backOffMillis(attempt, firstPauseMillis, longestPauseMillis));
+    }
+  }
+}
+
+/** Lock time-out, deadlock, serialization failure. */
+const isInTheWay = (cause: unknown): boolean =>
+  ['55P03', '40P01', '40001'].includes(String((cause as { code?: unknown } | undefined)?.code));
+
+async function run(source: DataSource, migration: Migration): Promise<void> {
+  const runner = source.createQueryRunner();
+  const executor = new MigrationExecutor(source, runner);
+  try {
+    if (migration.instance?.transaction === false) {
+      // What builds concurrently waits for all transactions there are, and nothing waits for it.
+      await runner.query('SET lock_timeout = 0');
+      await executor.executeMigration(migration).finally(() => runner.query('RESET lock_timeout'));
+      return;
+    }
+    await runner.startTransaction();
+    await endFormerLeaders(runner);
+    await executor.executeMigration(migration);
+    await runner.commitTransaction();
+  } catch (cause) {
+    if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+    throw cause;
+  } finally {
+    await runner.release();
+  }
+}
+
+/**
+ * An older instance that leads meanwhile commits nothing after this migration, as after a takeover. First of all locks, as in
+ * every transaction of a leader.
+ */
+async function endFormerLeaders(runner: QueryRunner): Promise<void> {
+  const [table] = (await runner.query(`SELECT to_regclass('leader_epoch') AS name`)) as { name: string | null }[];
+  if (table?.name) await runner.query('UPDATE leader_epoch SET epoch = epoch + 1 WHERE epoch > 0');
+}
+
 /** This program would misread what it does not know, and write what the newer one does not expect. */
-async function refuseNewerSchema(source: DataSource): Promise<void> {
+async function refuseNewerSchema(source: DataSource, migrations: readonly Function[]): Promise<void> {
   const [table] = (await source.query('SELECT to_regclass($1) AS name', [migrationsTable])) as {
     name: string | null;
   }[];

@@ -24,7 +24,7 @@ export class HealthController {
   }
 
   /**
-   * 200 when this instance can serve, 503 while the database is away or a poller that the service depends on keeps failing; who
+   * 200 when this instance can serve, 503 while the database is away, has the schema of a newer program, or a poller that the service depends on keeps failing; who
    * leads, and which pollers fail.
    */
   @Get('readyz')
@@ -33,7 +33,9 @@ export class HealthController {
   async readiness(@Res({ passthrough: true }) response: Response): Promise<ReadinessDto> {
     const { leader, databaseError } = await this.leader();
     const failing = this.pollers.states().filter(({ failuresInRow }) => failuresInRow > 0);
-    const ready = databaseError === undefined && !failing.some(({ stopsService }) => stopsService);
+    const { newerSchema } = this.leadership.standing();
+    const ready =
+      databaseError === undefined && newerSchema === undefined && !failing.some(({ stopsService }) => stopsService);
     response.status(ready ? 200 : 503);
     return {
       ready,
@@ -41,6 +43,7 @@ export class HealthController {
       epoch: this.leadership.current(),
       leader,
       databaseError,
+      newerSchema,
       failingPollers: failing,
       disabledPollers: this.pollers.disabled(),
       uncaughtErrors: uncaughtErrors.count,

@@ -36,6 +36,8 @@ export class ReadinessDto {
   leader?: string;
   /** Why the database cannot be used. */
   databaseError?: string;
+  /** The migration by which a newer program changed the schema: this instance serves no calls until it is upgraded. */
+  newerSchema?: string;
   /** Pollers of this instance that fail. Empty when all is well. */
   failingPollers: FailingPollerDto[];
   /** Pollers of this instance that stand still on purpose. */

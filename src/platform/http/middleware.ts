@@ -3,6 +3,7 @@ import compression from 'compression';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import { SchedulerError } from '../errors.js';
+import type { Leadership } from '../leadership/leadership.js';
 
 /**
  * Lets so many calls in at a time: beyond that a call is refused before anything of it is done, instead of waiting until its
@@ -20,6 +21,20 @@ export function admitCalls(maxConcurrentCalls: number): RequestHandler {
     present++;
     response.once('close', () => present--);
     next();
+  };
+}
+
+/** A newer program has changed the schema: this one might read it wrongly, and write what the newer one does not expect. */
+export function refuseNewerSchema(leadership: Pick<Leadership, 'standing'>): RequestHandler {
+  return (_request: Request, _response: Response, next: NextFunction) => {
+    const { newerSchema } = leadership.standing();
+    if (newerSchema === undefined) return next();
+    next(
+      new SchedulerError(
+        'NEWER_SCHEMA',
+        `A newer Muster migrated the database, up to ${newerSchema}; this instance serves no calls until it is upgraded`,
+      ),
+    );
   };
 }
 

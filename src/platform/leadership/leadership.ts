@@ -17,6 +17,8 @@ export interface Standing {
   suspended: boolean;
   /** Milliseconds since the end of its last term; absent while it leads, and when it never did. */
   millisSinceLed?: number;
+  /** The migration by which a newer program changed the schema: this instance neither leads nor serves any more. */
+  newerSchema?: string;
 }
 
 /** Who leads, as all other parts see it. One implementation holds the lease in PostgreSQL; tests may fix an epoch. */

@@ -2,11 +2,17 @@ import type { Client } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { connect, discard, leaseParameters, withParameters } from '../database/connection.js';
+import { migrationsTable } from '../database/data-sources.js';
+import { migrations } from '../database/migrations.js';
 
 /** Measured by the clock of the database only. */
 const leaseSeconds = 3;
 /** Longer than the server lets any statement run: a takeover waits for the transactions of the former leader. */
 const answerTimeoutMillis = 12_000;
+
+const knownMigrations = migrations.map(({ name }) => name);
+/** The newest migration that only a newer program knows; `$1` are those of this one. */
+const newerMigration = `SELECT name FROM ${migrationsTable} WHERE name <> ALL ($1) ORDER BY timestamp DESC, id DESC LIMIT 1`;
 
 /** The rows of leader_lease and leader_epoch, over a connection of its own: a busy pool must not cost the lease. */
 export class Lease {
@@ -23,18 +29,24 @@ export class Lease {
    * former leader, and the lease counts from when that wait is over.
    *
    * `byForce` takes a lease that runs, too. Its holder finds out with its next renewal or transaction, whichever is first.
-   * `above`: the new epoch is higher than this one, too.
+   * `above`: the new epoch is higher than this one, too. Nothing is taken on a schema that a newer program made.
    */
   async take(address: string, { byForce = false, above = 0 } = {}): Promise<Epoch | undefined> {
     const taken = await this.query<{ epoch: Epoch }>(
-      `WITH free AS (SELECT only_row FROM leader_lease WHERE expires_at < clock_timestamp() OR $4 FOR UPDATE SKIP LOCKED),
-         raised AS (UPDATE leader_epoch SET epoch = greatest(epoch, $5) + 1 FROM free RETURNING leader_epoch.epoch)
-       UPDATE leader_lease SET holder = $1, address = $2, epoch = raised.epoch,
-         expires_at = clock_timestamp() + make_interval(secs => $3)
+      `WITH free AS (SELECT only_row FROM leader_lease
+           WHERE (expires_at < clock_timestamp() OR $5) AND NOT EXISTS (${newerMigration}) FOR UPDATE SKIP LOCKED),
+         raised AS (UPDATE leader_epoch SET epoch = greatest(epoch, $6) + 1 FROM free RETURNING leader_epoch.epoch)
+       UPDATE leader_lease SET holder = $2, address = $3, epoch = raised.epoch,
+         expires_at = clock_timestamp() + make_interval(secs => $4)
        FROM raised RETURNING raised.epoch`,
-      [this.holder, address, leaseSeconds, byForce, above],
+      [knownMigrations, this.holder, address, leaseSeconds, byForce, above],
     );
     return taken[0]?.epoch;
+  }
+
+  /** The migration by which a newer program changed the schema; undefined: this program knows all there are. */
+  async newerSchema(): Promise<string | undefined> {
+    return (await this.query<{ name: string }>(newerMigration, [knownMigrations]))[0]?.name;
   }
 
   /** False: the lease has run out or belongs to another instance. */

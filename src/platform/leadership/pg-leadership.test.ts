@@ -338,3 +338,39 @@ describe('while the database', () => {
     expect([frozen.current(), other.current()]).toEqual([undefined, 2]);
   });
 });
+
+describe('a schema that a newer program made', () => {
+  const newer = (sql: string) => async () => {
+    const client = await connect(url, 'test', 5_000);
+    await client.query(sql);
+    await client.end();
+  };
+  const upgrade = newer(`INSERT INTO muster_migration (timestamp, name) VALUES (9000000000000, 'Wings9000000000000')`);
+  const goBack = newer(`DELETE FROM muster_migration WHERE name = 'Wings9000000000000'`);
+
+  test('ends the term, and this instance leads no more, until the schema is one that it knows', async () => {
+    const leadership = contender();
+    leadership.start('http://here');
+    await ready(leadership);
+    await upgrade();
+    await over(leadership);
+    expect(leadership.standing().newerSchema).toBe('Wings9000000000000');
+    await expect(leadership.takeOver()).rejects.toThrow('could not take over');
+    expect(leadership.ready()).toBe(false);
+    await goBack();
+    await ready(leadership);
+    expect(leadership.standing().newerSchema).toBeUndefined();
+  });
+
+  test('is noticed by one that does not lead, or was told not to', async () => {
+    const [leader, follower, suspended] = ['one', 'two', 'three'].map((holder) => contender({ holder }));
+    suspended!.suspend('a test wants it');
+    for (const each of [leader!, follower!, suspended!]) each.start('http://here');
+    await waitFor('a leader', () => leader!.ready() || follower!.ready());
+    await upgrade();
+    for (const each of [leader!, follower!, suspended!]) {
+      await waitFor('it to notice', () => each.standing().newerSchema === 'Wings9000000000000');
+    }
+    expect([leader, follower, suspended].map((each) => each!.current())).toEqual([undefined, undefined, undefined]);
+  });
+});

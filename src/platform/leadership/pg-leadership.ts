@@ -46,6 +46,7 @@ export class PgLeadership extends Leadership {
   private cutPause = new AbortController();
   private failuresInRow = 0;
   private databaseAway = false;
+  private newerSchema: string | undefined;
   /** The highest epoch that a machine said it has seen. */
   private highestSeen = 0;
   /** Monotonic time at which the last term ended. */
@@ -95,7 +96,7 @@ export class PgLeadership extends Leadership {
     const deadline = this.monotonic() + takeOverMillis;
     try {
       while (!this.ready()) {
-        if (this.stopping.signal.aborted || this.monotonic() > deadline) {
+        if (this.stopping.signal.aborted || this.newerSchema !== undefined || this.monotonic() > deadline) {
           throw new NotLeaderError('it could not take over');
         }
         await delay(watchEveryMillis);
@@ -124,6 +125,7 @@ export class PgLeadership extends Leadership {
     return {
       suspended: this.orders.suspended,
       millisSinceLed: leads || ledUntil === undefined ? undefined : this.monotonic() - ledUntil,
+      newerSchema: this.newerSchema,
     };
   }
 
@@ -150,7 +152,7 @@ export class PgLeadership extends Leadership {
 
   private async compete(address: string): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const term = this.orders.suspended ? undefined : await this.take(address);
+      const term = await this.take(address);
       if (term) await this.lead(term);
       else await this.pause(competeEveryMillis);
     }
@@ -158,6 +160,8 @@ export class PgLeadership extends Leadership {
 
   private async take(address: string): Promise<Term | undefined> {
     try {
+      this.found(await this.lease.newerSchema());
+      if (this.orders.suspended || this.newerSchema !== undefined) return undefined;
       const epoch = await this.lease.take(address, { byForce: this.orders.byForce, above: this.highestSeen });
       if (this.databaseAway) this.log.log('The database answers again');
       this.databaseAway = false;
@@ -239,6 +243,7 @@ export class PgLeadership extends Leadership {
       try {
         if (await this.lease.renew(term.epoch)) term.renewed(sentAt);
         else term.finish('the lease has run out or another instance holds it');
+        this.found(await this.lease.newerSchema());
       } catch (cause) {
         this.log.warn(`Could not renew the lease: ${String(cause)}`);
         next = renewAgainMillis;
@@ -247,6 +252,14 @@ export class PgLeadership extends Leadership {
     }
     await term.ended;
     clearInterval(watch);
+  }
+
+  /** Looked at as often as the lease: an older program would misread what a newer one writes, and write what it does not expect. */
+  private found(newerSchema: string | undefined): void {
+    if (newerSchema === this.newerSchema) return;
+    this.newerSchema = newerSchema;
+    if (newerSchema !== undefined) this.stepDown(`a newer Muster migrated the database, up to ${newerSchema}`);
+    this.log.warn(newerSchema ? `Serves and leads no more: ${newerSchema} is of a newer Muster` : 'Serves again');
   }
 
   private async giveBack(epoch: Epoch): Promise<void> {

@@ -19,7 +19,7 @@ export interface PollerOptions {
   pass: (now: number, keys?: ReadonlySet<string>) => Promise<number | undefined | void>;
   /** The pass heeds `keys`. Others always look at everything. */
   takesKeys?: boolean;
-  /** Runs on instances that do not lead as well. */
+  /** Runs on instances that do not lead as well, while they know the schema. */
   onEveryInstance?: boolean;
   /** The service does not do its work without it: while it keeps failing, /readyz says that this instance is not ready. */
   essential?: boolean;
@@ -51,7 +51,10 @@ export class Pollers {
       { ...options, pass },
       {
         now: () => this.clock.now(),
-        mayRun: () => options.onEveryInstance === true || this.leadership.ready(),
+        mayRun: () =>
+          options.onEveryInstance === true
+            ? this.leadership.standing().newerSchema === undefined
+            : this.leadership.ready(),
         failed: (cause) => this.log.error(`Poller '${options.name}' failed; it runs again: ${String(cause)}`, cause),
       },
     );
