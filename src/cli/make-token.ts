@@ -1,20 +1,25 @@
-import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { entities } from '../entities.js';
 import { AuthTokenRepository } from '../modules/auth/tokens/auth-token.repository.js';
+import { newTokenText } from '../modules/auth/tokens/token-text.js';
 import { firstAdministrator } from '../modules/auth/tokens/tokens.service.js';
 import { checkDatabase } from '../platform/database/check-database.js';
 import { createDataSource } from '../platform/database/data-sources.js';
 import { migrate } from '../platform/database/migrate.js';
 import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
 import { holderOf } from '../platform/process/pid-file.js';
+import { Notifier } from '../platform/wake/notifier.js';
+import { Wake } from '../platform/wake/wake.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { say } from './announce.js';
 import { pidFileOf } from './run-scheduler.js';
 
+const dayMillis = 86_400_000;
+
 /**
  * Makes the token of the first administrator, who can make those of all others, and says it once. It takes the place of
- * the one made so before. Works beside a Muster that runs, and without one.
+ * the one made so before. Works beside a Muster that runs, and without one. With settings by which callers are not checked
+ * it opens nothing once they are, as any token that was made openly.
  */
 export async function makeFirstToken(settings: Settings): Promise<number> {
   mkdirSync(settings.dataDir, { recursive: true });
@@ -22,6 +27,11 @@ export async function makeFirstToken(settings: Settings): Promise<number> {
     settings.databaseUrl === undefined ? await EmbeddedServer.start({ dataDir: settings.dataDir }) : undefined;
   try {
     const token = await storeToken(settings, settings.databaseUrl ?? server!.url);
+    if (!settings.auth.enabled) {
+      say(
+        'auth.enabled is not set here: this token opens nothing once it is. Name the settings file in MUSTER_CONFIG.',
+      );
+    }
     say(`Token of the administrator '${firstAdministrator(settings.auth).id}', shown only now:`);
     say(token);
     return 0;
@@ -31,16 +41,38 @@ export async function makeFirstToken(settings: Settings): Promise<number> {
   }
 }
 
+/** Instances that run forget the token that this one takes the place of. */
+async function tellOthers(url: string): Promise<void> {
+  const wake = new Wake();
+  const notifier = new Notifier(url, wake);
+  notifier.start();
+  wake.signal('tokens');
+  await notifier.stop();
+}
+
 async function storeToken(settings: Settings, url: string): Promise<string> {
   await checkDatabase(url);
   await migrate(url);
   const source = await createDataSource({ url, use: 'api', entities, poolSize: 1 }).initialize();
   try {
-    const token = randomUUID();
+    const { id, text } = newTokenText();
     const user = firstAdministrator(settings.auth);
+    const now = Date.now();
+    const expiresAt = now + settings.auth.tokenDays * dayMillis;
+    const made = {
+      id,
+      text,
+      user,
+      name: '',
+      madeBy: 'muster token',
+      madeOpenly: !settings.auth.enabled,
+      now,
+      expiresAt,
+    };
     const store = new AuthTokenRepository(settings);
-    await source.transaction((tx) => store.replace(tx, { token, user, now: Date.now(), madeOpenly: false }));
-    return token;
+    await source.transaction((tx) => store.put(tx, made));
+    await tellOthers(url);
+    return text;
   } finally {
     await source.destroy();
   }

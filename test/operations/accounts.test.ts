@@ -31,7 +31,12 @@ describe('tokens', () => {
 
   test('are made by administrators for others, shown once, and cleared by the name of the user', async () => {
     const made = await operations.call<{ token: string }>(make, 200, { body: { user: carl } });
-    expect(made).toEqual({ token: expect.stringMatching(/.{16,}/), user: { ...carl, authenticated: true } });
+    expect(made).toEqual({
+      token: expect.stringMatching(/^muster_[0-9a-f]{16}_[\w-]{43}$/),
+      id: expect.stringMatching(/^[0-9a-f]{16}$/),
+      expiresAt: expect.any(Number),
+      user: { ...carl, authenticated: true },
+    });
     const { user } = await operations.call<{ user: object }>('GET /api/auth/user', 200, bearing(made.token));
     expect(user).toEqual({ ...carl, authenticated: true });
     expect(await operations.call(clear, 200, { params: { user: carl.name } })).toBeUndefined();
@@ -42,11 +47,10 @@ describe('tokens', () => {
 
   test('are made by callers for themselves without a body, in place of the one they had', async () => {
     const dora = { id: 'dora', groups: ['web'] };
-    const chosen = 'what-dora-can-remember';
-    await operations.call(make, 200, { body: { token: chosen, user: dora } });
-    const made = await operations.call<{ token: string; user: object }>(make, 200, bearing(chosen));
+    const { token: first } = await operations.call<{ token: string }>(make, 200, { body: { user: dora } });
+    const made = await operations.call<{ token: string; user: object }>(make, 200, bearing(first));
     expect(made.user).toMatchObject({ id: 'dora', groups: ['web'] });
-    await scene.refuses('GET /api/auth/user', 401, bearing(chosen));
+    await scene.refuses('GET /api/auth/user', 401, bearing(first));
     await operations.call('GET /api/auth/user', 200, bearing(made.token));
   });
 
@@ -63,6 +67,9 @@ describe('tokens', () => {
     [{ user: { id: '' } }, 'user.id'],
     [{ user: { id: 'x', groups: 'web' } }, 'user.groups'],
     [{ token: 7 }, 'token'],
+    [{ token: 'a-long-text-that-its-user-would-like' }, 'token'],
+    [{ expiresAt: 7 }, 'expiresAt'],
+    [{ name: 'x'.repeat(101) }, 'name'],
   ])('are not made of %j: %s', async (body, field) => {
     const refusal = await scene.refuses(make, 400, { body });
     expect(refusal.errors.map((error) => error.field)).toContain(field);
@@ -73,6 +80,24 @@ describe('tokens', () => {
     const token = asBob.Authorization.replace('Token ', '');
     await scene.refuses(make, 400, { body: { token, user: { id: 'eve' } } });
     expect(await operations.call('GET /api/auth/user', 200, { headers: asBob })).toMatchObject({ user: bob });
+  });
+
+  test('are listed without their text, and revoked one by one', async () => {
+    const list = 'GET /api/auth/tokens';
+    const revoke = 'DELETE /api/auth/tokens/{tokenId}';
+    const made = await operations.call<{ id: string; token: string }>(make, 200, {
+      headers: asBob,
+      body: { name: 'ci' },
+    });
+    const known = await operations.call<{ id: string }[]>(list, 200, { headers: asBob });
+    expect(known).toContainEqual(expect.objectContaining({ id: made.id, name: 'ci', userId: 'bob', madeBy: 'bob' }));
+    expect(await operations.call(list, 200, { query: { user: 'bob' } })).toHaveLength(known.length);
+    await scene.refuses(list, 403, { headers: asBob, query: { user: 'ann' } });
+    const [ofAnn] = await operations.call<{ id: string }[]>(list, 200);
+    await scene.refuses(revoke, 404, { headers: asBob, params: { tokenId: ofAnn!.id } });
+    await operations.call(revoke, 200, { headers: asBob, params: { tokenId: made.id } });
+    await scene.refuses('GET /api/auth/user', 401, bearing(made.token));
+    await operations.call('GET /api/auth/user', 200, { headers: asBob });
   });
 
   test('are not made without end', async () => {

@@ -66,6 +66,10 @@ export interface User {
   scopes: readonly string[];
   /** false only for the built-in user, who stands for no person. */
   authenticated: boolean;
+  /** Who vouches for the id: one id of two issuers is two users. Absent: this service. */
+  issuer?: string;
+  /** Epoch milliseconds at which the proof of who they are ends. Absent: that is not known. */
+  provenUntil?: number;
 }
 
 /** Everybody who has not said who they are. */

@@ -1,10 +1,17 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiForbiddenResponse, ApiTags, ApiTooManyRequestsResponse } from '@nestjs/swagger';
+import { ApiForbiddenResponse, ApiNotFoundResponse, ApiTags, ApiTooManyRequestsResponse } from '@nestjs/swagger';
 import type { User } from '../../core/authorization/index.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
 import { AuthService } from './auth.service.js';
-import { AuthCheckQuery, TokenRequestDto, TokenResponseDto, UserHolderDto } from './auth.dto.js';
+import {
+  AuthCheckQuery,
+  TokenInfoDto,
+  TokenListQuery,
+  TokenRequestDto,
+  TokenResponseDto,
+  UserHolderDto,
+} from './auth.dto.js';
 
 @ApiTags('Auth')
 @Controller('api/auth')
@@ -17,7 +24,10 @@ export class AuthController {
     return this.auth.whoCalls(caller);
   }
 
-  /** Makes a token for the caller or, as an administrator, for somebody else. It takes the place of the one they had. */
+  /**
+   * Makes a token for the caller or, as an administrator, for another user. It takes the place of the one of the same name,
+   * or without a name, that they had.
+   */
   @Post('token')
   @HttpCode(200)
   @ApiForbiddenResponse({ type: ErrorDto })
@@ -26,11 +36,25 @@ export class AuthController {
     return this.auth.createToken(wanted, caller);
   }
 
-  /** Takes the token of the user with this name away. No effect if there is none. */
+  /** Takes all tokens of the user with this id or name away. No effect if there is none. */
   @Delete('token/:user')
   @ApiForbiddenResponse({ type: ErrorDto })
   clearToken(@Param('user') userName: string): Promise<void> {
     return this.auth.clearToken(userName);
+  }
+
+  /** Lists the caller's tokens or, for administrators, those of another user or of all: never their text. */
+  @Get('tokens')
+  @ApiForbiddenResponse({ type: ErrorDto })
+  listTokens(@Query() query: TokenListQuery, @CallerUser() caller: User): Promise<TokenInfoDto[]> {
+    return this.auth.listTokens(query, caller);
+  }
+
+  /** Takes one token away: the caller's own or, for administrators, any. */
+  @Delete('tokens/:tokenId')
+  @ApiNotFoundResponse({ type: ErrorDto })
+  revokeToken(@Param('tokenId') tokenId: string, @CallerUser() caller: User): Promise<void> {
+    return this.auth.revokeToken(tokenId, caller);
   }
 
   /** 200 if the caller may do this to the request; else 403, and the message says what they lack. */

@@ -1,9 +1,12 @@
 import { ApiBody, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsNotEmpty, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsEmpty, IsNotEmpty, IsOptional, IsString, MaxLength } from 'class-validator';
 import { accessScopes, nameOf, type AccessScope, type User } from '../../core/authorization/index.js';
-import { Nested, Texts } from '../../platform/http/fields.js';
-import { QueryWord } from '../../platform/http/query.js';
+import { Nested, Texts, Timestamp } from '../../platform/http/fields.js';
+import { QueryBoolean, QueryText, QueryWord } from '../../platform/http/query.js';
 import { UserSettingsDto } from '../users/user-settings.dto.js';
+import type { AuthTokenEntity } from './tokens/auth-token.entity.js';
+
+const longestTokenName = 100;
 
 /** Somebody who makes calls. */
 export class UserDto {
@@ -35,7 +38,8 @@ export class UserDto {
   authenticated?: boolean;
 
   static from(user: User): UserDto {
-    return { ...user, name: nameOf(user), groups: [...user.groups], scopes: [...user.scopes] };
+    const { id, email, groups, scopes, authenticated } = user;
+    return { id, name: nameOf(user), email, groups: [...groups], scopes: [...scopes], authenticated };
   }
 
   /** A token is proof of who its bearer is, so a user who is given one counts as authenticated. */
@@ -63,18 +67,76 @@ export class UserHolderDto {
 
 /** Which token is to be made. */
 export class TokenRequestDto {
-  /** Text of the token; a random one unless given. */
+  /** Older clients chose the text of a token here. Now the service makes it, and this is refused. */
   @IsOptional()
+  @IsEmpty({ message: 'token is made by the service and cannot be chosen' })
   @IsString()
   token?: string;
   /** Whose token it becomes; the caller's own unless given. */
   @IsOptional()
   @Nested(() => UserDto)
   user?: UserDto;
+  /** What the token is called: it takes the place of the one of this name, or of the one without a name. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(longestTokenName)
+  name?: string;
+  /** When it ends; by default as late as may be: after auth.tokenDays, and not after what proves who makes it. */
+  @IsOptional()
+  @Timestamp()
+  expiresAt?: number;
+}
+
+/** Which tokens are listed. */
+export class TokenListQuery {
+  /** Id of the user whose tokens are listed, by an administrator; the caller's own unless given. */
+  @QueryText()
+  user?: string;
+  /** Those of all users, for administrators. */
+  @QueryBoolean()
+  all?: boolean;
+}
+
+/** What is known of a token, without its text. */
+export class TokenInfoDto {
+  /** Id; stands in the text of the token, too. */
+  id: string;
+  /** What it is called; absent: it has no name. */
+  name?: string;
+  /** Id of the user it stands for. */
+  userId: string;
+  /** Their name to show. */
+  userName: string;
+  /** Who vouched for that id: a provider, a directory, or 'muster'. */
+  issuer: string;
+  /** Id of the caller who made it. */
+  madeBy: string;
+  /** When it was made. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  createdAt: number;
+  /** When it ends. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  expiresAt: number;
+  /** When it was used last, to the minute. Absent until it was. */
+  @ApiPropertyOptional({ type: 'integer', format: 'int64' })
+  lastUsedAt?: number;
+  /** Whether it was made while callers were not checked, and opens nothing while they are. */
+  madeOpenly: boolean;
+
+  static from(token: AuthTokenEntity): TokenInfoDto {
+    const { id, name, userId, userName, issuer, madeBy, createdAt, expiresAt, lastUsedAt, madeOpenly } = token;
+    const times = { createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime(), lastUsedAt: lastUsedAt?.getTime() };
+    return { id, name: name || undefined, userId, userName, issuer, madeBy, ...times, madeOpenly };
+  }
 }
 
 /** A token that was made. */
 export class TokenResponseDto {
+  /** Id, by which it can be revoked. */
+  id: string;
+  /** When it ends. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  expiresAt: number;
   /** Its text, shown this one time. */
   token: string;
   /** Whom it stands for. */

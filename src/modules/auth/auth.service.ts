@@ -5,7 +5,14 @@ import { SchedulerError } from '../../platform/errors.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
 import { Access } from './access/access.service.js';
 import { UserDirectory } from './directory/user-directory.js';
-import { UserDto, type TokenRequestDto, type TokenResponseDto, type UserHolderDto } from './auth.dto.js';
+import {
+  TokenInfoDto,
+  UserDto,
+  type TokenListQuery,
+  type TokenRequestDto,
+  type TokenResponseDto,
+  type UserHolderDto,
+} from './auth.dto.js';
 import { Tokens } from './tokens/tokens.service.js';
 
 /** What callers can ask about themselves and others, and their tokens. */
@@ -24,10 +31,22 @@ export class AuthService {
     return { user: UserDto.from(caller), settings, authenticated: true, authEnabled: this.access.enabled };
   }
 
-  async createToken({ token, user }: TokenRequestDto, caller: User): Promise<TokenResponseDto> {
+  async createToken({ user, name, expiresAt }: TokenRequestDto, caller: User): Promise<TokenResponseDto> {
     if (user) this.access.require(caller, { kind: 'admin' });
     const bearer = user ? UserDto.toUser(user) : caller;
-    return { token: await this.tokens.create(bearer, caller, token), user: UserDto.from(bearer) };
+    const made = await this.tokens.create({ user: bearer, name, expiresAt }, caller);
+    return { id: made.id, expiresAt: made.expiresAt, token: made.text, user: UserDto.from(bearer) };
+  }
+
+  async listTokens({ user: userId, all = false }: TokenListQuery, caller: User): Promise<TokenInfoDto[]> {
+    if (userId !== undefined || all) this.access.require(caller, { kind: 'admin' });
+    const whose = all ? 'all' : userId === undefined ? { owner: caller } : { userId };
+    return (await this.tokens.list(whose)).map((token) => TokenInfoDto.from(token));
+  }
+
+  revokeToken(id: string, caller: User): Promise<void> {
+    const { allowed } = this.access.decide(caller, { kind: 'admin' });
+    return this.tokens.revoke(id, caller, allowed);
   }
 
   clearToken(userName: string): Promise<void> {

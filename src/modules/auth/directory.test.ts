@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { SettingsFile } from '../../platform/settings/settings.js';
 import { Clock } from '../../platform/clock.js';
 import { startAuthApp, type Answer, type AuthApp } from '../../../test/support/auth/auth-app.js';
 import { tempFolder } from '../../../test/support/temp-folder.js';
@@ -166,6 +167,74 @@ describe('the directory LDAP over TLS', () => {
 
   test('does not start with a caFile that cannot be read, and says so', async () => {
     await expect(startWith({ caFile: '/nowhere/ca.pem' })).rejects.toThrow('ldap.caFile cannot be read');
+  });
+});
+
+describe('the directory LDAP with StartTLS', () => {
+  let server: SmallLdapServer;
+  const folder = tempFolder();
+  const caFile = join(folder.path, 'ca.pem');
+  beforeAll(async () => {
+    writeFileSync(caFile, localhostCertificate.cert);
+    server = await SmallLdapServer.start(entries, 'open sesame');
+  });
+  afterAll(async () => {
+    await server.close();
+    folder.remove();
+  });
+  beforeEach(() => {
+    server.upgradesWith = localhostCertificate;
+    server.binds.length = 0;
+    server.searches.length = 0;
+  });
+
+  const start = async (more: Record<string, unknown> = {}): Promise<AuthApp> => {
+    const login = { bindDn: 'cn=reader,dc=x', bindPassword: 'open sesame', userBaseDN: 'ou=people,dc=x' };
+    const ldap = {
+      hostname: 'localhost',
+      port: server.port,
+      startTls: true,
+      caFile,
+      timeoutMillis: 500,
+      ...login,
+      ...more,
+    };
+    const app = await startAuthApp({ auth: { ...auth, datastore: 'LDAP' }, ldap });
+    onTestFinished(() => app.close());
+    return app;
+  };
+
+  test('logs in after the change to TLS, also when the connection was lost', async () => {
+    const app = await start();
+    expect((await byHeader(app, 'ann')).body).toMatchObject({ user: { id: 'ann', name: 'Ann' } });
+    server.hangUp();
+    expect((await byHeader(app, 'odd(1)*')).body).toMatchObject({ user: { name: 'Odd' } });
+    expect(server.binds).toHaveLength(2);
+  });
+
+  test.each([
+    ['does not know it', undefined, {}],
+    ['has the certificate of another host', localhostCertificate, { hostname: '127.0.0.1' }],
+  ])('a directory that %s is told nothing', async (_name, certificate, more) => {
+    server.upgradesWith = certificate;
+    const app = await start(more);
+    expect(await byHeader(app, 'ann')).toMatchObject({ status: 500, body: { code: 'DIRECTORY_FAILED' } });
+    expect([server.binds, server.searches]).toEqual([[], []]);
+  });
+});
+
+describe('a directory on another host', () => {
+  const problems = (ldap: Record<string, unknown>): string[] => {
+    const file = { auth: { datastore: 'LDAP' }, ldap: { hostname: 'ldap.example.com', ...ldap } };
+    return SettingsFile.safeParse(file).error?.issues.map(({ path }) => path.join('.')) ?? [];
+  };
+
+  test('needs TLS, unless the settings say that it need not be', () => {
+    expect(problems({})).toEqual(['ldap.tls']);
+    for (const ldap of [{ tls: true }, { startTls: true }, { allowPlain: true }, { hostname: '127.0.0.1' }]) {
+      expect(problems(ldap)).toEqual([]);
+    }
+    expect(problems({ tls: true, startTls: true })).toEqual(['ldap.startTls']);
   });
 });
 

@@ -1,17 +1,26 @@
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { onTestFinished, expect, test, vi } from 'vitest';
 import { runCommand } from '../../cli/program.js';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { createDatabase } from '../../../test/support/test-database.js';
+import { waitFor } from '../../../test/support/wait-for.js';
 import { startAuthApp } from '../../../test/support/auth/auth-app.js';
 
-async function bootstrap(databaseUrl: string): Promise<{ code: number; token: string }> {
+async function bootstrap(
+  databaseUrl: string,
+  auth: object = { enabled: true },
+): Promise<{ code: number; token: string }> {
   const lines: string[] = [];
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
   const { path, remove } = tempFolder();
   onTestFinished(remove);
   try {
-    const code = await runCommand(['token', '--bootstrap'], { DATABASE_URL: databaseUrl, MUSTER_DATA_DIR: path });
+    const config = join(path, 'settings.json');
+    writeFileSync(config, JSON.stringify({ auth }));
+    const environment = { DATABASE_URL: databaseUrl, MUSTER_DATA_DIR: path, MUSTER_CONFIG: config };
+    const code = await runCommand(['token', '--bootstrap'], environment);
     return { code, token: lines.join('').trim().split('\n').at(-1)! };
   } finally {
     write.mockRestore();
@@ -34,7 +43,24 @@ test('muster token --bootstrap makes an administrator, in the place of the one b
   expect(await app.call('GET', '/api/auth/user', { token: second.token })).toMatchObject({
     body: { user: { id: 'admin', scopes: ['SCHEDULER_ADMIN'] } },
   });
+  await waitFor(
+    'the first one to be forgotten',
+    async () => (await app.call('GET', '/api/auth/user', { token: first.token })).status === 401,
+    { timeoutMillis: 10_000 },
+  );
   expect(await app.sql("SELECT 1 FROM auth_token WHERE user_name = 'admin'")).toHaveLength(1);
+});
+
+test('one that is made while authentication is off opens nothing once it is on', async () => {
+  const { url: databaseUrl, remove } = await createDatabase();
+  const made = await bootstrap(databaseUrl, { enabled: false });
+  const app = await startAuthApp({ auth: { enabled: true } }, { databaseUrl });
+  onTestFinished(async () => {
+    await app.close();
+    await remove();
+  });
+  expect(made.token).toMatch(/^muster_/);
+  expect((await app.call('GET', '/api/auth/user', { token: made.token })).status).toBe(401);
 });
 
 test('a database that cannot be reached is said, with exit code 1', async () => {

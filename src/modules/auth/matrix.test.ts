@@ -18,7 +18,6 @@ const groups = { group: 'web', readWriteGroups: ['writer'], readOnlyGroups: ['re
 const shop = { id: 'shop', requestType: 'SERVICE', ...groups };
 const auth = {
   enabled: true,
-  tokenHashIterations: 1_000,
   tokenCreationsPerMinute: 10_000,
   adminGroups: ['admin'],
   jitaGroups: ['jita'],

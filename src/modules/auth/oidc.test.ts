@@ -1,5 +1,6 @@
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { waitFor } from '../../../test/support/wait-for.js';
 import { startAuthApp, type Answer, type AuthApp } from '../../../test/support/auth/auth-app.js';
 import { SmallIssuer } from '../../../test/support/auth/small-issuer.js';
 
@@ -97,6 +98,20 @@ describe('a token is refused that', () => {
   test('names no user', async () => {
     expect(await refusal(await issuer.sign({ ...claims, sub: undefined }))).toContain('the token has no claim sub');
   });
+  test.each(['logout+jwt', 'dpop+jwt', 'application/logout+jwt', 'secevent+jwt', ''])(
+    'is of the type %j',
+    async (type) => {
+      expect(await refusal(await issuer.sign(claims, { type }))).toContain('its typ is none of jwt, at+jwt');
+    },
+  );
+  test.each(['JWT', 'at+jwt', 'application/at+JWT', undefined])('is not one of the type %s', async (type) => {
+    expect((await bearer(await issuer.sign(claims, { type }))).status).toBe(200);
+  });
+  test('was issued in the future', async () => {
+    const issuedAt = Math.floor(Date.now() / 1_000) + 90;
+    expect(await refusal(await issuer.sign(claims, { issuedAt }))).toContain('it was issued in the future');
+    expect((await bearer(await issuer.sign(claims, { issuedAt: issuedAt - 80 }))).status).toBe(200);
+  });
   test('is none, and nothing of it is repeated', async () => {
     const message = await refusal('swordfish');
     expect(message).toContain('OIDC: the token is refused: ERR_JWS_INVALID');
@@ -150,13 +165,55 @@ describe('the cookie of a page', () => {
   });
 });
 
-test('keys that the provider adds later are found', async () => {
-  // It is asked for its keys again at most every 30 seconds; an application of its own has not asked yet.
-  const fresh = await startAuthApp({
-    auth: { enabled: true, authenticators: ['OIDC'], oidc: { issuer: issuer.url, audience: 'muster' } },
-  });
-  await issuer.addKey('second');
+test('a token made with one of the provider ends with it, at the latest', async () => {
+  const make = async (body: unknown, expires: string): Promise<Answer> => {
+    const headers = { Authorization: `Bearer ${await issuer.sign(claims, { expires })}` };
+    return app.call('POST', '/api/auth/token', { body, headers });
+  };
+  const inSeconds = (at: unknown): number => (Number(at) - Date.now()) / 1_000;
+  const made = await make({}, '1h');
+  expect(inSeconds(made.body['expiresAt'])).toBeLessThanOrEqual(3_600);
+  // Nor does one made with that one, whoever it is for.
+  const token = made.body['token'] as string;
+  for (const body of [{}, { user: { id: 'robot', groups: ['admins'] } }]) {
+    const next = await app.call('POST', '/api/auth/token', { body: { ...body, name: 'next' }, token });
+    expect(next.body['expiresAt']).toBe(made.body['expiresAt']);
+  }
+  const later = await make({ expiresAt: Date.now() + 7_200_000 }, '1h');
+  expect(later).toMatchObject({ status: 400, body: { errors: [{ field: 'expiresAt' }] } });
+});
+
+test('a user of the provider who calls themselves like another takes no token away from them', async () => {
+  const ann = await app.tokenOf({ id: 'ann-of-us', name: 'Ann' });
+  const sameId = await app.tokenOf({ id: 'ann' });
   const headers = { Authorization: `Bearer ${await issuer.sign(claims)}` };
-  expect((await fresh.call('GET', '/api/auth/user', { headers })).status).toBe(200);
-  await fresh.close();
+  expect((await app.call('POST', '/api/auth/token', { headers })).status).toBe(200);
+  for (const token of [ann, sameId]) expect((await app.call('GET', '/api/auth/user', { token })).status).toBe(200);
+  const own = await app.call('GET', '/api/auth/tokens', { headers });
+  expect(new Set(Object.values(own.body).map((token) => (token as { issuer: string }).issuer))).toEqual(
+    new Set([issuer.url]),
+  );
+  expect((await app.call('GET', '/api/auth/tokens', { token: sameId })).body).toMatchObject([{ issuer: 'muster' }]);
+});
+
+describe('the keys of the provider', () => {
+  const startFresh = async (): Promise<(token: string) => Promise<number>> => {
+    const oidc = { issuer: issuer.url, audience: 'muster', keysMaxAgeMillis: 1_000 };
+    const fresh = await startAuthApp({ auth: { enabled: true, authenticators: ['OIDC'], oidc } });
+    onTestFinished(() => fresh.close());
+    return async (token) =>
+      (await fresh.call('GET', '/api/auth/user', { headers: { Authorization: `Bearer ${token}` } })).status;
+  };
+
+  test('count as soon as they are there, and no more soon after they are gone', async () => {
+    const status = await startFresh();
+    const first = await issuer.sign(claims);
+    expect(await status(first)).toBe(200);
+    await issuer.addKey('second');
+    const second = await issuer.sign(claims);
+    await waitFor('the new key to count', async () => (await status(second)) === 200);
+    issuer.withdrawKey('second');
+    await waitFor('the old key not to count', async () => (await status(second)) === 401);
+    expect(await status(first)).toBe(200);
+  });
 });

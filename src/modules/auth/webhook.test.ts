@@ -74,6 +74,19 @@ test('a service that fails to answer takes nothing back; one that refuses does',
   await waitFor('the refusal', async () => (await call(header)).status === 401);
 });
 
+test('an answer does not count for ever while the service cannot be reached', async () => {
+  const header = anyHeader();
+  await call(header);
+  answer = { status: 503, body: {} };
+  clock.millis += 599_999;
+  expect((await call(header)).status).toBe(200);
+  await waitFor('the look that fails', () => asked.length === 4);
+  clock.millis += 1;
+  expect((await call(header)).status).toBe(401);
+  answer = known;
+  expect((await call(header)).status).toBe(200);
+});
+
 test('a service that fails is asked again twice', async () => {
   answer = { status: 500, body: {} };
   const refused = await call(anyHeader());

@@ -41,6 +41,7 @@ const pathParameters: Readonly<Record<string, string>> = {
   deployId: 'Id of the deploy.',
   runId: 'Id of the run, given when it was asked for or made up then.',
   taskId: 'Id of the task.',
+  tokenId: 'Id of the token.',
   taskState: 'State of the task, such as TASK_LOST.',
   pendingTaskId: 'Id of the pending task.',
   scheduledTaskId: 'Id of the pending task.',

@@ -44,6 +44,13 @@ const OidcSettings = z.strictObject({
   groupsClaim: z.string().min(1).default('groups').describe('Claim with the list of their groups'),
   scopesClaim: z.string().min(1).default('scope').describe('Claim with their scopes: a list, or a text with blanks'),
   timeoutMillis: millis().default(5_000).describe('Time for the provider to answer'),
+  keysMaxAgeMillis: z
+    .number()
+    .int()
+    .min(1_000)
+    .max(600_000)
+    .default(60_000)
+    .describe('Age at which its keys are asked for again, and so how long a key counts that it has withdrawn'),
 });
 
 const ScopeSettings = z.strictObject({
@@ -101,8 +108,33 @@ export const AuthSettings = z
       .min(16)
       .optional()
       .describe('Key of the digest that tokens are found by; default: one kept in the database'),
-    tokenHashIterations: z.number().int().min(1_000).default(20_000).describe('Rounds of the hash of a new token'),
+    tokenHashIterations: z
+      .number()
+      .int()
+      .min(1_000)
+      .default(20_000)
+      .describe('Without effect; for older settings files, whose tokens could be chosen'),
+    tokenDays: z
+      .number()
+      .int()
+      .min(1)
+      .max(3_650)
+      .default(90)
+      .describe('Days after which a new token ends at the latest'),
+    tokensPerUser: z
+      .number()
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(20)
+      .describe('Tokens of different names one user may have'),
     tokenCreationsPerMinute: z.number().int().min(1).default(10).describe('Tokens one caller may make in a minute'),
+    failuresBeforeDelay: z
+      .number()
+      .int()
+      .min(1)
+      .default(10)
+      .describe('Calls from one address with a wrong proof of who calls after which others with one have to wait'),
     secretEnvNames: z
       .array(z.string().min(1))
       .default([
@@ -149,6 +181,10 @@ export const WebhookAuthSettings = z.strictObject({
     .default('')
     .describe('Asked with the Authorization header of the caller'),
   cacheValidationMs: millis().default(60_000).describe('Age at which an answer is asked for again'),
+  cacheExpireMs: millis()
+    .max(86_400_000)
+    .default(600_000)
+    .describe('Age at which an answer counts no more, also while the service cannot be reached'),
 });
 
 /** The directory of users. */
@@ -156,6 +192,11 @@ export const LdapSettings = z.strictObject({
   hostname: z.string().min(1).optional().describe('Host of the directory; required with auth.datastore LDAP'),
   port: z.number().int().min(1).max(65_535).default(389).describe('Its port'),
   tls: z.boolean().default(false).describe('Whether to speak TLS from the start (ldaps)'),
+  startTls: z.boolean().default(false).describe('Whether to change over to TLS on a connection without (StartTLS)'),
+  allowPlain: z
+    .boolean()
+    .default(false)
+    .describe('Whether passwords and groups may pass a network without TLS; not asked for on a loopback address'),
   caFile: z
     .string()
     .min(1)
@@ -206,6 +247,8 @@ interface AuthSections {
   ui: { authCookieName: string };
 }
 
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
+
 /** What an authenticator or a directory needs from other sections than `auth`. */
 export function checkAuthSections({ value, issues }: z.core.ParsePayload<AuthSections>): void {
   const used = authenticatorsOf(value.auth);
@@ -217,6 +260,16 @@ export function checkAuthSections({ value, issues }: z.core.ParsePayload<AuthSec
     ['ldap', 'hostname'],
     'auth.datastore LDAP',
   );
+  const { tls, startTls, allowPlain, hostname } = value.ldap;
+  need(
+    value.auth.datastore !== 'LDAP' || tls || startTls || allowPlain || isLoopback(hostname ?? 'localhost'),
+    ['ldap', 'tls'],
+    'a directory on another host; or ldap.startTls, or ldap.allowPlain if nobody else is on the network',
+  );
+  if (tls && startTls) {
+    const message = 'has no place beside ldap.tls, which speaks TLS from the start';
+    issues.push({ code: 'custom', path: ['ldap', 'startTls'], message, input: value });
+  }
   need(
     !used.includes('WEBHOOK') || value.webhookAuth.authVerificationUrl !== '',
     ['webhookAuth', 'authVerificationUrl'],

@@ -25,6 +25,8 @@ export const wakeTopics = [
   'reconcile',
   /** The lease was given back: an instance that competes need not wait for its timer. */
   'leadership',
+  /** Tokens were revoked; the keys are their ids. */
+  'tokens',
 ] as const;
 export type WakeTopic = (typeof wakeTopics)[number];
 
@@ -58,9 +60,9 @@ export class Wake {
     this.tell(topics, undefined);
   }
 
-  /** The same where the change is about these requests only: pollers that look at single requests leave the others out. */
-  signalOf(requestIds: readonly string[], ...topics: WakeTopic[]): void {
-    if (requestIds.length > 0) this.tell(topics, requestIds);
+  /** The same where the change is about these requests (or tokens) only: listeners that look at single ones leave the others out. */
+  signalOf(ids: readonly string[], ...topics: WakeTopic[]): void {
+    if (ids.length > 0) this.tell(topics, ids);
   }
 
   /** Wakes listeners in this process only: what a message from another instance does. */

@@ -40,7 +40,7 @@ export async function startAuthApp(
 ): Promise<AuthApp> {
   const settings = authSettings({
     ...file,
-    auth: { tokenHashIterations: 1_000, tokenCreationsPerMinute: 10_000, ...(file['auth'] as object) },
+    auth: { failuresBeforeDelay: 10_000, tokenCreationsPerMinute: 10_000, ...(file['auth'] as object) },
   });
   const running = await startTestApp({ ...options, settings });
   const { url, app, database } = running;
@@ -48,9 +48,9 @@ export async function startAuthApp(
     url,
     call: (method, path, sent) => callWith(`${url}${path}`, method, sent),
     sql: (text, parameters) => database.manager.query(text, parameters),
-    tokenOf: (user) => {
+    tokenOf: async (user) => {
       const full = { groups: [], scopes: [], authenticated: true, ...user };
-      return app.get(Tokens, { strict: false }).create(full, full);
+      return (await app.get(Tokens, { strict: false }).create({ user: full }, full)).text;
     },
     get: (type) => app.get(type, { strict: false }),
     close: running.close,

@@ -14,6 +14,8 @@ const asked: Record<Ask, string[]> = {
   caller: lines(`
     GET /api/auth/user
     POST /api/auth/token
+    GET /api/auth/tokens
+    DELETE /api/auth/tokens/:tokenId
     GET /api/auth/:requestId/auth-check
     GET /api/auth/:requestId/auth-check/:userId
     GET /api/users/settings

@@ -62,8 +62,8 @@ export class GuardedApp {
     return callWith(`${this.url}${path}`, method, options);
   }
 
-  tokenOf(user: User): Promise<string> {
-    return this.app.get(Tokens, { strict: false }).create(user, user);
+  async tokenOf(user: User): Promise<string> {
+    return (await this.app.get(Tokens, { strict: false }).create({ user }, user)).text;
   }
 
   async sql(text: string, parameters?: unknown[]): Promise<void> {

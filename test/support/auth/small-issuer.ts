@@ -43,15 +43,30 @@ export class SmallIssuer {
     this.signing = { id, key: privateKey };
   }
 
+  /** Publishes this key no more; what it signed stays signed. */
+  withdrawKey(id: string): void {
+    this.keys.splice(
+      this.keys.findIndex(({ kid }) => kid === id),
+      1,
+    );
+  }
+
   sign(
     claims: JWTPayload,
-    changes: { issuer?: string; audience?: string; expires?: string; keyId?: string } = {},
+    changes: {
+      issuer?: string;
+      audience?: string;
+      expires?: string;
+      keyId?: string;
+      type?: string;
+      issuedAt?: number;
+    } = {},
   ): Promise<string> {
     const signed = new SignJWT(claims)
-      .setProtectedHeader({ alg: 'ES256', kid: changes.keyId ?? this.signing!.id })
+      .setProtectedHeader({ alg: 'ES256', kid: changes.keyId ?? this.signing!.id, typ: changes.type })
       .setIssuer(changes.issuer ?? this.name)
       .setAudience(changes.audience ?? 'muster')
-      .setIssuedAt();
+      .setIssuedAt(changes.issuedAt);
     return signed.setExpirationTime(changes.expires ?? '5m').sign(this.signing!.key);
   }
 

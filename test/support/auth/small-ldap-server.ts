@@ -1,14 +1,16 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { readValue, readValues, sequence, text, write, type Value } from './ber.js';
 
 const bindRequest = 0x60;
 const unbindRequest = 0x42;
 const searchRequest = 0x63;
+const extendedRequest = 0x77;
 const equalityFilter = 0xa3;
 const success = 0;
 const noSuchObject = 32;
 const invalidCredentials = 49;
+const unavailable = 52;
 
 export interface DirectoryEntry {
   dn: string;
@@ -29,6 +31,8 @@ export class SmallLdapServer {
   readonly binds: { dn: string; password: string }[] = [];
   /** Hangs up on every client that asks something. */
   broken = false;
+  /** Changes over to TLS with this certificate when a client asks for it (StartTLS). */
+  upgradesWith: { key: string; cert: string } | undefined;
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -84,6 +88,12 @@ export class SmallLdapServer {
     const done = (tag: number, code: number) => send(tag, write(0x0a, Buffer.from([code])), text(''), text(''));
     const parts = readValues(operation!.bytes);
     if (operation!.tag === unbindRequest) return void socket.end();
+    if (operation!.tag === extendedRequest && this.upgradesWith) {
+      done(0x78, success);
+      socket.removeAllListeners('data');
+      return this.serve(new TLSSocket(socket, { isServer: true, ...this.upgradesWith }));
+    }
+    if (operation!.tag === extendedRequest) return done(0x78, unavailable);
     if (operation!.tag === bindRequest) return done(0x61, this.bind(parts));
     if (operation!.tag !== searchRequest) return void socket.destroy();
     const search = searchIn(parts);

@@ -2,6 +2,7 @@ import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@ne
 import type { Request, Response } from 'express';
 import { builtInUser, type User } from '../../../core/authorization/index.js';
 import { SchedulerError } from '../../../platform/errors.js';
+import type { AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Authentication } from '../authenticators/authentication.service.js';
 import { Access } from './access.service.js';
@@ -12,6 +13,8 @@ import { NeedsCheck } from './needs-check.service.js';
 /** What is known of a call once it was let through. */
 export interface CheckedRequest extends Request {
   caller?: User;
+  /** How it was found out who calls. */
+  provenBy?: AuthenticatorName;
   need?: Need;
 }
 
@@ -38,15 +41,24 @@ export class AccessGuard implements CanActivate {
     const need = this.needNow(needOf(request.method, route));
     request.need = need;
     if (need.kind === 'nothing') return true;
-    const { user, failures } = await this.authentication.identify(request);
+    const { user, way, failures, retryAfterSeconds } = await this.authentication.identify(request);
     request.caller = user ?? builtInUser;
+    request.provenBy = way;
     if (!this.access.enabled) return true;
     if (!user) {
-      context.switchToHttp().getResponse<Response>().set('WWW-Authenticate', this.authentication.challenge);
+      const response = context.switchToHttp().getResponse<Response>();
+      if (retryAfterSeconds !== undefined) throw this.tooManyFailures(response, retryAfterSeconds);
+      response.set('WWW-Authenticate', this.authentication.challenge);
       throw new SchedulerError('UNAUTHENTICATED', `Nobody is authenticated: ${failures.join('; ')}`);
     }
     await this.needs.check(need, user, { params: request.params, query: request.query, body: request.body as unknown });
     return true;
+  }
+
+  private tooManyFailures(response: Response, seconds: number): SchedulerError {
+    response.set('Retry-After', String(seconds));
+    const message = `Too many calls from this address did not prove who calls; wait ${seconds} seconds`;
+    return new SchedulerError('TOO_MANY_FAILURES', message);
   }
 
   private needNow(need: Need): Need {

@@ -46,6 +46,8 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/auth/user': caller,
   'POST /api/auth/token': askedByService('a token for somebody else is the work of administrators'),
   'DELETE /api/auth/token/:user': admin,
+  'GET /api/auth/tokens': askedByService('those of others are the business of administrators'),
+  'DELETE /api/auth/tokens/:tokenId': askedByService('those of others are the business of administrators'),
   'GET /api/auth/:requestId/auth-check': askedByService('the scope is a parameter'),
   'GET /api/auth/:requestId/auth-check/:userId': openable('AUTH_CHECK', caller),
 

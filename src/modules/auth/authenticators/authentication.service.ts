@@ -3,13 +3,19 @@ import type { Request } from 'express';
 import type { User } from '../../../core/authorization/index.js';
 import { authenticatorsOf, type AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { Clock } from '../../../platform/clock.js';
 import type { Authenticator } from './authenticator.js';
 import { CookieAuthenticator } from './cookie.authenticator.js';
+import { FailedAttempts } from './failed-attempts.js';
 import { OidcAuthenticator, TokenAuthenticator, WebhookAuthenticator } from './header.authenticators.js';
 import { HeaderPassthrough, QueryParameterPassthrough } from './passthrough.authenticators.js';
 
-interface Identification {
+export interface Identification {
   user?: User;
+  /** Which way told who calls. */
+  way?: AuthenticatorName;
+  /** Seconds after which a caller from there is looked at as usual again; absent: now. */
+  retryAfterSeconds?: number;
   /** Why each way that was tried identified no user. */
   failures: string[];
 }
@@ -25,8 +31,10 @@ const disabled: Authenticator = {
 export class Authentication implements OnModuleInit {
   private readonly log = new Logger(Authentication.name);
   private readonly ways: readonly Authenticator[];
+  private readonly failed: FailedAttempts;
 
   constructor(
+    private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
     query: QueryParameterPassthrough,
     header: HeaderPassthrough,
@@ -45,6 +53,7 @@ export class Authentication implements OnModuleInit {
       DISABLED: disabled,
     };
     this.ways = authenticatorsOf(settings.auth).map((name) => known[name]);
+    this.failed = new FailedAttempts(settings.auth.failuresBeforeDelay);
   }
 
   /** The rule in force belongs in the log: whether all callers may see a request without groups depends on it. */
@@ -67,12 +76,26 @@ export class Authentication implements OnModuleInit {
 
   async identify(request: Request): Promise<Identification> {
     const failures: string[] = [];
+    const { remoteAddress: address = '' } = request.socket;
+    const waitSeconds = this.failed.waitSeconds(address, this.clock.now());
     for (const way of this.ways) {
-      const found = await way.authenticate(request);
-      if (typeof found !== 'string') return { user: found, failures };
+      const found = await way.authenticate(request, waitSeconds > 0);
+      if (typeof found !== 'string') return { user: found, way: way.name, failures };
       failures.push(`${way.name}: ${found}`);
     }
+    const proof = this.proofIn(request);
+    // A call that proves nothing tries nothing.
+    if (proof === undefined || !this.settings.auth.enabled) return { failures };
+    if (waitSeconds > 0) return { failures, retryAfterSeconds: waitSeconds };
+    this.failed.note(address, proof, this.clock.now());
     return { failures };
+  }
+
+  /** What the caller sent to prove who they are, as far as it could be guessed. */
+  private proofIn(request: Request): string | undefined {
+    const { authorization, cookie } = request.headers;
+    const sendsCookie = this.ways.some(({ name }) => name === 'COOKIE') ? cookie : undefined;
+    return authorization || sendsCookie;
   }
 }
 

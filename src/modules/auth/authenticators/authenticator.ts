@@ -5,6 +5,9 @@ import type { AuthenticatorName } from '../../../platform/settings/auth-settings
 /** One way to identify the caller. */
 export interface Authenticator {
   readonly name: AuthenticatorName;
-  /** The user, or why this way identifies none. Never contains what the caller sent as proof. */
-  authenticate(request: Request): Promise<User | string>;
+  /**
+   * The user, or why this way identifies none. Never contains what the caller sent as proof. `wary`: nothing that could be
+   * guessed is tried, because too many tries from where the call comes have failed.
+   */
+  authenticate(request: Request, wary: boolean): Promise<User | string>;
 }

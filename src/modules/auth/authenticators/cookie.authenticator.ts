@@ -21,7 +21,7 @@ export class CookieAuthenticator implements Authenticator {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async authenticate(request: Request): Promise<User | string> {
+  async authenticate(request: Request, wary: boolean): Promise<User | string> {
     const { authCookieName, authTokenKey } = this.settings.ui;
     const value = cookieOf(request, authCookieName);
     if (value === undefined) return `cookie ${authCookieName} is missing`;
@@ -31,17 +31,17 @@ export class CookieAuthenticator implements Authenticator {
     }
     const token = tokenIn(value, authTokenKey);
     if (token === undefined) return `cookie ${authCookieName} is not JSON with a text in member '${authTokenKey}'`;
-    return this.verify(token);
+    return this.verify(token, wary);
   }
 
   /** Tries every source that a bearer's token may come from here. */
-  private async verify(token: string): Promise<User | string> {
-    const own = await this.tokens.verify(token);
+  private async verify(token: string, wary: boolean): Promise<User | string> {
+    const own = await this.tokens.verify(token, wary);
     if (own) return own;
     const reasons = ['the token is unknown'];
     const others = [
       ...(this.oidc.configured ? [() => this.oidc.verify(token)] : []),
-      ...(this.verification.configured ? [() => this.verification.verify(`Bearer ${token}`)] : []),
+      ...(this.verification.configured ? [() => this.verification.verify(`Bearer ${token}`, wary)] : []),
     ];
     for (const other of others) {
       const answer = await other();

@@ -13,10 +13,10 @@ export class TokenAuthenticator implements Authenticator {
 
   constructor(private readonly tokens: Tokens) {}
 
-  async authenticate(request: Request): Promise<User | string> {
+  async authenticate(request: Request, wary: boolean): Promise<User | string> {
     const token = credentialOf(request, 'Token');
     if (token === undefined) return "header Authorization has no scheme 'Token'";
-    return (await this.tokens.verify(token)) ?? 'the token is unknown';
+    return (await this.tokens.verify(token, wary)) ?? 'the token is unknown';
   }
 }
 
@@ -40,9 +40,9 @@ export class WebhookAuthenticator implements Authenticator {
 
   constructor(private readonly verification: VerificationService) {}
 
-  async authenticate(request: Request): Promise<User | string> {
+  async authenticate(request: Request, wary: boolean): Promise<User | string> {
     const header = request.get('authorization');
-    return header ? this.verification.verify(header) : 'header Authorization is missing';
+    return header ? this.verification.verify(header, wary) : 'header Authorization is missing';
   }
 }
 

@@ -23,7 +23,8 @@ abstract class Passthrough {
     // The address of the connection; a header could claim any other.
     const { remoteAddress } = request.socket;
     if (!this.isTrusted(remoteAddress)) return `${remoteAddress} is none of auth.trustedProxies`;
-    return (await this.directory.find(name)) ?? `the directory knows no user '${name}'`;
+    const found = await this.directory.find(name);
+    return found ? { ...found, issuer: this.settings.auth.datastore } : `the directory knows no user '${name}'`;
   }
 }
 

@@ -63,6 +63,8 @@ export class LdapDirectory extends UserDirectory {
       try {
         this.bound ??= this.bind(client);
         await this.bound;
+        // It would connect again by itself, without logging in, and without TLS where that begins later.
+        if (!client.isConnected) throw new Error('The connection to the directory was lost');
         return (await client.search(base, options)).searchEntries;
       } catch (cause) {
         if (isMissingBase(cause)) return [];
@@ -78,8 +80,10 @@ export class LdapDirectory extends UserDirectory {
     this.bound = undefined;
   }
 
-  private bind(client: Client): Promise<void> {
-    return client.bind(this.settings.bindDn ?? '', this.settings.bindPassword ?? '');
+  private async bind(client: Client): Promise<void> {
+    // Before a password is sent. A directory that does not know it, or has another certificate, is told nothing.
+    if (this.settings.startTls) await client.startTLS({ host: this.settings.hostname!, ca: this.authorities });
+    await client.bind(this.settings.bindDn ?? '', this.settings.bindPassword ?? '');
   }
 
   private newClient(): Client {

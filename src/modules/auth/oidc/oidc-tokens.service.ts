@@ -7,6 +7,10 @@ import { SETTINGS, type Settings } from '../../../platform/settings/settings.js'
 /** Only signatures that the provider alone can make; a signature with a shared secret could be made by any of its holders. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const clockToleranceSeconds = 30;
+/** What a header may say that the token is. Others, such as logout+jwt, prove something else than who calls. */
+const types = new Set(['jwt', 'at+jwt']);
+/** After keys were asked for, a key that is not among them has them asked for again only after this time. */
+const keysCooldownMillis = 5_000;
 
 /** Verifies tokens of the OpenID Connect provider that the settings name. */
 @Injectable()
@@ -26,21 +30,29 @@ export class OidcTokens {
   /** The user, or why the token identifies none. */
   async verify(token: string): Promise<User | string> {
     const { oidc } = this.settings.auth;
+    const now = this.clock.now();
     let payload: JWTPayload;
     try {
-      ({ payload } = await jwtVerify(token, await this.signingKeys(), {
+      const { payload: claims, protectedHeader } = await jwtVerify(token, await this.signingKeys(), {
         issuer: oidc.issuer,
         audience: oidc.audience,
         algorithms,
         requiredClaims: ['exp'],
         clockTolerance: clockToleranceSeconds,
-        currentDate: new Date(this.clock.now()),
-      }));
+        currentDate: new Date(now),
+      });
+      if (!isOfKnownType(protectedHeader.typ))
+        return `the token is refused: its typ is none of ${[...types].join(', ')}`;
+      if ((claims.iat ?? 0) * 1_000 > now + clockToleranceSeconds * 1_000)
+        return 'the token is refused: it was issued in the future';
+      payload = claims;
     } catch (cause) {
       // The message repeats nothing of the token itself.
       return cause instanceof errors.JOSEError ? `the token is refused: ${cause.code}` : `${(cause as Error).message}`;
     }
-    return userFromClaims(payload, oidc) ?? `the token has no claim ${oidc.userClaim}`;
+    const user = userFromClaims(payload, oidc);
+    if (!user) return `the token has no claim ${oidc.userClaim}`;
+    return { ...user, issuer: oidc.issuer, provenUntil: payload.exp! * 1_000 };
   }
 
   /** Asked for once; again after a failure. */
@@ -53,7 +65,7 @@ export class OidcTokens {
   }
 
   private async discover(): Promise<JWTVerifyGetKey> {
-    const { issuer, timeoutMillis } = this.settings.auth.oidc;
+    const { issuer, timeoutMillis, keysMaxAgeMillis } = this.settings.auth.oidc;
     const place = `${issuer!.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const answer = await fetch(place, { signal: AbortSignal.timeout(timeoutMillis), redirect: 'error' });
     if (!answer.ok) throw new Error(`${place} answered ${answer.status}`);
@@ -61,9 +73,17 @@ export class OidcTokens {
     if (document.issuer !== issuer || typeof document.jwks_uri !== 'string') {
       throw new Error(`${place} is the document of '${String(document.issuer)}', not of '${issuer}'`);
     }
-    return createRemoteJWKSet(new URL(document.jwks_uri), { timeoutDuration: timeoutMillis });
+    return createRemoteJWKSet(new URL(document.jwks_uri), {
+      timeoutDuration: timeoutMillis,
+      cacheMaxAge: keysMaxAgeMillis,
+      cooldownDuration: Math.min(keysCooldownMillis, keysMaxAgeMillis),
+    });
   }
 }
+
+/** Providers write it in any letters, with `application/` or without, or not at all. */
+const isOfKnownType = (type: unknown): boolean =>
+  type === undefined || (typeof type === 'string' && types.has(type.toLowerCase().replace(/^application\//, '')));
 
 interface ClaimNames {
   userClaim: string;

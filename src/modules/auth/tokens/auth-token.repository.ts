@@ -1,19 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import type { EntityManager } from 'typeorm';
+import { LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
 import { nameOf, type User } from '../../../core/authorization/index.js';
-import { SchedulerError } from '../../../platform/errors.js';
-import { rows } from '../../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { AuthLookupKeyEntity } from './auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './auth-token.entity.js';
-import { hashToken, lookupDigest, matchesHash } from './token-hash.js';
+import { lookupDigest, matchesHash } from './token-text.js';
 
-interface NewToken {
-  token: string;
+/** Who vouches for the users of tokens that an administrator makes. */
+const ourselves = 'muster';
+
+/** One user among those of all issuers. */
+export const ownerOf = ({ issuer = ourselves, id }: Pick<User, 'issuer' | 'id'>) => ({ issuer, userId: id });
+
+export interface NewToken {
+  id: string;
+  text: string;
   user: User;
-  /** Epoch milliseconds. */
+  name: string;
+  madeBy: string;
+  /** Epoch milliseconds, both. */
   now: number;
+  expiresAt: number;
   /** Made while callers were not checked: it opens nothing once they are. */
   madeOpenly: boolean;
 }
@@ -27,40 +35,78 @@ export class AuthTokenRepository {
     this.key = settings.auth.tokenLookupKey;
   }
 
-  /**
-   * Takes the place of the token that this user had. By hand: the same text must not become the token of two users, and
-   * TypeORM has no INSERT that depends on a condition.
-   */
-  async replace(tx: EntityManager, { token, user, now, madeOpenly }: NewToken): Promise<void> {
-    const hash = await hashToken(token, this.settings.auth.tokenHashIterations);
-    const values = [hash, await this.digest(tx, token), nameOf(user), JSON.stringify(user), madeOpenly, new Date(now)];
-    const written = await rows(
-      tx,
-      `INSERT INTO auth_token (token_hash, lookup_digest, user_name, user_data, made_openly, created_at)
-       SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS
-         (SELECT 1 FROM auth_token WHERE lookup_digest = $2 AND user_name <> $3)
-       ON CONFLICT (user_name) DO UPDATE SET token_hash = excluded.token_hash, lookup_digest = excluded.lookup_digest,
-         user_data = excluded.user_data, made_openly = excluded.made_openly, created_at = excluded.created_at
-       RETURNING 1`,
-      values,
-    );
-    if (written.length === 0) {
-      const message = 'token must be another one: a token tells who its bearer is';
-      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'token', rule: 'unique', message }]);
-    }
+  /** Takes the place of the user's token of this name. Those that have expired go, of all users. */
+  async put(tx: EntityManager, token: NewToken): Promise<void> {
+    const { id, text, user, name, madeBy, now, expiresAt, madeOpenly } = token;
+    const tokens = tx.getRepository(AuthTokenEntity);
+    await tokens.delete({ expiresAt: LessThanOrEqual(new Date(now)) });
+    const owner = ownerOf(user);
+    const { groups, scopes, email, authenticated } = user;
+    const row: AuthTokenEntity = {
+      id,
+      tokenHash: null,
+      lookupDigest: await this.digest(tx, text),
+      ...owner,
+      userName: nameOf(user),
+      name,
+      userData: { id: user.id, name: user.name, email, groups, scopes, authenticated },
+      madeOpenly,
+      madeBy,
+      createdAt: new Date(now),
+      expiresAt: new Date(expiresAt),
+      lastUsedAt: null,
+    };
+    await tokens
+      .createQueryBuilder()
+      .insert()
+      .values(row as never)
+      .orUpdate(
+        tokens.metadata.columns.map(({ databaseName }) => databaseName),
+        ['issuer', 'user_id', 'name'],
+      )
+      .updateEntity(false)
+      .execute();
   }
 
-  async clear(tx: EntityManager, userName: string): Promise<void> {
-    await tx.getRepository(AuthTokenEntity).delete({ userName });
+  /** The user's tokens, until `tx` ends the same for all. */
+  lockOf(tx: EntityManager, user: User): Promise<AuthTokenEntity[]> {
+    return tx.getRepository(AuthTokenEntity).find({ where: ownerOf(user), lock: { mode: 'pessimistic_write' } });
   }
 
-  /** The user whose token it is. Tokens that were made openly count only while callers are not checked. */
-  async find(tx: EntityManager, token: string): Promise<User | undefined> {
+  /** Those that have not expired, by id: all, those of one user, or those of all users with an id. */
+  list(tx: EntityManager, now: number, whose: Partial<ReturnType<typeof ownerOf>>): Promise<AuthTokenEntity[]> {
+    const where = { ...whose, expiresAt: MoreThan(new Date(now)) };
+    return tx.getRepository(AuthTokenEntity).find({ where, order: { id: 'ASC' } });
+  }
+
+  findById(tx: EntityManager, id: string): Promise<AuthTokenEntity | null> {
+    return tx.getRepository(AuthTokenEntity).findOneBy({ id });
+  }
+
+  /** Those of the users with this id or, when there are none, of those who are shown by this name. */
+  async findNamed(tx: EntityManager, userName: string): Promise<AuthTokenEntity[]> {
+    const tokens = tx.getRepository(AuthTokenEntity);
+    const byId = await tokens.findBy({ userId: userName });
+    return byId.length > 0 ? byId : tokens.findBy({ userName });
+  }
+
+  async remove(tx: EntityManager, ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await tx.getRepository(AuthTokenEntity).delete([...ids]);
+  }
+
+  /** The token with this text, unless it has expired. Tokens that were made openly count only while callers are not checked. */
+  async find(tx: EntityManager, text: string, now: number): Promise<AuthTokenEntity | undefined> {
     const found = await tx.getRepository(AuthTokenEntity).findOneBy({
-      lookupDigest: await this.digest(tx, token),
+      lookupDigest: await this.digest(tx, text),
+      expiresAt: MoreThan(new Date(now)),
       ...(this.settings.auth.enabled && { madeOpenly: false }),
     });
-    return found && (await matchesHash(token, found.tokenHash)) ? found.userData : undefined;
+    if (!found) return undefined;
+    return found.tokenHash === null || (await matchesHash(text, found.tokenHash)) ? found : undefined;
+  }
+
+  async noteUse(tx: EntityManager, id: string, now: number): Promise<void> {
+    await tx.getRepository(AuthTokenEntity).update({ id }, { lastUsedAt: new Date(now) });
   }
 
   private async digest(tx: EntityManager, token: string): Promise<string> {

@@ -1,70 +1,197 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { nameOf, type AccessRules, type User } from '../../../core/authorization/index.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { Wake } from '../../../platform/wake/wake.js';
 import { RecentAnswers } from '../recent-answers.js';
-import { AuthTokenRepository } from './auth-token.repository.js';
+import type { AuthTokenEntity } from './auth-token.entity.js';
+import { AuthTokenRepository, ownerOf } from './auth-token.repository.js';
+import { couldBeToken, isUnguessable, newTokenText } from './token-text.js';
 
-/** How long a token is believed without being looked up again, and so how long one that was cleared may go on. */
+/** How long a token is believed without being looked up again, and so how long one that was cleared may go on elsewhere. */
 const believedMillis = 15_000;
 const believedAtMost = 1_000;
 const minuteMillis = 60_000;
+const dayMillis = 86_400_000;
 
-/** Makes, clears and verifies tokens. */
+interface WantedToken {
+  /** Whose it becomes. */
+  user: User;
+  /** What its owner calls it; empty: the one without a name. */
+  name?: string;
+  /** Epoch milliseconds. Default: as late as may be. */
+  expiresAt?: number;
+}
+
+export interface MadeToken {
+  id: string;
+  /** Not shown again. */
+  text: string;
+  expiresAt: number;
+}
+
+interface Believed {
+  id: string;
+  user: User & { provenUntil: number };
+}
+
+/** Makes, lists, clears and verifies tokens. */
 @Injectable()
-export class Tokens {
-  private readonly believed = new RecentAnswers<User>(believedAtMost);
+export class Tokens implements OnModuleInit, OnModuleDestroy {
+  private readonly log = new Logger(Tokens.name);
+  private readonly believed = new RecentAnswers<Believed>(believedAtMost);
+  /** When each token was last noted as used, in this process. */
+  private readonly noted = new RecentAnswers<undefined>(believedAtMost);
   private readonly creations: RateLimit;
+  private forgettings = 0;
+  private stopListening: (() => void) | undefined;
 
   constructor(
     private readonly db: Database,
     private readonly store: AuthTokenRepository,
     private readonly clock: Clock,
+    private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.creations = new RateLimit(settings.auth.tokenCreationsPerMinute, minuteMillis);
   }
 
-  /** Answers the text of the token, which is not shown again. */
-  async create(user: User, caller: User, chosen?: string): Promise<string> {
+  onModuleInit(): void {
+    this.stopListening = this.wake.on('tokens', (ids) => {
+      this.forgettings++;
+      this.believed.removeWhere(({ id }) => ids === undefined || ids.includes(id));
+    });
+  }
+
+  onModuleDestroy(): void {
+    this.stopListening?.();
+  }
+
+  /** Takes the place of the token of the same name that the user had. */
+  async create({ user, name = '', expiresAt: wanted }: WantedToken, caller: User): Promise<MadeToken> {
     const now = this.clock.now();
-    if (!this.creations.take(caller.id, now)) {
-      const { tokenCreationsPerMinute: most } = this.settings.auth;
-      throw new SchedulerError(
-        'TOO_MANY_TOKENS',
-        `'${caller.id}' has made ${most} tokens in the last minute; wait a while`,
-      );
-    }
-    const token = chosen || randomUUID();
+    const expiresAt = this.endOf(wanted, caller, now);
+    this.countCreation(caller, now);
+    const { id, text } = newTokenText();
     const madeOpenly = !this.settings.auth.enabled;
-    await this.db.transaction((tx) => this.store.replace(tx, { token, user, now, madeOpenly }));
-    this.forget(nameOf(user));
-    return token;
+    const madeBy = caller.id;
+    const replaced = await this.db.transaction(async (tx) => {
+      const present = await this.store.lockOf(tx, user);
+      this.checkRoom(user, present, name, now);
+      await this.store.put(tx, { id, text, user, name, madeBy, now, expiresAt, madeOpenly });
+      return present.filter((token) => token.name === name);
+    });
+    this.forget(replaced);
+    return { id, text, expiresAt };
   }
 
+  /** Those that have not expired: the caller's own, those of all users with this id, or all. */
+  list(whose: { owner: User } | { userId: string } | 'all'): Promise<AuthTokenEntity[]> {
+    const where = whose === 'all' ? {} : 'owner' in whose ? ownerOf(whose.owner) : whose;
+    return this.db.transaction((tx) => this.store.list(tx, this.clock.now(), where));
+  }
+
+  /** Of others only for those who may: to a caller who may not, a token of another user is unknown. */
+  async revoke(id: string, caller: User, mayRevokeAll: boolean): Promise<void> {
+    const found = await this.store.findById(this.db.manager, id);
+    const { issuer, userId } = ownerOf(caller);
+    const isOwn = found?.issuer === issuer && found.userId === userId;
+    if (!found || !(isOwn || mayRevokeAll)) throw new SchedulerError('TOKEN_NOT_FOUND', `No token with id '${id}'`);
+    await this.remove([found]);
+  }
+
+  /** All tokens of the user with this id or, if there is none, with this name to show. */
   async clear(userName: string): Promise<void> {
-    await this.db.transaction((tx) => this.store.clear(tx, userName));
-    this.forget(userName);
+    const found = await this.store.findNamed(this.db.manager, userName);
+    const ids = new Set(found.map(({ userId }) => userId));
+    if (ids.size > 1) {
+      const message = `user '${userName}' is the name of several users: name the id of one, ${[...ids].toSorted().join(', ')}`;
+      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'user', rule: 'unique', message }]);
+    }
+    await this.remove(found);
   }
 
-  async verify(token: string): Promise<User | undefined> {
-    const { bootstrapToken, ...rules } = this.settings.auth;
-    if (bootstrapToken !== undefined && equalTexts(token, bootstrapToken)) return firstAdministrator(rules);
+  /**
+   * The user whose token it is. `wary`: only what cannot be guessed, or was believed before, is looked at, because of too
+   * many failures from where the call comes.
+   */
+  async verify(text: string, wary = false): Promise<User | undefined> {
     const now = this.clock.now();
-    const key = digest(token).toString('hex');
+    const key = digest(text).toString('hex');
     const known = this.believed.get(key);
-    if (known && now - known.at < believedMillis) return known.answer;
-    const user = await this.store.find(this.db.manager, token);
-    if (user) this.believed.put(key, user, now);
-    return user;
+    if (known && now - known.at < believedMillis && now < known.answer.user.provenUntil) {
+      return this.used(known.answer, now);
+    }
+    if (wary && !isUnguessable(text)) return undefined;
+    const { bootstrapToken, ...rules } = this.settings.auth;
+    if (bootstrapToken !== undefined && equalTexts(text, bootstrapToken)) return firstAdministrator(rules);
+    if (!couldBeToken(text)) return undefined;
+    const { forgettings } = this;
+    const found = await this.store.find(this.db.manager, text, now);
+    if (!found) return undefined;
+    const { id, issuer, expiresAt, userData } = found;
+    const answer = { id, user: { ...userData, issuer, provenUntil: expiresAt.getTime() } };
+    // What was read before a token was revoked is not believed after that.
+    if (forgettings === this.forgettings) this.believed.put(key, answer, now);
+    return this.used(answer, now);
   }
 
-  /** This instance forgets the token at once; other instances go on believing it for a few seconds. */
-  private forget(userName: string): void {
-    this.believed.removeWhere((user) => nameOf(user) === userName);
+  /** Not later than what proved who the caller is, nor than the settings allow. */
+  private endOf(wanted: number | undefined, caller: User, now: number): number {
+    const { tokenDays } = this.settings.auth;
+    const latest = Math.min(now + tokenDays * dayMillis, caller.provenUntil ?? Infinity);
+    const end = wanted ?? latest;
+    if (end > now && end <= latest) return end;
+    const bounds = `after now and not after ${new Date(latest).toISOString()}`;
+    const message = `expiresAt must be ${bounds}: ${tokenDays} days, and not beyond what proves who you are`;
+    throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'expiresAt', rule: 'max', message }]);
+  }
+
+  private countCreation(caller: User, now: number): void {
+    const { issuer, userId } = ownerOf(caller);
+    if (this.creations.take(`${issuer} ${userId}`, now)) return;
+    const { tokenCreationsPerMinute: most } = this.settings.auth;
+    throw new SchedulerError('TOO_MANY_TOKENS', `'${userId}' has made ${most} tokens in the last minute; wait a while`);
+  }
+
+  private checkRoom(user: User, present: readonly AuthTokenEntity[], name: string, now: number): void {
+    const others = present.filter((token) => token.name !== name && token.expiresAt.getTime() > now);
+    const { tokensPerUser: most } = this.settings.auth;
+    if (others.length < most) return;
+    throw new SchedulerError(
+      'TOO_MANY_TOKENS',
+      `'${nameOf(user)}' has ${others.length} tokens; revoke one of them first`,
+    );
+  }
+
+  private async remove(tokens: readonly AuthTokenEntity[]): Promise<void> {
+    const ids = tokens.map(({ id }) => id);
+    await this.db.transaction((tx) => this.store.remove(tx, ids));
+    this.forget(tokens);
+  }
+
+  /** This instance forgets them at once, others when they hear of it, and after a few seconds in any case. */
+  private forget(tokens: readonly AuthTokenEntity[]): void {
+    if (tokens.length > 0)
+      this.wake.signalOf(
+        tokens.map(({ id }) => id),
+        'tokens',
+      );
+  }
+
+  /** Noted once a minute, and no call waits for it. */
+  private used({ id, user }: Believed, now: number): User {
+    const last = this.noted.get(id);
+    if (!last || now - last.at >= minuteMillis) {
+      this.noted.put(id, undefined, now);
+      this.store
+        .noteUse(this.db.manager, id, now)
+        .catch((cause: unknown) => this.log.debug(`The use of a token is not noted: ${String(cause)}`));
+    }
+    return user;
   }
 }
 

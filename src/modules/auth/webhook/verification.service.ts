@@ -9,6 +9,9 @@ import { z } from 'zod';
 
 const keptAtMost = 1_000;
 
+/** Ids of its users are told apart from those of others. */
+const issuer = 'WEBHOOK';
+
 /** Refused: the service has answered that it knows no such user. Unreachable: it has not answered. */
 type Outcome = { user: User } | { refused: string } | { unreachable: string };
 
@@ -35,12 +38,19 @@ export class VerificationService implements OnApplicationShutdown {
     return this.settings.webhookAuth.authVerificationUrl !== '';
   }
 
-  /** The user, or why there is none. What was answered before is served while it is asked for again. */
-  async verify(authorization: string): Promise<User | string> {
+  /**
+   * The user, or why there is none. What was answered before is served while it is asked for again, but not longer than the
+   * settings allow. `wary`: what was not answered before is not asked for.
+   */
+  async verify(authorization: string, wary = false): Promise<User | string> {
+    const { cacheValidationMs, cacheExpireMs } = this.settings.webhookAuth;
     const key = createHash('sha256').update(authorization).digest('hex');
     const known = this.answers.get(key);
-    if (!known) return this.ask(key, authorization);
-    if (this.clock.now() - known.at >= this.settings.webhookAuth.cacheValidationMs) this.refresh(key, authorization);
+    const age = known && this.clock.now() - known.at;
+    if (!known || age! >= Math.max(cacheExpireMs, cacheValidationMs)) {
+      return wary && !known ? 'the verification service was not asked' : this.ask(key, authorization);
+    }
+    if (age! >= cacheValidationMs) this.refresh(key, authorization);
     return known.answer;
   }
 
@@ -50,6 +60,7 @@ export class VerificationService implements OnApplicationShutdown {
       this.answers.put(key, outcome.user, this.clock.now());
       return outcome.user;
     }
+    if ('refused' in outcome) this.answers.remove(key);
     return 'refused' in outcome ? outcome.refused : outcome.unreachable;
   }
 
@@ -88,7 +99,7 @@ export class VerificationService implements OnApplicationShutdown {
       if (answer.status >= 500) return { unreachable: `the verification service answered ${answer.status}` };
       if (answer.status > 299) return { refused: `the verification service answered ${answer.status}` };
       const user = readUser(text, { parser: authResponseParser, defaultEmailDomain });
-      return typeof user === 'string' ? { refused: user } : { user };
+      return typeof user === 'string' ? { refused: user } : { user: { ...user, issuer } };
     } catch {
       return { unreachable: 'the verification service cannot be reached' };
     }
