@@ -7,4 +7,5 @@ export {
   type RelevanceFacts,
   writersNeededToRegroup,
 } from './decide.js';
+export { isWithin, lifeAt, livesOf, newestSeen, type Life, type Past } from './lives.js';
 export { maskSecrets } from './secrets.js';

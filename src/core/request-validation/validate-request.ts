@@ -22,6 +22,8 @@ interface RequestSurroundings {
 
 /** Paths of the API stand in the way of a request of such a name. */
 const reservedIds = new Set(['ids', 'batch']);
+/** Sent by clients that have no value. A request of such a name that exists is one like others. */
+const notGivenWords = new Set(['null', 'undefined']);
 
 type Rule = (request: Request, surroundings: RequestSurroundings) => FieldError[];
 
@@ -29,13 +31,16 @@ type Rule = (request: Request, surroundings: RequestSurroundings) => FieldError[
 export const validateRequest: Rule = (request, surroundings) => rules.flatMap((rule) => rule(request, surroundings));
 
 const rules: readonly Rule[] = [
-  ({ id }, { limits }) => {
+  ({ id }, { limits, stored }) => {
     if (id === undefined || id === '') return problem('id', 'required', 'id is required');
     if (!/^[a-zA-Z0-9_-]+$/.test(id)) {
       return problem('id', 'pattern', `id '${id}' may have only letters, digits, '_' and '-'`);
     }
     if (id.length > limits.maxRequestIdSize) {
       return problem('id', 'length', `id must be at most ${limits.maxRequestIdSize} characters long`);
+    }
+    if (!stored && notGivenWords.has(id.toLowerCase())) {
+      return problem('id', 'reserved', `id '${id}' means "not given" to many clients; choose another`);
     }
     return reservedIds.has(id) ? problem('id', 'reserved', `id '${id}' is a word of this API; choose another`) : [];
   },

@@ -75,7 +75,8 @@ export class AuthController {
     @Param('requestId') requestId: string,
     @Param('userId') userId: string,
     @Query() { scope }: AuthCheckQuery,
+    @CallerUser() caller: User,
   ): Promise<void> {
-    return this.auth.checkUser(requestId, scope, userId);
+    return this.auth.checkUser(requestId, scope, userId, caller);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { builtInUser, type AccessScope, type User } from '../../core/authorization/index.js';
+import { builtInUser, type AccessScope, type Decision, type User } from '../../core/authorization/index.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
@@ -54,13 +54,27 @@ export class AuthService {
   }
 
   async check(requestId: string, scope: AccessScope = 'READ', user: User): Promise<void> {
-    const found = (await this.access.findGroups([requestId])).get(requestId);
-    const { allowed, reason } = this.access.decideById(user, scope, requestId, found);
+    const { allowed, reason } = await this.decide(requestId, scope, user);
     if (!allowed) throw new SchedulerError('FORBIDDEN', reason!);
   }
 
-  /** A user whom the directory does not know has the rights of the built-in one. */
-  async checkUser(requestId: string, scope: AccessScope | undefined, userId: string): Promise<void> {
-    return this.check(requestId, scope, (await this.directory.find(userId)) ?? { ...builtInUser, id: userId });
+  /**
+   * A user whom the directory does not know has the rights of the built-in one. The caller is told no more of the request
+   * than they may read of it themselves; where every caller may ask, nobody is told why.
+   */
+  async checkUser(requestId: string, scope: AccessScope = 'READ', userId: string, caller: User): Promise<void> {
+    if (caller.authenticated) await this.check(requestId, 'READ', caller);
+    const user = (await this.directory.find(userId)) ?? { ...builtInUser, id: userId };
+    const { allowed, reason } = await this.decide(requestId, scope, user);
+    if (allowed) return;
+    const untold = `'${userId}' may not ${scope} request '${requestId}'`;
+    throw new SchedulerError('FORBIDDEN', caller.authenticated ? reason! : untold);
+  }
+
+  private async decide(requestId: string, scope: AccessScope, user: User): Promise<Decision> {
+    // Administrators may ask of requests that nothing is known of.
+    if (this.access.isAdmin(user)) return { allowed: true };
+    const known = (await this.access.find(this.db.manager, [requestId])).get(requestId)!;
+    return this.access.decideById(user, scope, requestId, known.last?.groups);
   }
 }

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { MoreThan, type EntityManager } from 'typeorm';
+import type { Past } from '../../core/authorization/index.js';
 import type { DeployTimes } from '../../core/logs/index.js';
 import type { DeployState } from '../../core/model/enums.js';
 import type { Deploy, DeployHistory, DeployKey, DeployResult, DeployStatistics } from '../../core/model/deploy.js';
-import { rows, toMillis } from '../../platform/database/sql.js';
+import { rows, timeTests, toMillis } from '../../platform/database/sql.js';
 import { DeployStatisticsEntity } from './deploy-statistics.entity.js';
 
 /** What is known of a deploy whose logs are looked for. */
@@ -68,19 +69,25 @@ export class DeployHistoryRepository {
     tx: EntityManager,
     requestId: string,
     { count, offset }: { count: number; offset: number },
+    past: Past = {},
   ): Promise<DeployHistory[]> {
+    const parameters: unknown[] = [requestId, count, offset];
     const found = await rows<DeployRow>(
       tx,
-      `SELECT ${columns} FROM deploy_history WHERE request_id = $1 ORDER BY created_at DESC, deploy_id LIMIT $2 OFFSET $3`,
-      [requestId, count, offset],
+      `SELECT ${columns} FROM deploy_history WHERE request_id = $1${timeTests('created_at', past, parameters)}
+       ORDER BY created_at DESC, deploy_id LIMIT $2 OFFSET $3`,
+      parameters,
     );
     return found.map(fromRow);
   }
 
-  async count(tx: EntityManager, requestId: string): Promise<number> {
-    const [counted] = await rows<{ count: string }>(tx, 'SELECT count(*) FROM deploy_history WHERE request_id = $1', [
-      requestId,
-    ]);
+  async count(tx: EntityManager, requestId: string, past: Past = {}): Promise<number> {
+    const parameters: unknown[] = [requestId];
+    const [counted] = await rows<{ count: string }>(
+      tx,
+      `SELECT count(*) FROM deploy_history WHERE request_id = $1${timeTests('created_at', past, parameters)}`,
+      parameters,
+    );
     return Number(counted!.count);
   }
 

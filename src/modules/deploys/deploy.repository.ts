@@ -37,6 +37,12 @@ export interface StoredPendingDeploy extends DeployKey {
   updateTargetInstances?: number;
 }
 
+/** An id may have had other requests before, whose deploys stay in the history: they are not of the one that is there. */
+const endsSql = (requestId: string): string =>
+  `FROM request_history WHERE request_id = ${requestId} AND event_type = 'DELETED'`;
+const ofThisRequest = (deploy: string): string =>
+  `${deploy}.created_at > coalesce((SELECT max(created_at) ${endsSql(`${deploy}.request_id`)}), '-infinity')`;
+
 interface RunningDeploy {
   marker: DeployMarker;
   /** When its present step began, in epoch milliseconds. */
@@ -145,11 +151,21 @@ export class DeployRepository {
       tx,
       `SELECT earlier.deploy_id FROM deploy_history earlier JOIN deploy_history active USING (request_id)
        WHERE request_id = $1 AND active.deploy_id = $2 AND earlier.deploy_id <> $2
-         AND earlier.deploy_state = 'SUCCEEDED' AND earlier.created_at <= active.created_at
+         AND earlier.deploy_state = 'SUCCEEDED' AND earlier.created_at <= active.created_at AND ${ofThisRequest('earlier')}
        ORDER BY earlier.created_at DESC, earlier.deploy_id DESC LIMIT 1`,
       [active.requestId, active.deployId],
     );
     return found[0]?.deploy_id;
+  }
+
+  /** Whether it is one of another request, which had the same id and is gone. */
+  async isOfFormerRequest(tx: EntityManager, { requestId, deployId }: DeployKey): Promise<boolean> {
+    const found = await rows(
+      tx,
+      `SELECT 1 FROM deploy_history d WHERE request_id = $1 AND deploy_id = $2 AND NOT ${ofThisRequest('d')}`,
+      [requestId, deployId],
+    );
+    return found.length > 0;
   }
 
   /** Ids that rollbacks of the request have used. */
@@ -167,7 +183,8 @@ export class DeployRepository {
     const written = await rows(
       tx,
       `INSERT INTO deploy_history (request_id, deploy_id, created_at, user_name, message, data)
-       VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (request_id, deploy_id) DO NOTHING RETURNING deploy_id`,
+       VALUES ($1, $2, greatest($3::timestamptz, (SELECT max(created_at) + interval '1 millisecond' ${endsSql('$1')})), $4, $5, $6)
+       ON CONFLICT (request_id, deploy_id) DO NOTHING RETURNING deploy_id`,
       [
         marker.requestId,
         marker.deployId,

@@ -63,7 +63,11 @@ export class Rollbacks {
       const message = `deployId '${asked}' is the active deploy of request '${requestId}', not an earlier one`;
       throw SchedulerError.invalid('INVALID_DEPLOY', [{ field: 'deployId', rule: 'earlier', message }]);
     }
-    if (asked !== undefined) return asked;
+    if (asked !== undefined) {
+      const isAnothers = await this.deploys.isOfFormerRequest(tx, { requestId, deployId: asked });
+      if (isAnothers) throw SchedulerError.deployNotFound(requestId, asked);
+      return asked;
+    }
     if (activeDeployId === undefined) {
       throw new SchedulerError('NO_DEPLOY', `Request '${requestId}' has no active deploy to go back from`);
     }

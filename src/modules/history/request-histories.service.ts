@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { isWithin, type Past } from '../../core/authorization/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
@@ -20,14 +21,14 @@ export class RequestHistories {
   ) {}
 
   /** Newest first. */
-  list(requestId: string, choice: PageChoice): Promise<RequestChange[]> {
-    return this.read(this.db.manager, requestId, choice);
+  list(requestId: string, choice: PageChoice, past: Past): Promise<RequestChange[]> {
+    return this.read(this.db.manager, requestId, choice, past);
   }
 
-  page(requestId: string, choice: PageChoice): Promise<Page<RequestChange>> {
+  page(requestId: string, choice: PageChoice, past: Past): Promise<Page<RequestChange>> {
     return this.db.snapshot(async (tx) => {
-      const count = await this.changes.count(tx, requestId);
-      return toPage(choice, count, await this.read(tx, requestId, choice));
+      const count = await this.changes.count(tx, requestId, past);
+      return toPage(choice, count, await this.read(tx, requestId, choice, past));
     });
   }
 
@@ -36,8 +37,8 @@ export class RequestHistories {
     return this.changes.idsThatBegin(this.db.manager, prefix, pageBounds(choice));
   }
 
-  private async read(tx: EntityManager, requestId: string, choice: PageChoice): Promise<RequestChange[]> {
-    const found = await this.changes.list(tx, requestId, pageBounds(choice));
+  private async read(tx: EntityManager, requestId: string, choice: PageChoice, past: Past): Promise<RequestChange[]> {
+    const found = await this.changes.list(tx, requestId, pageBounds(choice), past);
     return found.map(({ change, bytes }) => ({
       ...change,
       request: change.request ?? oldDocument<Request>(this.settings, 'REQUEST', bytes),
@@ -54,9 +55,10 @@ export class DeployHistories {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async find(requestId: string, deployId: string): Promise<DeployHistory> {
+  async find(requestId: string, deployId: string, past: Past): Promise<DeployHistory> {
     const found = await this.db.snapshot((tx) => this.deploys.find(tx, { requestId, deployId }));
-    if (!found) throw SchedulerError.deployNotFound(requestId, deployId);
+    const isSeen = found && isWithin(past, found.history.deployMarker.timestamp);
+    if (!isSeen) throw SchedulerError.deployNotFound(requestId, deployId);
     const { history, bytes } = found;
     const old = oldDocument<DeployHistory>(this.settings, 'DEPLOY', bytes);
     if (!old) return history;
@@ -69,14 +71,14 @@ export class DeployHistories {
   }
 
   /** Newest first, without what each deployed. */
-  list(requestId: string, choice: PageChoice): Promise<DeployHistory[]> {
-    return this.deploys.list(this.db.manager, requestId, pageBounds(choice));
+  list(requestId: string, choice: PageChoice, past: Past): Promise<DeployHistory[]> {
+    return this.deploys.list(this.db.manager, requestId, pageBounds(choice), past);
   }
 
-  page(requestId: string, choice: PageChoice): Promise<Page<DeployHistory>> {
+  page(requestId: string, choice: PageChoice, past: Past): Promise<Page<DeployHistory>> {
     return this.db.snapshot(async (tx) => {
-      const count = await this.deploys.count(tx, requestId);
-      return toPage(choice, count, await this.deploys.list(tx, requestId, pageBounds(choice)));
+      const count = await this.deploys.count(tx, requestId, past);
+      return toPage(choice, count, await this.deploys.list(tx, requestId, pageBounds(choice), past));
     });
   }
 }

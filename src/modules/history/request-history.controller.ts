@@ -1,5 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Past } from '../../core/authorization/index.js';
+import { ReadablePast } from '../../platform/http/caller.js';
 import { DeployHistoryDto, DeployHistoryPageDto, RequestHistoryDto, RequestHistoryPageDto } from './dto/history.dto.js';
 import { CommandLineArgsQuery, HistoryQuery, RequestSearchQuery, SkipZkDefault } from './dto/queries.dto.js';
 import { DeployHistories, RequestHistories } from './request-histories.service.js';
@@ -16,36 +18,56 @@ export class RequestHistoryController {
 
   /** Shows one deploy, in progress or past. */
   @Get('request/:requestId/deploy/:deployId')
-  deploy(@Param('requestId') requestId: string, @Param('deployId') deployId: string): Promise<DeployHistoryDto> {
-    return this.deploys.find(requestId, deployId);
+  deploy(
+    @Param('requestId') requestId: string,
+    @Param('deployId') deployId: string,
+    @ReadablePast() past: Past,
+  ): Promise<DeployHistoryDto> {
+    return this.deploys.find(requestId, deployId, past);
   }
 
   /** Lists the deploys of a request, newest first. */
   @Get('request/:requestId/deploys')
   @SkipZkDefault(false)
-  deploysOf(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<DeployHistoryDto[]> {
-    return this.deploys.list(requestId, choice);
+  deploysOf(
+    @Param('requestId') requestId: string,
+    @Query() choice: HistoryQuery,
+    @ReadablePast() past: Past,
+  ): Promise<DeployHistoryDto[]> {
+    return this.deploys.list(requestId, choice, past);
   }
 
   /** Lists the deploys of a request, newest first, and counts them. */
   @Get('request/:requestId/deploys/withmetadata')
   @SkipZkDefault(true)
-  deployPage(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<DeployHistoryPageDto> {
-    return this.deploys.page(requestId, choice);
+  deployPage(
+    @Param('requestId') requestId: string,
+    @Query() choice: HistoryQuery,
+    @ReadablePast() past: Past,
+  ): Promise<DeployHistoryPageDto> {
+    return this.deploys.page(requestId, choice, past);
   }
 
   /** Lists the changes of a request, newest first. */
   @Get('request/:requestId/requests')
   @SkipZkDefault(false)
-  changes(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<RequestHistoryDto[]> {
-    return this.requests.list(requestId, choice);
+  changes(
+    @Param('requestId') requestId: string,
+    @Query() choice: HistoryQuery,
+    @ReadablePast() past: Past,
+  ): Promise<RequestHistoryDto[]> {
+    return this.requests.list(requestId, choice, past);
   }
 
   /** Lists the changes of a request, newest first, and counts them. */
   @Get('request/:requestId/requests/withmetadata')
   @SkipZkDefault(true)
-  changePage(@Param('requestId') requestId: string, @Query() choice: HistoryQuery): Promise<RequestHistoryPageDto> {
-    return this.requests.page(requestId, choice);
+  changePage(
+    @Param('requestId') requestId: string,
+    @Query() choice: HistoryQuery,
+    @ReadablePast() past: Past,
+  ): Promise<RequestHistoryPageDto> {
+    return this.requests.page(requestId, choice, past);
   }
 
   /** Lists the ids of all requests there ever were that begin so. */
@@ -61,7 +83,8 @@ export class RequestHistoryController {
   commandLineArgs(
     @Param('requestId') requestId: string,
     @Query() { count, skipZk }: CommandLineArgsQuery,
+    @ReadablePast() past: Past,
   ): Promise<string[][]> {
-    return this.tasks.commandLineArguments(requestId, count, skipZk);
+    return this.tasks.commandLineArguments(requestId, past, count, skipZk);
   }
 }

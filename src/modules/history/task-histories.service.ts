@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Past } from '../../core/authorization/index.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -23,11 +24,12 @@ export class TaskHistories {
     return record.history;
   }
 
-  search(search: TaskSearch, choice: PageChoice): Promise<TaskIdHistory[]> {
-    return this.searches.find(this.db.manager, search, pageBounds(choice));
+  search(search: TaskSearch, choice: PageChoice, past: Past): Promise<TaskIdHistory[]> {
+    return this.searches.find(this.db.manager, within(search, past), pageBounds(choice));
   }
 
-  page(search: TaskSearch, choice: PageChoice): Promise<Page<TaskIdHistory>> {
+  page(wish: TaskSearch, choice: PageChoice, past: Past): Promise<Page<TaskIdHistory>> {
+    const search = within(wish, past);
     return this.db.snapshot(async (tx) => {
       const count = await this.searches.count(tx, search);
       return toPage(choice, count, await this.searches.find(tx, search, pageBounds(choice)));
@@ -38,13 +40,31 @@ export class TaskHistories {
     return this.searches.active(this.db.manager, requestId, deployId);
   }
 
-  async ofRun(requestId: string, runId: string): Promise<TaskIdHistory> {
-    const found = await this.searches.newestOfRun(this.db.manager, requestId, runId);
+  async ofRun(requestId: string, runId: string, past: Past): Promise<TaskIdHistory> {
+    const found = await this.searches.newestOfRun(this.db.manager, requestId, runId, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no task of the run '${runId}'`);
     return found;
   }
 
-  commandLineArguments(requestId: string, count = recentArguments, historyOnly = true): Promise<string[][]> {
-    return this.searches.commandLineArguments(this.db.manager, requestId, count, historyOnly);
+  commandLineArguments(
+    requestId: string,
+    past: Past,
+    count = recentArguments,
+    historyOnly = true,
+  ): Promise<string[][]> {
+    return this.searches.commandLineArguments(this.db.manager, requestId, { count, historyOnly, past });
   }
+}
+
+/** A task belongs to the time that it began in. */
+function within(search: TaskSearch, { after, before }: Past): TaskSearch {
+  const { startedAfter, startedBefore } = search;
+  const bounds = (...given: (number | undefined)[]): number[] => given.filter((bound) => bound !== undefined);
+  const from = bounds(startedAfter, after);
+  const to = bounds(startedBefore, before);
+  return {
+    ...search,
+    startedAfter: from.length > 0 ? Math.max(...from) : undefined,
+    startedBefore: to.length > 0 ? Math.min(...to) : undefined,
+  };
 }

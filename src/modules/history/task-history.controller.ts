@@ -1,5 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { Past } from '../../core/authorization/index.js';
+import { ReadablePast } from '../../platform/http/caller.js';
 import { TaskIdHistoryDto } from '../tasks/dto/task-id.dto.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
 import { HistoryQuery, SkipZkDefault, TaskFilterQuery, TaskSearchQuery } from './dto/queries.dto.js';
@@ -14,15 +16,21 @@ export class TaskHistoryController {
   /** Searches the ended tasks of all requests. */
   @Get('tasks')
   @SkipZkDefault(true)
-  search(@Query() { skipZk = true, ...query }: TaskSearchQuery): Promise<TaskIdHistoryDto[]> {
-    return this.tasks.search({ ...query, historyOnly: skipZk }, query);
+  search(
+    @Query() { skipZk = true, ...query }: TaskSearchQuery,
+    @ReadablePast() past: Past,
+  ): Promise<TaskIdHistoryDto[]> {
+    return this.tasks.search({ ...query, historyOnly: skipZk }, query, past);
   }
 
   /** Searches the ended tasks of all requests, and counts them. */
   @Get('tasks/withmetadata')
   @SkipZkDefault(true)
-  searchPage(@Query() { skipZk = true, ...query }: TaskSearchQuery): Promise<TaskIdHistoryPageDto> {
-    return this.tasks.page({ ...query, historyOnly: skipZk }, query);
+  searchPage(
+    @Query() { skipZk = true, ...query }: TaskSearchQuery,
+    @ReadablePast() past: Past,
+  ): Promise<TaskIdHistoryPageDto> {
+    return this.tasks.page({ ...query, historyOnly: skipZk }, query, past);
   }
 
   /** Shows everything known of one task, active or ended. */
@@ -37,8 +45,9 @@ export class TaskHistoryController {
   ofRequest(
     @Param('requestId') requestId: string,
     @Query() { skipZk = false, ...query }: TaskFilterQuery,
+    @ReadablePast() past: Past,
   ): Promise<TaskIdHistoryDto[]> {
-    return this.tasks.search({ ...query, requestId, historyOnly: skipZk }, query);
+    return this.tasks.search({ ...query, requestId, historyOnly: skipZk }, query, past);
   }
 
   /** Searches the ended tasks of one request, and counts them. */
@@ -47,8 +56,9 @@ export class TaskHistoryController {
   ofRequestPage(
     @Param('requestId') requestId: string,
     @Query() { skipZk = true, ...query }: TaskFilterQuery,
+    @ReadablePast() past: Past,
   ): Promise<TaskIdHistoryPageDto> {
-    return this.tasks.page({ ...query, requestId, historyOnly: skipZk }, query);
+    return this.tasks.page({ ...query, requestId, historyOnly: skipZk }, query, past);
   }
 
   /** Lists the active tasks of one request, newest update first. */
@@ -73,8 +83,9 @@ export class TaskHistoryController {
     @Param('requestId') requestId: string,
     @Param('deployId') deployId: string,
     @Query() { skipZk = true, ...choice }: HistoryQuery,
+    @ReadablePast() past: Past,
   ): Promise<TaskIdHistoryDto[]> {
-    return this.tasks.search({ requestId, deployId, historyOnly: skipZk }, choice);
+    return this.tasks.search({ requestId, deployId, historyOnly: skipZk }, choice, past);
   }
 
   /** Lists the ended tasks of one deploy, newest update first, and counts them. */
@@ -84,13 +95,18 @@ export class TaskHistoryController {
     @Param('requestId') requestId: string,
     @Param('deployId') deployId: string,
     @Query() { skipZk = true, ...choice }: HistoryQuery,
+    @ReadablePast() past: Past,
   ): Promise<TaskIdHistoryPageDto> {
-    return this.tasks.page({ requestId, deployId, historyOnly: skipZk }, choice);
+    return this.tasks.page({ requestId, deployId, historyOnly: skipZk }, choice, past);
   }
 
   /** Shows the newest task of a run, active or ended. */
   @Get('request/:requestId/run/:runId')
-  ofRun(@Param('requestId') requestId: string, @Param('runId') runId: string): Promise<TaskIdHistoryDto> {
-    return this.tasks.ofRun(requestId, runId);
+  ofRun(
+    @Param('requestId') requestId: string,
+    @Param('runId') runId: string,
+    @ReadablePast() past: Past,
+  ): Promise<TaskIdHistoryDto> {
+    return this.tasks.ofRun(requestId, runId, past);
   }
 }

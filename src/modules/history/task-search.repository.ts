@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { Past } from '../../core/authorization/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { parseTaskId, sanitize } from '../../core/task-id.js';
 import { plannedEachTime } from '../../platform/database/prepared-statements.js';
-import { rows } from '../../platform/database/sql.js';
+import { rows, timeTests } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { updateOrderSql } from '../tasks/task.repository.js';
 import { oldDocument } from './old-payloads.js';
@@ -76,7 +77,13 @@ export class TaskSearchRepository {
   }
 
   /** The newest task of a run, active or ended. */
-  async newestOfRun(tx: EntityManager, requestId: string, runId: string): Promise<TaskIdHistory | undefined> {
+  async newestOfRun(
+    tx: EntityManager,
+    requestId: string,
+    runId: string,
+    past: Past,
+  ): Promise<TaskIdHistory | undefined> {
+    const parameters: unknown[] = [requestId, runId];
     const found = await rows<TaskIdRow>(
       tx,
       `SELECT task_id, updated_at, run_id, state FROM (
@@ -84,8 +91,8 @@ export class TaskSearchRepository {
          FROM task t WHERE t.request_id = $1 AND t.run_id = $2
          UNION ALL SELECT task_id, started_at, updated_at, run_id, last_task_status FROM task_history
          WHERE request_id = $1 AND run_id = $2) AS found
-       ORDER BY started_at DESC, task_id LIMIT 1`,
-      [requestId, runId],
+       WHERE true${timeTests('started_at', past, parameters)} ORDER BY started_at DESC, task_id LIMIT 1`,
+      parameters,
     );
     return found.map(fromRow)[0];
   }
@@ -94,19 +101,21 @@ export class TaskSearchRepository {
   async commandLineArguments(
     tx: EntityManager,
     requestId: string,
-    count: number,
-    historyOnly: boolean,
+    { count, historyOnly, past }: { count: number; historyOnly: boolean; past: Past },
   ): Promise<string[][]> {
+    const parameters: unknown[] = [requestId, count];
     const path = `->'taskRequest'->'pendingTask'->'cmdLineArgsList'`;
-    const live = `UNION ALL SELECT t.task_id, ${newestUpdateSql}, (l.document->'pendingTask'->'cmdLineArgsList')::jsonb, NULL
-      FROM task t JOIN task_launch l USING (task_id) WHERE t.request_id = $1 AND t.ended_at IS NOT NULL`;
+    const live =
+      () => `UNION ALL SELECT t.task_id, ${newestUpdateSql}, (l.document->'pendingTask'->'cmdLineArgsList')::jsonb, NULL
+      FROM task t JOIN task_launch l USING (task_id) WHERE t.request_id = $1 AND t.ended_at IS NOT NULL${timeTests('t.started_at', past, parameters)}`;
     const found = await rows<{ arguments: string[] | null; bytes: Buffer | null }>(
       tx,
       `SELECT arguments, bytes FROM (
          (SELECT task_id, updated_at, data->'task'${path} AS arguments, CASE WHEN data IS NULL THEN bytes END AS bytes
-          FROM task_history WHERE request_id = $1 ORDER BY updated_at DESC, task_id LIMIT $2) ${historyOnly ? '' : live}
+          FROM task_history WHERE request_id = $1${timeTests('started_at', past, parameters)}
+          ORDER BY updated_at DESC, task_id LIMIT $2) ${historyOnly ? '' : live()}
        ) AS tasks ORDER BY updated_at DESC, task_id LIMIT $2`,
-      [requestId, count],
+      parameters,
     );
     const lists = found.map((row) => row.arguments ?? this.oldArguments(row.bytes));
     const given = lists.filter((list) => Array.isArray(list) && list.length > 0) as string[][];

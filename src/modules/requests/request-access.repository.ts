@@ -10,10 +10,26 @@ interface GroupsRow {
   readOnlyGroups: string[] | null;
 }
 
+/** One of the requests that had an id one after the other. */
+export interface EndedRequest {
+  id: string;
+  endedAt: number;
+  /** Absent: they cannot be read. */
+  groups?: RequestGroups;
+}
+
 const columns = (document: string): string =>
   ['group', 'readWriteGroups', 'readOnlyGroups']
     .map((name) => (name === 'group' ? `${document}->>'group' AS "group"` : `${document}->'${name}' AS "${name}"`))
     .join(', ');
+
+/**
+ * Waits until no other transaction creates requests of these ids, or acts on it that there are none, and keeps them from
+ * it until `tx` ends: rows that do not exist cannot be locked. After the locks of rows that do.
+ */
+export async function lockIds(tx: EntityManager, ids: readonly string[]): Promise<void> {
+  for (const id of ids.toSorted()) await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7099))', [id]);
+}
 
 /** The groups of requests, without the rest of them. By hand: nearly every call asks this. */
 @Injectable()
@@ -21,6 +37,25 @@ export class RequestAccessRepository {
   /** By id; unknown ones are left out. */
   async find(tx: EntityManager, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
     return byId(await rows<GroupsRow>(tx, `SELECT id, ${columns('document')} FROM request WHERE id = ANY ($1)`, [ids]));
+  }
+
+  /** Of those that are there, whose rows are locked as for a change; it stays with the others that there are none. */
+  async lock(tx: EntityManager, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
+    const present = await this.lockRows(tx, ids);
+    const absent = ids.filter((id) => !present.has(id));
+    if (absent.length === 0) return present;
+    await lockIds(tx, absent);
+    return new Map([...present, ...(await this.lockRows(tx, absent))]);
+  }
+
+  private async lockRows(tx: EntityManager, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
+    return byId(
+      await rows<GroupsRow>(
+        tx,
+        `SELECT id, ${columns('document')} FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
+        [ids],
+      ),
+    );
   }
 
   /** Of requests that are gone: as in the newest entry of their history. */
@@ -34,16 +69,29 @@ export class RequestAccessRepository {
     );
     return byId(found);
   }
+
+  /** Requests of these ids that ended, in the order of their ends, with the groups they had last. */
+  async findEnded(tx: EntityManager, ids: readonly string[]): Promise<EndedRequest[]> {
+    const found = await rows<GroupsRow & { ended_at: Date; is_known: boolean }>(
+      tx,
+      `SELECT request_id AS id, created_at AS ended_at, request IS NOT NULL AS is_known, ${columns('request')}
+       FROM request_history
+       WHERE request_id = ANY ($1) AND event_type = 'DELETED' ORDER BY request_id, created_at`,
+      [ids],
+    );
+    return found.map((row) => ({
+      id: row.id,
+      endedAt: row.ended_at.getTime(),
+      groups: row.is_known ? groupsOf(row) : undefined,
+    }));
+  }
 }
 
+const groupsOf = ({ group, readWriteGroups, readOnlyGroups }: GroupsRow): RequestGroups => ({
+  group: group ?? undefined,
+  readWriteGroups: readWriteGroups ?? undefined,
+  readOnlyGroups: readOnlyGroups ?? undefined,
+});
+
 const byId = (found: readonly GroupsRow[]): Map<string, RequestGroups> =>
-  new Map(
-    found.map(({ id, group, readWriteGroups, readOnlyGroups }) => [
-      id,
-      {
-        group: group ?? undefined,
-        readWriteGroups: readWriteGroups ?? undefined,
-        readOnlyGroups: readOnlyGroups ?? undefined,
-      },
-    ]),
-  );
+  new Map(found.map((row) => [row.id, groupsOf(row)]));

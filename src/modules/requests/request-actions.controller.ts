@@ -1,10 +1,11 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Past } from '../../core/authorization/index.js';
 import type { PendingRequestParent, RequestParent } from '../../core/model/request.js';
 import type { TaskId } from '../../core/model/task.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { NeedsBody } from '../../platform/http/bodies.js';
-import { type Caller, CallerUser } from '../../platform/http/caller.js';
+import { type Caller, CallerUser, ReadablePast } from '../../platform/http/caller.js';
 import { RunNowRequestDto } from '../deploys/dto/deploy-options.dto.js';
 import { TaskIdDto } from '../tasks/dto/task-id.dto.js';
 import { Bounces } from './actions/bounces.service.js';
@@ -159,7 +160,7 @@ export class RequestRunsController {
   /** The task that carries out a run. */
   @Get(':runId')
   @ApiOkResponse({ type: TaskIdDto })
-  find(@Param('requestId') id: string, @Param('runId') runId: string): Promise<TaskId> {
-    return this.runs.findTask(id, runId);
+  find(@Param('requestId') id: string, @Param('runId') runId: string, @ReadablePast() past: Past): Promise<TaskId> {
+    return this.runs.findTask(id, runId, past);
   }
 }

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { Past } from '../../core/authorization/index.js';
 import type { RequestTimes } from '../../core/logs/index.js';
 import type { RequestEventType } from '../../core/model/enums.js';
 import type { Request, RequestHistory } from '../../core/model/request.js';
-import { rows } from '../../platform/database/sql.js';
+import { rows, timeTests } from '../../platform/database/sql.js';
 import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
 
 /** A change of a request. Of one whose record cannot be read there is no request. */
@@ -99,12 +100,15 @@ export class RequestHistoryRepository {
     tx: EntityManager,
     requestId: string,
     { count, offset }: { count: number; offset: number },
+    past: Past = {},
   ): Promise<{ change: RequestChange; bytes: Buffer | null }[]> {
+    const parameters: unknown[] = [requestId, count, offset];
     const found = await rows<EventRow>(
       tx,
       `SELECT created_at, event_type, user_name, message, request, CASE WHEN request IS NULL THEN bytes END AS bytes
-       FROM request_history WHERE request_id = $1 ORDER BY created_at DESC, event_type LIMIT $2 OFFSET $3`,
-      [requestId, count, offset],
+       FROM request_history WHERE request_id = $1${timeTests('created_at', past, parameters)}
+       ORDER BY created_at DESC, event_type LIMIT $2 OFFSET $3`,
+      parameters,
     );
     return found.map((row) => ({
       change: {
@@ -118,10 +122,13 @@ export class RequestHistoryRepository {
     }));
   }
 
-  async count(tx: EntityManager, requestId: string): Promise<number> {
-    const [counted] = await rows<{ count: string }>(tx, 'SELECT count(*) FROM request_history WHERE request_id = $1', [
-      requestId,
-    ]);
+  async count(tx: EntityManager, requestId: string, past: Past = {}): Promise<number> {
+    const parameters: unknown[] = [requestId];
+    const [counted] = await rows<{ count: string }>(
+      tx,
+      `SELECT count(*) FROM request_history WHERE request_id = $1${timeTests('created_at', past, parameters)}`,
+      parameters,
+    );
     return Number(counted!.count);
   }
 

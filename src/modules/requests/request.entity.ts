@@ -36,6 +36,7 @@ export class RequestEntity {
 
 /** Something that happened to a request, with the request as it was afterwards. */
 @Index('request_history_by_time', ['createdAt'])
+@Index('request_history_ends', ['requestId', 'createdAt'], { where: `event_type = 'DELETED'` })
 @Index('request_history_by_prefix', { synchronize: false })
 @Index('request_history_unconverted', { synchronize: false })
 @Check('request_history_check', '"request" IS NOT NULL OR "bytes" IS NOT NULL')

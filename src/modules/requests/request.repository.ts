@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { RequestState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { rows } from '../../platform/database/sql.js';
+import { lockIds } from './request-access.repository.js';
 
 /** A request as stored. activeDeployId and pendingDeployId together are its deploy state. */
 export interface StoredRequest {
@@ -128,6 +129,7 @@ export class RequestRepository {
 
   /** Inserts; a row with this id that appeared meanwhile is left alone and false is answered. */
   async insert(tx: EntityManager, stored: StoredRequest): Promise<boolean> {
+    await lockIds(tx, [stored.request.id]);
     const written = await rows(
       tx,
       `INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document)

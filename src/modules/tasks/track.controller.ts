@@ -1,5 +1,7 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { Past } from '../../core/authorization/index.js';
+import { ReadablePast } from '../../platform/http/caller.js';
 import { TaskIdPipe } from './task-id.pipe.js';
 import { TaskTrackingDto } from './dto/task-id.dto.js';
 import { TrackService } from './track.service.js';
@@ -17,7 +19,11 @@ export class TrackController {
 
   /** Shows the present state of a run: waiting, active or ended. */
   @Get('run/:requestId/:runId')
-  run(@Param('requestId') requestId: string, @Param('runId') runId: string): Promise<TaskTrackingDto> {
-    return this.tracks.run(requestId, runId);
+  run(
+    @Param('requestId') requestId: string,
+    @Param('runId') runId: string,
+    @ReadablePast() past: Past,
+  ): Promise<TaskTrackingDto> {
+    return this.tracks.run(requestId, runId, past);
   }
 }

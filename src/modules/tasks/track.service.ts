@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { Past } from '../../core/authorization/index.js';
 import type { TaskTracking } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -28,13 +29,14 @@ export class TrackService {
   }
 
   /** The newest task of the run; while there is none, what waits to become it. */
-  run(requestId: string, runId: string): Promise<TaskTracking> {
+  run(requestId: string, runId: string, past: Past): Promise<TaskTracking> {
     // One snapshot: a run must not be overlooked because it moves on from one table to the next meanwhile.
     return this.db.snapshot(async (tx) => {
-      const newest = await this.searches.newestOfRun(tx, requestId, runId);
+      const newest = await this.searches.newestOfRun(tx, requestId, runId, past);
       const record = newest && (await this.records.find(tx, newest.taskId.id));
       if (record) return toTracking(record);
-      const waiting = await this.waiting(tx, requestId, runId);
+      // What waits belongs to the request that is there.
+      const waiting = past.before === undefined && (await this.waiting(tx, requestId, runId));
       if (!waiting) throw new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no run '${runId}'`);
       return waiting;
     });

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership, NotLeaderError } from '../leadership/leadership.js';
+import { outsideOfCalls, permitOfCall } from './permits.js';
 import { isPlanOutdated } from './prepared-statements.js';
 
 const attempts = 3;
@@ -34,8 +35,16 @@ export class Database {
     await this.source.query('SELECT 1');
   }
 
+  /** Begins by asking again whether the call that it belongs to may act, so that no change comes in between. */
   transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return this.repeat(() => this.source.transaction(work));
+    const permit = permitOfCall();
+    if (!permit) return this.repeat(() => this.source.transaction(work));
+    return this.repeat(() =>
+      this.source.transaction(async (tx) => {
+        await permit.hold(tx);
+        return work(tx);
+      }),
+    );
   }
 
   /** Reads that must agree with each other: one snapshot of the database. Nothing can be written in it. */
@@ -62,7 +71,7 @@ export class Database {
 
   /** Fails with NotLeaderError, having written nothing, unless this instance leads from the first statement to the commit. */
   leaderTransaction<T>(work: (tx: EntityManager, epoch: Epoch) => Promise<T>): Promise<T> {
-    return this.repeat(() => {
+    const once = () => {
       const epoch = this.leadership.current();
       if (epoch === undefined) throw new NotLeaderError('it holds no lease');
       return this.leaderSource.transaction(async (tx) => {
@@ -74,7 +83,8 @@ export class Database {
         }
         return work(tx, epoch);
       });
-    });
+    };
+    return outsideOfCalls(() => this.repeat(once));
   }
 
   private async repeat<T>(attempt: () => Promise<T>): Promise<T> {

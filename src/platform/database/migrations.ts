@@ -27,6 +27,7 @@ import { RequestGroups1763930000000 } from '../../../migrations/1763930000000-re
 import { MailBlacklist1763930000001 } from '../../../migrations/1763930000001-mail-blacklist.js';
 import { BouncingRequests1763950000000 } from '../../../migrations/1763950000000-bouncing-requests.js';
 import { CleanupType1764000000000 } from '../../../migrations/1764000000000-cleanup-type.js';
+import { EndedRequests1765140000000 } from '../../../migrations/1765140000000-ended-requests.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -60,5 +61,6 @@ export const migrations = [
   MailBlacklist1763930000001,
   BouncingRequests1763950000000,
   CleanupType1764000000000,
+  EndedRequests1765140000000,
   SeveralTokens1765150000000,
 ];

@@ -1,6 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import { builtInUser, type User } from '../../core/authorization/access-rules.js';
+import type { Past } from '../../core/authorization/lives.js';
 
 /** What most operations want to know of who makes a call. */
 export type Caller = Pick<User, 'id' | 'email'>;
@@ -14,4 +15,10 @@ export const userOf = (request: Request & { caller?: User }): User => request.ca
 /** The caller of the operation, as a parameter of its handler; `Caller` or, with groups and scopes, `User`. */
 export const CallerUser = createParamDecorator((_data: unknown, context: ExecutionContext): User =>
   userOf(context.switchToHttp().getRequest<Request>()),
+);
+
+/** Of what times the caller may be told about the request of the operation, as a parameter of its handler. */
+export const ReadablePast = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): Past =>
+    context.switchToHttp().getRequest<Request & { past?: Past }>().past ?? {},
 );

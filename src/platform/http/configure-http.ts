@@ -3,6 +3,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { Express, NextFunction, Request, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { AnswerInterceptor } from './answer.interceptor.js';
+import { asCall } from '../database/permits.js';
 import { jsonBody } from './bodies.js';
 import { refuseForeignPages } from './browser-boundary.js';
 import { serveDocs } from './docs.js';
@@ -39,6 +40,8 @@ export function configureHttp(
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
   app.use(admitCalls(settings.http.maxConcurrentCalls));
   app.use(...jsonBody(settings.maxRequestBodyBytes, settings.legacyFieldNames !== 'off'));
+  // After the body: what reads it goes on in the context of its socket.
+  app.use((_call: Request, _response: Response, next: NextFunction) => asCall(next));
 
   const emitLegacyNames = settings.legacyFieldNames === 'accept+emit';
   app.useGlobalPipes(new InputPipe());

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { outsideOfCalls } from '../database/permits.js';
 
 /** What a poller may wait for. A topic says "look again", at most at which records, never what changed. */
 export const wakeTopics = [
@@ -83,9 +84,11 @@ export class Wake {
   }
 
   private tell(topics: readonly WakeTopic[], keys: WakeKeys): void {
-    for (const topic of topics) {
-      this.signalHere(topic, keys);
-      for (const relay of this.relays) relay(topic, keys);
-    }
+    outsideOfCalls(() => {
+      for (const topic of topics) {
+        this.signalHere(topic, keys);
+        for (const relay of this.relays) relay(topic, keys);
+      }
+    });
   }
 }

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { builtInUser, type User } from '../../../core/authorization/index.js';
+import { builtInUser, type Past, type User } from '../../../core/authorization/index.js';
+import { grant } from '../../../platform/database/permits.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -8,14 +9,16 @@ import { Authentication } from '../authenticators/authentication.service.js';
 import { Access } from './access.service.js';
 import { needOf } from './endpoint-needs.js';
 import type { Need } from './needs.js';
-import { NeedsCheck } from './needs-check.service.js';
+import { NeedsCheck, type Allowed } from './needs-check.service.js';
 
 /** What is known of a call once it was let through. */
 export interface CheckedRequest extends Request {
   caller?: User;
   /** How it was found out who calls. */
   provenBy?: AuthenticatorName;
+  past?: Past;
   need?: Need;
+  allowed?: Allowed;
 }
 
 /** Whether endpointNeeds speaks of this route. */
@@ -51,7 +54,14 @@ export class AccessGuard implements CanActivate {
       response.set('WWW-Authenticate', this.authentication.challenge);
       throw new SchedulerError('UNAUTHENTICATED', `Nobody is authenticated: ${failures.join('; ')}`);
     }
-    await this.needs.check(need, user, { params: request.params, query: request.query, body: request.body as unknown });
+    const allowed = await this.needs.check(need, user, {
+      params: request.params,
+      query: request.query,
+      body: request.body as unknown,
+    });
+    request.allowed = allowed;
+    request.past = allowed.past;
+    if (allowed.permit && request.method !== 'GET' && request.method !== 'HEAD') grant(allowed.permit);
     return true;
   }
 

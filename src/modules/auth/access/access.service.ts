@@ -1,10 +1,13 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import {
   decide,
   isAdmin,
+  livesOf,
   writersNeededToRegroup,
   type AccessScope,
   type Decision,
+  type Life,
   type Question,
   type RequestGroups,
   type User,
@@ -14,8 +17,16 @@ import { SchedulerError, type ErrorCode } from '../../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 
-/** A request that a call is about: its groups, those of its history, or nothing that is known of it. */
-export type FoundGroups = { groups: RequestGroups; gone: boolean } | undefined;
+/** What is known of the requests that have, or had, an id. */
+export interface KnownRequest {
+  /** The one that is there, or the last one as its history saw it. */
+  last?: { groups: RequestGroups; gone: boolean };
+  /** Oldest first. */
+  lives: readonly Life[];
+}
+
+/** Stands for the groups of a request that the caller is told nothing about, not even whether it exists. */
+const untold: RequestGroups = { group: '(those of the request)' };
 
 /** Asks, on behalf of operations, whether a caller may do something. */
 @Injectable()
@@ -50,22 +61,39 @@ export class Access {
     if (!allowed) throw new SchedulerError(refusal, reason!);
   }
 
-  /** By the request with this id; when it is gone, as its history saw it last; without any trace, administrators only. */
-  decideById(user: User, scope: AccessScope, requestId: string, found: FoundGroups): Decision {
-    if (found) return this.decide(user, { kind: 'request', scope, requestId, groups: found.groups });
-    const { allowed } = this.decide(user, { kind: 'admin' });
-    const reason = `Nothing is known of a request '${requestId}', so only administrators are told about it`;
-    return allowed ? { allowed } : { allowed, reason };
+  /**
+   * By the groups of the request, if anything is known of it. A caller who may not read it gets the same answer whether it
+   * exists or not.
+   */
+  decideById(user: User, scope: AccessScope, requestId: string, groups: RequestGroups | undefined): Decision {
+    if (groups && (this.may(user, scope, requestId, groups) || this.may(user, 'READ', requestId, groups))) {
+      return this.decide(user, { kind: 'request', scope, requestId, groups });
+    }
+    const decision = this.decide(user, { kind: 'request', scope, requestId, groups: untold });
+    return groups && decision.allowed ? { allowed: false, reason: `'${user.id}' may not ${scope} this` } : decision;
   }
 
-  async findGroups(requestIds: readonly string[]): Promise<Map<string, FoundGroups>> {
-    const present = await this.requests.find(this.db.manager, requestIds);
-    const others = requestIds.filter((id) => !present.has(id));
-    const former = others.length > 0 ? await this.requests.findFormer(this.db.manager, others) : new Map();
-    return new Map([
-      ...[...present].map(([id, groups]): [string, FoundGroups] => [id, { groups, gone: false }]),
-      ...[...former].map(([id, groups]): [string, FoundGroups] => [id, { groups, gone: true }]),
-    ]);
+  /** `present`: the groups of those that are there, when they were read already. */
+  async find(
+    tx: EntityManager,
+    requestIds: readonly string[],
+    present?: ReadonlyMap<string, RequestGroups>,
+  ): Promise<Map<string, KnownRequest>> {
+    const there = present ?? (await this.requests.find(tx, requestIds));
+    const others = requestIds.filter((id) => !there.has(id));
+    const former = others.length > 0 ? await this.requests.findFormer(tx, others) : new Map<string, RequestGroups>();
+    const ended = await this.requests.findEnded(tx, requestIds);
+    return new Map(
+      requestIds.map((id): [string, KnownRequest] => {
+        const groups = there.get(id) ?? former.get(id);
+        const last = groups && { groups, gone: !there.has(id) };
+        const lives = livesOf(
+          ended.filter((one) => one.id === id),
+          last,
+        );
+        return [id, { last, lives }];
+      }),
+    );
   }
 
   /** Which of these exist and may be read, and which of them be written. Administrators may see those that are gone. */
@@ -86,15 +114,6 @@ export class Access {
     return (request) => this.may(user, 'READ', request.id, request);
   }
 
-  /** Whether a caller could write all of these, gone or not. */
-  async writesAll(user: User, requestIds: readonly string[]): Promise<boolean> {
-    const found = await this.findGroups(requestIds);
-    return requestIds.every((id) => {
-      const known = found.get(id);
-      return known !== undefined && this.may(user, 'WRITE', id, known.groups);
-    });
-  }
-
   /** A change of the groups of a request takes it from some groups and gives it to others, and needs WRITE of both. */
   requireRegroup(user: User, requestId: string, change: RegroupChange, refusal?: ErrorCode): void {
     for (const groups of writersNeededToRegroup(this.settings.auth, change.stored, change.wanted)) {
@@ -103,7 +122,7 @@ export class Access {
   }
 
   /** Without a line in the log: no operation was asked for. */
-  private may(user: User, scope: AccessScope, requestId: string, groups: RequestGroups): boolean {
+  may(user: User, scope: AccessScope, requestId: string, groups: RequestGroups): boolean {
     return decide(this.settings.auth, user, { kind: 'request', scope, requestId, groups }).allowed;
   }
 }

@@ -10,35 +10,46 @@ export interface Call {
   body: unknown;
 }
 
-type Ids = (call: Call) => string[];
+/** A request that a call is about; `at`: as it was at that moment, in epoch milliseconds, which a task of it began at. */
+export interface Named {
+  id: string;
+  at?: number;
+}
+
+type Names = (call: Call) => Named[];
 
 /** The texts among one or many values; the operation refuses the others. */
 const texts = (value: unknown): string[] =>
-  [value].flat().filter((text): text is string => typeof text === 'string' && !isNotGiven(text));
+  [value].flat().filter((text): text is string => typeof text === 'string' && text !== '');
+const named = (value: unknown): Named[] => texts(value).map((id) => ({ id }));
 
 const member = (value: unknown, name: string): unknown => (isMap(value) ? value[name] : undefined);
-const requestOfTask = (id: string): string[] => [parseTaskId(id)?.requestId ?? []].flat();
-const requestOfPendingTask = (id: string): string[] => [parsePendingTaskId(id)?.requestId ?? []].flat();
+function requestOfTask(id: string): Named[] {
+  const taskId = parseTaskId(id);
+  return taskId ? [{ id: taskId.requestId, at: taskId.startedAt }] : [];
+}
+const requestOfPendingTask = (id: string): Named[] => named(parsePendingTaskId(id)?.requestId);
 
-export const inPath: Ids = ({ params }) => texts(params['requestId']);
-export const inQuery: Ids = ({ query }) => texts(query['requestId']);
-export const ofTask: Ids = ({ params }) => texts(params['taskId']).flatMap(requestOfTask);
-export const ofPendingTask: Ids = ({ params }) =>
+export const inPath: Names = ({ params }) => named(params['requestId']);
+/** Clients send the words for "not given" as the value of a parameter, and of parameters only. */
+export const inQuery: Names = ({ query }) => named(query['requestId']).filter(({ id }) => !isNotGiven(id));
+export const ofTask: Names = ({ params }) => texts(params['taskId']).flatMap(requestOfTask);
+export const ofPendingTask: Names = ({ params }) =>
   texts(params['pendingTaskId'] ?? params['scheduledTaskId']).flatMap(requestOfPendingTask);
 /** A path to a file of a task contains the id of the task, encoded like a part of a URL. */
-export const ofFile: Ids = ({ query }) =>
+export const ofFile: Names = ({ query }) =>
   texts(query['path'])
     .flatMap((path) => path.split('/').map(decoded))
     .flatMap(requestOfTask);
 
 export const inBody =
-  (name: string): Ids =>
+  (name: string): Names =>
   ({ body }) =>
-    texts(member(body, name));
-export const ofSentDeploy: Ids = ({ body }) => texts(member(member(body, 'deploy'), 'requestId'));
-export const ofLogSearch: Ids = ({ body }) => {
-  const named = member(body, 'requestsAndDeploys');
-  return [...(isMap(named) ? Object.keys(named) : []), ...texts(member(body, 'taskIds')).flatMap(requestOfTask)];
+    named(member(body, name));
+export const ofSentDeploy: Names = ({ body }) => named(member(member(body, 'deploy'), 'requestId'));
+export const ofLogSearch: Names = ({ body }) => {
+  const sent = member(body, 'requestsAndDeploys');
+  return [...named(isMap(sent) ? Object.keys(sent) : []), ...texts(member(body, 'taskIds')).flatMap(requestOfTask)];
 };
 
 export const sentGroups = ({ body }: Call): RequestGroups => groupsIn(body);

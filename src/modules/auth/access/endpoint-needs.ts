@@ -26,17 +26,18 @@ import {
   type Need,
 } from './needs.js';
 
-/** The operation itself says that there is no such request, so nothing is lost by letting the call through to it. */
-const found = { unfound: true } as const;
+const creates = { creates: true } as const;
 const read = on(inPath, 'READ');
+const readPast = on(inPath, 'READ', { past: 'some' });
+const readAllPast = on(inPath, 'READ', { past: 'all' });
 const readTask = on(ofTask, 'READ');
 const writeTask = on(ofTask, 'WRITE');
-const act = on(inPath, ['READ', 'WRITE'], found);
-const undoAction = on(inPath, 'WRITE', found);
+const act = on(inPath, ['READ', 'WRITE']);
+const undoAction = on(inPath, 'WRITE');
 const regroup = { newGroups: sentGroups, writesNew: true, refusal: 'GROUPS_NOT_PERMITTED' } as const;
-const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ') : readAll));
+const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ', { past: 'some' }) : readAll));
 const requestList = askedByService('a list is cut to its limit after what may not be read is gone');
-const files = openable('FILES', on(ofFile, 'READ'));
+const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));
 
 /**
  * What every operation below /api needs of its caller. This is the one place that says so: an operation that is missing
@@ -51,12 +52,12 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/auth/:requestId/auth-check': askedByService('the scope is a parameter'),
   'GET /api/auth/:requestId/auth-check/:userId': openable('AUTH_CHECK', caller),
 
-  'POST /api/deploys': on(ofSentDeploy, ['READ', 'DEPLOY'], { ...found, newGroups: groupsOfUpdatedRequest }),
-  'DELETE /api/deploys/deploy/:deployId/request/:requestId': on(inPath, ['READ', 'DEPLOY'], found),
-  'POST /api/deploys/update': on(inBody('requestId'), ['READ', 'DEPLOY'], found),
+  'POST /api/deploys': on(ofSentDeploy, ['READ', 'DEPLOY'], { newGroups: groupsOfUpdatedRequest }),
+  'DELETE /api/deploys/deploy/:deployId/request/:requestId': on(inPath, ['READ', 'DEPLOY']),
+  'POST /api/deploys/update': on(inBody('requestId'), ['READ', 'DEPLOY']),
   'GET /api/deploys/pending': list(deployRows),
-  'POST /api/deploys/plan': on(ofSentDeploy, 'READ', found),
-  'POST /api/deploys/request/:requestId/rollback': on(inPath, ['READ', 'DEPLOY'], found),
+  'POST /api/deploys/plan': on(ofSentDeploy, 'READ'),
+  'POST /api/deploys/request/:requestId/rollback': on(inPath, ['READ', 'DEPLOY']),
 
   'GET /api/disasters/active': admin,
   'POST /api/disasters/active/:type': admin,
@@ -69,23 +70,23 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/disasters/enable': admin,
   'GET /api/disasters/stats': admin,
 
-  'GET /api/history/request/:requestId/deploy/:deployId': read,
+  'GET /api/history/request/:requestId/deploy/:deployId': readPast,
   'GET /api/history/tasks': searchTasks,
   'GET /api/history/tasks/withmetadata': searchTasks,
-  'GET /api/history/request/:requestId/tasks': read,
-  'GET /api/history/request/:requestId/tasks/withmetadata': read,
+  'GET /api/history/request/:requestId/tasks': readPast,
+  'GET /api/history/request/:requestId/tasks/withmetadata': readPast,
   'GET /api/history/request/:requestId/tasks/active': read,
   'GET /api/history/request/:requestId/deploy/:deployId/tasks/active': read,
-  'GET /api/history/request/:requestId/deploy/:deployId/tasks/inactive': read,
-  'GET /api/history/request/:requestId/deploy/:deployId/tasks/inactive/withmetadata': read,
+  'GET /api/history/request/:requestId/deploy/:deployId/tasks/inactive': readPast,
+  'GET /api/history/request/:requestId/deploy/:deployId/tasks/inactive/withmetadata': readPast,
   'GET /api/history/task/:taskId': readTask,
-  'GET /api/history/request/:requestId/run/:runId': read,
-  'GET /api/history/request/:requestId/deploys': read,
-  'GET /api/history/request/:requestId/deploys/withmetadata': read,
-  'GET /api/history/request/:requestId/requests': read,
-  'GET /api/history/request/:requestId/requests/withmetadata': read,
+  'GET /api/history/request/:requestId/run/:runId': readPast,
+  'GET /api/history/request/:requestId/deploys': readPast,
+  'GET /api/history/request/:requestId/deploys/withmetadata': readPast,
+  'GET /api/history/request/:requestId/requests': readPast,
+  'GET /api/history/request/:requestId/requests/withmetadata': readPast,
   'GET /api/history/requests/search': list(ids),
-  'GET /api/history/request/:requestId/command-line-args': read,
+  'GET /api/history/request/:requestId/command-line-args': readPast,
   'POST /api/history/sql-backfill': admin,
 
   'GET /api/inactive': openable('INACTIVE_HOSTS', globalRead),
@@ -131,14 +132,14 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/requests/queued/cleanup': list(ownedRows),
   'GET /api/requests/lbcleanup': list(ids),
   'GET /api/requests/crashloops': list(byRequestId),
-  'POST /api/requests': on(inBody('id'), 'WRITE', { ...found, newGroups: sentGroups, writesNew: true }),
-  'GET /api/requests/request/:requestId': on(inPath, 'READ', found),
-  'GET /api/requests/request/:requestId/simple': on(inPath, 'READ', found),
-  'GET /api/requests/request/:requestId/explain': on(inPath, 'READ', found),
+  'POST /api/requests': on(inBody('id'), 'WRITE', { ...creates, newGroups: sentGroups, writesNew: true }),
+  'GET /api/requests/request/:requestId': on(inPath, 'READ'),
+  'GET /api/requests/request/:requestId/simple': on(inPath, 'READ'),
+  'GET /api/requests/request/:requestId/explain': on(inPath, 'READ'),
   'GET /api/requests/request/:requestId/crashloops': read,
   'DELETE /api/requests/request/:requestId': act,
-  'POST /api/requests/request/:requestId/groups': on(inPath, ['READ', 'WRITE'], { ...found, ...regroup }),
-  'POST /api/requests/request/:requestId/groups/auth-check': on(inPath, 'WRITE', { ...found, ...regroup }),
+  'POST /api/requests/request/:requestId/groups': on(inPath, ['READ', 'WRITE'], regroup),
+  'POST /api/requests/request/:requestId/groups/auth-check': on(inPath, 'WRITE', { ...creates, ...regroup }),
   'POST /api/requests/request/:requestId/bounce': act,
   'DELETE /api/requests/request/:requestId/bounce': undoAction,
   'POST /api/requests/request/:requestId/pause': act,
@@ -149,18 +150,18 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'DELETE /api/requests/request/:requestId/scale': undoAction,
   'PUT /api/requests/request/:requestId/priority': act,
   'DELETE /api/requests/request/:requestId/priority': undoAction,
-  'POST /api/requests/request/:requestId/scale/plan': on(inPath, 'READ', found),
+  'POST /api/requests/request/:requestId/scale/plan': on(inPath, 'READ'),
   'PUT /api/requests/request/:requestId/skip-healthchecks': act,
   'DELETE /api/requests/request/:requestId/skip-healthchecks': undoAction,
   'PUT /api/requests/request/:requestId/skipHealthchecks': act,
   'DELETE /api/requests/request/:requestId/skipHealthchecks': undoAction,
   'POST /api/requests/request/:requestId/run': act,
-  'GET /api/requests/request/:requestId/run/:runId': read,
+  'GET /api/requests/request/:requestId/run/:runId': readPast,
 
   'GET /api/logs/task/:taskId': readTask,
-  'GET /api/logs/request/:requestId': read,
-  'GET /api/logs/request/:requestId/deploy/:deployId': read,
-  'POST /api/logs/search': on(ofLogSearch, 'READ'),
+  'GET /api/logs/request/:requestId': readAllPast,
+  'GET /api/logs/request/:requestId/deploy/:deployId': readAllPast,
+  'POST /api/logs/search': on(ofLogSearch, 'READ', { past: 'all' }),
 
   'GET /api/sandbox/:taskId/browse': readTask,
   'GET /api/sandbox/:taskId/read': readTask,
@@ -215,7 +216,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/tasks/reconcile/:taskId': admin,
 
   'GET /api/track/task/:taskId': readTask,
-  'GET /api/track/run/:requestId/:runId': read,
+  'GET /api/track/run/:requestId/:runId': readPast,
 
   // Switched on by a setting for development only; no installation with other users sets it.
   'POST /api/test/abort': nothing,

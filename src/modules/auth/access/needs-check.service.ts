@@ -1,21 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import type { User } from '../../../core/authorization/index.js';
+import type { EntityManager } from 'typeorm';
+import {
+  lifeAt,
+  newestSeen,
+  type Life,
+  type Past,
+  type RequestGroups,
+  type User,
+} from '../../../core/authorization/index.js';
+import { Database } from '../../../platform/database/database.js';
+import type { Permit } from '../../../platform/database/permits.js';
 import { SchedulerError } from '../../../platform/errors.js';
-import { Access, type FoundGroups } from './access.service.js';
-import type { Call } from './call.js';
+import { RequestAccessRepository } from '../../requests/request-access.repository.js';
+import { Access, type KnownRequest } from './access.service.js';
+import type { Call, Named } from './call.js';
 import type { Need, RequestNeed } from './needs.js';
+
+/** A call that may go on. */
+export interface Allowed {
+  /** Of what times it may be answered. */
+  past: Past;
+  /** It has WRITE on everything it may be answered of, so nothing is kept secret. */
+  writes: boolean;
+  /** What this stands on, for calls that change something. Absent: nothing that could change. */
+  permit?: Permit;
+}
+
+const everything: Allowed = { past: {}, writes: true };
 
 /** Checks whether a caller has what the operation needs. */
 @Injectable()
 export class NeedsCheck {
-  constructor(private readonly access: Access) {}
+  constructor(
+    private readonly access: Access,
+    private readonly requests: RequestAccessRepository,
+    private readonly db: Database,
+  ) {}
 
-  async check(need: Need, user: User, call: Call): Promise<void> {
+  async check(need: Need, user: User, call: Call): Promise<Allowed> {
     switch (need.kind) {
       case 'admin':
       case 'globalRead':
       case 'readAll':
-        return this.access.require(user, { kind: need.kind });
+        this.access.require(user, { kind: need.kind });
+        // Of all requests at once: who may read them all may not write them all.
+        return { past: {}, writes: need.kind === 'admin' || this.access.isAdmin(user) };
       case 'depends':
         return this.check(need.on(call), user, call);
       case 'openable':
@@ -25,33 +55,89 @@ export class NeedsCheck {
       case 'nothing':
       case 'caller':
       case 'list':
+        return everything;
     }
   }
 
-  private async checkRequests(need: RequestNeed, user: User, call: Call): Promise<void> {
-    const ids = [...new Set(need.requestIds(call))];
-    if (ids.length === 0 && need.unnamed === 'admin') this.access.require(user, { kind: 'admin' });
-    const found = await this.access.findGroups(ids);
-    for (const id of ids) this.checkRequest(need, user, call, { id, found: found.get(id) });
+  private async checkRequests(need: RequestNeed, user: User, call: Call): Promise<Allowed> {
+    if (this.access.isAdmin(user)) return everything;
+    const named = need.requests(call);
+    if (named.length === 0) this.refuseUnnamed(need, user);
+    const ids = [...new Set(named.map(({ id }) => id))];
+    const seen = await this.access.find(this.db.manager, ids);
+    const allowed = this.decide(need, user, call, named, seen);
+    const hold = async (tx: EntityManager): Promise<void> => {
+      const present = await this.requests.lock(tx, ids);
+      const now = await this.access.find(tx, ids, present);
+      if (!isDeepStrictEqual(now, seen)) this.decide(need, user, call, named, now);
+    };
+    return { ...allowed, permit: { hold } };
   }
 
-  private checkRequest(need: RequestNeed, user: User, call: Call, { id, found }: Named): void {
-    const isThere = found && !found.gone;
-    if (isThere || !need.unfound) {
-      for (const scope of need.scopes) {
-        const { allowed, reason } = this.access.decideById(user, scope, id, found);
-        if (!allowed) throw new SchedulerError(need.refusal ?? 'FORBIDDEN', reason!);
-      }
+  /** What an operation does not name to the guard it cannot be allowed. */
+  private refuseUnnamed({ unnamed }: RequestNeed, user: User): void {
+    const message = 'The call does not name the request that it is about';
+    if (unnamed === 'admin') this.access.require(user, { kind: 'admin' });
+    else if (unnamed === 'forbidden') throw new SchedulerError('FORBIDDEN', message);
+    else throw new SchedulerError('INVALID_PARAMETER', message);
+  }
+
+  /** Throws unless all of them may be acted on. */
+  private decide(
+    need: RequestNeed,
+    user: User,
+    call: Call,
+    named: readonly Named[],
+    known: ReadonlyMap<string, KnownRequest>,
+  ): Allowed {
+    let past: Past = {};
+    let writes = true;
+    for (const one of named) {
+      const request = known.get(one.id)!;
+      const seen = this.see(need, user, one, request);
+      this.checkNew(need, user, call, one.id, request);
+      past = seen.past;
+      writes &&= seen.lives.every(({ groups }) => groups && this.access.may(user, 'WRITE', one.id, groups));
     }
+    return { past, writes: writes && named.length > 0 };
+  }
+
+  /** The lives of the request that the call is answered of, or acts on. */
+  private see(need: RequestNeed, user: User, { id, at }: Named, { lives, last }: KnownRequest): Seen {
+    const mayRead = ({ groups }: Life): boolean =>
+      groups !== undefined && need.scopes.every((scope) => this.access.may(user, scope, id, groups));
+    const isThere = last !== undefined && !last.gone;
+    let asked: readonly (Life | undefined)[] = [last];
+    if (at !== undefined) asked = [lifeAt(lives, at)];
+    else if (need.past === 'all' || (need.creates && !isThere)) asked = lives.length > 0 ? lives : [last];
+    else if (need.past === 'some') {
+      const seen = newestSeen(lives, mayRead);
+      if (seen) return seen;
+    }
+    // A request of an id that none has had yet is judged by what it is to be.
+    if (need.creates && lives.length === 0) asked = [];
+    for (const life of asked) this.require(need, user, id, life?.groups);
+    return { past: {}, lives: asked.flatMap((life) => life ?? []) };
+  }
+
+  private require(need: RequestNeed, user: User, id: string, groups: RequestGroups | undefined): void {
+    for (const scope of need.scopes) {
+      const { allowed, reason } = this.access.decideById(user, scope, id, groups);
+      if (!allowed) throw new SchedulerError(need.refusal ?? 'FORBIDDEN', reason!);
+    }
+  }
+
+  /** What the call wants the request to be from now on. */
+  private checkNew(need: RequestNeed, user: User, call: Call, id: string, { last }: KnownRequest): void {
     const wanted = need.newGroups?.(call);
     if (!wanted) return;
-    if (isThere) this.access.requireRegroup(user, id, { stored: found.groups, wanted }, need.refusal);
+    if (last && !last.gone) this.access.requireRegroup(user, id, { stored: last.groups, wanted }, need.refusal);
     if (!need.writesNew) return;
     this.access.require(user, { kind: 'request', scope: 'WRITE', requestId: id, groups: wanted }, need.refusal);
   }
 }
 
-interface Named {
-  id: string;
-  found: FoundGroups;
+interface Seen {
+  past: Past;
+  lives: readonly Life[];
 }

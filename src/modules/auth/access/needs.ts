@@ -1,7 +1,7 @@
 import type { AccessScope, RequestGroups } from '../../../core/authorization/index.js';
 import type { ErrorCode } from '../../../platform/errors.js';
 import type { OpenableArea } from '../../../platform/settings/auth-settings.js';
-import type { Call } from './call.js';
+import type { Call, Named } from './call.js';
 import type { ListShape } from './list-shapes.js';
 
 /** What an operation needs of its caller. */
@@ -24,20 +24,25 @@ export type Need =
 export interface RequestNeed {
   kind: 'request';
   scopes: readonly AccessScope[];
-  requestIds: (call: Call) => readonly string[];
-  /** An unknown request: `unfound` leaves it to the operation to say so; else its history decides, else administrators. */
-  unfound?: true;
+  requests: (call: Call) => readonly Named[];
+  /** The operation makes the request where there is none; of one that is gone, the caller needs WRITE on what it was. */
+  creates?: true;
+  /**
+   * What belongs to requests of this id that are gone is asked for as well. `some`: the operation answers what is of the
+   * times that the caller may read (`ReadablePast`); `all`: the caller has to be allowed to read all of them.
+   */
+  past?: 'some' | 'all';
   /** The groups that the call wants the request to have from now on. */
   newGroups?: (call: Call) => RequestGroups | undefined;
   /** The caller needs WRITE on the request with these, too. */
   writesNew?: true;
-  /** What is needed when the call names no request. Default: nothing, and the operation answers 400 or 404. */
-  unnamed?: 'admin';
+  /** What becomes of a call that names no request. Default: 400, as the operation would answer. */
+  unnamed?: 'admin' | 'forbidden';
   refusal?: ErrorCode;
 }
 
-type RequestIds = RequestNeed['requestIds'];
-type RequestOptions = Omit<RequestNeed, 'kind' | 'scopes' | 'requestIds'>;
+type Requests = RequestNeed['requests'];
+type RequestOptions = Omit<RequestNeed, 'kind' | 'scopes' | 'requests'>;
 
 export const nothing: Need = { kind: 'nothing' };
 export const caller: Need = { kind: 'caller' };
@@ -52,12 +57,12 @@ export const depends = (on: (call: Call) => Need): Need => ({ kind: 'depends', o
 export const openable = (area: OpenableArea, otherwise: Need): Need => ({ kind: 'openable', area, otherwise });
 
 export const on = (
-  requestIds: RequestIds,
+  requests: Requests,
   scopes: AccessScope | readonly AccessScope[],
   options: RequestOptions = {},
 ): Need => ({
   kind: 'request',
-  requestIds,
+  requests,
   scopes: typeof scopes === 'string' ? [scopes] : scopes,
   ...options,
 });

@@ -13,8 +13,8 @@ import { userOf } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import type { CheckedRequest } from './access.guard.js';
 import { Access } from './access.service.js';
-import type { Call } from './call.js';
-import type { Need, RequestNeed } from './needs.js';
+import type { Allowed } from './needs-check.service.js';
+import type { Need } from './needs.js';
 
 /** Takes out of an answer what its caller may not see: entries of lists, and secrets of requests they cannot write. */
 @Injectable()
@@ -31,26 +31,16 @@ export class ReadableAnswers implements NestInterceptor {
     const user = userOf(request);
     if (!need || this.access.isAdmin(user)) return next.handle();
     if (need.kind === 'list' && need.expensive && (await this.actions.isDisabled('EXPENSIVE_API_CALLS'))) return of([]);
-    const call = { params: request.params, query: request.query, body: request.body as unknown };
-    const handled = next.handle();
-    return handled.pipe(mergeMap((answer) => from(this.select(need, user, call, answer))));
+    return next.handle().pipe(mergeMap((answer) => from(this.select(need, request.allowed, user, answer))));
   }
 
-  private async select(need: Need, user: User, call: Call, answer: unknown): Promise<unknown> {
+  private async select(need: Need, allowed: Allowed | undefined, user: User, answer: unknown): Promise<unknown> {
     if (answer === undefined || answer === null || typeof answer !== 'object') return answer;
     if (answer instanceof StreamableFile) return answer;
-    if (need.kind === 'depends') return this.select(need.on(call), user, call, answer);
-    if (need.kind === 'request') return this.maskOne(need, user, call, answer);
-    if (need.kind !== 'list') return answer;
+    if (need.kind !== 'list') return allowed?.writes === false ? this.masked(answer) : answer;
     const { shape } = need;
     const { readable, writable } = await this.access.sort(user, shape.requestIds(answer));
     return shape.select(answer, readable, (id, part) => (writable(id) ? part : this.masked(part)));
-  }
-
-  /** An operation that needs WRITE was let through by the guard, so its caller has it. */
-  private async maskOne(need: RequestNeed, user: User, call: Call, answer: object): Promise<unknown> {
-    if (need.scopes.includes('WRITE')) return answer;
-    return (await this.access.writesAll(user, need.requestIds(call))) ? answer : this.masked(answer);
   }
 
   private masked(part: unknown): unknown {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
+import type { Past } from '../../../core/authorization/index.js';
 import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
@@ -58,8 +59,8 @@ export class Runs {
   }
 
   /** The task that carries out a run, or did: the newest one if the run was tried again. */
-  async findTask(id: string, runId: string): Promise<TaskId> {
-    const found = await this.searches.newestOfRun(this.database.manager, id, runId);
+  async findTask(id: string, runId: string, past: Past): Promise<TaskId> {
+    const found = await this.searches.newestOfRun(this.database.manager, id, runId, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
     return found.taskId;
   }

@@ -1,0 +1,60 @@
+import type { RequestGroups } from './access-rules.js';
+
+/**
+ * A name is not an identity: an id may have had several requests, one after the other. A life is one of them, with the
+ * groups it has, or had last, and what came into being in it belongs to these.
+ */
+export interface Life {
+  /** Absent: not known. */
+  groups?: RequestGroups;
+  /** It ended. */
+  gone: boolean;
+  /** Epoch milliseconds of the end of the life before, and of its own; absent: it is the first, or the last. */
+  after?: number;
+  until?: number;
+}
+
+/** Exclusive bounds in epoch milliseconds; both absent: all times. */
+export interface Past {
+  after?: number;
+  before?: number;
+}
+
+/** `ended`: in the order of their ends. `last`: the request that is there; if there is none, what its history saw last. */
+export function livesOf(
+  ended: readonly { endedAt: number; groups?: RequestGroups }[],
+  last: { groups: RequestGroups; gone: boolean } | undefined,
+): Life[] {
+  const lives: Life[] = ended.map(({ endedAt, groups }, index) => ({
+    groups,
+    gone: true,
+    after: ended[index - 1]?.endedAt,
+    until: endedAt,
+  }));
+  if (last && !last.gone) return [...lives, { ...last, after: ended.at(-1)?.endedAt }];
+  const newest = lives.pop();
+  // What was written after the end is part of what ended.
+  if (newest) return [...lives, { ...newest, until: undefined }];
+  return last ? [last] : [];
+}
+
+/** The life that something of this moment belongs to. */
+export const lifeAt = (lives: readonly Life[], at: number): Life | undefined =>
+  lives.find(({ until }) => until === undefined || at <= until);
+
+/** The newest lives, without a gap, that may be seen, and the times they span; undefined: none may be. */
+export function newestSeen(
+  lives: readonly Life[],
+  may: (life: Life) => boolean,
+): { past: Past; lives: readonly Life[] } | undefined {
+  const last = lives.findLastIndex(may);
+  if (last === -1) return undefined;
+  const first = lives.slice(0, last).findLastIndex((life) => !may(life)) + 1;
+  const { until } = lives[last]!;
+  const past = { after: lives[first]!.after, before: until === undefined ? undefined : until + 1 };
+  return { past, lives: lives.slice(first, last + 1) };
+}
+
+/** Whether something of this moment lies in it. */
+export const isWithin = ({ after = -Infinity, before = Infinity }: Past, at: number): boolean =>
+  at > after && at < before;
