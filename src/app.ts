@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { LoggerService } from '@nestjs/common';
 import { AppModule } from './app.module.js';
+import { AuditTrail } from './modules/auth/audit/audit-trail.service.js';
 import { ReadableAnswers } from './modules/auth/access/readable-answers.interceptor.js';
 import { configureHttp, httpOptions } from './platform/http/configure-http.js';
 import { Leadership } from './platform/leadership/leadership.js';
@@ -28,6 +29,8 @@ export async function startApp({ logger, ...options }: AppOptions): Promise<Runn
     forceCloseConnections: true,
   });
   try {
+    // Before what refuses calls without looking at who makes them.
+    app.use(app.get(AuditTrail).watch);
     configureHttp(app, options.settings);
     // After what gives answers their form: it has to see them as the rooms give them.
     app.useGlobalInterceptors(app.get(ReadableAnswers));

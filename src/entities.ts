@@ -1,3 +1,4 @@
+import { AuditEntity } from './modules/auth/audit/audit.entity.js';
 import { AuthLookupKeyEntity } from './modules/auth/tokens/auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './modules/auth/tokens/auth-token.entity.js';
 import { DeployHistoryEntity } from './modules/deploys/deploy.entity.js';
@@ -61,6 +62,7 @@ export const entities = [
   ActiveDisasterEntity,
   AgentCursorEntity,
   CrashLoopEntity,
+  AuditEntity,
   AuthLookupKeyEntity,
   AuthTokenEntity,
   AutomatedActionsEntity,

@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { AgentCursorRepository } from './scheduler/status/agent-cursor.repository.js';
+import { AuditRepository } from './modules/auth/audit/audit.repository.js';
 import { AuthTokenRepository } from './modules/auth/tokens/auth-token.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
 import { DeployHistoryRepository } from './modules/deploys/deploy-history.repository.js';
@@ -55,6 +56,7 @@ import { WebhookRepository } from './modules/webhooks/webhook.repository.js';
 
 const repositories = [
   AgentCursorRepository,
+  AuditRepository,
   AuthTokenRepository,
   CrashLoopRepository,
   DeployHistoryRepository,

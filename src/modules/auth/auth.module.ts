@@ -4,6 +4,7 @@ import { Access } from './access/access.service.js';
 import { AccessGuard } from './access/access.guard.js';
 import { NeedsCheck } from './access/needs-check.service.js';
 import { ReadableAnswers } from './access/readable-answers.interceptor.js';
+import { AuditTrail } from './audit/audit-trail.service.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { Authentication } from './authenticators/authentication.service.js';
@@ -22,6 +23,7 @@ import { VerificationService } from './webhook/verification.service.js';
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
     Access,
+    AuditTrail,
     { provide: UserDirectory, useClass: ConfiguredDirectory },
     NeedsCheck,
     ReadableAnswers,

@@ -28,6 +28,7 @@ import { MailBlacklist1763930000001 } from '../../../migrations/1763930000001-ma
 import { BouncingRequests1763950000000 } from '../../../migrations/1763950000000-bouncing-requests.js';
 import { CleanupType1764000000000 } from '../../../migrations/1764000000000-cleanup-type.js';
 import { EndedRequests1765140000000 } from '../../../migrations/1765140000000-ended-requests.js';
+import { Audit1765150000001 } from '../../../migrations/1765150000001-audit.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -63,4 +64,5 @@ export const migrations = [
   CleanupType1764000000000,
   EndedRequests1765140000000,
   SeveralTokens1765150000000,
+  Audit1765150000001,
 ];

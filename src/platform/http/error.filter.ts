@@ -12,6 +12,12 @@ import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
 import { isPassing, isRefusedText, isShortOfResources } from '../database/database-errors.js';
 import { requestIdOf } from './middleware.js';
 
+const refused = new WeakMap<Response, { code: ErrorCode; message: string }>();
+
+/** What the caller was told, where it was an error. */
+export const refusalOf = (response: Response): { code: ErrorCode; message: string } | undefined =>
+  refused.get(response);
+
 /** Writes the one error shape of this API, whatever failed and wherever. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
@@ -50,6 +56,7 @@ export class ErrorFilter implements ExceptionFilter {
 
   private send(request: Request, response: Response, answer: ErrorAnswer): void {
     if (answer.status === 503) response.set('Retry-After', '1');
+    refused.set(response, answer);
     response.status(answer.status).json(errorBody(answer, requestIdOf(request), this.numericCode));
   }
 }

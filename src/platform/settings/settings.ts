@@ -212,6 +212,14 @@ const Sections = z.strictObject({
   webhookAuth: WebhookAuthSettings.prefault({}),
   objstore: ObjstoreSettings.optional(),
   webhooks: WebhookSettings.prefault({}),
+  auditRetentionDays: z.number().int().min(1).max(3_650).default(30).describe('Days that the audit trail keeps a call'),
+  auditMaxRows: z
+    .number()
+    .int()
+    .min(1_000)
+    .max(100_000_000)
+    .default(1_000_000)
+    .describe('Calls that the audit trail keeps; beyond, the oldest go, those of unknown callers first'),
   ldapCacheEnabled: z.boolean().default(true).describe('Whether answers of the directory are kept'),
   ldapCacheSize: z.number().int().min(1).default(100).describe('Users kept of its answers'),
   ldapCacheExpireMillis: millis().default(60_000).describe('Age at which a kept answer is asked for again'),

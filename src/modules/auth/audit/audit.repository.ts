@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { rows } from '../../../platform/database/sql.js';
+import type { AuditEntity } from './audit.entity.js';
+
+export type AuditEntry = Omit<AuditEntity, 'id' | 'at'>;
+
+/** An entry, and how many milliseconds ago its call ended: the time is the database's. */
+export type AgedEntry = AuditEntry & { ageMillis: number };
+
+/** The trail of calls. By hand: batches travel as one document, and rows are removed in bounded portions. */
+@Injectable()
+export class AuditRepository {
+  async write(tx: EntityManager, entries: readonly AgedEntry[]): Promise<void> {
+    await rows(
+      tx,
+      `INSERT INTO audit (at, call_id, caller_id, caller_issuer, proven_by, address, operation, path, request_id, outcome, status,
+         reason)
+       SELECT clock_timestamp() - "ageMillis" * interval '1 millisecond', "callId", "callerId", "callerIssuer", "provenBy",
+         address, operation, path, "requestId", outcome, status, reason
+       FROM jsonb_to_recordset($1::jsonb) AS e ("ageMillis" double precision, "callId" text, "callerId" text,
+         "callerIssuer" text, "provenBy" text, address text, operation text, path text, "requestId" text, outcome text,
+         status integer, reason text)`,
+      [JSON.stringify(entries)],
+    );
+  }
+
+  /** Removes at most `most` rows that are older than so many days, and answers how many went. */
+  async removeOlder(tx: EntityManager, days: number, most: number): Promise<number> {
+    const gone = await rows(
+      tx,
+      `DELETE FROM audit WHERE id = ANY (ARRAY(
+         SELECT id FROM audit WHERE at < now() - $1 * interval '1 day' ORDER BY at LIMIT $2)) RETURNING 1`,
+      [days, most],
+    );
+    return gone.length;
+  }
+
+  /**
+   * Removes at most `most` of the rows beyond a number, and answers how many went. Calls of which it is not known who made
+   * them go first: no caller without a proof drives out what others did.
+   */
+  async removeBeyond(tx: EntityManager, rowsKept: number, most: number): Promise<number> {
+    const [counted] = await rows<{ count: string }>(tx, 'SELECT count(*) AS count FROM audit');
+    const beyond = Math.min(most, Number(counted!.count) - rowsKept);
+    if (beyond <= 0) return 0;
+    const gone = await rows(
+      tx,
+      `DELETE FROM audit WHERE id = ANY (ARRAY(
+         SELECT id FROM audit ORDER BY caller_id IS NOT NULL, id LIMIT $1)) RETURNING 1`,
+      [beyond],
+    );
+    return gone.length;
+  }
+}

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startAuthApp, type AuthApp } from '../../../../test/support/auth/auth-app.js';
+import { createDatabase } from '../../../../test/support/test-database.js';
+import { waitFor } from '../../../../test/support/wait-for.js';
+import { AuditTrail } from './audit-trail.service.js';
+
+type Row = Record<string, unknown>;
+let app: AuthApp;
+let ann: string;
+let bob: string;
+
+beforeAll(async () => {
+  app = await startAuthApp({ auth: { enabled: true, adminGroups: ['admins'] }, auditMaxRows: 1_000 });
+  ann = await app.tokenOf({ id: 'ann', groups: ['web'] });
+  bob = await app.tokenOf({ id: 'bob', groups: ['others'] });
+});
+afterAll(() => app.close());
+beforeEach(() => app.sql('DELETE FROM audit'));
+
+/** The rows of the calls with this id, as soon as there are so many. */
+const rowsOf = (callId: string, count = 1, of = app): Promise<Row[]> =>
+  waitFor(`${count} rows of ${callId}`, async () => {
+    const found = await of.sql('SELECT * FROM v_audit WHERE call_id = $1 ORDER BY at', [callId]);
+    return found.length >= count && found;
+  });
+const as = (token: string | undefined, callId: string) => ({
+  headers: { 'X-Request-Id': callId, ...(token === undefined ? {} : { Authorization: `Token ${token}` }) },
+});
+const web = { id: 'web', requestType: 'ON_DEMAND', group: 'web' };
+
+describe('the audit trail has a row of', () => {
+  test('a change: who, from where, what, about which request, with which outcome', async () => {
+    const before = Date.now();
+    expect((await app.call('POST', '/api/requests', { ...as(ann, 'make'), body: web })).status).toBe(200);
+    const [row] = await rowsOf('make');
+    expect(row).toEqual({
+      at: expect.any(Date),
+      caller: 'ann',
+      issuer: 'muster',
+      proven_by: 'TOKEN',
+      address: expect.stringMatching(/127\.0\.0\.1$/),
+      operation: 'POST /api/requests',
+      path: '/api/requests',
+      request_id: 'web',
+      outcome: 'ALLOWED',
+      status: 200,
+      reason: null,
+      call_id: 'make',
+    });
+    expect(Math.abs((row!['at'] as Date).getTime() - before)).toBeLessThan(60_000);
+  });
+
+  test('a change that was allowed and not done, with its status', async () => {
+    await app.call('POST', '/api/requests/request/web/run', { ...as(ann, 'run'), body: {} });
+    expect(await rowsOf('run')).toMatchObject([
+      { operation: 'POST /api/requests/request/:requestId/run', request_id: 'web', outcome: 'ALLOWED', status: 409 },
+    ]);
+  });
+
+  test('a refusal, of reads too, and why', async () => {
+    await app.call('DELETE', '/api/requests/request/web', as(bob, 'delete'));
+    await app.call('GET', '/api/requests/request/web', as(bob, 'read'));
+    const refused = { caller: 'bob', request_id: 'web', outcome: 'REFUSED', status: 403 };
+    const reason = expect.stringContaining("'bob' needs one of these groups");
+    expect(await rowsOf('delete')).toMatchObject([
+      { ...refused, operation: 'DELETE /api/requests/request/:requestId', reason },
+    ]);
+    expect(await rowsOf('read')).toMatchObject([
+      { ...refused, operation: 'GET /api/requests/request/:requestId', reason },
+    ]);
+  });
+
+  test('a caller of whom it is not known who they are; the same again at once is not another one', async () => {
+    for (let again = 3; again > 0; again--) {
+      await app.call('POST', '/api/requests', { ...as('muster_wrong', 'who'), body: web });
+    }
+    await app.call('GET', '/api/requests', as(undefined, 'who'));
+    const rows = await rowsOf('who', 2);
+    expect(rows).toHaveLength(2);
+    expect(rows).toMatchObject([
+      { caller: null, proven_by: null, operation: 'POST /api/requests', outcome: 'REFUSED', status: 401 },
+      { caller: null, operation: 'GET /api/requests', outcome: 'REFUSED', status: 401 },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain('muster_wrong');
+  });
+
+  test('a page of another origin', async () => {
+    const headers = { ...as(ann, 'page').headers, Origin: 'https://evil.example' };
+    await app.call('POST', '/api/requests', { headers, body: web });
+    expect(await rowsOf('page')).toMatchObject([{ caller: null, outcome: 'REFUSED', status: 403 }]);
+  });
+
+  test('a file of a task that was read, with its path; a page that reads it on and on has one a minute', async () => {
+    const path = '/api/sandbox/web-d1-1-1-host-rack/read?path=stdout&offset=';
+    for (const offset of [0, 10, 20]) await app.call('GET', `${path}${offset}`, as(ann, 'file'));
+    await app.call('GET', `${path.replace('stdout', 'a%00b')}0`, as(ann, 'file'));
+    const rows = await rowsOf('file', 2);
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toMatchObject({ caller: 'ann', outcome: 'ALLOWED', request_id: 'web', path: `${path}0` });
+  });
+
+  test('no other read', async () => {
+    await app.call('GET', '/api/requests', as(ann, 'list'));
+    await app.call('POST', '/api/nothing/here', { ...as(ann, 'nothing'), body: {} });
+    await app.call('DELETE', '/api/requests/request/none', as(ann, 'last'));
+    await rowsOf('last');
+    expect(await app.sql("SELECT 1 FROM audit WHERE call_id IN ('list', 'nothing')")).toEqual([]);
+  });
+});
+
+test('while authentication is off the built-in user has the rows', async () => {
+  const open = await startAuthApp({});
+  await open.call('POST', '/api/requests', { ...as(undefined, 'open'), body: web });
+  expect(await rowsOf('open', 1, open)).toMatchObject([{ caller: 'scheduler', issuer: null, outcome: 'ALLOWED' }]);
+  await open.close();
+});
+
+test('what was asked for right before the stop is written', async () => {
+  const { url: databaseUrl, remove } = await createDatabase();
+  const stopped = await startAuthApp({}, { databaseUrl });
+  for (let left = 20; left > 0; left--)
+    await stopped.call('POST', '/api/requests', { body: { ...web, id: `web-${left}` } });
+  await stopped.close();
+  const next = await startAuthApp({}, { databaseUrl });
+  expect(await next.sql('SELECT count(*)::int AS count FROM audit')).toEqual([{ count: 20 }]);
+  await next.close();
+  await remove();
+});
+
+test('a trail that cannot be written stops no call, and is written later', async () => {
+  await app.sql('ALTER TABLE audit RENAME TO away');
+  const call = (callId: string) => app.call('POST', '/api/requests', { ...as(ann, callId), body: web });
+  expect((await call('lost')).status).toBe(200);
+  await waitFor('the entry to be lost', async () =>
+    /muster_audit_entries_lost_total [1-9]/.test(
+      String(
+        (await app.call('GET', '/metrics', { token: await app.tokenOf({ id: 'root', groups: ['admins'] }) })).body,
+      ),
+    ),
+  );
+  await app.sql('ALTER TABLE away RENAME TO audit');
+  await call('kept');
+  await rowsOf('kept');
+});
+
+describe('rows go', () => {
+  const fill = (count: number, caller: string | null, age: string) =>
+    app.sql(
+      `INSERT INTO audit (at, call_id, caller_id, address, operation, path, outcome)
+       SELECT now() - $3::interval, 'old', $2, '::1', 'x', '/', 'ALLOWED' FROM generate_series(1, $1::int)`,
+      [count, caller, age],
+    );
+  const left = async () => app.sql('SELECT caller_id, count(*)::int FROM audit GROUP BY 1 ORDER BY 1');
+
+  test('by their age', async () => {
+    await fill(5, 'ann', '31 days');
+    await fill(7, 'bob', '29 days');
+    await app.get(AuditTrail).clean();
+    expect(await left()).toEqual([{ caller_id: 'bob', count: 7 }]);
+  });
+
+  test('by their number: those of unknown callers first', async () => {
+    await fill(100, 'ann', '2 days');
+    await fill(950, null, '1 day');
+    await app.get(AuditTrail).clean();
+    expect(await left()).toEqual([
+      { caller_id: 'ann', count: 100 },
+      { caller_id: null, count: 900 },
+    ]);
+    await fill(1_000, 'bob', '0');
+    await app.get(AuditTrail).clean();
+    expect(await left()).toEqual([{ caller_id: 'bob', count: 1_000 }]);
+  });
+});
