@@ -24,7 +24,7 @@ interface Layer {
 export class GuardedApp {
   private constructor(
     private readonly app: NestExpressApplication,
-    private readonly url: string,
+    readonly url: string,
   ) {}
 
   static async start(databaseUrl: string, file: Record<string, unknown>): Promise<GuardedApp> {
@@ -38,8 +38,9 @@ export class GuardedApp {
       forceCloseConnections: true,
     });
     app.useGlobalInterceptors({
-      intercept: () => {
-        throw new HttpException('let through', letThrough);
+      intercept: (context) => {
+        const { method, route } = context.switchToHttp().getRequest<{ method: string; route: { path: string } }>();
+        throw new HttpException(`let through to ${method} ${route.path}`, letThrough);
       },
     });
     configureHttp(app, settings);
