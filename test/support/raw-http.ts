@@ -20,7 +20,9 @@ export class RawCaller {
 
   constructor(private readonly url: string) {}
 
-  call(path: string, { method = 'GET', headers, body }: RawCall = {}): Promise<RawAnswer> {
+  call(path: string, { method = 'GET', headers: given, body }: RawCall = {}): Promise<RawAnswer> {
+    // Node.js sends the body of a DELETE without saying how long it is.
+    const headers = { ...given, ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }) };
     const { hostname, port } = new URL(this.url);
     return new Promise((resolve, reject) => {
       const sent = httpRequest({ agent: this.agent, hostname, port, path, method, headers }, (response) => {

@@ -35,10 +35,11 @@ export class EveryOperation {
     private readonly remove: () => Promise<void>,
   ) {}
 
-  static async start(settings: Record<string, unknown> = {}): Promise<EveryOperation> {
+  /** `settings` and `authenticators` as in the settings file. */
+  static async start(settings: Record<string, unknown> = {}, authenticators = ['TOKEN']): Promise<EveryOperation> {
     const { url: databaseUrl, remove } = await createDatabase();
     const app = await GuardedApp.start(databaseUrl, {
-      auth: { enabled: true, tokenHashIterations: 1_000, adminGroups: ['admin'] },
+      auth: { enabled: true, authenticators, adminGroups: ['admin'], failuresBeforeDelay: 100_000 },
       objstore: { endpoint: 'http://127.0.0.1:9', objstoreBucket: 'logs' },
       ...settings,
     });
@@ -73,8 +74,12 @@ export class EveryOperation {
 
 /** Whatever operation reads it: it is about the request `shop`. */
 export const aboutShop = JSON.stringify({
-  ...{ id: 'shop', requestId: 'shop', requestIds: ['shop'], deploy: { id: 'd1', requestId: 'shop' } },
-  ...{ requestType: 'SERVICE', group: 'web' },
+  id: 'shop',
+  requestType: 'SERVICE',
+  group: 'web',
+  requestId: 'shop',
+  requestIds: ['shop'],
+  deploy: { id: 'd1', requestId: 'shop' },
 });
 
 /** Which operation the call got to. */

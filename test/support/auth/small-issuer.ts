@@ -1,4 +1,12 @@
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
+import {
+  exportJWK,
+  generateKeyPair,
+  SignJWT,
+  type CryptoKey,
+  type JWK,
+  type JWTHeaderParameters,
+  type JWTPayload,
+} from 'jose';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -6,6 +14,8 @@ import type { AddressInfo } from 'node:net';
 export class SmallIssuer {
   /** Times its document was asked for. */
   discoveries = 0;
+  /** Times its keys were asked for. */
+  keyReads = 0;
   /** Answers nothing but errors. */
   broken = false;
   /** What its document says it is. */
@@ -24,6 +34,7 @@ export class SmallIssuer {
         issuer.discoveries++;
         return void response.end(JSON.stringify({ issuer: issuer.name, jwks_uri: `${issuer.url}/keys` }));
       }
+      issuer.keyReads++;
       response.end(JSON.stringify({ keys: issuer.keys }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -68,6 +79,13 @@ export class SmallIssuer {
       .setAudience(changes.audience ?? 'muster')
       .setIssuedAt(changes.issuedAt);
     return signed.setExpirationTime(changes.expires ?? '5m').sign(this.signing!.key);
+  }
+
+  /** Exactly these claims below exactly this header, with its true signature; nothing is added. */
+  signAsIs(claims: JWTPayload, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
+    const { alg = 'ES256', kid = this.signing!.id, ...more } = header;
+    const signed = new SignJWT(claims).setProtectedHeader({ alg, kid, ...more });
+    return signed.sign(this.signing!.key, { crit: Object.fromEntries((more.crit ?? []).map((name) => [name, true])) });
   }
 
   async close(): Promise<void> {
