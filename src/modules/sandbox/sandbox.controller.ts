@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
 import { BrowseQuery, FileChunkDto, ReadQuery, SandboxDto } from './dto/sandbox.dto.js';
 import { SandboxService } from './sandbox.service.js';
@@ -17,7 +18,11 @@ export class SandboxController {
 
   /** Reads part of a file of a task. Without an offset it answers how long the file is, which is where a tail begins. */
   @Get(':taskId/read')
-  read(@Param('taskId', TaskIdPipe) taskId: string, @Query() query: ReadQuery): Promise<FileChunkDto> {
-    return this.sandbox.read(taskId, query);
+  read(
+    @Param('taskId', TaskIdPipe) taskId: string,
+    @Query() query: ReadQuery,
+    @CallerUser() caller: Caller,
+  ): Promise<FileChunkDto> {
+    return this.sandbox.read(taskId, query, caller.id);
   }
 }

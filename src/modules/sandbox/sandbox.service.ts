@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { SandboxEntry } from '../../cluster/cluster-driver.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { LineSearch } from './line-search.service.js';
 import { sandboxPath, TaskSandboxes, type OpenSandbox } from './task-sandboxes.service.js';
-import { RE2JS } from 're2js';
 
 /** One folder of a task. A file's path on the machine is fullPathToRoot/currentDirectory/name. */
 export interface SandboxListing {
@@ -31,6 +31,7 @@ const maxChunkBytes = 65_536;
 export class SandboxService {
   constructor(
     private readonly sandboxes: TaskSandboxes,
+    private readonly lines: LineSearch,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -47,7 +48,7 @@ export class SandboxService {
     };
   }
 
-  async read(taskId: string, choice: ReadChoice): Promise<FileChunk> {
+  async read(taskId: string, choice: ReadChoice, caller: string): Promise<FileChunk> {
     const sandbox = await this.sandboxes.open(taskId);
     const path = inside(taskId, choice.path);
     const offset = choice.offset ?? -1;
@@ -58,7 +59,9 @@ export class SandboxService {
     if (!part) throw await this.noSuchFile(sandbox, path);
     if (sizeOnly || offset >= part.size) return { data: '', offset: part.size, nextOffset: part.size };
     const chunk = toFileChunk(part.data, offset);
-    return choice.grep === undefined ? chunk : { ...chunk, data: grepLines(chunk.data, choice.grep) };
+    return choice.grep === undefined
+      ? chunk
+      : { ...chunk, data: await this.lines.search(caller, chunk.data, choice.grep) };
   }
 
   private async noSuchFile(sandbox: OpenSandbox, path: string): Promise<SchedulerError> {
@@ -118,28 +121,4 @@ export function toFileChunk(bytes: Buffer, offset: number): FileChunk {
   // Nothing but fragments: step over them, or a reader would ask for the same bytes without end.
   if (start >= end) return { data: '', offset: offset + bytes.length, nextOffset: offset + bytes.length };
   return { data: decoder.decode(bytes.subarray(start, end)), offset: offset + start, nextOffset: offset + end };
-}
-
-/**
- * Keeps the lines that match. The engine needs time linear in the text for every expression, so that no caller can
- * stop the service with one; the price is that it knows no back references and no look-around.
- */
-export function grepLines(text: string, expression: string): string {
-  const pattern = compile(expression);
-  const lines = text.split('\n');
-  // Text that ends with a newline ends with its last line, not with an empty one.
-  if (lines.at(-1) === '') lines.pop();
-  return lines
-    .filter((line) => pattern.matcher(line).find())
-    .map((line) => `${line}\n`)
-    .join('');
-}
-
-function compile(expression: string): RE2JS {
-  try {
-    return RE2JS.compile(expression);
-  } catch (cause) {
-    const message = `grep is not a regular expression: ${cause instanceof Error ? cause.message : String(cause)}`;
-    throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'grep', rule: 'pattern', message }]);
-  }
 }
