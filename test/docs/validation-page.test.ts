@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { longestText, mostMembers, mostRecords } from '../../src/platform/http/input-limits.js';
 import { SettingsFile } from '../../src/platform/settings/settings.js';
 
 const page = readFileSync(new URL('../../docs/validation.md', import.meta.url), 'utf8');
@@ -16,6 +17,14 @@ const at = (path: string): unknown =>
 
 describe('docs/validation.md', () => {
   test('names the settings of limits', () => expect(rows.length).toBeGreaterThan(35));
+
+  test.each(Object.entries(longestText))('tells how long a text may be that is a %s', (_kind, most) =>
+    expect(page).toContain(`: at most ${most} characters`),
+  );
+
+  test.each([mostMembers, mostRecords])('tells that lists have at most %s members', (most) =>
+    expect(page).toContain(`: at most ${most} members`),
+  );
 
   test.each(rows)('%s is a setting, and its default is %s', (setting, shown) => {
     const value = at(setting);

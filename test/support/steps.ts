@@ -56,6 +56,7 @@ export const deep = [
 
 /** Inside of a folder of `deep`, and run by `npm test` all the same: one of each kind. */
 export const daily = [
+  'test/e2e/field-limits.test.ts',
   'test/e2e/openapi.test.ts',
   'test/e2e/product.test.ts',
   'test/e2e/readme.test.ts',

@@ -1,3 +1,3 @@
-export { nextRun, readSchedule, type ScheduleFields, type ScheduleSpec } from './schedule-spec.js';
+export { longestExpression, nextRun, readSchedule, type ScheduleFields, type ScheduleSpec } from './schedule-spec.js';
 export { resolveTimeZone } from './time-zones.js';
 export { deriveQuartz } from './unix-cron.js';

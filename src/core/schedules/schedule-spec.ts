@@ -17,6 +17,9 @@ type Expression =
 
 export type ScheduleFields = Pick<Request, 'schedule' | 'quartzSchedule' | 'scheduleType' | 'scheduleTimeZone'>;
 
+/** In characters. Longer ones would take their time each time they are read, and the longest in use have some hundred. */
+export const longestExpression = 1_000;
+
 /** The service runs in UTC; a request may say otherwise. */
 const defaultTimeZone = 'UTC';
 
@@ -43,6 +46,8 @@ function readExpression(fields: ScheduleFields): Expression | FieldError {
   if (schedule === undefined && quartzSchedule === undefined) {
     return { field: 'schedule', rule: 'required', message: 'a SCHEDULED request needs schedule or quartzSchedule' };
   }
+  const long = tooLong('schedule', schedule) ?? tooLong('quartzSchedule', quartzSchedule);
+  if (long) return long;
   if (quartzSchedule !== undefined) {
     if (type === 'RFC5545') {
       const message = 'quartzSchedule is not allowed with scheduleType RFC5545, whose rule is in schedule';
@@ -61,6 +66,11 @@ function readExpression(fields: ScheduleFields): Expression | FieldError {
     ? { field: 'schedule', rule: 'cron', message: `schedule: ${derived.error}` }
     : readQuartz('schedule', derived.quartz);
 }
+
+const tooLong = (field: string, expression: string | undefined): FieldError | undefined =>
+  expression === undefined || expression.length <= longestExpression
+    ? undefined
+    : { field, rule: 'length', message: `${field} must have at most ${longestExpression} characters` };
 
 function readQuartz(field: string, quartz: string): Expression | FieldError {
   const schedule = parseQuartz(quartz);

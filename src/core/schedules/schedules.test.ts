@@ -165,6 +165,14 @@ describe('time zones', () => {
 });
 
 describe('readSchedule', () => {
+  test.each(['schedule', 'quartzSchedule'])('a %s that is too long is not even read', (field) => {
+    const begun = performance.now();
+    const message = `${field} must have at most 1000 characters`;
+    const read = readSchedule({ [field]: `${'1-59/1,'.repeat(250_000)}1 * * * *`, scheduleType: 'QUARTZ' });
+    expect(read).toEqual({ errors: [{ field, rule: 'length', message }] });
+    expect(performance.now() - begun).toBeLessThan(100);
+  });
+
   test.each([
     { name: 'a cron schedule', fields: { schedule: '*/5 * * * *' }, quartz: '0 */5 * * * ?' },
     {

@@ -1,7 +1,7 @@
 import { ApiBody, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsEmpty, IsNotEmpty, IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsBoolean, IsEmpty, IsNotEmpty, IsOptional } from 'class-validator';
 import { accessScopes, nameOf, type AccessScope, type User } from '../../core/authorization/index.js';
-import { Nested, Texts, Timestamp } from '../../platform/http/fields.js';
+import { Nested, Text, Texts, Timestamp } from '../../platform/http/fields.js';
 import { QueryBoolean, QueryText, QueryWord } from '../../platform/http/query.js';
 import { UserSettingsDto } from '../users/user-settings.dto.js';
 import type { AuthTokenEntity } from './tokens/auth-token.entity.js';
@@ -11,25 +11,25 @@ const longestTokenName = 100;
 /** Somebody who makes calls. */
 export class UserDto {
   /** Id, under which settings are kept. */
-  @IsString()
+  @Text('name')
   @IsNotEmpty()
   id: string;
   /** Name to show; the id when no name is known. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   name?: string;
   /** E-mail address, recorded with what they do. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   email?: string;
   /** Groups they are in, compared with those of requests. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   @ApiProperty({ type: 'array', items: { type: 'string' }, uniqueItems: true })
   groups?: string[];
   /** Scopes they have, where scopes count. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   @ApiProperty({ type: 'array', items: { type: 'string' }, uniqueItems: true })
   scopes?: string[];
   /** false only for the built-in user, who is nobody in particular. */
@@ -70,7 +70,7 @@ export class TokenRequestDto {
   /** Older clients chose the text of a token here. Now the service makes it, and this is refused. */
   @IsOptional()
   @IsEmpty({ message: 'token is made by the service and cannot be chosen' })
-  @IsString()
+  @Text('uri')
   token?: string;
   /** Whose token it becomes; the caller's own unless given. */
   @IsOptional()
@@ -78,8 +78,7 @@ export class TokenRequestDto {
   user?: UserDto;
   /** What the token is called: it takes the place of the one of this name, or of the one without a name. */
   @IsOptional()
-  @IsString()
-  @MaxLength(longestTokenName)
+  @Text('name', longestTokenName)
   name?: string;
   /** When it ends; by default as late as may be: after auth.tokenDays, and not after what proves who makes it. */
   @IsOptional()
@@ -90,7 +89,7 @@ export class TokenRequestDto {
 /** Which tokens are listed. */
 export class TokenListQuery {
   /** Id of the user whose tokens are listed, by an administrator; the caller's own unless given. */
-  @QueryText()
+  @QueryText('name')
   user?: string;
   /** Those of all users, for administrators. */
   @QueryBoolean()

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import type { PriorityFreeze, PriorityFreezeParent } from '../../core/model/state.js';
-import { Decimal, Int64 } from '../../platform/http/fields.js';
+import { Decimal, Text, Millis } from '../../platform/http/fields.js';
 
 /** Which tasks are not started. */
 export class PriorityFreezeDto implements PriorityFreeze {
@@ -13,15 +13,15 @@ export class PriorityFreezeDto implements PriorityFreeze {
   killTasks: boolean;
   /** Why; told to those whose deploys and bounces are refused. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** An id of your own for this action; made up when absent. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Time in milliseconds after which the freeze ends by itself; absent: it stays until it is deleted. */
   @IsOptional()
-  @Int64()
+  @Millis()
   durationMillis?: number;
 }
 

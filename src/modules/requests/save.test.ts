@@ -206,6 +206,8 @@ describe('bad input', () => {
     ['priority below 0', { ...ok, taskPriorityLevel: -0.1 }, [['taskPriorityLevel', 'min']]],
     ['maxTasksPerOffer 0', { ...ok, maxTasksPerOffer: 0 }, [['maxTasksPerOffer', 'min']]],
     ['a role', { ...ok, requiredRole: 'web' }, [['requiredRole', 'supported']]],
+    ['a schedule as long as a body', { ...job, schedule: '1-59/1,'.repeat(250_000) }, [['schedule', 'length']]],
+    ['1,001 characters of schedule', { ...job, schedule: `0 0 * * ${'1,'.repeat(496)}1` }, [['schedule', 'length']]],
     ['owners as text', { ...ok, owners: 'a@b' }, [['owners', 'type']]],
     ['null among the owners', { ...ok, owners: [null] }, [['owners', 'type']]],
     ['a boolean as text', { ...ok, rackSensitive: 'true' }, [['rackSensitive', 'type']]],

@@ -1,11 +1,15 @@
 import { applyDecorators, Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
-import { NotificationsService } from './notifications.service.js';
+import { longestAddress, NotificationsService } from './notifications.service.js';
 
 const AddressBody = () =>
   applyDecorators(
     ApiConsumes('application/json', 'text/plain'),
-    ApiBody({ description: 'The address, plain or as a JSON string.', required: true, schema: { type: 'string' } }),
+    ApiBody({
+      description: 'The address, plain or as a JSON string.',
+      required: true,
+      schema: { type: 'string', maxLength: longestAddress },
+    }),
   );
 
 @ApiTags('Notifications')

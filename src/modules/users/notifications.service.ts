@@ -27,15 +27,15 @@ export class NotificationsService {
 }
 
 /** As long as an address can be. */
-const maxCharacters = 320;
+export const longestAddress = 320;
 
 /** The address in a body that is the bare text or the text in double quotes. Throws a 400 naming the broken rule. */
 function readAddress(body: unknown): string {
   const text = typeof body === 'string' ? body.trim() : '';
   const address = /^".*"$/s.test(text) ? text.slice(1, -1).trim() : text;
   if (address === '') throw refusal('required', 'The body must be an e-mail address, as plain text or a JSON string');
-  if (address.length > maxCharacters) {
-    throw refusal('length', `An e-mail address has at most ${maxCharacters} characters`);
+  if (address.length > longestAddress) {
+    throw refusal('length', `An e-mail address has at most ${longestAddress} characters`);
   }
   if (!/^[^\s@"][^\s"]*@[^\s@"]+$/.test(address)) throw refusal('address', `'${address}' is not an e-mail address`);
   return address;

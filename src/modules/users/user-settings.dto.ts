@@ -6,7 +6,7 @@ import { Texts } from '../../platform/http/fields.js';
 export class UserSettingsDto {
   /** Ids of the requests they care for. These come first in lists. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   @ApiProperty({ type: 'array', items: { type: 'string' }, uniqueItems: true })
   starredRequestIds?: string[];
 }

@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import { type WebhookType, webhookTypes } from '../../core/model/enums.js';
 import type { Webhook } from '../../core/model/webhook.js';
-import { is, OneOf, Timestamp } from '../../platform/http/fields.js';
+import { is, OneOf, Timestamp, Text } from '../../platform/http/fields.js';
 import { QueryInt, QueryText } from '../../platform/http/query.js';
 import { DeployDto } from '../deploys/dto/deploy.dto.js';
 import { DeployMarkerDto } from '../deploys/dto/pending-deploy.dto.js';
@@ -15,11 +15,17 @@ const isHttpUri = (value: unknown): boolean => {
   return ['http:', 'https:'].includes(new URL(value).protocol);
 };
 
+/** Of its encoded form, which stands in the id and has to fit into an index. */
+const longestUri = 2_500;
+const fitsIntoId = (value: unknown): boolean =>
+  typeof value !== 'string' || encodeURIComponent(value).length <= longestUri;
+
 /** A receiver of updates. */
 export class WebhookDto implements Partial<Webhook> {
   /** Where updates are posted to. $REQUEST_ID, $DEPLOY_ID and $TASK_ID in it are filled in for each update. */
   @is('uri', 'must be an http or https URI', isHttpUri)
-  @IsString()
+  @is('encodedLength', `must have at most ${longestUri} characters once it is encoded`, fitsIntoId)
+  @Text('uri')
   uri: string;
   /** What it is told of. */
   @OneOf(webhookTypes, 'WebhookType')
@@ -30,12 +36,12 @@ export class WebhookDto implements Partial<Webhook> {
   timestamp?: number;
   /** Who registered it. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   user?: string;
   /** Key for the signatures of its deliveries (Standard Webhooks), plain or as whsec_ with Base64. Never shown again. */
   @ApiProperty({ writeOnly: true })
   @IsOptional()
-  @IsString()
+  @Text('uri')
   secret?: string;
   /** The type and the encoded uri. One that is sent is ignored. */
   @ApiProperty({ readOnly: true })
@@ -79,14 +85,14 @@ export class DeadLetterDto implements DeadLetter {
 /** Which webhook. */
 export class WebhookQuery {
   /** Its id, as stored or as the type, a dash and the plain uri. */
-  @IsString()
+  @Text('uri')
   webhookId: string;
 }
 
 /** Which webhook, or all of them. */
 export class AnyWebhookQuery {
   /** Its id, as stored or as the type, a dash and the plain uri; absent: all webhooks. */
-  @QueryText()
+  @QueryText('uri')
   webhookId?: string;
 }
 

@@ -93,6 +93,7 @@ describe('registration', () => {
     [{ uri }, 'type', 'required'],
     [{ uri, type: 'task' }, 'type', 'oneOf'],
     [{ uri, type: 'TASK', timestamp: '5' }, 'timestamp', 'integer'],
+    [{ uri: `http://x/${'%'.repeat(900)}`, type: 'TASK' }, 'uri', 'length'],
     [[], '', 'type'],
   ])('%j is refused', async (body, field, rule) => {
     expect(await register(body)).toMatchObject({
@@ -100,6 +101,14 @@ describe('registration', () => {
       body: { code: 'INVALID_REQUEST', errors: [{ field, rule }] },
     });
   });
+});
+
+test('the longest uri that is accepted fits into the index of ids, and can be removed by it', async () => {
+  const random = () => String.fromCharCode(97 + Math.floor(Math.random() * 26));
+  const longest = `http://x${Array.from({ length: 2_484 }, random).join('')}`;
+  expect(await register({ uri: longest, type: 'TASK' })).toMatchObject({ status: 200 });
+  const id = encodeURIComponent(`TASK-${longest}`);
+  expect(await rooms.call('DELETE', `/api/webhooks/${id}`)).toMatchObject({ status: 200 });
 });
 
 describe('removal', () => {

@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { ApiExtension, DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { needsBody } from './bodies.js';
 import { ErrorDto } from './error.dto.js';
+import { lastMillis, longestText } from './input-limits.js';
 
 /** Browsers refuse to send what the document allows older clients: a read with a body. */
 const withoutBodyOfReads = (request: { method: string; body?: unknown }): object => {
@@ -53,8 +54,16 @@ const pathParameters: Readonly<Record<string, string>> = {
   webhookId: 'Id of the webhook.',
 };
 
+interface SimpleSchema {
+  type?: string;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+}
+
 interface Operation {
-  parameters?: { in: string; name: string; description?: string }[];
+  parameters?: { in: string; name: string; description?: string; schema?: SimpleSchema }[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string } }> };
   'x-needs-body'?: true;
   'x-shown-at'?: string;
@@ -93,6 +102,7 @@ function showAtNames({ paths }: OpenAPIObject): void {
 function complete(operation: Operation, document: OpenAPIObject): void {
   for (const parameter of operation.parameters ?? []) {
     if (parameter.in === 'path') parameter.description ??= pathParameters[parameter.name];
+    if (parameter.schema) Object.assign(parameter.schema, { ...limitsOf(parameter.schema), ...parameter.schema });
   }
   for (const response of Object.values(operation.responses)) response.description ||= 'It was done.';
   operation.responses['default'] = {
@@ -105,6 +115,12 @@ function complete(operation: Operation, document: OpenAPIObject): void {
     operation.requestBody.required = operation[needsBody] === true || hasRequiredMembers(document, schema);
   }
   delete operation[needsBody];
+}
+
+/** Of a parameter with a name of its own, which InputPipe limits; those of a class say their limits themselves. */
+function limitsOf({ type, enum: words }: SimpleSchema): SimpleSchema {
+  if (type === 'number' || type === 'integer') return { minimum: -lastMillis, maximum: lastMillis };
+  return type === 'string' && !words ? { maxLength: longestText.path } : {};
 }
 
 /** A body without required members may be missing, unless its operation says otherwise. */

@@ -14,29 +14,58 @@ import {
   ValidateNested,
   type ValidationArguments,
 } from 'class-validator';
+import {
+  lastMillis,
+  longestMillis,
+  longestSeconds,
+  longestText,
+  mostMembers,
+  mostRecords,
+  type TextKind,
+} from './input-limits.js';
 import { Holds } from './known-members.js';
 
 /*
- * Validators for the fields of bodies, beside those of class-validator (IsString, IsBoolean, IsIn, IsOptional), which are
- * used as they are. Each refuses what looks like its type but is not: numbers sent as text, 2.7 for an integer.
+ * Validators for the fields of bodies, beside those of class-validator that need no limit (IsBoolean, IsOptional), which are
+ * used as they are. Each refuses what looks like its type but is not: numbers sent as text, 2.7 for an integer. And each has a
+ * limit, of length, number or size, which is looked at before anything else reads the value.
  */
 
 const int32 = { min: -2_147_483_648, max: 2_147_483_647 };
-/** The last millisecond that both JavaScript and PostgreSQL write with four digits of year. */
-const lastMillis = 253_402_300_799_999;
+const mostDecimal = 1_000_000_000_000;
+
+/** A text of this kind, no longer than such texts are, or than this one may be. */
+export const Text = (kind: TextKind, most: number = longestText[kind]) =>
+  applyDecorators(
+    IsString(),
+    is('length', `must have at most ${most} characters`, (value) => typeof value !== 'string' || value.length <= most),
+    ApiProperty({ type: 'string', maxLength: most }),
+  );
 
 /** A whole number, by default not negative. */
 export const Int32 = ({ min = 0, max = int32.max }: { min?: number; max?: number } = {}) =>
-  applyDecorators(IsInt(), Min(min), Max(max), ApiProperty({ type: 'integer', format: 'int32', minimum: min }));
-
-/** A whole number of milliseconds, bytes, seconds, ..., by default not negative. */
-export const Int64 = ({ min = 0 }: { min?: number } = {}) =>
   applyDecorators(
     IsInt(),
     Min(min),
-    Max(Number.MAX_SAFE_INTEGER),
-    ApiProperty({ type: 'integer', format: 'int64', minimum: min }),
+    Max(max),
+    ApiProperty({ type: 'integer', format: 'int32', minimum: min, maximum: max }),
   );
+
+const int64 = (max: number) =>
+  applyDecorators(
+    IsInt(),
+    Min(0),
+    Max(max),
+    ApiProperty({ type: 'integer', format: 'int64', minimum: 0, maximum: max }),
+  );
+
+/** A number of bytes. */
+export const Bytes = () => int64(Number.MAX_SAFE_INTEGER);
+
+/** How long something takes or lasts. */
+export const Millis = () => int64(longestMillis);
+export const Seconds = () => int64(longestSeconds);
+export const Seconds32 = () => Int32({ max: longestSeconds });
 
 /** A point in time: epoch milliseconds. */
 export const Timestamp = () =>
@@ -47,9 +76,14 @@ export const Timestamp = () =>
     ApiProperty({ type: 'integer', format: 'int64', minimum: 0, maximum: lastMillis }),
   );
 
-/** Any finite number, by default not negative. */
-export const Decimal = ({ min = 0 }: { min?: number } = {}) =>
-  applyDecorators(IsNumber(), Min(min), ApiProperty({ type: 'number', format: 'double', minimum: min }));
+/** A number of cores or MB, or a share. More than any cluster has is a mistake. */
+export const Decimal = () =>
+  applyDecorators(
+    IsNumber(),
+    Min(0),
+    Max(mostDecimal),
+    ApiProperty({ type: 'number', format: 'double', minimum: 0, maximum: mostDecimal }),
+  );
 
 /** A number from 0 to 1. */
 export const Fraction = () =>
@@ -67,9 +101,32 @@ export const OneOf = (values: readonly string[], enumName?: string) =>
     ApiProperty(enumName ? { enum: [...values], enumName } : { type: 'string', enum: [...values] }),
   );
 
-/** A list of texts. */
-export const Texts = () =>
-  applyDecorators(IsArray(), IsString({ each: true }), ApiProperty({ type: 'array', items: { type: 'string' } }));
+/** A list of texts of this kind. */
+export const Texts = (kind: TextKind) =>
+  applyDecorators(
+    IsArray(),
+    IsString({ each: true }),
+    is('length', `must have at most ${mostMembers} members, of at most ${longestText[kind]} characters each`, (value) =>
+      isSmall(value, kind),
+    ),
+    ApiProperty({ type: 'array', maxItems: mostMembers, items: { type: 'string', maxLength: longestText[kind] } }),
+  );
+
+/** A list of whole numbers. */
+export const Integers = ({ min, max, what }: { min: number; max: number; what: string }) =>
+  applyDecorators(
+    is(
+      'type',
+      `must be a list of ${what}`,
+      (value) => Array.isArray(value) && value.every((one) => Number.isInteger(one) && one >= min && one <= max),
+    ),
+    is('length', `must have at most ${mostMembers} members`, (value) => isSmall(value, 'name')),
+    ApiProperty({
+      type: 'array',
+      maxItems: mostMembers,
+      items: { type: 'integer', format: 'int32', minimum: min, maximum: max },
+    }),
+  );
 
 /** A record inside a record. */
 export const Nested = (type: () => ClassOf) =>
@@ -82,14 +139,22 @@ export const NestedList = (type: () => ClassOf) =>
     ValidateNested({ each: true }),
     Type(type),
     Holds({ records: type }),
+    ApiProperty({ type: () => type(), isArray: true, maxItems: mostRecords }),
   );
+
+const textMapSchema = {
+  type: 'object',
+  maxProperties: mostMembers,
+  additionalProperties: { type: 'string', maxLength: longestText.command },
+} as const;
 
 /** A map of text to text. Numbers and booleans are taken as their text, since generated files contain them. */
 export const TextMap = () =>
   applyDecorators(
     raw((value) => mapValues(value, toText)),
     is('textMap', 'must be a map of text to text', (value) => everyValue(value, isText)),
-    ApiProperty({ type: 'object', additionalProperties: { type: 'string' } }),
+    Small('command'),
+    ApiProperty(textMapSchema),
   );
 
 /** A map of text to maps of text to text. */
@@ -99,19 +164,40 @@ export const TextMaps = () =>
     is('textMap', 'must be a map of text to maps of text to text', (value) =>
       everyValue(value, (inner) => everyValue(inner, isText)),
     ),
-    ApiProperty({
-      type: 'object',
-      additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
-    }),
+    Small('command'),
+    ApiProperty({ type: 'object', maxProperties: mostMembers, additionalProperties: textMapSchema }),
   );
+
+const longestObject = 65_536;
 
 /** Any JSON object, kept as it was sent. */
 export const AnyObject = () =>
   applyDecorators(
     raw((value) => value),
     IsObject(),
-    ApiProperty({ type: 'object', additionalProperties: true }),
+    is('length', `must have at most ${longestObject} characters as JSON`, (value) =>
+      isMap(value) ? JSON.stringify(value).length <= longestObject : true,
+    ),
+    ApiProperty({ type: 'object', additionalProperties: true, maxProperties: mostMembers }),
   );
+/** Lists, maps and texts of this kind inside of what is kept as it was sent: none larger than elsewhere. */
+export const Small = (kind: TextKind): PropertyDecorator =>
+  is(
+    'length',
+    `must hold no more than ${mostMembers} members, no key longer than ${longestText.name} characters and no text longer than ${longestText[kind]}`,
+    (value) => isSmall(value, kind),
+  );
+
+function isSmall(value: unknown, kind: TextKind): boolean {
+  if (Array.isArray(value)) return value.length <= mostMembers && value.every((member) => isSmall(member, kind));
+  if (!isMap(value)) return isShort(value, kind);
+  const entries = Object.entries(value);
+  return entries.length <= mostMembers && entries.every(([key, inner]) => isShort(key, 'name') && isSmall(inner, kind));
+}
+
+/** What is no text at all is refused by another rule. */
+export const isShort = (value: unknown, kind: TextKind): boolean =>
+  typeof value !== 'string' || value.length <= longestText[kind];
 
 /** A rule of one's own: the field must satisfy `holds`, else "<field> <message>". */
 export const is =

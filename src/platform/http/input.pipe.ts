@@ -1,7 +1,8 @@
 import { type ArgumentMetadata, type PipeTransform, type ValidationError, ValidationPipe } from '@nestjs/common';
 import type { FieldError } from '../../core/field-error.js';
 import { SchedulerError } from '../errors.js';
-import { isMap } from './fields.js';
+import { isMap, isShort } from './fields.js';
+import { lastMillis, longestText } from './input-limits.js';
 import { knownMembers } from './known-members.js';
 import { isNotGiven, readBoolean, readInteger } from './query.js';
 
@@ -49,8 +50,8 @@ export class InputPipe implements PipeTransform {
     if (metadata.type === 'query' && isNotGiven(value)) return undefined;
     if (value === undefined) return value;
     if (metadata.metatype === Boolean) return this.expect('boolean', readBoolean(value), metadata);
-    if (metadata.metatype === Number) return this.expect('number', readInteger(value), metadata);
-    if (metadata.metatype === String) return this.expect('string', value, metadata);
+    if (metadata.metatype === Number) return withinTime(this.expect('number', readInteger(value), metadata), metadata);
+    if (metadata.metatype === String) return withinLength(this.expect('string', value, metadata), metadata);
     return value;
   }
 
@@ -61,6 +62,19 @@ export class InputPipe implements PipeTransform {
       { field: data, rule: 'type', message: `${data} must be ${wanted}` },
     ]);
   }
+}
+
+/** Parameters with a name of their own: ids and names, and the time of a command. */
+function withinLength(value: unknown, { data = '' }: ArgumentMetadata): unknown {
+  if (isShort(value, 'path')) return value;
+  const message = `${data} must have at most ${longestText.path} characters`;
+  throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: data, rule: 'length', message }]);
+}
+
+function withinTime(value: unknown, { data = '' }: ArgumentMetadata): unknown {
+  if (Math.abs(Number(value)) <= lastMillis) return value;
+  const message = `${data} must be at most ${lastMillis}`;
+  throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: data, rule: 'max', message }]);
 }
 
 function given(query: Record<string, unknown>): Record<string, unknown> {
@@ -90,6 +104,7 @@ const ruleOf: Readonly<Record<string, string>> = {
   minLength: 'length',
   maxLength: 'length',
   isLength: 'length',
+  encodedLength: 'length',
 };
 /** Of several broken rules of one field the first of these is told: "must be a number" before "must be at least 1". */
 const typeRules = [

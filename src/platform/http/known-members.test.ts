@@ -1,13 +1,13 @@
-import { IsOptional, IsString } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import 'reflect-metadata';
 import { describe, expect, test } from 'vitest';
 import { normalizeBody } from './bodies.js';
-import { Int32, Nested, NestedList, TextMap, Texts } from './fields.js';
+import { Int32, Nested, NestedList, Text, TextMap, Texts } from './fields.js';
 import { InputPipe } from './input.pipe.js';
 import { knownMembers } from './known-members.js';
 
 class PartDto {
-  @IsString() name: string;
+  @Text('name') name: string;
 }
 class BaseDto {
   @IsOptional() @Nested(() => PartDto) part?: PartDto;
@@ -15,7 +15,7 @@ class BaseDto {
 class ThingDto extends BaseDto {
   @IsOptional() @NestedList(() => PartDto) parts?: PartDto[];
   @IsOptional() @TextMap() env?: Record<string, string>;
-  @IsOptional() @Texts() owners?: string[];
+  @IsOptional() @Texts('name') owners?: string[];
   @IsOptional() @Int32() count?: number;
 }
 
@@ -44,7 +44,6 @@ const read = async (body: object): Promise<unknown> =>
 
 /** While a body is read nothing else is done: a leader that needs seconds for one leads no more. */
 test.each([
-  ['in a map', { env: many }, { env: many }],
   ['that nobody knows', many, {}],
   ['within what nobody knows', { whatever: many, part: { name: 'a', whatever: many } }, { part: { name: 'a' } }],
 ])('45,000 members %s are read in a moment', async (_name, body, expected) => {
@@ -60,10 +59,10 @@ test('a body of more than 100,000 values is refused', async () => {
   });
 });
 
-test('a list of more than 10,000 records is refused by its name, and at most 100 problems are told', async () => {
+test('a list of more than 1,000 records is refused by its name, and at most 100 problems are told', async () => {
   const parts = (count: number) => ({ part: { name: 'a' }, parts: Array.from({ length: count }, () => ({})) });
-  await expect(read(parts(10_001))).rejects.toMatchObject({
-    errors: [{ field: 'parts', rule: 'length', message: 'parts must have at most 10000 members' }],
+  await expect(read(parts(1_001))).rejects.toMatchObject({
+    errors: [{ field: 'parts', rule: 'length', message: 'parts must have at most 1000 members' }],
   });
   const told = await read(parts(101)).catch((cause: unknown) => (cause as { errors: unknown[] }).errors);
   expect(told).toHaveLength(100);
@@ -71,6 +70,7 @@ test('a list of more than 10,000 records is refused by its name, and at most 100
 
 test.each([
   ['a number', { count: many }, 'count'],
+  ['a map of at most 10,000', { env: many }, 'env'],
   ['a text of a list', { owners: [many] }, 'owners'],
 ])('45,000 members in the place of %s are refused in a moment', async (_name, body, field) => {
   const begun = performance.now();

@@ -1,12 +1,10 @@
 import type { Type as ClassOf } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import { SchedulerError } from '../errors.js';
+import { mostRecords } from './input-limits.js';
 
 /** What a field of a body holds beside simple values: a record of this class or a list of them, or anything as it was sent. */
 type Content = { records: () => ClassOf } | 'AS_SENT';
-
-/** In a list of records. Checking so many takes half a second, and no list in use comes near. */
-const mostRecords = 10_000;
 
 const key = Symbol('content');
 const known = new WeakMap<ClassOf, ReadonlyMap<string, Content | undefined>>();

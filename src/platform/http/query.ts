@@ -1,7 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { ArrayMaxSize, IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Text, Texts } from './fields.js';
+import { lastMillis, mostRecords, type TextKind } from './input-limits.js';
 
 /*
  * Fields of a query class (`@Query() query: ListQuery`). All are optional: clients send every parameter they know with
@@ -40,7 +42,7 @@ export const QueryInt = ({ max = 2_147_483_647 }: { max?: number } = {}) =>
     IsInt(),
     Min(1),
     Max(max),
-    ApiPropertyOptional({ type: 'integer', format: max > 2_147_483_647 ? 'int64' : 'int32', minimum: 0 }),
+    ApiPropertyOptional({ type: 'integer', format: max > 2_147_483_647 ? 'int64' : 'int32', minimum: 0, maximum: max }),
   );
 
 /** Whether a call asks for a page: then `limit` is the length of the page. */
@@ -56,19 +58,14 @@ export const QueryLimit = () =>
     ),
   );
 
-/** A point in time or a number of bytes; zero means not given. */
-export const QueryInt64 = () => QueryInt({ max: Number.MAX_SAFE_INTEGER });
+/** A point in time, in epoch milliseconds; zero means not given. */
+export const QueryTimestamp = () => QueryInt({ max: lastMillis });
 
-export const QueryText = () => applyDecorators(IsOptional(), IsString(), ApiPropertyOptional({ type: 'string' }));
+export const QueryText = (kind: TextKind) => applyDecorators(IsOptional(), Text(kind), ApiPropertyOptional());
 
 /** A parameter that may be repeated. */
-export const QueryTexts = () =>
-  applyDecorators(
-    IsOptional(),
-    transform(list),
-    IsString({ each: true }),
-    ApiPropertyOptional({ type: 'array', items: { type: 'string' } }),
-  );
+export const QueryTexts = (kind: TextKind) =>
+  applyDecorators(IsOptional(), transform(list), Texts(kind), ApiPropertyOptional());
 
 export const QueryWord = (words: readonly string[]) =>
   applyDecorators(
@@ -88,5 +85,6 @@ export const QueryWords = (words: readonly string[]) =>
     IsOptional(),
     transform((value) => list(value).map(readWord)),
     IsIn([...words], { each: true }),
-    ApiPropertyOptional({ type: 'array', items: { type: 'string', enum: [...words] } }),
+    ArrayMaxSize(mostRecords),
+    ApiPropertyOptional({ type: 'array', maxItems: mostRecords, items: { type: 'string', enum: [...words] } }),
   );

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import type {
   ClusterArtifact,
   EmbeddedArtifact,
@@ -9,12 +9,23 @@ import type {
   ExternalArtifact,
   ObjstoreUploaderFile,
 } from '../../../core/model/deploy.js';
-import { Int32, Int64, is, NestedList, OneOf, TextMap, Texts } from '../../../platform/http/fields.js';
+import {
+  Int32,
+  NestedList,
+  OneOf,
+  TextMap,
+  Texts,
+  Text,
+  Millis,
+  Bytes,
+  Integers,
+} from '../../../platform/http/fields.js';
+import { longestText } from '../../../platform/http/input-limits.js';
 
 /** A file that is fetched into the sandbox before the task starts. */
 export class ClusterArtifactDto implements ClusterArtifact {
   /** Where to fetch it from. */
-  @IsString()
+  @Text('uri')
   uri: string;
   /** Keep it on the machine for the next task. */
   @IsOptional()
@@ -30,7 +41,7 @@ export class ClusterArtifactDto implements ClusterArtifact {
   extract?: boolean;
   /** Name of the file in the sandbox; the last part of the uri unless said otherwise. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   outputFile?: string;
 }
 
@@ -38,31 +49,31 @@ export class ClusterArtifactDto implements ClusterArtifact {
 export class ObjstoreUploaderFileDto implements ObjstoreUploaderFile {
   /** File, or pattern of files, in the sandbox. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   filename?: string;
   /** Bucket to upload to. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   objstoreUploaderBucket?: string;
   /** Pattern of the object's key. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   objstoreUploaderKeyPattern?: string;
   /** Name to use in the key in place of the file's own. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   objstoreUploaderFilenameHint?: string;
   /** Folder that holds the files. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   directory?: string;
   /** Storage class of the objects. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   objstoreStorageClass?: string;
   /** Size in bytes from which the storage class applies. */
   @IsOptional()
-  @Int64()
+  @Bytes()
   applyObjstoreStorageClassAfterBytes?: number;
   /** Look into subfolders as well. */
   @IsOptional()
@@ -99,25 +110,25 @@ export const UploaderFiles = () =>
 export class EmbeddedArtifactDto implements EmbeddedArtifact {
   /** Name of the artifact. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   name?: string;
   /** Name of the file to write. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   filename?: string;
   /** Checksum of the content. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   md5sum?: string;
   /** Content in base64; several texts are written one after the other. */
-  @ApiProperty({ type: 'array', items: { type: 'string', format: 'byte' } })
+  @ApiProperty({ items: { type: 'string', format: 'byte', maxLength: longestText.file } })
   @IsOptional()
-  @Texts()
+  @Texts('file')
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value), { toClassOnly: true })
   content?: string[];
   /** Folder to write to, relative to the task's. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   targetFolderRelativeToTask?: string;
 }
 
@@ -125,27 +136,27 @@ export class EmbeddedArtifactDto implements EmbeddedArtifact {
 export class ExternalArtifactDto implements ExternalArtifact {
   /** Name of the artifact. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   name?: string;
   /** Name of the file to write. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   filename?: string;
   /** Checksum that the download must have. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   md5sum?: string;
   /** Where to download it from. */
   @IsOptional()
-  @IsString()
+  @Text('uri')
   url?: string;
   /** Size in bytes. */
   @IsOptional()
-  @Int64()
+  @Bytes()
   filesize?: number;
   /** Folder to write to, relative to the task's. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   targetFolderRelativeToTask?: string;
   /** The file is a list of further artifacts. */
   @IsOptional()
@@ -157,31 +168,31 @@ export class ExternalArtifactDto implements ExternalArtifact {
 export class ObjstoreArtifactDto {
   /** Name of the artifact. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   name?: string;
   /** Name of the file to write. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   filename?: string;
   /** Checksum that the object must have. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   md5sum?: string;
   /** Size in bytes. */
   @IsOptional()
-  @Int64()
+  @Bytes()
   filesize?: number;
   /** Bucket of the object. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   objstoreBucket?: string;
   /** Key of the object. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   objstoreObjectKey?: string;
   /** Folder to write to, relative to the task's. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   targetFolderRelativeToTask?: string;
   /** The file is a list of further artifacts. */
   @IsOptional()
@@ -193,14 +204,14 @@ export class ObjstoreArtifactDto {
 export class ObjstoreArtifactSignatureDto extends ObjstoreArtifactDto {
   /** Filename of the artifact that is signed. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   artifactFilename?: string;
 }
 
 /** What the task's executor is to do. */
 export class ExecutorDataDto implements ExecutorData {
   /** Command that the executor runs. */
-  @IsString()
+  @Text('command')
   cmd: string;
   /** Files whose content stands here. */
   @IsOptional()
@@ -216,24 +227,23 @@ export class ExecutorDataDto implements ExecutorData {
   objstoreArtifacts?: ObjstoreArtifactDto[];
   /** Exit codes that count as success; only 0 unless said otherwise. */
   @IsOptional()
-  @is('exitCodes', 'must be a list of whole numbers', (value) => Array.isArray(value) && value.every(Number.isInteger))
-  @ApiProperty({ type: 'array', items: { type: 'integer', format: 'int32' } })
+  @Integers({ min: -2_147_483_648, max: 2_147_483_647, what: 'whole numbers' })
   successfulExitCodes?: number[];
   /** User to run as. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   user?: string;
   /** A file whose existence tells that the task is running. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   runningSentinel?: string;
   /** Arguments appended to the command. */
   @IsOptional()
-  @Texts()
+  @Texts('command')
   extraCmdLineArgs?: string[];
   /** Tag for the log watcher. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   loggingTag?: string;
   /** Further fields for the log watcher. */
   @IsOptional()
@@ -241,7 +251,7 @@ export class ExecutorDataDto implements ExecutorData {
   loggingExtraFields?: Record<string, string>;
   /** Milliseconds between SIGTERM and SIGKILL. */
   @IsOptional()
-  @Int64()
+  @Millis()
   sigKillProcessesAfterMillis?: number;
   /** Most threads the task may have. */
   @IsOptional()

@@ -1,17 +1,17 @@
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import type { ContainerInfo } from '../../../core/model/deploy.js';
-import { Int32, Nested, NestedList, OneOf, TextMap, Texts } from '../../../platform/http/fields.js';
+import { Int32, Nested, NestedList, OneOf, TextMap, Texts, Text } from '../../../platform/http/fields.js';
 
 /** Driver and name of a volume that Docker manages. */
 export class DockerVolumeDto {
   /** Volume driver. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   driver?: string;
   /** Name of the volume. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   name?: string;
   /** Options of the driver. */
   @IsOptional()
@@ -35,11 +35,11 @@ export class VolumeSourceDto {
 export class VolumeDto {
   /** Path inside the container. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   containerPath?: string;
   /** Path on the machine. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   hostPath?: string;
   /** Read-only or read-write. */
   @IsOptional()
@@ -69,7 +69,7 @@ export class ContainerPortMappingDto {
   hostPort: number;
   /** Protocol; tcp unless said otherwise. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   protocol?: string;
 }
 
@@ -77,18 +77,18 @@ export class ContainerPortMappingDto {
 export class DockerParameterDto {
   /** Name of the option. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   key?: string;
   /** Value of the option. */
   @IsOptional()
-  @IsString()
+  @Text('command')
   value?: string;
 }
 
 /** What Docker is to start. */
 export class DockerInfoDto {
   /** Image to run. */
-  @IsString()
+  @Text('name')
   image: string;
   /** Give the container all rights of the machine; false unless said otherwise. */
   @IsOptional()
@@ -119,18 +119,18 @@ export class DockerInfoDto {
 /** An image in the APPC format. */
 export class AppcImageDto {
   /** Name of the image. */
-  @IsString()
+  @Text('name')
   name: string;
   /** Id of the image. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   id?: string;
 }
 
 /** An image by its name. */
 export class ContainerImageDto {
   /** Name of the image. */
-  @IsString()
+  @Text('name')
   name: string;
 }
 
@@ -171,7 +171,7 @@ export class PortMappingDto {
   containerPort: number;
   /** Protocol. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   protocol?: string;
 }
 
@@ -179,11 +179,11 @@ export class PortMappingDto {
 export class NetworkInfoDto {
   /** Name of the network. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   name?: string;
   /** Network groups. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   groups?: string[];
   /** Ports in this network. */
   @IsOptional()

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import type { CanaryDeploySettings, HealthcheckOptions, Resources } from '../../../core/model/deploy.js';
 import {
   type CanaryAcceptanceMode,
@@ -10,7 +10,19 @@ import {
   healthcheckProtocols,
 } from '../../../core/model/enums.js';
 import type { RunNowRequest } from '../../../core/model/request.js';
-import { Decimal, Int32, Int64, is, Nested, OneOf, TextMap, Texts, Timestamp } from '../../../platform/http/fields.js';
+import {
+  Decimal,
+  Int32,
+  Integers,
+  Nested,
+  OneOf,
+  TextMap,
+  Texts,
+  Timestamp,
+  Text,
+  Millis,
+  Seconds32,
+} from '../../../platform/http/fields.js';
 import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
 
 /** What one task may use of its machine. */
@@ -33,13 +45,11 @@ export class ResourcesDto implements Resources {
   diskMb?: number;
 }
 
-const isStatusCode = (code: unknown): boolean => Number.isInteger(code) && Number(code) >= 100 && Number(code) <= 599;
-
 /** How the scheduler asks a task over HTTP whether it is healthy. A status from 200 to 299 means yes. */
 export class HealthcheckOptionsDto implements HealthcheckOptions {
   /** Path to ask for. */
   @IsOptional()
-  @IsString()
+  @Text('uri')
   uri?: string;
   /** Which of the task's ports to ask, from 0; 0 unless said otherwise. */
   @IsOptional()
@@ -60,23 +70,23 @@ export class HealthcheckOptionsDto implements HealthcheckOptions {
   method?: HealthcheckMethod;
   /** Seconds from the start of the task in which it may refuse connections. */
   @IsOptional()
-  @Int32()
+  @Seconds32()
   startupTimeoutSeconds?: number;
   /** Seconds before the first check. */
   @IsOptional()
-  @Int32()
+  @Seconds32()
   startupDelaySeconds?: number;
   /** Seconds between checks while connections are refused. */
   @IsOptional()
-  @Int32()
+  @Seconds32()
   startupIntervalSeconds?: number;
   /** Seconds between checks after any other failure. */
   @IsOptional()
-  @Int32()
+  @Seconds32()
   intervalSeconds?: number;
   /** Seconds one check may take. */
   @IsOptional()
-  @Int32()
+  @Seconds32()
   responseTimeoutSeconds?: number;
   /** Failed checks that are forgiven; any number unless said otherwise. */
   @IsOptional()
@@ -84,16 +94,11 @@ export class HealthcheckOptionsDto implements HealthcheckOptions {
   maxRetries?: number;
   /** Statuses that make the task unhealthy at once. */
   @IsOptional()
-  @is(
-    'statusCodes',
-    'must be a list of HTTP status codes',
-    (value) => Array.isArray(value) && value.every(isStatusCode),
-  )
-  @ApiProperty({ type: 'array', items: { type: 'integer', format: 'int32', minimum: 100, maximum: 599 } })
+  @Integers({ min: 100, max: 599, what: 'HTTP status codes' })
   failureStatusCodes?: number[];
   /** A file in the sandbox that appears when the task is healthy; its executor then reports the task as running. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   healthcheckResultFilePath?: string;
 }
 
@@ -113,7 +118,7 @@ export class CanaryDeploySettingsDto implements CanaryDeploySettings {
   acceptanceMode: CanaryAcceptanceMode;
   /** Milliseconds to wait after each group, when the mode is TIMED; 0 unless said otherwise. */
   @IsOptional()
-  @Int64()
+  @Millis()
   waitMillisBetweenGroups: number;
   /** Failed tasks that are forgiven and replaced within each group; 0 unless said otherwise. */
   @IsOptional()
@@ -129,7 +134,7 @@ export class CanaryDeploySettingsDto implements CanaryDeploySettings {
 export class RunNowRequestDto implements RunNowRequest {
   /** Why it is run. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** Skip health checks for this run. */
   @IsOptional()
@@ -137,11 +142,11 @@ export class RunNowRequestDto implements RunNowRequest {
   skipHealthchecks?: boolean;
   /** Id to track the run by; a random one unless said otherwise. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   runId?: string;
   /** Arguments appended to the command. */
   @IsOptional()
-  @Texts()
+  @Texts('command')
   commandLineArgs?: string[];
   /** Resources in place of the deploy's. */
   @IsOptional()
@@ -153,7 +158,7 @@ export class RunNowRequestDto implements RunNowRequest {
   objstoreUploaderAdditionalFiles?: ObjstoreUploaderFileDto[];
   /** User to run as, in place of the deploy's. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   runAsUserOverride?: string;
   /** Environment variables in place of, or in addition to, the deploy's. */
   @IsOptional()

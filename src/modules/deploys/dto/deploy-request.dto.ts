@@ -1,5 +1,5 @@
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
-import { Int32, Nested } from '../../../platform/http/fields.js';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { Int32, Nested, Text } from '../../../platform/http/fields.js';
 import { QueryBoolean, QueryText } from '../../../platform/http/query.js';
 import { RequestParentDto } from '../../requests/dto/request-parent.dto.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
@@ -17,7 +17,7 @@ export class DeployRequestDto {
   unpauseOnSuccessfulDeploy?: boolean;
   /** Why it is deployed. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** Takes the place of the request when the deploy succeeds. */
   @IsOptional()
@@ -28,10 +28,10 @@ export class DeployRequestDto {
 /** Another number of new tasks for the deploy in progress. */
 export class UpdatePendingDeployRequestDto {
   /** Request that is being deployed. */
-  @IsString()
+  @Text('name')
   requestId: string;
   /** The deploy in progress. */
-  @IsString()
+  @Text('name')
   deployId: string;
   /** How many tasks of the new deploy should run now: from 1 to the instances of the request. */
   @Int32({ min: 1 })
@@ -48,7 +48,7 @@ export class PlanDeployQuery {
 /** Parameters of a deploy. */
 export class StartDeployQuery extends PlanDeployQuery {
   /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
-  @QueryText()
+  @QueryText('name')
   checkIndex?: string;
 }
 
@@ -56,11 +56,11 @@ export class StartDeployQuery extends PlanDeployQuery {
 export class RollbackRequestDto {
   /** The earlier deploy, whether it succeeded or not; unless given, the last successful one before the active deploy. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   deployId?: string;
   /** Why; unless given, it names the earlier deploy. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** Unpause a paused request when the deploy succeeds. */
   @IsOptional()
@@ -68,7 +68,7 @@ export class RollbackRequestDto {
   unpauseOnSuccessfulDeploy?: boolean;
   /** The same as the parameter of this name, which goes first. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   checkIndex?: string;
 }
 

@@ -1,5 +1,5 @@
 import { ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import { normalizeDeploy } from '../../../core/deploy-validation/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
 import { healthcheckProtocols, type HealthcheckProtocol } from '../../../core/model/enums.js';
@@ -7,9 +7,9 @@ import {
   AnyObject,
   everyValue,
   Int32,
-  Int64,
   is,
   isMap,
+  isShort,
   Nested,
   NestedList,
   OneOf,
@@ -18,7 +18,11 @@ import {
   TextMaps,
   Texts,
   Timestamp,
+  Text,
+  Seconds,
+  Small,
 } from '../../../platform/http/fields.js';
+import { mostMembers } from '../../../platform/http/input-limits.js';
 import {
   Artifacts,
   ClusterArtifactDto,
@@ -37,35 +41,38 @@ import {
 /** A label of a task. */
 export class ClusterTaskLabelDto {
   /** Name of the label. */
-  @IsString()
+  @Text('name')
   key: string;
   /** Value of the label. */
   @IsOptional()
-  @IsString()
+  @Text('command')
   value?: string;
 }
 
 const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
 const isLabelList = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((label) => isMap(label) && typeof label.key === 'string' && isText(label.value));
+  Array.isArray(value) &&
+  value.every(
+    (label) => isMap(label) && typeof label.key === 'string' && isShort(label.key, 'name') && isText(label.value),
+  );
 
 /** One version of what a request runs. */
 export class DeployDto implements Deploy {
   /** Request that the deploy belongs to. */
-  @IsString()
+  @Text('name')
   requestId: string;
   /** Names the deploy within its request, for ever: letters, digits, '_' and '.'. Made up when the service is set so. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_.]+$' })
   @IsOptional()
-  @IsString()
+  @Text('name')
   id: string;
   /** Command to run. */
   @IsOptional()
-  @IsString()
+  @Text('command')
   command?: string;
   /** Arguments of the command. */
   @IsOptional()
-  @Texts()
+  @Texts('command')
   arguments?: string[];
   /** Container to run the command in. */
   @IsOptional()
@@ -73,15 +80,15 @@ export class DeployDto implements Deploy {
   containerInfo?: ContainerInfoDto;
   /** Executor that runs executorData. */
   @IsOptional()
-  @IsString()
+  @Text('command')
   customExecutorCmd?: string;
   /** Id of the executor. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   customExecutorId?: string;
   /** Source of the executor. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   customExecutorSource?: string;
   /** Resources of the executor itself. */
   @IsOptional()
@@ -117,7 +124,7 @@ export class DeployDto implements Deploy {
   executorData?: ExecutorDataDto;
   /** Version of what is deployed; not interpreted. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   version?: string;
   /** A time the user gives the deploy, in epoch milliseconds; not interpreted. */
   @IsOptional()
@@ -139,26 +146,28 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @raw((value) => value)
   @is('labels', 'must be a map of instance numbers to lists of {key, value}', (value) => everyValue(value, isLabelList))
+  @Small('command')
   @ApiProperty({
     type: 'object',
-    additionalProperties: { type: 'array', items: { $ref: getSchemaPath(ClusterTaskLabelDto) } },
+    maxProperties: mostMembers,
+    additionalProperties: { type: 'array', maxItems: mostMembers, items: { $ref: getSchemaPath(ClusterTaskLabelDto) } },
   })
   clusterTaskLabels?: Record<string, ClusterTaskLabelDto[]>;
   /** Seconds in which the tasks of a step must become healthy, the time for health checks not included. */
   @IsOptional()
-  @Int64()
+  @Seconds()
   deployHealthTimeoutSeconds?: number;
   /** Older form of healthcheck.uri. */
   @IsOptional()
-  @IsString()
+  @Text('uri')
   healthcheckUri?: string;
   /** Older form of healthcheck.intervalSeconds. */
   @IsOptional()
-  @Int64()
+  @Seconds()
   healthcheckIntervalSeconds?: number;
   /** Older form of healthcheck.responseTimeoutSeconds. */
   @IsOptional()
-  @Int64()
+  @Seconds()
   healthcheckTimeoutSeconds?: number;
   /** Older form of healthcheck.portIndex. */
   @IsOptional()
@@ -170,7 +179,7 @@ export class DeployDto implements Deploy {
   healthcheckMaxRetries?: number;
   /** Kept for older clients; has no effect. */
   @IsOptional()
-  @Int64()
+  @Seconds()
   healthcheckMaxTotalTimeoutSeconds?: number;
   /** Older form of healthcheck.protocol. */
   @IsOptional()
@@ -187,11 +196,11 @@ export class DeployDto implements Deploy {
   healthcheck?: HealthcheckOptionsDto;
   /** Path of the service at the load balancer. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   serviceBasePath?: string;
   /** Groups of load balancers that serve it. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   loadBalancerGroups?: string[];
   /** Which of the task's ports the load balancer uses, from 0. */
   @IsOptional()
@@ -199,7 +208,7 @@ export class DeployDto implements Deploy {
   loadBalancerPortIndex?: number;
   /** Seconds after which a running task without health check counts as healthy. */
   @IsOptional()
-  @Int64()
+  @Seconds()
   considerHealthyAfterRunningForSeconds?: number;
   /** Options handed to the load balancer. */
   @IsOptional()
@@ -207,23 +216,23 @@ export class DeployDto implements Deploy {
   loadBalancerOptions?: Record<string, Record<string, unknown>>;
   /** Domains of the service at the load balancer. */
   @IsOptional()
-  @Texts()
+  @Texts('uri')
   loadBalancerDomains?: string[];
   /** Further paths of the service at the load balancer. */
   @IsOptional()
-  @Texts()
+  @Texts('uri')
   loadBalancerAdditionalRoutes?: string[];
   /** Template that the load balancer uses. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   loadBalancerTemplate?: string;
   /** Name of the service at the load balancer, in place of the request's id. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   loadBalancerServiceIdOverride?: string;
   /** Group of the upstreams at the load balancer. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   loadBalancerUpstreamGroup?: string;
   /** Do not wait for health checks while deploying. */
   @IsOptional()
@@ -255,7 +264,7 @@ export class DeployDto implements Deploy {
   shell?: boolean;
   /** User to run as. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   user?: string;
   /** Files of the sandbox to upload to the object store. */
   @IsOptional()

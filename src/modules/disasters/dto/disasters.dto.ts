@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import type { DisabledAction, Disaster, DisasterDataPoint, DisastersData } from '../../../core/model/state.js';
 import { type ActionType, actionTypes, type DisasterType, disasterTypes } from '../../../core/model/enums.js';
-import { OlderNames, OneOf } from '../../../platform/http/fields.js';
+import { OlderNames, OneOf, Text } from '../../../platform/http/fields.js';
 import { PathWord } from '../../../platform/http/query.js';
 
 const actionType = { enum: actionTypes, enumName: 'ActionType' } as const;
@@ -32,7 +32,7 @@ export class DisabledActionRequestDto {
   type?: ActionType;
   /** The reason, told to everybody who tries the action. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
 }
 

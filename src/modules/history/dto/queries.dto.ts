@@ -1,7 +1,7 @@
 import { ApiPropertyOptional, ApiQuery } from '@nestjs/swagger';
-import { IsString } from 'class-validator';
 import { taskStates, type TaskState } from '../../../core/model/enums.js';
-import { QueryBoolean, QueryInt, QueryInt64, QueryText, QueryWord } from '../../../platform/http/query.js';
+import { QueryBoolean, QueryInt, QueryText, QueryWord, QueryTimestamp } from '../../../platform/http/query.js';
+import { Text } from '../../../platform/http/fields.js';
 
 /** Which part of a list. */
 export class PageQuery {
@@ -35,28 +35,28 @@ export class HistoryQuery extends PageQuery {
 /** Which ended tasks. All filters that are given must hold. */
 export class TaskFilterQuery extends HistoryQuery {
   /** Only of this deploy. */
-  @QueryText()
+  @QueryText('name')
   deployId?: string;
   /** Only of this run. */
-  @QueryText()
+  @QueryText('name')
   runId?: string;
   /** Only those that ran on this host. */
-  @QueryText()
+  @QueryText('name')
   host?: string;
   /** Only those that ended in this state. */
   @QueryWord(taskStates)
   lastTaskStatus?: TaskState;
   /** Only those launched before this time, in epoch milliseconds. */
-  @QueryInt64()
+  @QueryTimestamp()
   startedBefore?: number;
   /** Only those launched after this time. */
-  @QueryInt64()
+  @QueryTimestamp()
   startedAfter?: number;
   /** Only those whose last update came before this time. */
-  @QueryInt64()
+  @QueryTimestamp()
   updatedBefore?: number;
   /** Only those whose last update came after this time. */
-  @QueryInt64()
+  @QueryTimestamp()
   updatedAfter?: number;
   /** Order by the last update; default: DESC. */
   @QueryWord(['ASC', 'DESC'])
@@ -66,14 +66,14 @@ export class TaskFilterQuery extends HistoryQuery {
 /** Which ended tasks, of one request or of all. */
 export class TaskSearchQuery extends TaskFilterQuery {
   /** Only of this request. */
-  @QueryText()
+  @QueryText('name')
   requestId?: string;
 }
 
 /** Which requests ever were. */
 export class RequestSearchQuery extends PageQuery {
   /** How their ids begin. */
-  @IsString()
+  @Text('name')
   requestIdLike: string;
   /** Accepted for older clients; answers are always current. */
   @QueryBoolean()

@@ -7,16 +7,17 @@ import type {
   ObjstoreSearchRequest,
   ObjstoreSearchResult,
 } from '../../../core/model/logs.js';
-import { everyValue, Int32, is, isMap, raw, Texts, Timestamp } from '../../../platform/http/fields.js';
-import { QueryBoolean, QueryInt, QueryInt64 } from '../../../platform/http/query.js';
+import { everyValue, Int32, is, isMap, raw, Texts, Timestamp, Small } from '../../../platform/http/fields.js';
+import { longestText, mostMembers } from '../../../platform/http/input-limits.js';
+import { QueryBoolean, QueryInt, QueryTimestamp } from '../../../platform/http/query.js';
 
 /** Which logs of a task, and what of each. */
 export class TaskLogsQuery {
   /** Only logs from this time on, in epoch milliseconds. */
-  @QueryInt64()
+  @QueryTimestamp()
   start?: number;
   /** Only logs until this time, in epoch milliseconds. */
-  @QueryInt64()
+  @QueryTimestamp()
   end?: number;
   /** Leave out startTime and endTime, which take a call to the store for each file. */
   @QueryBoolean()
@@ -66,6 +67,7 @@ export class ObjstoreLogDto extends ObjstoreLogMetadataDto implements ObjstoreLo
 /** How far a search has come in one place. */
 export class ContinuationTokenDto implements ContinuationToken {
   /** Where to go on; absent: at the start. */
+  @ApiProperty({ maxLength: longestText.uri })
   value?: string;
   /** There is nothing more in this place. */
   lastPage: boolean;
@@ -87,11 +89,20 @@ export class ObjstoreSearchRequestDto implements ObjstoreSearchRequest {
   @IsOptional()
   @raw((value) => value)
   @is('textLists', 'must be a map of request ids to lists of deploy ids', (value) => everyValue(value, isTexts))
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } })
+  @Small('name')
+  @ApiProperty({
+    type: 'object',
+    maxProperties: mostMembers,
+    additionalProperties: {
+      type: 'array',
+      maxItems: mostMembers,
+      items: { type: 'string', maxLength: longestText.name },
+    },
+  })
   requestsAndDeploys?: Record<string, string[]>;
   /** Ids of tasks. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   taskIds?: string[];
   /** Only logs from this time on, in epoch milliseconds. */
   @IsOptional()
@@ -117,11 +128,12 @@ export class ObjstoreSearchRequestDto implements ObjstoreSearchRequest {
   @IsOptional()
   @raw((value) => value)
   @is('tokens', 'must be the map that the page before answered', (value) => everyValue(value, isToken))
-  @ApiProperty({ type: 'object', ...tokens })
+  @Small('uri')
+  @ApiProperty({ type: 'object', maxProperties: mostMembers, ...tokens })
   continuationTokens?: Record<string, ContinuationTokenDto>;
   /** Only files whose key, or the last part of it, begins with one of these. */
   @IsOptional()
-  @Texts()
+  @Texts('path')
   fileNamePrefixWhitelist?: string[];
 }
 

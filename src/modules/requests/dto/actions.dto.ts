@@ -1,4 +1,4 @@
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import type {
   BounceRequest,
   DeleteRequestRequest,
@@ -10,24 +10,24 @@ import type {
   UnpauseRequest,
   UpdateGroupsRequest,
 } from '../../../core/model/request.js';
-import { Fraction, Int32, Int64, Nested, Texts } from '../../../platform/http/fields.js';
+import { Fraction, Int32, Nested, Texts, Text, Millis } from '../../../platform/http/fields.js';
 
 /** A command that is run in a task. */
 export class ShellCommandDto implements ShellCommand {
   /** Name of the command, one of those the service is configured with. */
-  @IsString()
+  @Text('name')
   name: string;
   /** Options of the command. */
   @IsOptional()
-  @Texts()
+  @Texts('command')
   options?: string[];
   /** Who asks for it, in words of the caller's own; it runs as the user of its task. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   user?: string;
   /** Stands in the name of the file that its output goes to, in place of the name of the command. */
   @IsOptional()
-  @IsString()
+  @Text('path')
   logfileName?: string;
 }
 
@@ -43,15 +43,15 @@ export class BounceRequestDto implements BounceRequest {
   skipHealthchecks?: boolean;
   /** Milliseconds after which a bounce that is not done is given up; an hour unless configured otherwise. */
   @IsOptional()
-  @Int64()
+  @Millis()
   durationMillis?: number;
   /** An id of your own for this action; a random one unless given. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Why. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** Command to run in each task before it is killed. */
   @IsOptional()
@@ -70,15 +70,15 @@ export class PauseRequestDto implements PauseRequest {
   killTasks?: boolean;
   /** Milliseconds after which the request is unpaused by itself. */
   @IsOptional()
-  @Int64()
+  @Millis()
   durationMillis?: number;
   /** An id of your own for this action. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Why. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** Command to run in each task before it is killed. */
   @IsOptional()
@@ -90,11 +90,11 @@ export class PauseRequestDto implements PauseRequest {
 export class UnpauseRequestDto implements UnpauseRequest {
   /** Why. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** An id of your own for this action. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** The tasks that start now count as healthy without being checked. */
   @IsOptional()
@@ -113,7 +113,7 @@ export class ScaleRequestDto implements ScaleRequest {
   instances?: number;
   /** Milliseconds after which the number found now is restored. */
   @IsOptional()
-  @Int64()
+  @Millis()
   durationMillis?: number;
   /** The tasks that start now count as healthy without being checked. */
   @IsOptional()
@@ -121,11 +121,11 @@ export class ScaleRequestDto implements ScaleRequest {
   skipHealthchecks?: boolean;
   /** An id of your own for this action; a random one unless given. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Why. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** Bounce the request as well; as the request's bounceAfterScale says unless given. */
   @IsOptional()
@@ -149,15 +149,15 @@ export class PriorityRequestDto implements PriorityRequest {
   priority?: number;
   /** Milliseconds after which the level found now is restored. */
   @IsOptional()
-  @Int64()
+  @Millis()
   durationMillis?: number;
   /** An id of your own for this action; a random one unless given. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Why. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
 }
 
@@ -169,15 +169,15 @@ export class SkipHealthchecksRequestDto implements SkipHealthchecksRequest {
   skipHealthchecks?: boolean;
   /** Milliseconds after which the value found now is restored. */
   @IsOptional()
-  @Int64()
+  @Millis()
   durationMillis?: number;
   /** An id of your own for this action; a random one unless given. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Why. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
 }
 
@@ -185,11 +185,11 @@ export class SkipHealthchecksRequestDto implements SkipHealthchecksRequest {
 export class DeleteRequestRequestDto implements DeleteRequestRequest {
   /** Why. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** An id of your own for this action. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Remove its service from the load balancer as well. */
   @IsOptional()
@@ -201,18 +201,18 @@ export class DeleteRequestRequestDto implements DeleteRequestRequest {
 export class UpdateGroupsRequestDto implements UpdateGroupsRequest {
   /** Group whose members may see and change it. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   group?: string;
   /** Further groups whose members may see and change it. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   readWriteGroups?: string[];
   /** Groups whose members may see it. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   readOnlyGroups?: string[];
   /** Why. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
 }

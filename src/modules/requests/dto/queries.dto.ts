@@ -27,7 +27,7 @@ export class RequestListQuery extends CacheQuery {
 /** Parameters of the list of request ids. */
 export class RequestIdsQuery extends CacheQuery {
   /** Only ids that begin so, in capital or small letters. */
-  @QueryText()
+  @QueryText('name')
   requestIdLike?: string;
   /** Only requests in these states. May be repeated. */
   @QueryWords(requestStates)
@@ -37,7 +37,7 @@ export class RequestIdsQuery extends CacheQuery {
 /** Which requests are asked for. */
 export class BatchQuery {
   /** Id of a request. May be repeated. */
-  @QueryTexts()
+  @QueryTexts('name')
   id?: string[];
 }
 
@@ -51,7 +51,7 @@ export class PlanScaleQuery {
 /** Parameters of a scale. */
 export class ScaleQuery extends PlanScaleQuery {
   /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
-  @QueryText()
+  @QueryText('name')
   checkIndex?: string;
 }
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import {
   emailDestinations,
   requestTypes,
@@ -12,18 +12,34 @@ import {
 } from '../../../core/model/enums.js';
 import type { Request } from '../../../core/model/request.js';
 import { readLegacyType } from '../../../core/request-validation/index.js';
-import { Decimal, everyValue, Int32, Int64, is, OneOf, raw, TextMap, Texts } from '../../../platform/http/fields.js';
+import {
+  Decimal,
+  everyValue,
+  Int32,
+  is,
+  OneOf,
+  raw,
+  TextMap,
+  Texts,
+  Text,
+  Millis,
+  Small,
+} from '../../../platform/http/fields.js';
+import { mostMembers } from '../../../platform/http/input-limits.js';
 
 const isDestinations = (value: unknown): boolean =>
   Array.isArray(value) && value.every((word) => (emailDestinations as readonly unknown[]).includes(word));
-const isMinimums = (value: unknown): boolean => everyValue(value, (percent) => Number.isInteger(percent));
+/** What is an int32; that it is no more than 100 is said of the single value, by the rules of requests. */
+const mostPercent = 2_147_483_647;
+const isMinimums = (value: unknown): boolean =>
+  everyValue(value, (percent) => Number.isInteger(percent) && Math.abs(Number(percent)) <= mostPercent);
 
 /** What is to run: its type, how often or in how many instances, and where. What exactly runs is said by its deploys. */
 export class RequestDto implements Request {
   /** Names the request for ever: letters, digits, '_' and '-'. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
   @IsOptional()
-  @IsString()
+  @Text('name')
   id: string;
   /**
    * SERVICE and WORKER run for ever, SCHEDULED at its times, ON_DEMAND when asked, RUN_ONCE once per deploy. Cannot
@@ -34,7 +50,7 @@ export class RequestDto implements Request {
   requestType: RequestType;
   /** Whom it belongs to: e-mail addresses. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   owners?: string[];
   /** How many times a failed run is tried again. Not for SERVICE and WORKER. */
   @IsOptional()
@@ -45,7 +61,7 @@ export class RequestDto implements Request {
    * "DTSTART=20260101T040000 RRULE:FREQ=DAILY"; a rule without DTSTART begins with the minute in which it is looked at.
    */
   @IsOptional()
-  @IsString()
+  @Text('expression')
   schedule?: string;
   /** How many tasks run at once; 1 unless said otherwise. Of an ON_DEMAND request: how many runs at most. */
   @IsOptional()
@@ -61,11 +77,11 @@ export class RequestDto implements Request {
   loadBalanced?: boolean;
   /** Milliseconds after which old runs that have to go are killed. Not for SERVICE and WORKER. */
   @IsOptional()
-  @Int64()
+  @Millis()
   killOldNonLongRunningTasksAfterMillis?: number;
   /** Milliseconds a run may take before it is killed. Not for SERVICE and WORKER. */
   @IsOptional()
-  @Int64()
+  @Millis()
   taskExecutionTimeLimitMillis?: number;
   /** How schedule is to be read; CRON unless said otherwise. */
   @IsOptional()
@@ -73,18 +89,18 @@ export class RequestDto implements Request {
   scheduleType?: ScheduleType;
   /** The schedule as a Quartz expression; derived from a cron schedule. When both are sent, this one counts. */
   @IsOptional()
-  @IsString()
+  @Text('expression')
   quartzSchedule?: string;
   /**
    * Time zone of the schedule, UTC unless said otherwise. A time that clocks show twice runs once, one that they skip runs
    * when they do; schedules that run within every hour follow the hours that pass.
    */
   @IsOptional()
-  @IsString()
+  @Text('name')
   scheduleTimeZone?: string;
   /** Run on these racks only. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   rackAffinity?: string[];
   /** How the tasks are spread over the machines. */
   @IsOptional()
@@ -104,30 +120,36 @@ export class RequestDto implements Request {
   @is('type', 'must be a map of attributes to maps of values to whole percentages', (value) =>
     everyValue(value, isMinimums),
   )
+  @Small('name')
   @ApiProperty({
     type: 'object',
-    additionalProperties: { type: 'object', additionalProperties: { type: 'integer', format: 'int32' } },
+    maxProperties: mostMembers,
+    additionalProperties: {
+      type: 'object',
+      maxProperties: mostMembers,
+      additionalProperties: { type: 'integer', format: 'int32', minimum: 0, maximum: mostPercent },
+    },
   })
   slaveAttributeMinimums?: Record<string, Record<string, number>>;
   /** Milliseconds a run is expected to take; for warnings in the dashboard. */
   @IsOptional()
-  @Int64()
+  @Millis()
   scheduledExpectedRuntimeMillis?: number;
   /** Milliseconds between the end of a run and the next one at least. */
   @IsOptional()
-  @Int64()
+  @Millis()
   waitAtLeastMillisAfterTaskFinishesForReschedule?: number;
   /** Group whose members may see and change it. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   group?: string;
   /** Further groups whose members may see and change it. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   readWriteGroups?: string[];
   /** Groups whose members may see it. */
   @IsOptional()
-  @Texts()
+  @Texts('name')
   readOnlyGroups?: string[];
   /** A scale is followed by a bounce unless it says otherwise. */
   @IsOptional()
@@ -143,14 +165,20 @@ export class RequestDto implements Request {
   @is('oneOf', `must be a map of event types to lists of ${emailDestinations.join(', ')}`, (value) =>
     everyValue(value, isDestinations),
   )
+  @Small('name')
   @ApiProperty({
     type: 'object',
-    additionalProperties: { type: 'array', items: { type: 'string', enum: [...emailDestinations] } },
+    maxProperties: mostMembers,
+    additionalProperties: {
+      type: 'array',
+      maxItems: mostMembers,
+      items: { type: 'string', enum: [...emailDestinations] },
+    },
   })
   emailConfigurationOverrides?: Record<string, EmailDestination[]>;
   /** Lines of a task's log that match are shown in mails about its failure. */
   @IsOptional()
-  @IsString()
+  @Text('expression')
   taskLogErrorRegex?: string;
   /** Whether taskLogErrorRegex heeds case. */
   @IsOptional()
@@ -170,11 +198,11 @@ export class RequestDto implements Request {
   allowBounceToSameHost?: boolean;
   /** Role whose resources are used. Not supported. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   requiredRole?: string;
   /** Data center it belongs to; not interpreted. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   dataCenter?: string;
   /** The dashboard does not hint at numbers of instances that divide evenly among the racks. */
   @IsOptional()

@@ -1,13 +1,13 @@
-import { IsOptional, IsString } from 'class-validator';
-import { TextMap, Texts } from '../../../platform/http/fields.js';
+import { IsOptional } from 'class-validator';
+import { TextMap, Texts, Text } from '../../../platform/http/fields.js';
 
 /** Requests that belong together, such as those of one product. */
 export class RequestGroupDto {
   /** Id of the group: letters, digits, '_' and '-'. */
-  @IsString()
+  @Text('name')
   id: string;
   /** Ids of its requests, in the order in which people see them. They need not exist. */
-  @Texts()
+  @Texts('name')
   requestIds: string[];
   /** Whatever people want to note about the group. */
   @IsOptional()

@@ -1,8 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { QueryText, readInteger } from '../../../platform/http/query.js';
+import { Text } from '../../../platform/http/fields.js';
 
 /** A position in a file. Here zero is a position like any other; -1 means not given. */
 const QueryPosition = () =>
@@ -19,17 +20,17 @@ const QueryPosition = () =>
 export class BrowseQuery {
   /** Path of the folder in the sandbox; clients that leave it out get the sandbox itself. */
   @ApiProperty({ required: true })
-  @QueryText()
+  @QueryText('path')
   path?: string;
 }
 
 /** Which part of which file. */
 export class ReadQuery {
   /** Path of the file in the sandbox. */
-  @IsString()
+  @Text('path')
   path: string;
   /** Keep only lines that match this regular expression. */
-  @QueryText()
+  @QueryText('pattern')
   grep?: string;
   /** Position of the first byte; absent or -1: answer the length of the file only. */
   @QueryPosition()

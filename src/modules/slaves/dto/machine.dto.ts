@@ -1,5 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { IsBoolean, IsNotEmpty, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsNotEmpty, IsOptional } from 'class-validator';
 import { type MachineState, machineStates } from '../../../core/model/enums.js';
 import type {
   ClusterResourcesObject,
@@ -9,7 +9,7 @@ import type {
   Rack,
   Slave,
 } from '../../../core/model/machine.js';
-import { Int64, OlderNames, OneOf } from '../../../platform/http/fields.js';
+import { OlderNames, OneOf, Text, Millis } from '../../../platform/http/fields.js';
 import { QueryWord } from '../../../platform/http/query.js';
 
 const machineState = { enum: machineStates, enumName: 'MachineState' } as const;
@@ -80,15 +80,15 @@ export class RackDto implements Rack {
 export class MachineChangeRequestDto implements MachineChangeRequest {
   /** Time after which the change lapses; absent: it stays. */
   @IsOptional()
-  @Int64()
+  @Millis()
   durationMillis?: number;
   /** An id of your own for this action. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Why; kept with the state. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** State to go to when the change lapses; required together with durationMillis. */
   @IsOptional()
@@ -134,7 +134,7 @@ export class MachineQuery {
 export class HostQuery {
   /** Name of the host, as slaves show it. */
   @ApiProperty()
-  @IsString()
+  @Text('name')
   @IsNotEmpty()
   host: string;
 }

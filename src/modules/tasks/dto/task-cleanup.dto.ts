@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import {
   requestCleanupTypes,
   taskCleanupTypes,
@@ -7,7 +7,7 @@ import {
   type TaskCleanupType,
 } from '../../../core/model/enums.js';
 import { ErrorDto } from '../../../platform/http/error.dto.js';
-import { Nested } from '../../../platform/http/fields.js';
+import { Nested, Text } from '../../../platform/http/fields.js';
 import { ShellCommandDto } from '../../requests/dto/actions.dto.js';
 import { TaskIdDto } from './task-id.dto.js';
 import type {
@@ -85,11 +85,11 @@ export class KillTaskRequestDto implements KillTaskRequest {
   override?: boolean;
   /** Why; kept with the cleanup and in the task's history. */
   @IsOptional()
-  @IsString()
+  @Text('message')
   message?: string;
   /** An id of your own for this action. */
   @IsOptional()
-  @IsString()
+  @Text('name')
   actionId?: string;
   /** Start a replacement first, and kill when it is healthy. */
   @IsOptional()

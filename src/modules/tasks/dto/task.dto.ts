@@ -4,8 +4,7 @@ import { ClusterArtifactDto, ObjstoreUploaderFileDto } from '../../deploys/dto/a
 import { DeployDto } from '../../deploys/dto/deploy.dto.js';
 import { ResourcesDto } from '../../deploys/dto/deploy-options.dto.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
-import { OlderNames } from '../../../platform/http/fields.js';
-import { IsString } from 'class-validator';
+import { OlderNames, Text } from '../../../platform/http/fields.js';
 import type { TaskStatistics } from '../../../cluster/cluster-driver.js';
 import type {
   ClusterStringValue,
@@ -258,9 +257,9 @@ export class TaskDto implements Task {
 /** A file on a slave. */
 export class SlaveFileQuery {
   /** Name of the slave's machine. */
-  @IsString()
+  @Text('name')
   slaveHostname: string;
   /** Absolute path of the file, in the sandbox of a task. */
-  @IsString()
+  @Text('path')
   path: string;
 }

@@ -1,20 +1,20 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { metadataLevels, type TaskMetadata } from '../../../core/model/task.js';
-import { OneOf } from '../../../platform/http/fields.js';
+import { OneOf, Text } from '../../../platform/http/fields.js';
 import { TaskIdDto } from '../dto/task-id.dto.js';
 
 /** A note for a task. */
 export class TaskMetadataRequestDto {
   /** What kind of note it is, in a word of your own (unless the service is configured with a list) without '/'. */
-  @IsString()
+  @Text('name')
   type: string;
   /** The note in a line. */
-  @IsString()
+  @Text('note')
   title: string;
   /** More about it. */
   @IsOptional()
-  @IsString()
+  @Text('note')
   message?: string;
   /** How bad it is; INFO unless given. */
   @IsOptional()

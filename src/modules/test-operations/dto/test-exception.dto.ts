@@ -5,6 +5,6 @@ import { QueryText } from '../../../platform/http/query.js';
 export class TestExceptionQuery {
   /** Message of the error, for the log. */
   @ApiPropertyOptional({ default: 'test exception' })
-  @QueryText()
+  @QueryText('message')
   message?: string;
 }
