@@ -9,6 +9,11 @@ const PortRanges = z
     message: 'each range must begin at 1 or more, end at 65535 or less, and not end before it begins',
   });
 
+/** What is added to the present time has to be a time: ten years. */
+const longestMillis = 3_650 * 86_400_000;
+/** A timer that is set for more than 24 days goes off at once. */
+const longestTimeoutMillis = 86_400_000;
+
 /** One machine that the agent presents. Several on one agent serve examples and tests of racks and attributes. */
 export const SlaveSetting = z.strictObject({
   id: z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, 'must be 1 to 100 letters, digits, "_", "." or "-"'),
@@ -16,9 +21,9 @@ export const SlaveSetting = z.strictObject({
   /** Absent: the attribute that names racks says it. */
   rackId: z.string().min(1).optional(),
   attributes: z.record(z.string(), z.string()).default({}),
-  cpus: z.number().positive(),
-  memoryMb: z.number().positive(),
-  diskMb: z.number().min(0).default(0),
+  cpus: z.number().positive().max(1_000_000),
+  memoryMb: z.number().positive().max(1_000_000_000_000),
+  diskMb: z.number().min(0).max(1_000_000_000_000).default(0),
   ports: PortRanges.default('31000-31999'),
 });
 export type SlaveSetting = z.infer<typeof SlaveSetting>;
@@ -48,14 +53,27 @@ export const LocalClusterSettings = z.strictObject({
     .number()
     .int()
     .min(0)
+    .max(longestMillis)
     .default(7 * 24 * 3600 * 1000)
     .describe('How long the files of an ended task are kept'),
   cgroups: z
     .enum(['auto', 'off'])
     .default('auto')
     .describe('auto: limit and track tasks with those cgroups that work on this machine'),
-  checkThreadsEveryMillis: z.number().int().min(100).default(5_000).describe('Time between two counts of threads'),
-  maxTaskMessageLength: z.number().int().min(20).default(80).describe('Longer messages of status updates are cut'),
+  checkThreadsEveryMillis: z
+    .number()
+    .int()
+    .min(100)
+    .max(longestTimeoutMillis)
+    .default(5_000)
+    .describe('Time between two counts of threads'),
+  maxTaskMessageLength: z
+    .number()
+    .int()
+    .min(20)
+    .max(100_000)
+    .default(80)
+    .describe('Longer messages of status updates are cut'),
   shellCommands: z
     .array(ShellCommandSetting)
     .refine((commands) => new Set(commands.map((command) => command.name)).size === commands.length, {

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { authModes } from '../../core/authorization/access-rules.js';
+import { count, millis, timeout } from './bounds.js';
 
 const names = () => z.array(z.string().min(1)).default([]);
-const millis = () => z.number().int().min(0);
 
 export const authenticatorNames = [
   'QUERYPARAM_PASSTHROUGH',
@@ -43,7 +43,7 @@ const OidcSettings = z.strictObject({
   emailClaim: z.string().min(1).default('email').describe('Claim with their e-mail address'),
   groupsClaim: z.string().min(1).default('groups').describe('Claim with the list of their groups'),
   scopesClaim: z.string().min(1).default('scope').describe('Claim with their scopes: a list, or a text with blanks'),
-  timeoutMillis: millis().default(5_000).describe('Time for the provider to answer'),
+  timeoutMillis: timeout().default(5_000).describe('Time for the provider to answer'),
   keysMaxAgeMillis: z
     .number()
     .int()
@@ -94,9 +94,9 @@ export const AuthSettings = z
       .describe('Operations that stay open to everybody while enabled'),
     defaultEmailDomain: z.string().min(1).optional().describe('Domain of users whose WEBHOOK answer is RAW'),
     authResponseParser: z.enum(['WRAPPED', 'RAW']).default('WRAPPED').describe('Form of the answer of WEBHOOK'),
-    webhookAuthRequestTimeoutMs: millis().default(2_000).describe('Time for the service of WEBHOOK to answer'),
-    webhookAuthConnectTimeoutMs: millis().default(2_000).describe('Time to connect to it'),
-    webhookAuthRetries: z.number().int().min(0).default(2).describe('How often it is asked again'),
+    webhookAuthRequestTimeoutMs: timeout().default(2_000).describe('Time for the service of WEBHOOK to answer'),
+    webhookAuthConnectTimeoutMs: timeout().default(2_000).describe('Time to connect to it'),
+    webhookAuthRetries: count().default(2).describe('How often it is asked again'),
     oidc: OidcSettings.prefault({}),
     bootstrapToken: z
       .string()
@@ -108,31 +108,13 @@ export const AuthSettings = z
       .min(16)
       .optional()
       .describe('Key of the digest that tokens are found by; default: one kept in the database'),
-    tokenHashIterations: z
-      .number()
-      .int()
-      .min(1_000)
+    tokenHashIterations: count(1_000)
       .default(20_000)
       .describe('Without effect; for older settings files, whose tokens could be chosen'),
-    tokenDays: z
-      .number()
-      .int()
-      .min(1)
-      .max(3_650)
-      .default(90)
-      .describe('Days after which a new token ends at the latest'),
-    tokensPerUser: z
-      .number()
-      .int()
-      .min(1)
-      .max(1_000)
-      .default(20)
-      .describe('Tokens of different names one user may have'),
-    tokenCreationsPerMinute: z.number().int().min(1).default(10).describe('Tokens one caller may make in a minute'),
-    failuresBeforeDelay: z
-      .number()
-      .int()
-      .min(1)
+    tokenDays: count(1, 3_650).default(90).describe('Days after which a new token ends at the latest'),
+    tokensPerUser: count(1, 1_000).default(20).describe('Tokens of different names one user may have'),
+    tokenCreationsPerMinute: count(1).default(10).describe('Tokens one caller may make in a minute'),
+    failuresBeforeDelay: count(1)
       .default(10)
       .describe('Calls from one address with a wrong proof of who calls after which others with one have to wait'),
     secretEnvNames: z
@@ -213,8 +195,8 @@ export const LdapSettings = z.strictObject({
   groupNameAttribute: z.string().default('cn').describe('Attribute with the name of a group'),
   groupSearchScope: z.enum(['OBJECT', 'ONELEVEL', 'SUBTREE']).default('SUBTREE').describe('How far below groups are'),
   stripUserEmailDomain: z.boolean().default(true).describe('Whether a name is looked up without @ and what follows'),
-  connectTimeoutMillis: millis().default(5_000).describe('Time to connect'),
-  timeoutMillis: millis().default(5_000).describe('Time for each answer'),
+  connectTimeoutMillis: timeout().default(5_000).describe('Time to connect'),
+  timeoutMillis: timeout().default(5_000).describe('Time for each answer'),
 });
 
 /** Whether an address is one of these, or in one of these networks. */

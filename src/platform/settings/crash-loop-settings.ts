@@ -1,8 +1,7 @@
 import { z } from 'zod';
+import { count, minutesAbove0 } from './bounds.js';
 
-const count = () => z.number().int().min(0);
-const minutes = () => z.number().positive();
-const buckets = () => z.number().int().min(2);
+const buckets = () => z.number().int().min(2).max(1_000);
 const share = () => z.number().min(0).max(1);
 const percent = () => z.number().min(0).max(100);
 
@@ -11,16 +10,16 @@ export const CrashLoopSettings = z.strictObject({
   cooldownFailureThreshold: count()
     .default(5)
     .describe('Failures within evaluateCooldownOverMinutes that start a cooldown; 0: none does'),
-  evaluateCooldownOverMinutes: minutes().default(1).describe('Time span over which failures are counted'),
+  evaluateCooldownOverMinutes: minutesAbove0().default(1).describe('Time span over which failures are counted'),
   startupFailureThreshold: count()
     .default(5)
     .describe('Failed starts beyond which those before the cleanup of a task are counted to its startup loop, too'),
-  evaluateStartupLoopOverMinutes: minutes().default(10).describe('Time span over which these are counted'),
+  evaluateStartupLoopOverMinutes: minutesAbove0().default(10).describe('Time span over which these are counted'),
   oomFailureThreshold: count()
     .default(4)
     .describe('Tasks out of memory within evaluateOomsOverMinutes that make a crash loop; 0: none does'),
-  evaluateOomsOverMinutes: minutes().default(30).describe('Time span over which these are counted'),
-  singleInstanceFailureBucketSizeMinutes: minutes()
+  evaluateOomsOverMinutes: minutesAbove0().default(30).describe('Time span over which these are counted'),
+  singleInstanceFailureBucketSizeMinutes: minutesAbove0()
     .default(3)
     .describe('Failures of one instance are counted by stretches of this length'),
   singleInstanceFailureBuckets: buckets().default(10).describe('Number of these stretches; the newest two are one'),
@@ -30,7 +29,7 @@ export const CrashLoopSettings = z.strictObject({
   singleInstanceFailureMinBucketIndexPercent: percent()
     .default(75)
     .describe('How far on, in percent of them, the newest one with a failure must be'),
-  multiInstanceFailureBucketSizeMinutes: minutes()
+  multiInstanceFailureBucketSizeMinutes: minutesAbove0()
     .default(3)
     .describe('Failures of several instances are counted by stretches of this length'),
   multiInstanceFailureBuckets: buckets().default(10).describe('Number of these stretches; the newest two are one'),
@@ -40,7 +39,7 @@ export const CrashLoopSettings = z.strictObject({
   multiInstanceFailureMinBucketIndexPercent: percent()
     .default(75)
     .describe('How far on, in percent of them, the newest one with a failure must be'),
-  slowFailureBucketSizeMinutes: minutes()
+  slowFailureBucketSizeMinutes: minutesAbove0()
     .default(30)
     .describe('Failures over a long time are counted by stretches of this length'),
   slowFailureBuckets: buckets().default(15).describe('Number of these stretches; the newest two are one'),

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { tempFolder } from '../../../test/support/temp-folder.js';
+import { LocalClusterSettings } from '../../agent/settings.js';
 import { loadSettings, SettingsError, type SettingsSources } from './load-settings.js';
 import { SettingsFile } from './settings.js';
 
@@ -140,5 +142,73 @@ describe('what is wrong is named', () => {
   test('one problem is one line, several are listed', () => {
     expect(new SettingsError(['a: x']).message).toBe('Cannot start: a: x');
     expect(new SettingsError(['a: x', 'b: y']).message).toBe('Cannot start, fix these settings:\n  a: x\n  b: y');
+  });
+});
+
+describe('every number', () => {
+  type Schema = {
+    type?: string;
+    minimum?: number;
+    exclusiveMinimum?: number;
+    maximum?: number;
+    items?: Schema;
+    additionalProperties?: Schema;
+    properties?: Record<string, Schema>;
+    anyOf?: Schema[];
+  };
+  function* numbers(name: string, schema: Schema): Generator<[string, Schema]> {
+    if (schema.type === 'number' || schema.type === 'integer') yield [name, schema];
+    for (const inner of [schema.items, schema.additionalProperties, ...(schema.anyOf ?? [])])
+      if (typeof inner === 'object') yield* numbers(name, inner);
+    for (const [key, inner] of Object.entries(schema.properties ?? {})) yield* numbers(`${name}.${key}`, inner);
+  }
+  const all = [SettingsFile, LocalClusterSettings].flatMap((schema) => [
+    ...numbers('', z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema),
+  ]);
+  const lastDate = 253_402_300_799_999;
+  const units: [RegExp, number][] = [
+    [/Days$/, 86_400_000],
+    [/Hours$/, 3_600_000],
+    [/Minutes$|^minutes/, 60_000],
+    [/Seconds$/, 1_000],
+    [/(Millis|Ms|Expiration)$|Millis[A-Z]/, 1],
+  ];
+
+  test('has a least and a greatest value', () => {
+    expect(all.length).toBeGreaterThan(130);
+    const without = all.filter(
+      ([, { minimum, exclusiveMinimum, maximum }]) =>
+        (minimum ?? exclusiveMinimum ?? Number.MIN_SAFE_INTEGER) <= Number.MIN_SAFE_INTEGER ||
+        (maximum ?? Number.MAX_SAFE_INTEGER) >= Number.MAX_SAFE_INTEGER,
+    );
+    expect(without.map(([name]) => name)).toEqual([]);
+  });
+
+  test('that is a time, added to the present one or taken from it, is a date', () => {
+    const times = all.flatMap(([name, { maximum = Infinity }]) => {
+      const [, unit] = units.find(([pattern]) => pattern.test(name.split('.').at(-1)!)) ?? [];
+      return unit === undefined ? [] : [{ name, millis: maximum * unit }];
+    });
+    expect(times.length).toBeGreaterThan(70);
+    expect(times.filter(({ millis }) => Date.now() + 2 * millis > lastDate || Date.now() - millis < -lastDate)).toEqual(
+      [],
+    );
+  });
+
+  test('that goes to a timer of Node fits into one', () => {
+    const timeouts = all.filter(([name]) => /timeout(Millis|Ms)$|checkThreadsEveryMillis/i.test(name));
+    expect(timeouts.length).toBeGreaterThan(10);
+    expect(timeouts.filter(([, { maximum = Infinity }]) => maximum >= 2 ** 31)).toEqual([]);
+  });
+
+  test.each([
+    ['checkDeploysEverySeconds: 9000000000000000', 'checkDeploysEverySeconds'],
+    ['deltaAfterWhichTasksAreLateMillis: 9000000000000000', 'deltaAfterWhichTasksAreLateMillis'],
+    ['cluster: {local: {sandboxRetentionMillis: 9000000000000000}}', 'cluster.local.sandboxRetentionMillis'],
+  ])('%s is refused by its name and its limit', (text, key) => {
+    const [problem, ...others] = problems({ environment: { MUSTER_CONFIG: file('settings.yaml', text) } });
+    expect(others).toEqual([]);
+    expect(problem).toContain(key);
+    expect(problem).toMatch(/<=\s?\d{5,}/);
   });
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tellsRequestsApart } from '../../core/logs/index.js';
+import { count, millis, timeoutSeconds } from './bounds.js';
 
-const seconds = () => z.number().positive();
 const text = () => z.string().min(1);
 const bucket = {
   objstoreBucket: text(),
@@ -64,9 +64,11 @@ export const ObjstoreSettings = z
       .describe(
         'Files of every task that are uploaded, by name or as ObjstoreUploaderFile; their buckets are searched',
       ),
-    maxObjstoreThreads: z.number().int().positive().default(3).describe('Calls to the store at a time, for one search'),
-    waitForObjstoreListSeconds: seconds().default(5).describe('Time for the store to list what a search asks for'),
-    waitForObjstoreLinksSeconds: seconds()
+    maxObjstoreThreads: count(1).default(3).describe('Calls to the store at a time, for one search'),
+    waitForObjstoreListSeconds: timeoutSeconds()
+      .default(5)
+      .describe('Time for the store to list what a search asks for'),
+    waitForObjstoreLinksSeconds: timeoutSeconds()
       .default(1)
       .describe('Time to ask the store for the metadata of what was found and to sign the links'),
     expireObjstoreLinksAfterMillis: z
@@ -76,10 +78,7 @@ export const ObjstoreSettings = z
       .max(longestLinkMillis)
       .default(86_400_000)
       .describe('How long a link to a file is valid'),
-    missingTaskDefaultObjstoreSearchPeriodMillis: z
-      .number()
-      .int()
-      .positive()
+    missingTaskDefaultObjstoreSearchPeriodMillis: millis(1)
       .default(259_200_000)
       .describe('Time after its start in which the logs of a task without history are looked for'),
   })

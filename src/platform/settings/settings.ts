@@ -5,26 +5,35 @@ import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } fr
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { UiSettings } from './page-settings.js';
-
-const seconds = () => z.number().min(0);
-const millis = () => z.number().int().min(0);
-const count = () => z.number().int().min(0);
+import {
+  amount,
+  amountAbove0,
+  count,
+  days,
+  hours,
+  hoursAbove0,
+  keptCount,
+  keptDays,
+  millis,
+  minutes,
+  minutesAbove0,
+  seconds,
+  timeout,
+} from './bounds.js';
+import { longestText } from '../http/input-limits.js';
 
 /** Settings of the cluster: limits on what may be asked for, defaults for what was not said, and the driver's own. */
 const ClusterSettings = z.strictObject({
-  defaultCpus: z.number().positive().default(1).describe('Cores of a task whose deploy names no resources'),
-  defaultMemory: z.number().positive().default(64).describe('Memory in MB of a task whose deploy names no resources'),
-  defaultDisk: z.number().min(0).default(0).describe('Disk in MB of a task whose deploy names no resources'),
+  defaultCpus: amountAbove0().default(1).describe('Cores of a task whose deploy names no resources'),
+  defaultMemory: amountAbove0().default(64).describe('Memory in MB of a task whose deploy names no resources'),
+  defaultDisk: amount().default(0).describe('Disk in MB of a task whose deploy names no resources'),
   maxNumInstancesPerRequest: count().default(25).describe('Most instances of one request'),
-  maxNumCpusPerInstance: z.number().default(50).describe('Most cores of one task'),
-  maxMemoryMbPerInstance: z.number().default(24_000).describe('Most memory in MB of one task'),
-  maxDiskMbPerInstance: z.number().default(60_000).describe('Most disk in MB of one task'),
-  maxNumCpusPerRequest: z.number().default(900).describe('Most cores of all instances of a request together'),
-  maxMemoryMbPerRequest: z
-    .number()
-    .default(450_000)
-    .describe('Most memory in MB of all instances of a request together'),
-  maxDiskMbPerRequest: z.number().default(3_000_000).describe('Most disk in MB of all instances of a request together'),
+  maxNumCpusPerInstance: amount().default(50).describe('Most cores of one task'),
+  maxMemoryMbPerInstance: amount().default(24_000).describe('Most memory in MB of one task'),
+  maxDiskMbPerInstance: amount().default(60_000).describe('Most disk in MB of one task'),
+  maxNumCpusPerRequest: amount().default(900).describe('Most cores of all instances of a request together'),
+  maxMemoryMbPerRequest: amount().default(450_000).describe('Most memory in MB of all instances of a request together'),
+  maxDiskMbPerRequest: amount().default(3_000_000).describe('Most disk in MB of all instances of a request together'),
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
   agentReregisterTimeoutSeconds: seconds()
@@ -33,18 +42,14 @@ const ClusterSettings = z.strictObject({
       'How long a machine that vanished may take to come back; its lost tasks stay live for one and a half times as long',
     ),
   maxTasksPerOffer: count().default(0).describe('Most tasks placed on one machine in one round; 0: any number'),
-  cpuWeight: z.number().min(0).default(0.4).describe('Weight of cpu in the score of a machine; only ratios count'),
-  memWeight: z.number().min(0).default(0.4).describe('Weight of memory in the score of a machine'),
-  diskWeight: z.number().min(0).default(0.2).describe('Weight of disk in the score of a machine'),
-  allocatedResourceWeight: z
-    .number()
-    .min(0)
+  cpuWeight: amount().default(0.4).describe('Weight of cpu in the score of a machine; only ratios count'),
+  memWeight: amount().default(0.4).describe('Weight of memory in the score of a machine'),
+  diskWeight: amount().default(0.2).describe('Weight of disk in the score of a machine'),
+  allocatedResourceWeight: amount()
     .default(0.5)
     .describe('Weight of what a machine has promised to tasks; only its ratio to inUseResourceWeight counts'),
-  inUseResourceWeight: z.number().min(0).default(0.5).describe('Weight of what is really in use on a machine'),
-  goodEnoughScoreThreshold: z
-    .number()
-    .min(0)
+  inUseResourceWeight: amount().default(0.5).describe('Weight of what is really in use on a machine'),
+  goodEnoughScoreThreshold: amount()
     .default(0.4)
     .describe('Accepted and without effect: the best machine is found without looking at all of them'),
   scoreUsingSystemLoad: z
@@ -59,16 +64,12 @@ const ClusterSettings = z.strictObject({
     .boolean()
     .default(false)
     .describe('Whether a machine whose load would pass a threshold gets no tasks'),
-  load1OverloadedThreshold: z.number().min(0).default(1.5).describe('Highest 1-minute load per core for that'),
-  load5OverloadedThreshold: z.number().min(0).default(1).describe('Highest 5-minute load per core for that'),
-  recheckMetricsLoad1Threshold: z
-    .number()
-    .min(0)
+  load1OverloadedThreshold: amount().default(1.5).describe('Highest 1-minute load per core for that'),
+  load5OverloadedThreshold: amount().default(1).describe('Highest 5-minute load per core for that'),
+  recheckMetricsLoad1Threshold: amount()
     .default(0.8)
     .describe('reCheckMetricsForLargeNewTaskCount: highest 1-minute load per core'),
-  recheckMetricsLoad5Threshold: z
-    .number()
-    .min(0)
+  recheckMetricsLoad5Threshold: amount()
     .default(0.75)
     .describe('reCheckMetricsForLargeNewTaskCount: highest 5-minute load per core'),
   local: z
@@ -84,8 +85,8 @@ const ClusterSettings = z.strictObject({
         .enum(['auto', 'off'])
         .default('auto')
         .describe('auto: limit and track tasks with those cgroups that work on this machine'),
-      checkThreadsEveryMillis: z.number().int().min(100).default(5_000).describe('Time between two counts of threads'),
-      maxTaskMessageLength: z.number().int().min(20).default(80).describe('Longer messages of status updates are cut'),
+      checkThreadsEveryMillis: timeout(100).default(5_000).describe('Time between two counts of threads'),
+      maxTaskMessageLength: count(20).default(80).describe('Longer messages of status updates are cut'),
       shellCommands: z
         .array(z.unknown())
         .default([])
@@ -103,7 +104,7 @@ const ClusterSettings = z.strictObject({
         .string()
         .default('.task-pid')
         .describe('File of a task that holds another process id for shell commands'),
-      shellCommandTimeoutMillis: millis().default(600_000).describe('Longest run of a shell command; 0: no limit'),
+      shellCommandTimeoutMillis: timeout().default(600_000).describe('Longest run of a shell command; 0: no limit'),
     })
     .prefault({}),
 });
@@ -112,7 +113,7 @@ const portion = () => z.number().min(0).max(1);
 const DisasterDetectionSettings = z.strictObject({
   enabled: z.boolean().default(true).describe('Whether disasters are looked for'),
   runEveryMillis: millis().default(10_000).describe('Time between two looks'),
-  statsHistorySize: z.number().int().positive().default(10).describe('Data points kept; disasters are seen in these'),
+  statsHistorySize: count(1).default(10).describe('Data points kept; disasters are seen in these'),
   checkLateTasks: z.boolean().default(true).describe('Whether tasks that start late can be a disaster'),
   warningOverdueTaskPortion: portion().default(0.05).describe('Share of late tasks that counts together with the lag'),
   criticalOverdueTaskPortion: portion().default(0.1).describe('Share of late tasks that is a disaster by itself'),
@@ -154,23 +155,23 @@ const WebhookSettings = z.strictObject({
   maxQueuedUpdatesPerWebhook: count()
     .default(50)
     .describe('Updates that may wait for one webhook; beyond, a failed one becomes a dead letter; 0: any number'),
-  deleteUndeliverableWebhooksAfterHours: count()
+  deleteUndeliverableWebhooksAfterHours: hours()
+    .int()
     .default(168)
     .describe('Age at which an update that cannot be delivered becomes a dead letter; 0: never'),
   maxConcurrent: count().default(100).describe('Deliveries in flight at once'),
-  connectTimeoutMillis: millis().default(5_000).describe('Time to connect to a receiver'),
-  requestTimeoutMillis: millis().default(60_000).describe('Time for a whole delivery'),
+  connectTimeoutMillis: timeout().default(5_000).describe('Time to connect to a receiver'),
+  requestTimeoutMillis: timeout().default(60_000).describe('Time for a whole delivery'),
   firstRetryMillis: millis().default(1_000).describe('Wait after the first failed delivery; doubled each time'),
   lastRetryMillis: millis().default(600_000).describe('Longest wait between two deliveries of an update'),
   signingSecret: z.string().optional().describe('When set, deliveries are signed (Standard Webhooks)'),
 });
 
-const limit = () => z.number().int();
 const TaskPurgeLimits = z.strictObject({
-  deleteTaskHistoryAfterDays: limit(),
-  deleteTaskHistoryAfterTasksPerRequest: limit(),
-  deleteTaskHistoryBytesAfterDays: limit(),
-  deleteTaskHistoryBytesAfterTasksPerRequest: limit(),
+  deleteTaskHistoryAfterDays: keptDays(),
+  deleteTaskHistoryAfterTasksPerRequest: keptCount(),
+  deleteTaskHistoryBytesAfterDays: keptDays(),
+  deleteTaskHistoryBytesAfterTasksPerRequest: keptCount(),
 });
 
 /** What of the history goes, and when. Values below 1 set no limit. */
@@ -181,19 +182,21 @@ const HistoryPurgingSettings = z.strictObject({
     .describe(
       'Whether old history goes by itself; deleteTaskHistoryAfterDays or ...AfterTasksPerRequest must be set too',
     ),
-  checkTaskHistoryEveryHours: z.number().min(0).default(24).describe('Time between two purges'),
-  deleteTaskHistoryAfterDays: limit().default(0).describe('Age at which an ended task is forgotten'),
-  deleteTaskHistoryAfterTasksPerRequest: limit().default(0).describe('Newest ended tasks kept per request'),
-  deleteTaskHistoryBytesAfterDays: limit()
+  checkTaskHistoryEveryHours: hours().default(24).describe('Time between two purges'),
+  deleteTaskHistoryAfterDays: keptDays().default(0).describe('Age at which an ended task is forgotten'),
+  deleteTaskHistoryAfterTasksPerRequest: keptCount().default(0).describe('Newest ended tasks kept per request'),
+  deleteTaskHistoryBytesAfterDays: keptDays()
     .default(365)
     .describe('Age at which the details of an ended task go; it is still listed'),
-  deleteTaskHistoryBytesAfterTasksPerRequest: limit()
+  deleteTaskHistoryBytesAfterTasksPerRequest: keptCount()
     .default(10_000)
     .describe('Newest ended tasks per request that keep their details'),
-  purgeLimitPerQuery: z.number().int().min(1).default(25_000).describe('Most rows that one statement touches'),
-  purgeStaleRequestIdsAfterDays: limit().default(7).describe('Age at which figures of deleted requests go'),
-  purgeRequestHistoryAfterDays: limit().default(365).describe('Age at which a change of a request is forgotten'),
-  purgeDeployHistoryAfterDays: limit().default(365).describe('Age at which a deploy that is not in use is forgotten'),
+  purgeLimitPerQuery: count(1).default(25_000).describe('Most rows that one statement touches'),
+  purgeStaleRequestIdsAfterDays: keptDays().default(7).describe('Age at which figures of deleted requests go'),
+  purgeRequestHistoryAfterDays: keptDays().default(365).describe('Age at which a change of a request is forgotten'),
+  purgeDeployHistoryAfterDays: keptDays()
+    .default(365)
+    .describe('Age at which a deploy that is not in use is forgotten'),
   requestOverrides: z
     .record(z.string(), TaskPurgeLimits.partial())
     .default({})
@@ -221,31 +224,27 @@ const Sections = z.strictObject({
     .default(1_000_000)
     .describe('Calls that the audit trail keeps; beyond, the oldest go, those of unknown callers first'),
   ldapCacheEnabled: z.boolean().default(true).describe('Whether answers of the directory are kept'),
-  ldapCacheSize: z.number().int().min(1).default(100).describe('Users kept of its answers'),
+  ldapCacheSize: count(1).default(100).describe('Users kept of its answers'),
   ldapCacheExpireMillis: millis().default(60_000).describe('Age at which a kept answer is asked for again'),
   legacyFieldNames: z
     .enum(['off', 'accept', 'accept+emit'])
     .default('accept')
     .describe('Names of older clients: refuse, accept on input, or also write'),
-  maxUserIdSize: count().default(100).describe('Longest id of a user who keeps settings, in characters'),
-  maxRequestIdSize: count().default(100).describe('Longest request id, in characters'),
-  maxRunIdSize: count().default(100).describe('Longest id of a run, in characters'),
+  maxUserIdSize: count(0, longestText.name)
+    .default(100)
+    .describe('Longest id of a user who keeps settings, in characters'),
+  maxRequestIdSize: count(0, longestText.name).default(100).describe('Longest request id, in characters'),
+  maxRunIdSize: count(0, longestText.name).default(100).describe('Longest id of a run, in characters'),
   maxStarredRequestsPerUser: count().default(5_000).describe('Requests that one user may star'),
-  maxDeployIdSize: count().default(50).describe('Longest deploy id, in characters'),
+  maxDeployIdSize: count(0, longestText.name).default(50).describe('Longest deploy id, in characters'),
   createDeployIds: z.boolean().default(false).describe('Make an id for a deploy that is sent without one'),
   deployIdLength: z.number().int().min(4).max(32).default(8).describe('Length of such an id'),
   enforceSignedArtifacts: z.boolean().default(false).describe('Refuse deploys with artifacts that are not signed'),
   validDockerRegistries: z.array(z.string()).default([]).describe('Registries images may come from; empty: any'),
-  maxConcurrentHealthchecks: z
-    .number()
-    .int()
-    .positive()
+  maxConcurrentHealthchecks: count(1)
     .default(128)
     .describe('Health checks at once; the others wait in line. Those that have no answer after 250 ms do not count'),
-  maxHealthcheckResultsPerTask: z
-    .number()
-    .int()
-    .positive()
+  maxHealthcheckResultsPerTask: count(1)
     .default(100)
     .describe('Results of health checks that are kept of a task, the newest'),
   allowRequestsWithoutOwners: z.boolean().default(true).describe('Whether a request may name no owners'),
@@ -269,24 +268,22 @@ const Sections = z.strictObject({
   preemptibleTaskMaxExpectedRuntimeMs: millis()
     .default(900_000)
     .describe('Longest average of runs that count as short'),
-  preferredSlaveScaleFactor: z
-    .number()
-    .min(0)
+  preferredSlaveScaleFactor: amount()
     .default(1.5)
     .describe('Factor on the score of a machine that suits a task better than others'),
-  highCpuSlaveCutOff: z.number().min(0).default(1.5).describe('Cores per GB above which something leans to cpu'),
-  highMemorySlaveCutOff: z.number().min(0).default(0.5).describe('Cores per GB below which something leans to memory'),
+  highCpuSlaveCutOff: amount().default(1.5).describe('Cores per GB above which something leans to cpu'),
+  highMemorySlaveCutOff: amount().default(0.5).describe('Cores per GB below which something leans to memory'),
   reCheckMetricsForLargeNewTaskCount: z
     .boolean()
     .default(false)
     .describe('Whether a machine is asked for its load when many tasks have started there since its last sample'),
-  placementLeniency: z.number().min(0).default(0.09).describe('OPTIMISTIC placement: tolerance per pending task'),
+  placementLeniency: amount().default(0.09).describe('OPTIMISTIC placement: tolerance per pending task'),
   expectedRacksCount: count().optional().describe('Number of racks to spread over; default: the active ones'),
   rebalanceRacksOnScaleDown: z.boolean().default(false).describe('Whether scaling down evens out the racks'),
   maxScaleDownWithoutAcknowledgement: count()
     .default(10)
     .describe('Largest scale-down without largeScaleDownAcknowledged=true'),
-  maxRunNowTaskLaunchDelayDays: count().default(30).describe('How far ahead runAt may lie'),
+  maxRunNowTaskLaunchDelayDays: days().default(30).describe('How far ahead runAt may lie'),
   maxActiveOnDemandTasksPerRequest: count()
     .default(0)
     .describe('Runs at once of an ON_DEMAND request without instances; 0: any number'),
@@ -318,7 +315,7 @@ const Sections = z.strictObject({
   checkUsageEveryMillis: millis().default(60_000).describe('Time between two samples of resource usage'),
   cleanUsageEveryMillis: millis().default(300_000).describe('Time between two removals of old samples'),
   numUsageToKeep: count().default(15).describe('Newest samples kept per task'),
-  maxConcurrentUsageCollections: z.number().int().positive().default(15).describe('Slaves sampled at once'),
+  maxConcurrentUsageCollections: count(1).default(15).describe('Slaves sampled at once'),
   shuffleTasksForOverloadedSlaves: z
     .boolean()
     .default(false)
@@ -329,7 +326,8 @@ const Sections = z.strictObject({
     .max(1)
     .default(0.82)
     .describe('Share of its memory in use, 0 to 1, above which a slave is overloaded'),
-  minutesBeforeNewTaskEligibleForShuffle: count()
+  minutesBeforeNewTaskEligibleForShuffle: minutes()
+    .int()
     .default(15)
     .describe('Whole minutes that a task must have run before it is moved'),
   maxTasksToShuffleTotal: count().default(6).describe('Tasks on the move at once in the cluster'),
@@ -367,10 +365,12 @@ const Sections = z.strictObject({
     .optional()
     .describe('Longest total health check time a deploy may ask for'),
   healthcheckFailureStatusCodes: z
-    .array(z.number().int())
+    .array(z.number().int().min(100).max(599))
     .default([])
     .describe('Status codes that make a task unhealthy at once'),
-  maxHealthcheckResponseBodyBytes: count().default(8_192).describe('Bytes of a health check answer that are kept'),
+  maxHealthcheckResponseBodyBytes: count(0, 1_048_576)
+    .default(8_192)
+    .describe('Bytes of a health check answer that are kept'),
   newTaskCheckerBaseDelaySeconds: seconds().default(1).describe('First delay of the check of new tasks'),
   checkNewTasksEverySeconds: seconds().default(5).describe('Time between two checks of a new task'),
   killAfterTasksDoNotRunDefaultSeconds: seconds()
@@ -390,12 +390,7 @@ const Sections = z.strictObject({
     .record(z.string(), z.string())
     .default({})
     .describe('Query parameters of these calls, such as a key'),
-  loadBalancerRequestTimeoutMillis: z
-    .number()
-    .int()
-    .positive()
-    .default(2_000)
-    .describe('Time for one call to the load balancer'),
+  loadBalancerRequestTimeoutMillis: timeout(1).default(2_000).describe('Time for one call to the load balancer'),
   loadBalancerRemovalGracePeriodMillis: millis()
     .default(0)
     .describe('How long a task runs on after the load balancer has let go of it'),
@@ -428,11 +423,11 @@ const Sections = z.strictObject({
     .boolean()
     .default(true)
     .describe('Whether pausing kills tasks unless killTasks says otherwise'),
-  defaultBounceExpirationMinutes: z.number().positive().default(60).describe('Time after which a bounce is given up'),
+  defaultBounceExpirationMinutes: minutesAbove0().default(60).describe('Time after which a bounce is given up'),
   dispatchTaskShellCommandsEverySeconds: seconds()
     .default(5)
     .describe('Timer of the poller that sends shell commands to machines; it is also woken'),
-  runBeforeKillTimeoutMillis: millis()
+  runBeforeKillTimeoutMillis: timeout()
     .default(300_000)
     .describe('How long a kill waits for the shell command that is to run before it'),
   maxUnfinishedShellCommandsPerTask: count()
@@ -444,36 +439,28 @@ const Sections = z.strictObject({
     .default(false)
     .describe('Whether the operations below /api/test may break this instance; MUSTER_ALLOW_TEST_RESOURCE_CALLS wins'),
   allowedMetadataTypes: z.array(z.string()).default([]).describe('Types of notes on tasks; empty: any'),
-  maxMetadataTypeLength: count().default(200).describe('Longest type of such a note, in characters'),
-  maxMetadataTitleLength: count().default(2_000).describe('Titles of such notes must be shorter, in characters'),
-  maxMetadataMessageLength: count().default(10_000).describe('The same of their messages'),
+  maxMetadataTypeLength: count(0, longestText.name).default(200).describe('Longest type of such a note, in characters'),
+  maxMetadataTitleLength: count(0, longestText.note)
+    .default(2_000)
+    .describe('Titles of such notes must be shorter, in characters'),
+  maxMetadataMessageLength: count(0, longestText.note).default(10_000).describe('The same of their messages'),
   maxMetadataPerTask: count().default(1_000).describe('Notes that one task may have'),
   hardKillAfterMillis: millis()
     .default(180_000)
     .describe('Time between SIGTERM and SIGKILL unless the deploy says otherwise'),
-  cpuHardLimit: z
-    .number()
-    .positive()
+  cpuHardLimit: amountAbove0()
     .optional()
     .describe('Cores up to which every task may burst, at least; default: no hard limit'),
-  cpuHardLimitScaleFactor: z
-    .number()
-    .positive()
-    .default(1.25)
-    .describe('Hard limit of larger tasks, per core asked for'),
+  cpuHardLimitScaleFactor: amountAbove0().default(1.25).describe('Hard limit of larger tasks, per core asked for'),
   maxDecommissioningSlaves: count().default(2).describe('Slaves that may be decommissioned at once'),
   maxMachineHistoryEntries: count().default(10).describe('Newest states kept per machine'),
-  reconcileSlavesEveryMinutes: z
-    .number()
-    .min(0)
+  reconcileSlavesEveryMinutes: minutes()
     .default(60)
     .describe('Time between two comparisons of our slaves with those that the cluster lists'),
-  deleteDeadSlavesAfterHours: z
-    .number()
-    .positive()
+  deleteDeadSlavesAfterHours: hoursAbove0()
     .default(168)
     .describe('How long the record of a slave is kept that is DEAD or MISSING_ON_STARTUP'),
-  cleanInactiveHostListEveryHours: z.number().positive().default(24).describe('How long a host stays marked inactive'),
+  cleanInactiveHostListEveryHours: hoursAbove0().default(24).describe('How long a host stays marked inactive'),
   commonHostnameSuffixToOmit: z.string().optional().describe('End of host names that slaves are shown without'),
   spreadAllSlavesEnabled: z
     .boolean()
@@ -482,15 +469,18 @@ const Sections = z.strictObject({
   checkAutoSpreadAllSlavesEverySeconds: seconds()
     .default(30)
     .describe('Time between two adjustments of their instances'),
-  defaultTaskPriorityLevel: z.number().default(0.3).describe('Priority of requests that name none'),
+  defaultTaskPriorityLevel: amount().default(0.3).describe('Priority of requests that name none'),
   defaultTaskPriorityLevelForRequestType: z
-    .record(z.string(), z.number())
+    .record(z.string(), amount())
     .default({ WORKER: 0.5, SERVICE: 0.7 })
     .describe('The same by request type'),
   checkPriorityKillsEveryMillis: millis()
     .default(30_000)
     .describe('Timer of the poller that kills what a priority freeze tells it to'),
-  schedulerPriorityWeightFactor: z.number().default(1).describe('Exponent of the priority against the waiting time'),
+  schedulerPriorityWeightFactor: amount()
+    .max(1_000)
+    .default(1)
+    .describe('Exponent of the priority against the waiting time'),
   deltaAfterWhichTasksAreLateMillis: millis()
     .default(30_000)
     .describe('Delay after which a pending task counts as late'),
@@ -501,8 +491,8 @@ const Sections = z.strictObject({
     .boolean()
     .default(false)
     .describe('Whether browsing a sandbox without path begins in the folder of the task id'),
-  sandboxHttpTimeoutMillis: millis().default(2_000).describe('Time for an agent to answer about files'),
-  maxRequestBodyBytes: count().default(10_485_760).describe('Largest body of a call'),
+  sandboxHttpTimeoutMillis: timeout().default(2_000).describe('Time for an agent to answer about files'),
+  maxRequestBodyBytes: count(0, 268_435_456).default(10_485_760).describe('Largest body of a call'),
   cors: z
     .strictObject({
       enabled: z.boolean().default(false).describe('Whether pages of other origins may call the API'),
@@ -535,9 +525,9 @@ const Sections = z.strictObject({
           'Further names by which callers reach this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address are known',
         ),
       maxConcurrentCalls: count().default(1_000).describe('Calls answered at a time; more are refused with 503'),
-      requestTimeoutMillis: millis().default(300_000).describe('Time for a caller to send a whole call'),
-      headersTimeoutMillis: millis().default(30_000).describe('Time for a caller to send the headers of a call'),
-      keepAliveTimeoutMillis: millis().default(65_000).describe('How long a connection without calls is kept'),
+      requestTimeoutMillis: timeout().default(300_000).describe('Time for a caller to send a whole call'),
+      headersTimeoutMillis: timeout().default(30_000).describe('Time for a caller to send the headers of a call'),
+      keepAliveTimeoutMillis: timeout().default(65_000).describe('How long a connection without calls is kept'),
     })
     .prefault({}),
 });
