@@ -18,6 +18,8 @@ export interface AgentContext {
   settings: LocalClusterSettings;
   log: Log;
   bootId: string;
+  /** Words after `node` that start the program which fetches files. */
+  fetchProgram: readonly string[];
   /** Search path of tasks whose environment does not name one. */
   searchPath: string;
   /** The shell that reads the start script of tasks with executorData. */

@@ -3,6 +3,7 @@ import type { Server } from 'node:net';
 import { dirname } from 'node:path';
 import { adoptTasks, currentIncarnation } from './tasks/adopt.js';
 import type { AgentContext, Log } from './agent-context.js';
+import { fetchProgram } from './artifacts/fetch.js';
 import { AgentFolder, type Endpoint, sharedSecret } from './agent-folder.js';
 import { openCgroups } from './cgroups/cgroups.js';
 import { Epochs } from './wire/epochs.js';
@@ -34,6 +35,8 @@ export interface AgentOptions {
   /** Default: a free one. */
   port?: number;
   log: Log;
+  /** Words after `node` that start the program which fetches files; default: the one beside this. */
+  fetchProgram?: readonly string[];
 }
 
 export interface RunningAgent {
@@ -91,6 +94,7 @@ async function startOn(
     searchPath: `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
     shell: existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh',
     stopping: stopping.signal,
+    fetchProgram: options.fetchProgram ?? fetchProgram,
   };
   const tasks = new Tasks(context);
   const tombstones = new Tombstones(folder.tombstones);

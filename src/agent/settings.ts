@@ -101,6 +101,40 @@ export const LocalClusterSettings = z.strictObject({
     .max(2_147_483_647)
     .default(600_000)
     .describe('Longest run of a shell command; 0: no limit'),
+  allowedArtifactPaths: z
+    .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
+    .default([])
+    .describe(
+      "Folders of the machine from which artifacts may be copied by file: URL or path; they are read as the task's user",
+    ),
+  maxArtifactMegabytes: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(2_048)
+    .describe('Largest file that is fetched for a task, in MB'),
+  maxTaskArtifactMegabytes: z
+    .number()
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .default(10_240)
+    .describe('Most that all files fetched for a task take, packed or unpacked, in MB; never more than its disk'),
+  maxArtifactFiles: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000_000)
+    .default(200_000)
+    .describe('Most files that artifacts unpack to'),
+  artifactTimeoutSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(600)
+    .describe('Longest time in which the files of a task are fetched and unpacked'),
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
 });

@@ -56,7 +56,11 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
       await startAgent(agent, options, stop);
       checkpoint();
     }
-    const driver = new LocalDriver({ agentFolder: agent.folder, log: driverLog() });
+    const driver = new LocalDriver({
+      agentFolder: agent.folder,
+      log: driverLog(),
+      allowedArtifactPaths: settings.cluster.local.allowedArtifactPaths,
+    });
     const { app, url } = await startApp({ settings: { ...settings, databaseUrl }, driver, logger });
     stop.add({ name: 'scheduler', inOrder: () => app.close() });
     if (options.withAgent && !options.keepTasks) {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
@@ -14,7 +14,14 @@ import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 let cluster: AgentCluster;
-beforeAll(async () => (cluster = await AgentCluster.start({ settings: { checkThreadsEveryMillis: 100 } })));
+const folder = tempFolder();
+beforeAll(async () => {
+  chmodSync(folder.path, 0o755);
+  cluster = await AgentCluster.start({
+    settings: { checkThreadsEveryMillis: 100, allowedArtifactPaths: [folder.path] },
+  });
+});
+afterAll(() => folder.remove());
 afterAll(() => cluster.close());
 
 /** What the scheduler makes of a deploy with executorData. */
@@ -143,7 +150,6 @@ describe.runIf(userInfo().uid === 0)('another user', () => {
   });
 
   test('is refused when it cannot reach the sandboxes', async () => {
-    const { chmodSync } = await import('node:fs');
     const spec = cluster.spec({ user: 'nobody' });
     chmodSync(cluster.root, 0o700);
     const answers = await cluster.driver.launch([spec], 1);
@@ -191,7 +197,6 @@ describe('files that come with the deploy', () => {
 });
 
 describe('files that are fetched', () => {
-  const folder = tempFolder();
   const files = join(folder.path, 'files');
   let server: Server;
   let url: string;
@@ -222,7 +227,6 @@ describe('files that are fetched', () => {
   afterAll(() => {
     server.closeAllConnections();
     server.close();
-    folder.remove();
   });
 
   test.each(['a.tar', 'a.tar.gz', 'a.tgz', 'a.tar.bz2', 'a.tar.xz', 'hello.txt.gz'])(

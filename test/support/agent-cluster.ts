@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { AgentFolder, readEndpoint } from '../../src/agent/agent-folder.js';
 import { type AgentOptions, runAgent, type RunningAgent } from '../../src/agent/agent.js';
 import { Cgroups } from '../../src/agent/cgroups/cgroups.js';
@@ -33,6 +34,13 @@ export function testLog() {
   const add = (message: string, cause?: unknown) => void lines.push(cause ? `${message}: ${String(cause)}` : message);
   return { lines, info: add, warn: add, error: add };
 }
+
+/** From its source, as everything in these tests. */
+const fetchProgram = [
+  '--import',
+  new URL('./ts-register.mjs', import.meta.url).href,
+  fileURLToPath(new URL('../../src/agent/artifacts/fetch-main.ts', import.meta.url)),
+];
 
 let count = 0;
 export const newTaskId = (): string => `request-deploy-${Date.now()}-${++count}-host-rack`;
@@ -70,7 +78,14 @@ export class AgentCluster {
 
   async startAgent(): Promise<void> {
     if (this.options.program) await this.startProcess(this.options.program);
-    else this.agent = await runAgent({ folder: this.root, slaves: [testSlave], log: this.log, ...this.options });
+    else
+      this.agent = await runAgent({
+        folder: this.root,
+        slaves: [testSlave],
+        log: this.log,
+        fetchProgram,
+        ...this.options,
+      });
     this.incarnation = (await readEndpoint(this.root))!.incarnation;
   }
 
@@ -129,12 +144,16 @@ export class AgentCluster {
   /** Launches and waits for the end. */
   async run(script: string, changes: Partial<LaunchSpec> = {}): Promise<LaunchSpec> {
     const spec = await this.launch(script, changes);
+    await this.untilEnd(spec);
+    return spec;
+  }
+
+  async untilEnd(spec: LaunchSpec): Promise<void> {
     await waitFor(
       `the end of ${spec.taskId}`,
       () => this.seen.statesOf(spec.taskId).some((state) => !['TASK_STARTING', 'TASK_RUNNING'].includes(state)),
       { timeoutMillis: 15_000, everyMillis: 5 },
     );
-    return spec;
   }
 
   sandbox(spec: LaunchSpec, ...path: string[]): string {

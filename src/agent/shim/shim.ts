@@ -3,7 +3,7 @@ import { watch } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskCommand } from './command.js';
 import { errorCode, messageOf } from '../files.js';
-import { DeployFault } from '../sandbox/downloads.js';
+import { DeployFault } from '../artifacts/order.js';
 import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
 import type { ShimScripts } from './shim-scripts.js';
 import type { StartedTask, TaskFolder } from '../tasks/task-folder.js';

@@ -1,21 +1,16 @@
-import { execFile } from 'node:child_process';
-import { appendFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
+import { fetchArtifacts } from '../artifacts/fetch.js';
+import { DeployFault } from '../artifacts/order.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import { messageOf } from '../files.js';
 import type { RunAs } from '../machine/run-as.js';
-import { placeDownload, placeEmbedded, placeExternal, type Staging } from '../sandbox/artifacts.js';
-import { DeployFault } from '../sandbox/downloads.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
 import type { Outcome } from '../tasks/outcome.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
 import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
-
-const run = promisify(execFile);
 
 /** What is needed to start one task. */
 export interface TaskStart {
@@ -31,9 +26,9 @@ export interface TaskStart {
 /** Prepares the sandbox and the limits, then starts the task under its shim. */
 export async function prepareAndStart(context: AgentContext, start: TaskStart): Promise<Shim> {
   const { spec, folder, sandbox, group, runAs, signal } = start;
-  const { searchPath, shell, scripts } = context;
+  const { searchPath, scripts, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, searchPath);
-  await prepareSandbox({ spec, sandbox, environment, runAs, shell, signal });
+  await prepareSandbox({ ...context, spec, sandbox, environment, runAs, signal });
   group.create(spec);
   const command = commandOf(spec, sandbox, runAs, shell);
   const shimEnvironment = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
@@ -48,33 +43,21 @@ export const couldNotStart = (cause: unknown): Outcome =>
     ? { state: 'TASK_FAILED', message: messageOf(cause) }
     : { state: 'TASK_LOST', message: messageOf(cause), reason: 'REASON_CONTAINER_LAUNCH_FAILED' };
 
-interface Preparation {
+interface Preparation extends Pick<AgentContext, 'settings' | 'searchPath' | 'fetchProgram' | 'shell'> {
   spec: LaunchSpec;
   sandbox: Sandbox;
   environment: Record<string, string>;
   runAs: RunAs | undefined;
-  /** The shell that reads the start script of tasks with executorData. */
-  shell: string;
   /** Its abort ends the preparation early. */
   signal: AbortSignal;
 }
 
 /** Fills the sandbox with everything the task needs before its first instruction. */
 async function prepareSandbox(preparation: Preparation): Promise<void> {
-  const { spec, sandbox, runAs, signal } = preparation;
+  const { sandbox, runAs, signal } = preparation;
   await createSandbox(sandbox, runAs, sandbox.executor ? startFiles(sandbox.executor, preparation) : []);
-  const staging = stagingIn(sandbox.root, preparation);
-  for (const artifact of spec.artifacts) await placeDownload(artifact, staging);
-  if (sandbox.executor) await prepareExecutor(sandbox.executor, preparation);
-  if (runAs) await staging.give();
+  await fetchArtifacts({ ...preparation, program: preparation.fetchProgram });
   signal.throwIfAborted();
-}
-
-async function prepareExecutor(layout: ExecutorLayout, preparation: Preparation): Promise<void> {
-  const { spec } = preparation;
-  const staging = stagingIn(layout.folder, preparation);
-  for (const artifact of spec.executorData?.embeddedArtifacts ?? []) await placeEmbedded(artifact, staging);
-  for (const artifact of spec.executorData?.externalArtifacts ?? []) await placeExternal(artifact, staging);
 }
 
 /** The variables may hold passwords, and sandboxes can be read by every user of the machine. */
@@ -82,21 +65,6 @@ const startFiles = (layout: ExecutorLayout, { environment, shell }: Preparation)
   { path: layout.deployEnv, text: deployEnv(environment), mode: 0o600 },
   { path: layout.runner, text: `#!${shell}\n${runner}`, mode: 0o755 },
 ];
-
-function stagingIn(folder: string, { sandbox, runAs, signal }: Preparation): Staging {
-  return {
-    folder,
-    signal,
-    asUser: runAs?.prefix ?? [],
-    give: async () => {
-      // Links are given away themselves, not what they point at.
-      if (runAs) await run('chown', ['-R', '-h', `${runAs.uid}:${runAs.gid}`, folder]);
-    },
-    note: async (line) => {
-      if (sandbox.executor) await appendFile(sandbox.executor.executorLog, `${line}\n`);
-    },
-  };
-}
 
 /**
  * The file that a task with executorData sources: one export per variable, in the order given. `$NAME` in a value is

@@ -1,3 +1,5 @@
+import { normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { ClusterArtifact, EmbeddedArtifact, ExecutorData, ExternalArtifact } from '../../core/model/deploy.js';
 
 /** One thing in a launch that this agent cannot do. `field` is a dotted path; `message` goes on where its name ends. */
@@ -25,20 +27,44 @@ export function unsupportedVariables(field: string, env: Record<string, string> 
   });
 }
 
-export function unsupportedDownloads(field: string, artifacts: readonly ClusterArtifact[] | undefined): Unsupported[] {
-  return (artifacts ?? []).flatMap((artifact, index) =>
-    downloadable.test(artifact.uri)
+/** undefined: the folders from which files may be copied are not known here, and not asked for. */
+export function unsupportedDownloads(
+  field: string,
+  artifacts: readonly ClusterArtifact[] | undefined,
+  allowedPaths?: readonly string[],
+): Unsupported[] {
+  return (artifacts ?? []).flatMap(({ uri, outputFile }, index) => [
+    ...unsupportedSource(`${field}[${index}].uri`, uri, allowedPaths),
+    ...(outputFile === undefined || isFileName(outputFile)
       ? []
-      : [
-          {
-            field: `${field}[${index}].uri`,
-            message: 'must be an http, https or file URL, or an absolute path',
-          },
-        ],
-  );
+      : [{ field: `${field}[${index}].outputFile`, message: "must be the relative path of a file, without '..'" }]),
+  ]);
 }
 
-export function unsupportedExecutorFields(data: ExecutorData): Unsupported[] {
+function unsupportedSource(field: string, source: string | undefined, allowedPaths?: readonly string[]): Unsupported[] {
+  if (!source || !downloadable.test(source) || (!source.startsWith('/') && !URL.canParse(source)))
+    return [{ field, message: 'must be an http, https or file URL, or an absolute path' }];
+  if (/^https?:/i.test(source) || !allowedPaths) return [];
+  const path = pathOfSource(source);
+  if (path !== undefined && allowedPaths.some((folder) => isBelow(path, normalize(folder)))) return [];
+  return [{ field, message: 'must lie below a folder that the setting cluster.local.allowedArtifactPaths names' }];
+}
+
+/** undefined: a URL of another host, or one that is no path. */
+function pathOfSource(source: string): string | undefined {
+  if (source.startsWith('/')) return normalize(source);
+  try {
+    return normalize(fileURLToPath(source));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Both without '..' and the like. */
+export const isBelow = (path: string, folder: string): boolean =>
+  path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+
+export function unsupportedExecutorFields(data: ExecutorData, allowedPaths?: readonly string[]): Unsupported[] {
   const refused: [boolean, string, string][] = [
     [
       isGiven(data.objstoreArtifacts),
@@ -65,7 +91,7 @@ export function unsupportedExecutorFields(data: ExecutorData): Unsupported[] {
   return [
     ...refused.filter(([holds]) => holds).map(([, field, message]) => ({ field, message })),
     ...(data.embeddedArtifacts ?? []).flatMap(unsupportedEmbedded),
-    ...(data.externalArtifacts ?? []).flatMap(unsupportedExternal),
+    ...(data.externalArtifacts ?? []).flatMap((artifact, index) => unsupportedExternal(artifact, index, allowedPaths)),
   ];
 }
 
@@ -73,11 +99,16 @@ function unsupportedEmbedded(artifact: EmbeddedArtifact, index: number): Unsuppo
   return unsupportedPlace(`embeddedArtifacts[${index}]`, artifact);
 }
 
-function unsupportedExternal(artifact: ExternalArtifact, index: number): Unsupported[] {
+function unsupportedExternal(
+  artifact: ExternalArtifact,
+  index: number,
+  allowedPaths?: readonly string[],
+): Unsupported[] {
   const field = `externalArtifacts[${index}]`;
-  const problems = unsupportedPlace(field, artifact);
-  if (!artifact.url || !downloadable.test(artifact.url))
-    problems.push({ field: `${field}.url`, message: 'must be an http, https or file URL, or an absolute path' });
+  const problems = [
+    ...unsupportedPlace(field, artifact),
+    ...unsupportedSource(`${field}.url`, artifact.url, allowedPaths),
+  ];
   if (artifact.isArtifactList)
     problems.push({
       field: `${field}.isArtifactList`,
@@ -92,8 +123,8 @@ function unsupportedPlace(
   artifact: { filename?: string; targetFolderRelativeToTask?: string },
 ): Unsupported[] {
   const problems: Unsupported[] = [];
-  if (!artifact.filename || !staysInside(artifact.filename))
-    problems.push({ field: `${field}.filename`, message: "must be a relative path without '..'" });
+  if (!artifact.filename || !isFileName(artifact.filename))
+    problems.push({ field: `${field}.filename`, message: "must be the relative path of a file, without '..'" });
   // An absolute target folder is allowed: the task's folder is used in its place, and executor.log says so.
   const target = artifact.targetFolderRelativeToTask ?? '';
   if (!target.startsWith('/') && !staysInside(target))
@@ -103,5 +134,7 @@ function unsupportedPlace(
 
 export const staysInside = (path: string): boolean =>
   !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..');
+
+const isFileName = (path: string): boolean => staysInside(path) && !['', '.'].includes(path.split('/').at(-1) ?? '');
 
 const isGiven = (list: readonly unknown[] | undefined): boolean => (list?.length ?? 0) > 0;

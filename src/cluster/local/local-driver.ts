@@ -2,7 +2,9 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
+import type { Deploy } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
+import type { RunNowRequest } from '../../core/model/request.js';
 import {
   type AgentTaskList,
   type ClusterDriver,
@@ -19,6 +21,7 @@ import {
   StaleEpochError,
   type TaskSandbox,
   type TaskStatistics,
+  type Unsupported,
 } from '../cluster-driver.js';
 import type { TrustedAgent } from '../../agent/wire/agent-api.js';
 import { AgentConnection, AgentUnreachable } from './agent-connection.js';
@@ -35,13 +38,13 @@ interface LocalDriverOptions {
   /** `<data dir>/agent`, the folder of the agent to follow. */
   agentFolder: string;
   log: Log;
+  /** `cluster.local.allowedArtifactPaths`. */
+  allowedArtifactPaths?: readonly string[];
 }
 
 /** Runs tasks as processes of this machine, through the agent of one folder. The agent may come, go and come back. */
 export class LocalDriver implements ClusterDriver {
   readonly name = 'local';
-  readonly unsupportedInDeploy = unsupportedByLocalDriver;
-  readonly unsupportedInRun = unsupportedInRun;
   private readonly agent: AgentConnection;
   private seen: Seen = { machines: new Map(), answeredAt: 0 };
   private watching: { stop: AbortController; ended: Promise<void> } | undefined;
@@ -49,6 +52,12 @@ export class LocalDriver implements ClusterDriver {
   constructor(private readonly options: LocalDriverOptions) {
     this.agent = new AgentConnection(options.agentFolder);
   }
+
+  unsupportedInDeploy = (deploy: Deploy): Unsupported[] =>
+    unsupportedByLocalDriver(deploy, this.options.allowedArtifactPaths ?? []);
+
+  unsupportedInRun = (run: RunNowRequest): Unsupported[] =>
+    unsupportedInRun(run, this.options.allowedArtifactPaths ?? []);
 
   async start(
     epoch: Epoch,

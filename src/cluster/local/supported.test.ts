@@ -5,7 +5,7 @@ import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
 const deploy = (changes: Partial<Deploy> = {}): Deploy => ({ requestId: 'r', id: 'd', command: 'true', ...changes });
 const managed = (changes: Partial<NonNullable<Deploy['executorData']>>) =>
   deploy({ executorData: { cmd: 'true', ...changes } });
-const fields = (value: Deploy) => unsupportedByLocalDriver(value).map((problem) => problem.field);
+const fields = (value: Deploy) => unsupportedByLocalDriver(value, ['/files']).map((problem) => problem.field);
 
 test.each([
   { name: 'a plain command', value: deploy(), is: [] },
@@ -13,7 +13,7 @@ test.each([
     name: 'everything that works',
     value: deploy({
       env: { A_1: 'x' },
-      uris: [{ uri: 'https://h/a.tgz' }, { uri: '/a' }, { uri: 'file:///b' }],
+      uris: [{ uri: 'https://h/a.tgz' }, { uri: '/files/a' }, { uri: 'file:///files/b' }],
       user: 'nobody',
       healthcheck: { healthcheckResultFilePath: 'ok' },
     }),
@@ -79,11 +79,46 @@ test.each([
     ],
   },
   {
+    name: 'files of the machine',
+    value: deploy({
+      uris: [
+        '/etc/shadow',
+        'file:///etc/shadow',
+        '/files',
+        '/files-of-others/a',
+        '/files/../etc/shadow',
+        'file:///files/%2e%2e/etc/shadow',
+        'file:///files/..%2fetc',
+        'file://host/files/a',
+        'FILE:///etc/shadow',
+        'http://',
+        'file:/etc/shadow',
+      ].map((uri) => ({ uri })),
+      executorData: { cmd: 'true', externalArtifacts: [{ filename: 'a', url: '/etc/shadow' }] },
+    }),
+    is: ['executorData.externalArtifacts[0].url', ...Array.from({ length: 11 }, (_, index) => `uris[${index}].uri`)],
+  },
+  {
+    name: 'output files that leave the sandbox, or are none',
+    value: deploy({
+      uris: ['../x', '/x', 'a/../../x', '', '.', 'a/'].map((outputFile) => ({ uri: 'http://h/a', outputFile })),
+    }),
+    is: Array.from({ length: 6 }, (_, index) => `uris[${index}].outputFile`),
+  },
+  {
     name: 'a run with the deploy',
     value: deploy({ runImmediately: { envOverrides: { '1': 'x' } } }),
     is: ['runImmediately.envOverrides.1'],
   },
 ])('$name', ({ value, is }) => expect(fields(value)).toEqual(is));
+
+test('which setting allows a file of the machine is said', () =>
+  expect(unsupportedByLocalDriver(deploy({ uris: [{ uri: '/etc/shadow' }] }))).toEqual([
+    {
+      field: 'uris[0].uri',
+      message: 'must lie below a folder that the setting cluster.local.allowedArtifactPaths names',
+    },
+  ]));
 
 test('a run is checked like a deploy', () =>
   expect(

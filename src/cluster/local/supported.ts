@@ -9,7 +9,7 @@ import {
 } from '../../agent/wire/unsupported.js';
 
 /** What the local driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
-export function unsupportedByLocalDriver(deploy: Deploy): Unsupported[] {
+export function unsupportedByLocalDriver(deploy: Deploy, allowedArtifactPaths: readonly string[] = []): Unsupported[] {
   const problems: Unsupported[] = [];
   if (deploy.containerInfo)
     problems.push({
@@ -22,7 +22,11 @@ export function unsupportedByLocalDriver(deploy: Deploy): Unsupported[] {
       message: 'cannot be used with the local driver without executorData: it runs its own executor',
     });
   if (deploy.executorData)
-    problems.push(...unsupportedExecutorFields(deploy.executorData).map((problem) => within('executorData', problem)));
+    problems.push(
+      ...unsupportedExecutorFields(deploy.executorData, allowedArtifactPaths).map((problem) =>
+        within('executorData', problem),
+      ),
+    );
   const resultFile = deploy.healthcheck?.healthcheckResultFilePath;
   if (resultFile !== undefined && !staysInside(resultFile))
     problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });
@@ -32,23 +36,28 @@ export function unsupportedByLocalDriver(deploy: Deploy): Unsupported[] {
     ...Object.entries(deploy.taskEnv ?? {}).flatMap(([instance, env]) =>
       unsupportedVariables(`taskEnv.${instance}`, env),
     ),
-    ...unsupportedDownloads('uris', deploy.uris),
+    ...unsupportedDownloads('uris', deploy.uris, allowedArtifactPaths),
     ...unsupportedUploads(deploy.objstoreUploaderAdditionalFiles),
     ...(deploy.runImmediately
-      ? unsupportedInRun(deploy.runImmediately).map((problem) => within('runImmediately', problem))
+      ? unsupportedInRun(deploy.runImmediately, allowedArtifactPaths).map((problem) =>
+          within('runImmediately', problem),
+        )
       : []),
   ];
 }
 
 /** The same for what a single run adds to its deploy. */
-export function unsupportedInRun(run: {
-  envOverrides?: RunNowRequest['envOverrides'];
-  extraArtifacts?: ClusterArtifact[];
-  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
-}): Unsupported[] {
+export function unsupportedInRun(
+  run: {
+    envOverrides?: RunNowRequest['envOverrides'];
+    extraArtifacts?: ClusterArtifact[];
+    objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
+  },
+  allowedArtifactPaths: readonly string[] = [],
+): Unsupported[] {
   return [
     ...unsupportedVariables('envOverrides', run.envOverrides),
-    ...unsupportedDownloads('extraArtifacts', run.extraArtifacts),
+    ...unsupportedDownloads('extraArtifacts', run.extraArtifacts, allowedArtifactPaths),
     ...unsupportedUploads(run.objstoreUploaderAdditionalFiles),
   ];
 }

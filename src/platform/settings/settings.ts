@@ -87,6 +87,40 @@ const ClusterSettings = z.strictObject({
         .describe('auto: limit and track tasks with those cgroups that work on this machine'),
       checkThreadsEveryMillis: timeout(100).default(5_000).describe('Time between two counts of threads'),
       maxTaskMessageLength: count(20).default(80).describe('Longer messages of status updates are cut'),
+      allowedArtifactPaths: z
+        .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
+        .default([])
+        .describe(
+          "Folders of the machine from which artifacts may be copied by file: URL or path; they are read as the task's user",
+        ),
+      maxArtifactMegabytes: z
+        .number()
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .default(2_048)
+        .describe('Largest file that is fetched for a task, in MB'),
+      maxTaskArtifactMegabytes: z
+        .number()
+        .int()
+        .min(1)
+        .max(10_000_000)
+        .default(10_240)
+        .describe('Most that all files fetched for a task take, packed or unpacked, in MB; never more than its disk'),
+      maxArtifactFiles: z
+        .number()
+        .int()
+        .min(1)
+        .max(100_000_000)
+        .default(200_000)
+        .describe('Most files that artifacts unpack to'),
+      artifactTimeoutSeconds: z
+        .number()
+        .int()
+        .min(1)
+        .max(86_400)
+        .default(600)
+        .describe('Longest time in which the files of a task are fetched and unpacked'),
       shellCommands: z
         .array(z.unknown())
         .default([])

@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, mkdir, rename, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { ClusterArtifact, EmbeddedArtifact, ExternalArtifact } from '../../core/model/deploy.js';
+import { errorCode } from '../files.js';
+import { createFileBelow, openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { download, type Meter } from './download.js';
+import { DeployFault, type FetchLimits } from './order.js';
+import { isArchive, unpack } from './unpack.js';
+
+/** What is needed to put files into a sandbox. All paths are relative to it. */
+export interface Staging {
+  root: string;
+  limits: FetchLimits;
+  meter: Meter;
+  /** Files are put below this folder. */
+  folder: string;
+  /** A line for executor.log. */
+  note(line: string): Promise<void>;
+}
+
+/** Downloads of plain commands and of single runs: unpacked unless they are made executable or asked to stay as they are. */
+export async function placeDownload(artifact: ClusterArtifact, staging: Staging): Promise<void> {
+  const target = join(staging.folder, artifact.outputFile ?? nameFromUri(artifact.uri));
+  await fetchTo(artifact.uri, target, staging);
+  if (artifact.executable) await makeExecutable(target, staging);
+  else if (artifact.extract !== false && isArchive(target)) await unpack(target, staging.folder, staging);
+}
+
+/** Files that came inside the deploy, as base64. */
+export async function placeEmbedded(artifact: EmbeddedArtifact, staging: Staging): Promise<void> {
+  const target = join(await targetFolder(artifact, staging), artifact.filename ?? '');
+  // Each element is base64 text of its own: padding may end any of them.
+  const content = Buffer.concat((artifact.content ?? []).map((text) => Buffer.from(text, 'base64')));
+  staging.meter.count(content.length);
+  const file = await newFile(target, staging, artifact.filename);
+  await file.writeFile(content).finally(() => file.close());
+  await checkFile(target, artifact, staging);
+}
+
+/** Fetched aside and checked first, so that the task's folder never holds half of one. */
+export async function placeExternal(artifact: ExternalArtifact, staging: Staging): Promise<void> {
+  const { filename = '', url = '' } = artifact;
+  const folder = await targetFolder(artifact, staging);
+  const fetched = join(staging.folder, `.fetching-${basename(filename)}`);
+  await fetchTo(url, fetched, staging);
+  await checkFile(fetched, artifact, staging);
+  if (!filename.endsWith('.tar.gz')) return moveInto(fetched, join(folder, filename), staging, filename);
+  await unpack(fetched, folder, staging);
+  await remove(fetched, staging);
+}
+
+/** What had the name before is gone. */
+async function fetchTo(source: string, target: string, staging: Staging): Promise<void> {
+  await makeFolder(dirname(target), staging);
+  await remove(target, staging);
+  const file = await newFile(target, staging);
+  try {
+    await download(source, file, staging);
+  } finally {
+    await file.close();
+  }
+}
+
+/** A file that is there already may only be the same one. */
+async function moveInto(fetched: string, target: string, staging: Staging, name: string): Promise<void> {
+  await makeFolder(dirname(target), staging);
+  const existing = await md5Of(target, staging);
+  if (existing !== undefined && existing === (await md5Of(fetched, staging))) return remove(fetched, staging);
+  await (await newFile(target, staging, name)).close();
+  await inFolderOf(target, staging, async (path) => {
+    await inFolderOf(fetched, staging, (from) => rename(from, path));
+  });
+}
+
+async function makeExecutable(path: string, staging: Staging): Promise<void> {
+  const opened = await openFileBelow(staging.root, path, 'NONE');
+  await opened?.handle.chmod(0o755).finally(() => opened.handle.close());
+}
+
+async function newFile(path: string, staging: Staging, name = path): Promise<FileHandle> {
+  await makeFolder(dirname(path), staging);
+  try {
+    return await createFileBelow(staging.root, path, 0o644);
+  } catch (cause) {
+    if (errorCode(cause) === 'EEXIST')
+      throw new DeployFault(`${name}: there is already a file of this name`, { cause });
+    throw cause;
+  }
+}
+
+async function targetFolder(
+  artifact: { filename?: string; targetFolderRelativeToTask?: string },
+  staging: Staging,
+): Promise<string> {
+  const asked = artifact.targetFolderRelativeToTask ?? '';
+  const isAbsolute = asked.startsWith('/');
+  if (isAbsolute)
+    await staging.note(`${artifact.filename}: target folder ${asked} is absolute, using the task's folder`);
+  const folder = join(staging.folder, isAbsolute ? '' : asked);
+  await makeFolder(folder, staging);
+  return folder;
+}
+
+/** With all folders above it. A link on the way, which an archive may have brought, is not followed. */
+async function makeFolder(path: string, { root }: Staging): Promise<void> {
+  if (path === '.') return;
+  const existing = await openFolderBelow(root, path, 'NONE');
+  if (existing) return existing.handle.close();
+  await makeFolder(dirname(path), { root } as Staging);
+  const parent = await openFolderBelow(root, dirname(path), 'NONE');
+  try {
+    await mkdir(`${pathOf(parent!.handle)}/${basename(path)}`);
+  } catch (cause) {
+    if (errorCode(cause) !== 'EEXIST') throw cause;
+    throw new DeployFault(`${path} is no folder of the sandbox`, { cause });
+  } finally {
+    await parent?.handle.close();
+  }
+}
+
+async function inFolderOf<T>(path: string, { root }: Staging, work: (path: string) => Promise<T>): Promise<T> {
+  const folder = await openFolderBelow(root, dirname(path), 'NONE');
+  if (!folder) throw new DeployFault(`${dirname(path)} is no folder of the sandbox`);
+  return work(`${pathOf(folder.handle)}/${basename(path)}`).finally(() => folder.handle.close());
+}
+
+const remove = (path: string, staging: Staging): Promise<void> =>
+  inFolderOf(path, staging, async (place) => {
+    await unlink(place).catch((cause: unknown) => {
+      if (errorCode(cause) === 'EISDIR') throw new DeployFault(`${path} is a folder`, { cause });
+      if (errorCode(cause) !== 'ENOENT') throw cause;
+    });
+  });
+
+/** The last part of the path. A name in a URL may be percent-encoded. */
+function nameFromUri(uri: string): string {
+  const isUrl = /^[a-z]+:\/\//i.test(uri);
+  if (isUrl && !URL.canParse(uri)) throw new DeployFault(`${uri}: is no URL`);
+  const name = isUrl ? basename(decoded(new URL(uri).pathname)) : basename(uri);
+  if (!name || name === '..') throw new DeployFault(`${uri}: has no file name, give outputFile`);
+  return name;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** undefined: no such file. */
+async function md5Of(path: string, { root }: Staging): Promise<string | undefined> {
+  const opened = await openFileBelow(root, path, 'NONE');
+  if (!opened) return undefined;
+  const hash = createHash('md5');
+  await pipeline(opened.handle.createReadStream(), hash);
+  return hash.digest('hex');
+}
+
+/** Size first, then content. What the artifact does not tell is not checked. */
+async function checkFile(
+  path: string,
+  artifact: { filename?: string; filesize?: number; md5sum?: string },
+  staging: Staging,
+): Promise<void> {
+  const opened = await openFileBelow(staging.root, path, 'NONE');
+  await opened?.handle.close();
+  const size = opened?.stats.size;
+  if (artifact.filesize !== undefined && artifact.filesize !== size)
+    throw new DeployFault(`${artifact.filename}: ${size} bytes instead of ${artifact.filesize}`);
+  if (!artifact.md5sum) return;
+  const md5 = await md5Of(path, staging);
+  if (md5 !== artifact.md5sum.toLowerCase())
+    throw new DeployFault(`${artifact.filename}: md5 ${md5} instead of ${artifact.md5sum}`);
+}

@@ -1,0 +1,187 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { FileHandle } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Duplex, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { messageOf } from '../files.js';
+import { createFileBelow, openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { diskUse, TooDeep } from '../sandbox/disk-use.js';
+import { DeployFault } from './order.js';
+import type { Staging } from './place.js';
+
+const tarEndings = ['.tar', '.tar.gz', '.tgz', '.tar.bz2', '.tbz2', '.tar.xz', '.txz'];
+
+export const isArchive = (name: string): boolean =>
+  [...tarEndings, '.zip', '.gz'].some((ending) => name.toLowerCase().endsWith(ending));
+
+/**
+ * Unpacks into `folder`. The tools run as the task's user, so that an archive can do no more than the task. What comes out
+ * is bounded while it comes: the bytes that go into tar are counted, one file is bounded by the kernel, and all files
+ * are counted on the disk.
+ */
+export async function unpack(archive: string, folder: string, staging: Staging): Promise<void> {
+  const file = await openFileBelow(staging.root, archive, 'NONE');
+  const target = await openFolderBelow(staging.root, folder, 'NONE');
+  try {
+    if (!file || !target) throw new DeployFault(`${basename(archive)}: is gone`);
+    const done = new AbortController();
+    const work = unpackInto(archive, file.handle, target.handle, { ...staging, folder }, done.signal);
+    await Promise.race([work, watchDisk(staging, done.signal)]).finally(() => done.abort());
+    await measure(staging);
+  } catch (cause) {
+    if (staging.meter.fault) throw staging.meter.fault;
+    if (cause instanceof DeployFault || cause instanceof MissingTool) throw cause;
+    throw new DeployFault(`Cannot unpack ${basename(archive)}: ${messageOf(cause)}`, { cause });
+  } finally {
+    // Not waited for: a stream that was broken off may still read.
+    for (const opened of [file, target]) void opened?.handle.close().catch(() => undefined);
+  }
+}
+
+class MissingTool extends Error {}
+
+async function unpackInto(
+  archive: string,
+  file: FileHandle,
+  folder: FileHandle,
+  staging: Staging,
+  over: AbortSignal,
+): Promise<void> {
+  const name = archive.toLowerCase();
+  const tools = new Tools(folder, staging, over);
+  if (tarEndings.some((ending) => name.endsWith(ending))) {
+    const tar = tools.start(['tar', '--no-same-owner', '-xf', '-'], 'pipe');
+    await tools.feed(await unpacked(file, tools), tar);
+  } else if (name.endsWith('.zip')) {
+    // unzip wants to move about in the file: the tool gets it as an open file, number 3.
+    await tools.end(tools.start(['unzip', '-q', '-o', '/proc/self/fd/3'], 'ignore', file));
+  } else {
+    const plain = `${staging.folder}/${basename(archive).slice(0, -'.gz'.length)}`;
+    const target = await createFileBelow(staging.root, plain, 0o644);
+    const source = file.createReadStream({ autoClose: false, start: 0 });
+    await pipeline(source, createGunzip(), tools.counted(), async (chunks) => {
+      for await (const chunk of chunks as AsyncIterable<Buffer>) await target.appendFile(chunk);
+    }).finally(() => target.close());
+  }
+}
+
+/** By what the file begins with, as tar itself would. */
+async function unpacked(file: FileHandle, tools: Tools): Promise<[Readable, ...Duplex[]]> {
+  const { buffer } = await file.read(Buffer.alloc(6), 0, 6, 0);
+  const start = buffer.toString('latin1');
+  const source = file.createReadStream({ autoClose: false, start: 0 });
+  if (start.startsWith('\x1f\x8b')) return [source, createGunzip()];
+  if (start.startsWith('BZh')) return [tools.filter(['bzip2', '-dc'], source)];
+  if (start.startsWith('\xfd7zXZ')) return [tools.filter(['xz', '-dc', '--memlimit-decompress=512MiB'], source)];
+  if (start.startsWith('\x28\xb5\x2f\xfd')) return [tools.filter(['zstd', '-dcq'], source)];
+  return [source];
+}
+
+const longestComplaint = 1_000;
+/** A dictionary may ask for any amount of memory. */
+const mostKilobytesOfMemory = 2 * 1024 * 1024;
+const bytesPerBlock = 512;
+
+/** Programs of the system, in the folder that is unpacked into. */
+class Tools {
+  constructor(
+    private readonly folder: FileHandle,
+    private readonly staging: Staging,
+    private readonly over: AbortSignal,
+  ) {}
+
+  start(words: readonly string[], stdin: 'pipe' | 'ignore', file?: FileHandle): ChildProcess & { complaint: string } {
+    const limits = `ulimit -c 0; ulimit -v ${mostKilobytesOfMemory}; ulimit -f "$1"; shift; exec "$@"`;
+    const blocks = String(Math.ceil(this.staging.limits.totalBytes / bytesPerBlock));
+    const child = spawn('/bin/sh', ['-c', limits, 'sh', blocks, ...words], {
+      cwd: pathOf(this.folder),
+      stdio: [stdin, 'pipe', 'pipe', ...(file ? [file.fd] : [])],
+      signal: this.over,
+      killSignal: 'SIGKILL',
+    });
+    const tool = Object.assign(child, { complaint: '' });
+    // An abort is told of by whatever caused it.
+    child.on('error', () => undefined);
+    child.stderr!.on('data', (text: Buffer) => {
+      tool.complaint = `${tool.complaint}${text.toString()}`.slice(0, longestComplaint);
+    });
+    return tool;
+  }
+
+  /** What comes out of a tool that is fed. */
+  filter(words: readonly string[], source: Readable): Readable {
+    const tool = this.start(words, 'pipe');
+    const ended = this.end(tool);
+    ended.catch((cause: Error) => tool.stdout!.destroy(cause));
+    pipeline(source, tool.stdin!).catch(() => undefined);
+    return tool.stdout!;
+  }
+
+  /** Resolves when the tool has taken what it wanted of the stream, and has ended well. */
+  async feed(source: readonly [Readable, ...Duplex[]], tool: ReturnType<Tools['start']>): Promise<void> {
+    tool.stdout!.resume();
+    const fed = pipeline([...source, Duplex.from(this.counted()), tool.stdin!]);
+    const ended = this.end(tool);
+    // A stream that broke is the reason why the tool complains; one that the tool closed is not.
+    const broken = fed.then(
+      () => undefined,
+      (cause: NodeJS.ErrnoException) => (cause.code === 'EPIPE' ? undefined : cause),
+    );
+    const cause = await Promise.race([
+      broken,
+      ended.then(
+        () => undefined,
+        () => undefined,
+      ),
+    ]);
+    if (cause) {
+      void ended.catch(() => undefined);
+      throw cause;
+    }
+    await ended;
+  }
+
+  async end(tool: ReturnType<Tools['start']>): Promise<void> {
+    tool.stdout!.resume();
+    const [code, signal] = (await once(tool, 'close')) as [number | null, NodeJS.Signals | null];
+    if (code === 0) return;
+    const program = tool.spawnargs[5] ?? '';
+    if (code === 127) throw new MissingTool(`${program} is not installed on this machine`);
+    if (signal === 'SIGXFSZ') throw new DeployFault('A file of the archive is too large');
+    throw new DeployFault(`${program}: ${tool.complaint.split('\n')[0] || `ended with ${code ?? signal}`}`);
+  }
+
+  counted() {
+    const { meter } = this.staging;
+    return async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      let bytes = 0;
+      for await (const chunk of chunks) {
+        meter.check((bytes += chunk.length));
+        yield chunk;
+      }
+    };
+  }
+}
+
+const lookEveryMillis = 200;
+
+/** Rejects when too much has come out. */
+async function watchDisk(staging: Staging, over: AbortSignal): Promise<never> {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
+    if (over.aborted) return new Promise<never>(() => undefined);
+    await measure(staging);
+  }
+}
+
+/** No further than to what is too much. */
+async function measure({ root, meter }: Staging): Promise<void> {
+  try {
+    for await (const { bytes, files } of diskUse(root)) meter.check(bytes, files);
+  } catch (cause) {
+    if (cause instanceof TooDeep) throw new DeployFault(messageOf(cause), { cause });
+    throw cause;
+  }
+}
