@@ -209,7 +209,7 @@ describe('what may move', () => {
 
 test('a cleanup that is being ordered while its task ends is not left behind', async () => {
   const tasks = new TaskRepository(balancing, new LoadBalancerRemovalRepository());
-  const cleanups = new TaskCleanupRepository(tasks, launched, new WebhookOutboxRepository(clock));
+  const cleanups = new TaskCleanupRepository(tasks, launched, new WebhookOutboxRepository(clock, testSettings()));
   const taskId = await insert({ updates: [['TASK_RUNNING', start]] });
   let ordered!: () => void;
   const order = new Promise<void>((resolve) => (ordered = resolve));

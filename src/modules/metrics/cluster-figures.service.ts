@@ -55,6 +55,12 @@ export class ClusterFigures {
     this.webhooks = metrics.gauge('muster_webhook_updates', 'Updates that wait for webhooks, or were given up', [
       'what',
     ]);
+    metrics.counter(
+      'muster_webhook_updates_dropped_total',
+      'Updates that this instance dropped because too many waited for their webhook',
+      [],
+      (counter) => counter.inc(this.outbox.dropped),
+    );
     this.backfillRuns = metrics.gauge('muster_history_backfill_running', '1 while old history is converted');
     this.backfilled = metrics.gauge(
       'muster_history_backfill_rows',

@@ -10,6 +10,9 @@ import { retryRules, WebhookMarks } from './webhook-marks.service.js';
 import { WebhookQueueRepository, type Lane, type QueuedUpdate, type WaitingLane } from './webhook-queue.repository.js';
 import { WebhookSender } from './webhook-sender.service.js';
 
+const hourMillis = 3_600_000;
+const forgetEveryMillis = 60_000;
+
 const keyOf = ({ webhookId, subjectId }: Lane): string => `${webhookId} ${subjectId}`;
 
 /**
@@ -25,6 +28,7 @@ export class WebhookDelivery {
   private readonly workers = new Map<string, { webhookId: string; done: Promise<void> }>();
   private readonly rules: RetryRules;
   private stopping = new AbortController();
+  private forgotAt = 0;
 
   constructor(
     private readonly db: Database,
@@ -53,6 +57,7 @@ export class WebhookDelivery {
   /** One pass. Resolves when workers run for all lanes that are due, as far as there is room; answers when the next is. */
   async runOnce(now: number): Promise<number | undefined> {
     await this.giveUpForgotten(now);
+    await this.forgetDeadLetters(now);
     const lanes = await this.queue.lanes(this.db.manager);
     for (const lane of lanes) if (lane.dueAt <= now && this.hasRoomFor(lane)) this.startWorker(lane);
     return lanes.find((lane) => lane.dueAt > now)?.dueAt;
@@ -69,6 +74,15 @@ export class WebhookDelivery {
     if (giveUpAfterMillis === 0) return;
     const since = new Date(now - giveUpAfterMillis);
     await this.db.leaderTransaction((tx) => this.queue.giveUpForgotten(tx, since, breakerThreshold, new Date(now)));
+  }
+
+  /** Those of webhooks that are never mended would pile up. */
+  private async forgetDeadLetters(now: number): Promise<void> {
+    if (now - this.forgotAt < forgetEveryMillis) return;
+    const { deleteDeadLettersAfterHours: hours, maxDeadLettersPerWebhook: most } = this.settings.webhooks;
+    const since = hours > 0 ? new Date(now - hours * hourMillis) : undefined;
+    await this.db.leaderTransaction((tx) => this.queue.forgetDeadLetters(tx, since, most));
+    this.forgotAt = now;
   }
 
   private hasRoomFor(lane: WaitingLane): boolean {

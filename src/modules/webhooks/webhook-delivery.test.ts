@@ -21,6 +21,9 @@ const webhooks = {
   requestTimeoutMillis: 2_000,
   firstRetryMillis: 30,
   lastRetryMillis: 200,
+  maxWaitingUpdatesPerWebhook: 3_000,
+  deleteDeadLettersAfterHours: 168,
+  maxDeadLettersPerWebhook: 3_000,
 };
 let rooms: RoomApp;
 let receiver: HttpReceiver;

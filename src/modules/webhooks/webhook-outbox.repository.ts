@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
@@ -6,6 +6,8 @@ import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import { rows } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { QueueRoom } from './queue-room.js';
 import type { WebhookType } from '../../core/model/enums.js';
 
 interface OutboxEntry {
@@ -21,13 +23,39 @@ interface OutboxEntry {
   body: unknown;
 }
 
+/** DO UPDATE keeps the place in the queue and the attempts of the row that still waits. */
+const insert = (where: string): string =>
+  `INSERT INTO webhook_update (webhook_id, update_key, subject_id, event_at, queued_at, next_attempt_at, placeholders, listed, body)
+   SELECT webhook_id, key, subject, event_at, $8, $8, placeholders, listed, body
+   FROM (SELECT w.id AS webhook_id, e.*, row_number() OVER (PARTITION BY w.id ORDER BY e.position) AS nth
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::jsonb[], $6::jsonb[], $7::jsonb[])
+       WITH ORDINALITY AS e (type, key, subject, event_at, placeholders, listed, body, position)
+     JOIN webhook w ON w.webhook_type = e.type) AS entry ${where}
+   ORDER BY position, webhook_id
+   ON CONFLICT (webhook_id, update_key) DO UPDATE SET
+     event_at = excluded.event_at, placeholders = excluded.placeholders, listed = excluded.listed, body = excluded.body`;
+
+/** What fits, and what takes the place of one that waits. */
+const withinRoom = `WHERE nth <= (SELECT room FROM unnest($9::text[], $10::int[]) AS r (id, room) WHERE r.id = webhook_id)
+  OR EXISTS (SELECT 1 FROM webhook_update u WHERE u.webhook_id = entry.webhook_id AND u.update_key = entry.key)`;
+
 /**
  * Queues updates for webhooks inside the transaction that makes the change, so that an update exists exactly when its
  * change does. One row per webhook of the type; nothing is written while no webhook listens.
  */
 @Injectable()
 export class WebhookOutboxRepository {
-  constructor(private readonly clock: Clock) {}
+  private readonly log = new Logger(WebhookOutboxRepository.name);
+  private readonly room: QueueRoom;
+  /** Updates that this instance dropped because too many waited for their webhook. */
+  dropped = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    @Inject(SETTINGS) { webhooks }: Settings,
+  ) {
+    this.room = new QueueRoom(webhooks.maxWaitingUpdatesPerWebhook);
+  }
 
   /** How many updates wait, and how many were given up. */
   async counts(tx: EntityManager): Promise<{ queued: number; dead: number }> {
@@ -90,7 +118,9 @@ export class WebhookOutboxRepository {
     updates: readonly TaskHistoryUpdate[],
     loadTasks: (taskIds: string[]) => Promise<ReadonlyMap<string, Task>>,
   ): Promise<void> {
-    if (updates.length === 0 || !(await this.hasListener(tx, 'TASK'))) return;
+    if (updates.length === 0) return;
+    const listeners = await this.listeners(tx, ['TASK']);
+    if (listeners.length === 0) return;
     const tasks = await loadTasks([...new Set(updates.map(({ taskId }) => taskId.id))]);
     const entries: OutboxEntry[] = [];
     for (const update of updates) {
@@ -107,37 +137,67 @@ export class WebhookOutboxRepository {
         body: { task, taskUpdate: update },
       });
     }
-    await this.queue(tx, entries);
+    await this.queue(tx, entries, listeners);
   }
 
-  private async hasListener(tx: EntityManager, type: WebhookType): Promise<boolean> {
-    const found: unknown[] = await tx.query('SELECT 1 FROM webhook WHERE webhook_type = $1 LIMIT 1', [type]);
-    return found.length > 0;
+  private async listeners(tx: EntityManager, types: readonly WebhookType[]): Promise<string[]> {
+    const found = await rows<{ id: string }>(tx, 'SELECT id FROM webhook WHERE webhook_type = ANY ($1)', [types]);
+    return found.map(({ id }) => id);
   }
 
-  private async queue(tx: EntityManager, entries: readonly OutboxEntry[]): Promise<void> {
+  private async queue(tx: EntityManager, entries: readonly OutboxEntry[], known?: readonly string[]): Promise<void> {
     if (entries.length === 0) return;
+    const listeners = known ?? (await this.listeners(tx, [...new Set(entries.map(({ type }) => type))]));
+    if (listeners.length === 0) return;
+    const now = this.clock.now();
+    const unsure = this.room.unsure(listeners, entries.length, now);
+    if (unsure.length > 0) this.room.counted(await this.waiting(tx, unsure), now);
+    const rooms = listeners.map((id) => this.room.take(id, entries.length));
+    const isShort = rooms.some((room) => room < entries.length);
     const column = <T>(pick: (entry: OutboxEntry) => T): T[] => entries.map(pick);
-    // DO UPDATE keeps the place in the queue and the attempts of the row that still waits.
-    await tx.query(
-      `INSERT INTO webhook_update (webhook_id, update_key, subject_id, event_at, queued_at, next_attempt_at, placeholders, listed, body)
-       SELECT w.id, e.key, e.subject, e.event_at, $8, $8, e.placeholders, e.listed, e.body
-       FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::jsonb[], $6::jsonb[], $7::jsonb[])
-         WITH ORDINALITY AS e (type, key, subject, event_at, placeholders, listed, body, position)
-       JOIN webhook w ON w.webhook_type = e.type
-       ORDER BY e.position, w.id
-       ON CONFLICT (webhook_id, update_key) DO UPDATE SET
-         event_at = excluded.event_at, placeholders = excluded.placeholders, listed = excluded.listed, body = excluded.body`,
-      [
-        column((entry) => entry.type),
-        column((entry) => entry.key),
-        column((entry) => entry.requestId),
-        column((entry) => new Date(entry.eventAt)),
-        column((entry) => JSON.stringify(entry.placeholders)),
-        column((entry) => JSON.stringify(entry.listed)),
-        column((entry) => JSON.stringify(entry.body)),
-        new Date(this.clock.now()),
-      ],
+    const parameters = [
+      column((entry) => entry.type),
+      column((entry) => entry.key),
+      column((entry) => entry.requestId),
+      column((entry) => new Date(entry.eventAt)),
+      column((entry) => JSON.stringify(entry.placeholders)),
+      column((entry) => JSON.stringify(entry.listed)),
+      column((entry) => JSON.stringify(entry.body)),
+      new Date(now),
+    ];
+    if (!isShort) return void (await tx.query(insert(''), parameters));
+    const taken = await rows<{ webhook_id: string }>(tx, `${insert(withinRoom)} RETURNING webhook_id`, [
+      ...parameters,
+      listeners,
+      rooms,
+    ]);
+    this.noteDropped(listeners, entries, taken, now);
+  }
+
+  /** No more than it takes to know whether there is room. */
+  private async waiting(tx: EntityManager, ids: readonly string[]): Promise<Map<string, number>> {
+    const found = await rows<{ id: string; count: number }>(
+      tx,
+      `SELECT id, (SELECT count(*)::int FROM (SELECT 1 FROM webhook_update WHERE webhook_id = asked.id LIMIT $2) AS found) AS count
+       FROM unnest($1::text[]) AS asked (id)`,
+      [ids, this.room.most],
     );
+    return new Map(found.map(({ id, count }) => [id, count]));
+  }
+
+  private noteDropped(
+    listeners: readonly string[],
+    entries: readonly OutboxEntry[],
+    taken: readonly { webhook_id: string }[],
+    now: number,
+  ): void {
+    for (const id of listeners) {
+      const heard = entries.filter(({ type }) => id.startsWith(`${type}-`)).length;
+      const dropped = heard - taken.filter(({ webhook_id }) => webhook_id === id).length;
+      if (dropped <= 0) continue;
+      this.dropped += dropped;
+      if (!this.room.mayWarn(id, now)) continue;
+      this.log.warn(`${this.room.most} updates wait for a webhook of ${id.split('-')[0]}: ${dropped} more are dropped`);
+    }
   }
 }

@@ -159,6 +159,20 @@ export class WebhookQueueRepository {
     );
   }
 
+  /** Forgets updates that were given up before `since`, and of each webhook all but the newest `most`. */
+  async forgetDeadLetters(tx: EntityManager, since: Date | undefined, most: number): Promise<void> {
+    if (since) await tx.query('DELETE FROM webhook_dead_letter WHERE dead_at < $1', [since]);
+    if (most === 0) return;
+    await tx.query(
+      `DELETE FROM webhook_dead_letter d USING (
+         SELECT webhook_id, (SELECT id FROM webhook_dead_letter l WHERE l.webhook_id = w.webhook_id
+           ORDER BY id DESC OFFSET $1 LIMIT 1) AS last
+         FROM (SELECT DISTINCT webhook_id FROM webhook_dead_letter) AS w) AS beyond
+       WHERE d.webhook_id = beyond.webhook_id AND d.id <= beyond.last`,
+      [most],
+    );
+  }
+
   private async bury(tx: EntityManager, which: string, parameters: unknown[]): Promise<void> {
     await tx.query(
       `WITH dead AS (DELETE FROM webhook_update WHERE ${which} RETURNING *)

@@ -1,7 +1,10 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
+import { lookup as lookUp, type LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
 import { Agent, request } from 'undici';
 import { fillPlaceholders } from '../../core/webhooks/delivery.js';
+import { Targets } from '../../platform/targets.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
 export interface Delivery {
@@ -22,11 +25,14 @@ export class WebhookSender implements OnApplicationShutdown {
   private readonly agent: Agent;
   private readonly wholeMillis: number;
   private readonly signingSecret: string | undefined;
+  private readonly targets: Targets | undefined;
 
   constructor(@Inject(SETTINGS) { webhooks }: Settings) {
     this.wholeMillis = webhooks.requestTimeoutMillis;
     this.signingSecret = webhooks.signingSecret;
-    this.agent = new Agent({ connect: { timeout: webhooks.connectTimeoutMillis } });
+    this.targets = webhooks.allowedTargets && new Targets(webhooks.allowedTargets);
+    const lookup = this.targets && lookUpWithin(this.targets);
+    this.agent = new Agent({ connect: { timeout: webhooks.connectTimeoutMillis, ...(lookup && { lookup }) } });
   }
 
   async send(delivery: Delivery, now: number, signal: AbortSignal): Promise<DeliveryProblem> {
@@ -34,7 +40,9 @@ export class WebhookSender implements OnApplicationShutdown {
     const secret = delivery.secret ?? this.signingSecret;
     const timeout = AbortSignal.timeout(this.wholeMillis);
     try {
-      const answer = await request(fillPlaceholders(delivery.uri, delivery.placeholders), {
+      const uri = fillPlaceholders(delivery.uri, delivery.placeholders);
+      this.refuseForeign(new URL(uri).hostname);
+      const answer = await request(uri, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
@@ -52,10 +60,37 @@ export class WebhookSender implements OnApplicationShutdown {
     }
   }
 
+  /** An address is not looked up, so it is looked at here; a name is, when it is connected to. */
+  private refuseForeign(host: string): void {
+    if (!this.targets) return;
+    const address = host.replace(/^\[(.*)\]$/, '$1');
+    const may = isIP(address) ? this.targets.mayConnect(host, address) : this.targets.mayName(host);
+    if (!may) throw new Error(`${host} is not in webhooks.allowedTargets`);
+  }
+
   async onApplicationShutdown(): Promise<void> {
     await this.agent.destroy();
   }
 }
+
+/**
+ * Looks a name up and answers only addresses that may be connected to: the one that was looked at is the one that is connected
+ * to, whatever the name means a moment later.
+ */
+const lookUpWithin =
+  (targets: Targets): LookupFunction =>
+  (host, options, answer) => {
+    lookUp(host, { ...options, all: true }, (cause, found) => {
+      const may = (cause ? [] : found).filter(({ address }) => targets.mayConnect(host, address));
+      if (cause ?? may.length === 0) {
+        const refused = new Error(`${host} has no address that webhooks.allowedTargets allows`);
+        return answer(cause ?? refused, []);
+      }
+      if (options.all) return answer(null, may);
+      const [first] = may as [LookupAddress];
+      answer(null, first.address, first.family);
+    });
+  };
 
 /** Headers of Standard Webhooks: a receiver that knows the secret can tell that the update is ours, whole and recent. */
 export function signature(id: string, now: number, body: string, secret: string): Record<string, string> {

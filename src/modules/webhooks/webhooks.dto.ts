@@ -20,9 +20,17 @@ const longestUri = 2_500;
 const fitsIntoId = (value: unknown): boolean =>
   typeof value !== 'string' || encodeURIComponent(value).length <= longestUri;
 
+/** They would be shown to all who may see the webhook, and are not sent. */
+const hasNoCredentials = (value: unknown): boolean => {
+  if (typeof value !== 'string' || !URL.canParse(value)) return true;
+  const { username, password } = new URL(value);
+  return username === '' && password === '';
+};
+
 /** A receiver of updates. */
 export class WebhookDto implements Partial<Webhook> {
   /** Where updates are posted to. $REQUEST_ID, $DEPLOY_ID and $TASK_ID in it are filled in for each update. */
+  @is('credentials', 'must be without user and password: give the webhook a secret instead', hasNoCredentials)
   @is('uri', 'must be an http or https URI', isHttpUri)
   @is('encodedLength', `must have at most ${longestUri} characters once it is encoded`, fitsIntoId)
   @Text('uri')

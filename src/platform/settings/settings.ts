@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { disableableActions } from '../../core/disasters/index.js';
+import { isTargetPattern } from '../targets.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
@@ -199,6 +200,29 @@ const WebhookSettings = z.strictObject({
   firstRetryMillis: millis().default(1_000).describe('Wait after the first failed delivery; doubled each time'),
   lastRetryMillis: millis().default(600_000).describe('Longest wait between two deliveries of an update'),
   signingSecret: z.string().optional().describe('When set, deliveries are signed (Standard Webhooks)'),
+  maxWaitingUpdatesPerWebhook: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(3_000)
+    .describe('Updates that may wait for one webhook at all; a further one is dropped, counted and warned of'),
+  deleteDeadLettersAfterHours: count()
+    .default(168)
+    .describe('Age at which an update that was given up is forgotten; 0: never'),
+  maxDeadLettersPerWebhook: count()
+    .default(3_000)
+    .describe('Updates given up that are kept of one webhook, the newest; 0: any number'),
+  allowedTargets: z
+    .array(
+      z
+        .string()
+        .refine(isTargetPattern, 'must be an address, a range of addresses (10.0.0.0/8) or a name (*.example.com)'),
+    )
+    .optional()
+    .describe(
+      'Where updates may be sent to: names (`*.example.com`: all below), addresses, ranges. Private addresses only by address or range. Unless set: anywhere',
+    ),
 });
 
 const TaskPurgeLimits = z.strictObject({
