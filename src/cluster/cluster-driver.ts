@@ -157,6 +157,13 @@ export interface SandboxEntry {
   mode: string;
 }
 
+/**
+ * Which files of a sandbox are asked for: ALL, or only those OF_TASK, without what was written into it for the task's start,
+ * which holds its environment. By whatever path or link such a file is reached, it is not there.
+ */
+export const sandboxViews = ['ALL', 'OF_TASK'] as const;
+export type SandboxView = (typeof sandboxViews)[number];
+
 /** Files of a task on its machine, live or ended. Paths are relative to the task's sandbox and cannot leave it. */
 export interface TaskSandbox {
   /** Absolute path of the sandbox on the machine. */
@@ -212,7 +219,7 @@ export interface ClusterDriver {
   /** What each reachable agent holds now, or each of those named. Agents that do not answer are missing from the list. */
   reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]>;
   /** undefined: the machine does not know the task (any more). Throws MachineUnreachableError. */
-  sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined>;
+  sandbox(taskId: string, slaveId: string, view?: SandboxView): Promise<TaskSandbox | undefined>;
   /** undefined: the machine has no figures for the task. Throws MachineUnreachableError. */
   statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined>;
   /** Figures of the machine and of all its tasks. undefined: no such machine. Throws MachineUnreachableError. */

@@ -8,6 +8,7 @@ import {
   type MachineSnapshot,
   type MachineUsage,
   type ShellCommandAnswer,
+  type SandboxView,
   type TaskSandbox,
   type TaskStatistics,
 } from '../../src/cluster/cluster-driver.js';
@@ -17,6 +18,8 @@ export class FileDriver implements ClusterDriver {
   readonly name = 'simulated';
   /** By task id: path below the sandbox to content. Folders are those that the paths name. */
   readonly files = new Map<string, Map<string, Buffer>>();
+  /** Paths of files that only those who ask for ALL see. */
+  readonly startFiles = new Set<string>();
   readonly figures = new Map<string, TaskStatistics>();
   readonly unreachable = new Set<string>();
   /** Modification time of every file, in whole seconds. */
@@ -27,10 +30,12 @@ export class FileDriver implements ClusterDriver {
     this.files.set(taskId, files.set(path, Buffer.from(content)));
   }
 
-  async sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined> {
+  async sandbox(taskId: string, slaveId: string, view: SandboxView = 'ALL'): Promise<TaskSandbox | undefined> {
     if (this.unreachable.has(slaveId)) throw new MachineUnreachableError(slaveId);
-    const files = this.files.get(taskId);
-    if (!files) return undefined;
+    const all = this.files.get(taskId);
+    if (!all) return undefined;
+    const isHidden = (path: string): boolean => view === 'OF_TASK' && this.startFiles.has(path);
+    const files = [...all.keys()].some(isHidden) ? new Map([...all].filter(([path]) => !isHidden(path))) : all;
     return {
       root: sandboxRoot(taskId),
       list: async (path) => this.list(files, path),

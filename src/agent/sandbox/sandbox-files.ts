@@ -1,4 +1,4 @@
-import { type Dir } from 'node:fs';
+import type { Dir, Stats } from 'node:fs';
 import { type FileHandle, lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxEntry } from '../../cluster/cluster-driver.js';
@@ -12,7 +12,11 @@ const lookedAtOnce = 50;
 
 /** The files of one task, for reading. A path that leaves the sandbox, by ".." or by a link, finds nothing. */
 export class SandboxFiles {
-  constructor(readonly root: string) {}
+  constructor(
+    readonly root: string,
+    /** Paths of files that count as not there, by whatever other name they have. */
+    private readonly hidden: readonly string[] = [],
+  ) {}
 
   async exists(): Promise<boolean> {
     const opened = await openFolderBelow(this.root, '');
@@ -30,7 +34,8 @@ export class SandboxFiles {
       const folder = pathOf(opened.handle);
       const names = await namesIn(await opendir(folder, { bufferSize: 256 }));
       const entries = await inParallel(names.toSorted(), lookedAtOnce, (name) => this.entry(folder, path, name));
-      return entries.filter((entry) => entry !== undefined);
+      const hidden = await this.identitiesOfHidden();
+      return entries.flatMap((entry) => (entry && !hidden.has(entry.identity) ? entry.entry : []));
     } finally {
       await opened.handle.close();
     }
@@ -40,7 +45,14 @@ export class SandboxFiles {
   async open(path: string): Promise<{ handle: FileHandle; size: number; mtime: number } | undefined> {
     if (!staysInside(path)) return undefined;
     const opened = await openFileBelow(this.root, path);
-    return opened && { handle: opened.handle, size: opened.stats.size, mtime: opened.stats.mtimeMs };
+    if (!opened) return undefined;
+    const { handle, stats } = opened;
+    // By what is open, not by its name: a link may lead there.
+    if ((await this.identitiesOfHidden()).has(identityOf(stats))) {
+      await handle.close();
+      return undefined;
+    }
+    return { handle, size: stats.size, mtime: stats.mtimeMs };
   }
 
   async read(path: string, offset: number, length: number) {
@@ -55,15 +67,31 @@ export class SandboxFiles {
     }
   }
 
+  private async identitiesOfHidden(): Promise<Set<string>> {
+    const found = await Promise.all(this.hidden.map((path) => openFileBelow(this.root, path, 'NONE')));
+    for (const opened of found) await opened?.handle.close();
+    return new Set(found.flatMap((opened) => (opened ? identityOf(opened.stats) : [])));
+  }
+
   /** undefined: removed since it was listed, or a link to nothing or to somewhere else. */
-  private entry(folder: string, path: string, name: string): Promise<SandboxEntry | undefined> {
+  private entry(folder: string, path: string, name: string): Promise<Listed | undefined> {
     return unlessUnseen(async () => {
       const stats = await lstat(`${folder}/${name}`);
       if (stats.isSymbolicLink() && !(await leadsInside(this.root, join(path, name)))) return undefined;
-      return { name, mtime: Math.floor(stats.mtimeMs / 1000), size: stats.size, mode: modeText(stats.mode) };
+      const { size, mode } = stats;
+      const entry = { name, mtime: Math.floor(stats.mtimeMs / 1000), size, mode: modeText(mode) };
+      return { entry, identity: identityOf(stats) };
     });
   }
 }
+
+interface Listed {
+  entry: SandboxEntry;
+  identity: string;
+}
+
+/** Links of one file have the same. */
+const identityOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 
 async function namesIn(folder: Dir): Promise<string[]> {
   const names: string[] = [];

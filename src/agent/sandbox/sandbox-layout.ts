@@ -28,18 +28,26 @@ export interface Sandbox {
 
 export const sandboxRoot = (agent: AgentFolder, taskId: string): string => join(agent.sandboxes, fileNameOf(taskId));
 
+/** The working area of a task with executorData, below its sandbox. */
+const areaOf = (taskId: string): string => taskId.replaceAll(':', '_');
+const startFileNames = { runner: 'runner.sh', deployEnv: 'deploy.env' } as const;
+
+/** Below the sandbox: what the agent wrote for the task's start, its environment among it. */
+export const startFilesOf = (taskId: string): string[] =>
+  Object.values(startFileNames).map((name) => join(areaOf(taskId), name));
+
 export function sandboxOfSpec(agent: AgentFolder, spec: LaunchSpec): Sandbox {
   const root = sandboxRoot(agent, spec.taskId);
   if (!spec.executorData) return { root };
-  const folder = join(root, spec.taskId.replaceAll(':', '_'));
+  const folder = join(root, areaOf(spec.taskId));
   const at = (name: string) => join(folder, name);
   return {
     root,
     executor: {
       folder,
       app: at('app'),
-      runner: at('runner.sh'),
-      deployEnv: at('deploy.env'),
+      runner: at(startFileNames.runner),
+      deployEnv: at(startFileNames.deployEnv),
       serviceLog: at('service.log'),
       tailLog: at('tail_of_finished_service.log'),
       bashLog: at('executor.bash.log'),

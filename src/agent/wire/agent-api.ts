@@ -1,5 +1,6 @@
 import { type Client, contract, get, header, param, post, prefix, query, unit } from 'rest-contract';
 import { z } from 'zod';
+import { sandboxViews } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import {
   agentTaskList,
@@ -22,14 +23,19 @@ const maxReadBytes = 1024 * 1024;
 
 const Count = z.int().min(0);
 const Millis = z.number().min(0);
+/** A caller that does not say it is of an older version and asks for what may be seen by all readers. */
+const View = param(z.enum(sandboxViews)).optional('OF_TASK');
 
 /** Files of a task, live or ended. 404: no such file, or none that may be seen. */
 export const SandboxApi = contract('SandboxApi', {
   /** 404: no files of this task. */
   root: get({}, z.object({ root: z.string() }), { path: '' }),
-  list: get({ path: z.string() }, z.array(sandboxEntry)),
-  read: get({ path: z.string(), offset: Count, length: Count.max(maxReadBytes) }, fileBytes),
-  download: get({ path: z.string(), offset: param(Count).optional(0), length: Count.optional() }, fileBytes),
+  list: get({ path: z.string(), view: View }, z.array(sandboxEntry)),
+  read: get({ path: z.string(), offset: Count, length: Count.max(maxReadBytes), view: View }, fileBytes),
+  download: get(
+    { path: z.string(), offset: param(Count).optional(0), length: Count.optional(), view: View },
+    fileBytes,
+  ),
 });
 
 export const TaskApi = contract('TaskApi', {

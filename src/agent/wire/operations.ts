@@ -6,8 +6,9 @@ import type { LeaderApi, SandboxApi, TaskApi, TrustedApi } from './agent-api.js'
 import type { AgentParts } from '../agent-context.js';
 import type { Epochs } from './epochs.js';
 import type { FileBytes } from './file-bytes.js';
+import type { SandboxView } from '../../cluster/cluster-driver.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
-import { sandboxRoot } from '../sandbox/sandbox-layout.js';
+import { sandboxRoot, startFilesOf } from '../sandbox/sandbox-layout.js';
 import { CommandRecord } from '../shell-commands/command-record.js';
 import { machineUsage, taskStatistics } from '../machine/usage.js';
 import { fileNameOf, TaskFolder } from '../tasks/task-folder.js';
@@ -39,7 +40,7 @@ export class AgentOperations implements Service<typeof TrustedApi> {
     // The folder of no task would be the one of all tasks.
     if (taskId === '') throw new HttpErrorException(404, 'Not found');
     const { context, tasks } = this.parts;
-    return new TaskOperations(tasks.find(taskId), sandboxRoot(context.folder, taskId));
+    return new TaskOperations(tasks.find(taskId), sandboxRoot(context.folder, taskId), startFilesOf(taskId));
   }
 
   async shutdown({ killTasks, graceMillis }: Args<typeof TrustedApi, 'shutdown'>) {
@@ -142,6 +143,7 @@ class TaskOperations implements Service<typeof TaskApi> {
   constructor(
     private readonly run: TaskRun | undefined,
     private readonly sandboxRoot: string,
+    private readonly startFiles: readonly string[],
   ) {}
 
   async statistics() {
@@ -149,30 +151,33 @@ class TaskOperations implements Service<typeof TaskApi> {
   }
 
   sandbox(): Service<typeof SandboxApi> {
-    return new SandboxOperations(new SandboxFiles(this.sandboxRoot));
+    return new SandboxOperations({
+      ALL: new SandboxFiles(this.sandboxRoot),
+      OF_TASK: new SandboxFiles(this.sandboxRoot, this.startFiles),
+    });
   }
 }
 
 class SandboxOperations implements Service<typeof SandboxApi> {
-  constructor(private readonly files: SandboxFiles) {}
+  constructor(private readonly files: Readonly<Record<SandboxView, SandboxFiles>>) {}
 
   async root() {
-    orNotFound((await this.files.exists()) || undefined);
-    return { root: this.files.root };
+    orNotFound((await this.files.ALL.exists()) || undefined);
+    return { root: this.files.ALL.root };
   }
 
-  async list({ path }: Args<typeof SandboxApi, 'list'>) {
-    return orNotFound(await this.files.list(path));
+  async list({ path, view }: Args<typeof SandboxApi, 'list'>) {
+    return orNotFound(await this.files[view].list(path));
   }
 
-  async read({ path, offset, length }: Args<typeof SandboxApi, 'read'>): Promise<FileBytes> {
-    const { data, size, mtime } = orNotFound(await this.files.read(path, offset, length));
+  async read({ path, offset, length, view }: Args<typeof SandboxApi, 'read'>): Promise<FileBytes> {
+    const { data, size, mtime } = orNotFound(await this.files[view].read(path, offset, length));
     return { size, mtime, length: data.length, content: streamOf(data) };
   }
 
   /** As many bytes as the file has now: a log that grows meanwhile does not keep the transfer open. */
-  async download({ path, offset, length: wanted }: Args<typeof SandboxApi, 'download'>): Promise<FileBytes> {
-    const { handle, size, mtime } = orNotFound(await this.files.open(path));
+  async download({ path, offset, length: wanted, view }: Args<typeof SandboxApi, 'download'>): Promise<FileBytes> {
+    const { handle, size, mtime } = orNotFound(await this.files[view].open(path));
     const length = Math.max(0, Math.min(wanted ?? Infinity, size - offset));
     if (length > 0)
       return { size, mtime, length, content: handle.createReadStream({ start: offset, end: offset + length - 1 }) };

@@ -16,6 +16,7 @@ import {
   MachineUnreachableError,
   type MachineUsage,
   type SandboxEntry,
+  type SandboxView,
   type ShellCommandAnswer,
   type ShellCommandOrder,
   StaleEpochError,
@@ -141,8 +142,8 @@ export class LocalDriver implements ClusterDriver {
     }
   }
 
-  sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined> {
-    return orUnreachable(slaveId, openSandbox(this.agent, taskId));
+  sandbox(taskId: string, slaveId: string, view: SandboxView = 'ALL'): Promise<TaskSandbox | undefined> {
+    return orUnreachable(slaveId, openSandbox(this.agent, taskId, view));
   }
 
   statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined> {
@@ -172,32 +173,37 @@ async function orUnreachable<T>(slaveId: string, answer: Promise<T>): Promise<T>
 }
 
 /** undefined: the agent has no files of this task. */
-async function openSandbox(agent: AgentConnection, taskId: string): Promise<TaskSandbox | undefined> {
+async function openSandbox(
+  agent: AgentConnection,
+  taskId: string,
+  view: SandboxView,
+): Promise<TaskSandbox | undefined> {
   const found = await agent.find((api) => api.task({ taskId }).sandbox().root());
-  return found && new LocalSandbox(agent, taskId, found.root);
+  return found && new LocalSandbox(agent, taskId, view, found.root);
 }
 
 class LocalSandbox implements TaskSandbox {
   constructor(
     private readonly agent: AgentConnection,
     private readonly taskId: string,
+    private readonly view: SandboxView,
     readonly root: string,
   ) {}
 
   list(path: string): Promise<SandboxEntry[] | undefined> {
-    return this.agent.find((api) => this.files(api).list({ path }));
+    return this.agent.find((api) => this.files(api).list({ path, view: this.view }));
   }
 
   read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined> {
     return this.agent.find(async (api) => {
-      const { content, size } = await this.files(api).read({ path, offset, length });
+      const { content, size } = await this.files(api).read({ path, offset, length, view: this.view });
       return { data: await buffer(content), size };
     });
   }
 
   /** May take as long as it likes as long as it moves. */
   async download(path: string, offset = 0, length?: number) {
-    const file = await this.agent.find((api) => this.files(api).download({ path, offset, length }));
+    const file = await this.agent.find((api) => this.files(api).download({ path, offset, length, view: this.view }));
     return file && { stream: Readable.from(file.content), size: file.size, mtime: file.mtime };
   }
 

@@ -99,7 +99,7 @@ describe('secrets of the environment', () => {
     const { body } = await call(who, 'GET', path);
     return ((body[from] ?? body) as { env: Record<string, string> }).env;
   };
-  const masked = { PORT: '80', DB_PASSWORD: '********' };
+  const masked = { PORT: '********', DB_PASSWORD: '********' };
   const shown = { PORT: '80', DB_PASSWORD: 'swordfish' };
 
   test.each([

@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type Caller, CallerUser } from '../../platform/http/caller.js';
+import { type Caller, CallerUser, MaySeeSecrets } from '../../platform/http/caller.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
 import { BrowseQuery, FileChunkDto, ReadQuery, SandboxDto } from './dto/sandbox.dto.js';
 import { SandboxService } from './sandbox.service.js';
@@ -12,8 +12,12 @@ export class SandboxController {
 
   /** Lists a folder of a task, running or ended. */
   @Get(':taskId/browse')
-  browse(@Param('taskId', TaskIdPipe) taskId: string, @Query() { path }: BrowseQuery): Promise<SandboxDto> {
-    return this.sandbox.browse(taskId, path);
+  browse(
+    @Param('taskId', TaskIdPipe) taskId: string,
+    @Query() { path }: BrowseQuery,
+    @MaySeeSecrets() all: boolean,
+  ): Promise<SandboxDto> {
+    return this.sandbox.browse(taskId, path, all ? 'ALL' : 'OF_TASK');
   }
 
   /** Reads part of a file of a task. Without an offset it answers how long the file is, which is where a tail begins. */
@@ -21,8 +25,9 @@ export class SandboxController {
   read(
     @Param('taskId', TaskIdPipe) taskId: string,
     @Query() query: ReadQuery,
+    @MaySeeSecrets() all: boolean,
     @CallerUser() caller: Caller,
   ): Promise<FileChunkDto> {
-    return this.sandbox.read(taskId, query, caller.id);
+    return this.sandbox.read(taskId, query, all ? 'ALL' : 'OF_TASK', caller.id);
   }
 }

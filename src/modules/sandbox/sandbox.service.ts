@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { SandboxEntry } from '../../cluster/cluster-driver.js';
+import type { SandboxEntry, SandboxView } from '../../cluster/cluster-driver.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LineSearch } from './line-search.service.js';
@@ -36,8 +36,8 @@ export class SandboxService {
   ) {}
 
   /** A folder that is not there is empty: clients ask for the logs of tasks that have not begun to write any. */
-  async browse(taskId: string, path?: string): Promise<SandboxListing> {
-    const sandbox = await this.sandboxes.open(taskId);
+  async browse(taskId: string, path: string | undefined, view: SandboxView): Promise<SandboxListing> {
+    const sandbox = await this.sandboxes.open(taskId, view);
     const currentDirectory = inside(taskId, path ?? (this.settings.sandboxDefaultsToTaskId ? taskId : ''));
     const files = (await sandbox.list(currentDirectory)) ?? [];
     return {
@@ -48,8 +48,8 @@ export class SandboxService {
     };
   }
 
-  async read(taskId: string, choice: ReadChoice, caller: string): Promise<FileChunk> {
-    const sandbox = await this.sandboxes.open(taskId);
+  async read(taskId: string, choice: ReadChoice, view: SandboxView, caller: string): Promise<FileChunk> {
+    const sandbox = await this.sandboxes.open(taskId, view);
     const path = inside(taskId, choice.path);
     const offset = choice.offset ?? -1;
     const length = choice.length ?? -1;

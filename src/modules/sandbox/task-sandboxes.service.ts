@@ -4,6 +4,7 @@ import {
   CLUSTER_DRIVER,
   MachineUnreachableError,
   type ClusterDriver,
+  type SandboxView,
   type TaskSandbox,
 } from '../../cluster/cluster-driver.js';
 import type { Task } from '../../core/model/task.js';
@@ -28,13 +29,13 @@ export class TaskSandboxes {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async open(taskId: string): Promise<OpenSandbox> {
+  async open(taskId: string, view: SandboxView): Promise<OpenSandbox> {
     const record = await this.records.find(this.db.manager, taskId);
     if (!record) throw SchedulerError.taskNotFound(taskId);
     const { task, directory } = record.history;
     const slaveId = record.slaveId ?? slaveIdOf(task);
     if (directory === undefined || slaveId === undefined) throw withoutSandbox(taskId, record.active);
-    const sandbox = await this.onMachine(slaveId, () => this.driver.sandbox(taskId, slaveId));
+    const sandbox = await this.onMachine(slaveId, () => this.driver.sandbox(taskId, slaveId, view));
     if (!sandbox) {
       throw new SchedulerError('TASK_NOT_FOUND', `Slave '${slaveId}' has no files of task '${taskId}' any more`);
     }

@@ -2,6 +2,7 @@ import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { posix } from 'node:path';
+import { MaySeeSecrets } from '../../platform/http/caller.js';
 import { SlaveFileQuery } from './dto/task.dto.js';
 import { sendFile } from './send-file.js';
 import { TaskFiles } from './task-files.service.js';
@@ -17,8 +18,13 @@ export class TaskFilesController {
   @Get('download')
   @ApiProduces('application/octet-stream')
   @ApiOkResponse(binary)
-  async download(@Query() query: SlaveFileQuery, @Req() request: Request, @Res() response: Response): Promise<void> {
-    const file = await this.files.find(query.slaveHostname, query.path);
+  async download(
+    @Query() query: SlaveFileQuery,
+    @MaySeeSecrets() all: boolean,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    const file = await this.files.find(query.slaveHostname, query.path, all ? 'ALL' : 'OF_TASK');
     response.attachment(file.name).type('application/octet-stream');
     await sendFile(request, response, file);
   }
@@ -27,8 +33,13 @@ export class TaskFilesController {
   @Get('open')
   @ApiProduces('*/*')
   @ApiOkResponse(binary)
-  async open(@Query() query: SlaveFileQuery, @Req() request: Request, @Res() response: Response): Promise<void> {
-    const file = await this.files.find(query.slaveHostname, query.path);
+  async open(
+    @Query() query: SlaveFileQuery,
+    @MaySeeSecrets() all: boolean,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    const file = await this.files.find(query.slaveHostname, query.path, all ? 'ALL' : 'OF_TASK');
     response.type(posix.extname(file.name) || 'text/plain');
     // What a task wrote is not ours: it may look like a page, but runs no script and has no origin.
     response.set('Content-Security-Policy', 'sandbox');

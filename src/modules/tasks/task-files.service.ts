@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { posix } from 'node:path';
+import type { SandboxView } from '../../cluster/cluster-driver.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { sandboxPath, TaskSandboxes, type OpenSandbox } from '../sandbox/task-sandboxes.service.js';
@@ -20,9 +21,9 @@ export interface TaskFile {
 export class TaskFiles {
   constructor(private readonly sandboxes: TaskSandboxes) {}
 
-  async find(slaveHostname: string, path: string): Promise<TaskFile> {
+  async find(slaveHostname: string, path: string, view: SandboxView): Promise<TaskFile> {
     const nowhere = new SchedulerError('FILE_NOT_FOUND', `No task on slave '${slaveHostname}' has a file '${path}'`);
-    const sandbox = await this.sandboxOf(slaveHostname, path);
+    const sandbox = await this.sandboxOf(slaveHostname, path, view);
     const inside = sandbox && pathInside(sandbox, path);
     if (!inside) throw nowhere;
     // Nothing of it is read: this only tells whether it is there and how long it is.
@@ -42,18 +43,18 @@ export class TaskFiles {
   }
 
   /** The folder of a sandbox carries the id of its task, encoded like a part of a URL. */
-  private async sandboxOf(slaveHostname: string, path: string): Promise<OpenSandbox | undefined> {
+  private async sandboxOf(slaveHostname: string, path: string, view: SandboxView): Promise<OpenSandbox | undefined> {
     for (const part of new Set(path.split('/').map(decoded))) {
       if (!parseTaskId(part)) continue;
-      const sandbox = await this.open(part);
+      const sandbox = await this.open(part, view);
       if (sandbox?.slaveHostname === slaveHostname) return sandbox;
     }
     return undefined;
   }
 
-  private async open(taskId: string): Promise<OpenSandbox | undefined> {
+  private async open(taskId: string, view: SandboxView): Promise<OpenSandbox | undefined> {
     try {
-      return await this.sandboxes.open(taskId);
+      return await this.sandboxes.open(taskId, view);
     } catch (cause) {
       // A machine that cannot be reached is worth telling; that there is no such task is for the caller to say.
       if (cause instanceof SchedulerError && cause.code !== 'MACHINE_NOT_FOUND') return undefined;

@@ -22,3 +22,9 @@ export const ReadablePast = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Past =>
     context.switchToHttp().getRequest<Request & { past?: Past }>().past ?? {},
 );
+
+/** Whether the caller may see what only writers of the request of the operation are shown, as a parameter of its handler. */
+export const MaySeeSecrets = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): boolean =>
+    context.switchToHttp().getRequest<Request & { maySeeSecrets?: boolean }>().maySeeSecrets ?? false,
+);

@@ -130,7 +130,13 @@ export const AuthSettings = z
         'apikey',
         'access_key',
       ])
-      .describe('Variables whose names contain one of these are shown only to who may write the request'),
+      .describe('Words in names of variables, and of options before arguments, that mark their values as secret'),
+    hiddenEnvironment: z
+      .enum(['ALL', 'NAMED'])
+      .default('ALL')
+      .describe(
+        'Variables whose values only who may write the request is shown: ALL, or those NAMED by secretEnvNames',
+      ),
   })
   .check(({ value, issues }) => {
     const problem = (path: string, message: string) =>

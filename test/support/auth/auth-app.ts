@@ -36,7 +36,7 @@ export function authSettings(file: Record<string, unknown>): Partial<Settings> {
 /** The whole application with these sections in its settings file. */
 export async function startAuthApp(
   file: Record<string, unknown>,
-  options: Pick<TestAppOptions<ClusterDriver>, 'databaseUrl' | 'follows'> & { clock?: Clock } = {},
+  options: Pick<TestAppOptions<ClusterDriver>, 'databaseUrl' | 'follows' | 'driver'> & { clock?: Clock } = {},
 ): Promise<AuthApp> {
   const settings = authSettings({
     ...file,

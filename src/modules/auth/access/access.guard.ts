@@ -17,6 +17,7 @@ export interface CheckedRequest extends Request {
   /** How it was found out who calls. */
   provenBy?: AuthenticatorName;
   past?: Past;
+  maySeeSecrets?: boolean;
   need?: Need;
   allowed?: Allowed;
 }
@@ -43,6 +44,7 @@ export class AccessGuard implements CanActivate {
     if (!isGuarded(route)) return true;
     const need = this.needNow(needOf(request.method, route));
     request.need = need;
+    request.maySeeSecrets = !this.access.enabled;
     if (need.kind === 'nothing') return true;
     const { user, way, failures, retryAfterSeconds } = await this.authentication.identify(request);
     request.caller = user ?? builtInUser;
@@ -61,6 +63,7 @@ export class AccessGuard implements CanActivate {
     });
     request.allowed = allowed;
     request.past = allowed.past;
+    request.maySeeSecrets = allowed.writes;
     if (allowed.permit && request.method !== 'GET' && request.method !== 'HEAD') grant(allowed.permit);
     return true;
   }

@@ -44,6 +44,6 @@ export class ReadableAnswers implements NestInterceptor {
   }
 
   private masked(part: unknown): unknown {
-    return maskSecrets(part, this.settings.auth.secretEnvNames);
+    return maskSecrets(part, this.settings.auth);
   }
 }
