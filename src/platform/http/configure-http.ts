@@ -11,7 +11,8 @@ import { ErrorFilter, routesOf } from './error.filter.js';
 import { InputPipe } from './input.pipe.js';
 import { withoutNulls } from './json.js';
 import { followPathAliases } from './legacy-names.js';
-import { admitCalls, assignRequestId, compressAnswers, securityHeaders } from './middleware.js';
+import { admitCalls, awaitBodies } from './admission.js';
+import { assignRequestId, compressAnswers, securityHeaders } from './middleware.js';
 import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
@@ -38,12 +39,13 @@ export function configureHttp(
   app.use(assignRequestId, securityHeaders(), requireHost, refuseForeignPages(settings));
   app.use(followPathAliases, compressAnswers());
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
-  app.use(admitCalls(settings.http.maxConcurrentCalls));
+  const emitLegacyNames = settings.legacyFieldNames === 'accept+emit';
+  app.use(awaitBodies(settings.http, settings.maxRequestBodyBytes, emitLegacyNames));
   app.use(...jsonBody(settings.maxRequestBodyBytes, settings.legacyFieldNames !== 'off'));
+  app.use(admitCalls(settings.http));
   // After the body: what reads it goes on in the context of its socket.
   app.use((_call: Request, _response: Response, next: NextFunction) => asCall(next));
 
-  const emitLegacyNames = settings.legacyFieldNames === 'accept+emit';
   app.useGlobalPipes(new InputPipe());
   app.useGlobalInterceptors(new AnswerInterceptor(settings.legacyFieldNames));
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitLegacyNames));

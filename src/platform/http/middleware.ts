@@ -5,25 +5,6 @@ import helmet from 'helmet';
 import { SchedulerError } from '../errors.js';
 import type { Leadership } from '../leadership/leadership.js';
 
-/**
- * Lets so many calls in at a time: beyond that a call is refused before anything of it is done, instead of waiting until its
- * caller gives up. What watches the instance, outside /api, always gets its answer.
- */
-export function admitCalls(maxConcurrentCalls: number): RequestHandler {
-  let present = 0;
-  return (request: Request, response: Response, next: NextFunction) => {
-    if (!request.path.startsWith('/api/')) return next();
-    if (present >= maxConcurrentCalls) {
-      return next(
-        new SchedulerError('UNAVAILABLE', `${present} calls are being answered, which is the limit; try again`),
-      );
-    }
-    present++;
-    response.once('close', () => present--);
-    next();
-  };
-}
-
 /** A newer program has changed the schema: this one might read it wrongly, and write what the newer one does not expect. */
 export function refuseNewerSchema(leadership: Pick<Leadership, 'standing'>): RequestHandler {
   return (_request: Request, _response: Response, next: NextFunction) => {

@@ -583,7 +583,16 @@ const Sections = z.strictObject({
           'Further names by which callers reach this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address are known',
         ),
       maxConcurrentCalls: count().default(1_000).describe('Calls answered at a time; more are refused with 503'),
-      requestTimeoutMillis: timeout().default(300_000).describe('Time for a caller to send a whole call'),
+      placesForAdministrators: count()
+        .default(50)
+        .describe('Calls of administrators answered beyond these, while it is known who calls'),
+      requestTimeoutMillis: timeout().default(180_000).describe('Time for a caller to send a whole call'),
+      bodyTimeoutMillis: timeout(100)
+        .default(10_000)
+        .describe('Time for the body of a call; longer only while 64 KB or more come each second'),
+      maxUnfinishedBodiesPerAddress: count(1)
+        .default(500)
+        .describe('Bodies of calls from one address that are waited for; further ones have half a second'),
       headersTimeoutMillis: timeout().default(30_000).describe('Time for a caller to send the headers of a call'),
       keepAliveTimeoutMillis: timeout().default(65_000).describe('How long a connection without calls is kept'),
     })

@@ -3,6 +3,7 @@ import type { Request, Response } from 'express';
 import { builtInUser, type Past, type User } from '../../../core/authorization/index.js';
 import { grant } from '../../../platform/database/permits.js';
 import { SchedulerError } from '../../../platform/errors.js';
+import { callerIsKnown } from '../../../platform/http/admission.js';
 import type { AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Authentication } from '../authenticators/authentication.service.js';
@@ -56,6 +57,7 @@ export class AccessGuard implements CanActivate {
       response.set('WWW-Authenticate', this.authentication.challenge);
       throw new SchedulerError('UNAUTHENTICATED', `Nobody is authenticated: ${failures.join('; ')}`);
     }
+    callerIsKnown(request, { id: user.id, isAdmin: this.access.isAdmin(user) });
     const allowed = await this.needs.check(need, user, {
       params: request.params,
       query: request.query,

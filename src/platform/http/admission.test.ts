@@ -1,0 +1,174 @@
+import 'reflect-metadata';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import {
+  Body,
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Injectable,
+  Module,
+  Post,
+} from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Request } from 'express';
+import { afterEach, expect, test } from 'vitest';
+import { startHttpApp } from '../../../test/support/http-app.js';
+import { sendBytes } from '../../../test/support/raw-http.js';
+import { waitFor } from '../../../test/support/wait-for.js';
+import { callerIsKnown } from './admission.js';
+
+/** Calls that wait until the test lets them go. */
+let held: (() => void)[] = [];
+
+@Controller()
+class Rooms {
+  @Get('api/slow') async slow(): Promise<string> {
+    await new Promise<void>((resolve) => held.push(resolve));
+    return 'done';
+  }
+  @Post('api/things') things(@Body() body: object): unknown {
+    return body;
+  }
+  @Get('healthz') healthy(): string {
+    return 'ok';
+  }
+}
+
+/** In place of authentication: the caller says who it is; without, it is not let in. */
+@Injectable()
+class Guard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<Request>();
+    const id = request.get('x-caller');
+    if (id !== undefined) callerIsKnown(request, { id, isAdmin: id === 'admin' });
+    return true;
+  }
+}
+@Module({ controllers: [Rooms], providers: [{ provide: APP_GUARD, useClass: Guard }] })
+class TestModule {}
+
+let app: NestExpressApplication;
+let url: string;
+let sockets: Socket[] = [];
+async function start(http: Record<string, unknown> = {}): Promise<void> {
+  app = await startHttpApp(TestModule, { http });
+  url = await app.getUrl();
+}
+afterEach(async () => {
+  for (const release of held.splice(0)) release();
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await app.close();
+});
+
+const head = (length: number) =>
+  `POST /api/things HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+const get = (path: string, caller?: string) =>
+  fetch(url + path, { headers: caller === undefined ? {} : { 'x-caller': caller } });
+const post = (caller: string, body: unknown = {}) =>
+  fetch(`${url}/api/things`, {
+    method: 'POST',
+    headers: { 'x-caller': caller, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+/** Sends a beginning and then nothing more. */
+async function begin(text: string): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  sockets.push(socket);
+  await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+  return socket;
+}
+
+/** The service has taken so many connections, and all that was to be read of them. */
+async function seen(connections: number): Promise<void> {
+  const server = app.getHttpServer() as Server;
+  const count = () => new Promise<number>((resolve) => server.getConnections((_cause, found) => resolve(found)));
+  await waitFor('the connections', async () => (await count()) >= connections);
+  expect((await get('/healthz')).status).toBe(200);
+}
+
+test('1,100 calls that are not sent to their end keep no caller waiting, and probes neither', async () => {
+  await start();
+  await Promise.all(Array.from({ length: 1_100 }, () => begin(`${head(1_000)}{`)));
+  // The others have been hung up on by then, being too many of one address.
+  await seen(500);
+  const begun = performance.now();
+  const answers = [await post('admin', { a: 1 }), await post('ann'), await get('/healthz')];
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 200]);
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});
+
+test('beyond the limit of its address a body has to be there at once', async () => {
+  await start({ maxUnfinishedBodiesPerAddress: 3 });
+  await Promise.all(Array.from({ length: 3 }, () => begin(`${head(1_000)}{`)));
+  // Once the service has seen them.
+  await waitFor('the limit', async () => (await sendBytes(url, `${head(1_000)}{`)).startsWith('HTTP/1.1 429'));
+  expect(await sendBytes(url, `${head(1_000)}{`)).toMatch(/Connection: close[^]*"code":"TOO_MANY_BODIES"/);
+  expect((await post('ann', { text: 'x'.repeat(100_000) })).status).toBe(201);
+});
+
+test('a body that stops coming is given up, long before the time of a whole call is over', async () => {
+  await start({ bodyTimeoutMillis: 300 });
+  const begun = performance.now();
+  const answer = await sendBytes(url, `${head(1_000)}{`);
+  expect(answer).toMatch(/^HTTP\/1.1 408[^]*"code":"CALL_TIMEOUT","message":"The body was not sent in time: 300 ms/);
+  expect(performance.now() - begun).toBeLessThan(5_000);
+});
+
+test('a large body that keeps coming has longer', async () => {
+  await start({ bodyTimeoutMillis: 300 });
+  const text = JSON.stringify({ text: 'x'.repeat(1_000_000) });
+  const socket = await begin(head(text.length));
+  let answer = '';
+  socket.on('data', (bytes) => (answer += bytes.toString()));
+  for (let at = 0; at < text.length; at += 250_000) {
+    await new Promise<void>((resolve) => socket.write(text.slice(at, at + 250_000), () => resolve()));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  await waitFor('the answer', () => answer.startsWith('HTTP/1.1 201'));
+});
+
+test('places for administrators are left when all others are taken', async () => {
+  await start({ maxConcurrentCalls: 4, placesForAdministrators: 1 });
+  const waiting = ['ann', 'ann', 'bob', 'bob'].map((caller) => get('/api/slow', caller));
+  await waitFor('four calls', () => held.length === 4);
+  const [eve, admin] = [await post('eve'), await post('admin')];
+  expect([eve.status, admin.status]).toEqual([503, 201]);
+  expect(await eve.json()).toMatchObject({
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('which is the limit'),
+  });
+  for (const release of held.splice(0)) release();
+  for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
+  expect((await post('eve')).status).toBe(201);
+});
+
+test('one caller gets half of the places at most', async () => {
+  await start({ maxConcurrentCalls: 4 });
+  const waiting = ['ann', 'ann'].map((caller) => get('/api/slow', caller));
+  await waitFor('two calls', () => held.length === 2);
+  expect([(await post('ann')).status, (await post('bob')).status]).toEqual([503, 201]);
+  for (const release of held.splice(0)) release();
+  await Promise.all(waiting);
+  expect((await post('ann')).status).toBe(201);
+});
+
+test('callers that stay unknown take no place of known ones', async () => {
+  await start({ maxConcurrentCalls: 2 });
+  const waiting = [get('/api/slow', 'ann'), get('/api/slow')];
+  await waitFor('two calls', () => held.length === 2);
+  expect((await post('bob')).status).toBe(201);
+  for (const release of held.splice(0)) release();
+  await Promise.all(waiting);
+});
+
+test('large bodies on their way share a bounded room', async () => {
+  await start();
+  await Promise.all(Array.from({ length: 26 }, () => begin(`${head(10_000_000)}{`)));
+  await seen(26);
+  expect(await sendBytes(url, head(10_000_000))).toMatch(/^HTTP\/1.1 503[^]*large bodies/);
+  expect((await post('ann', { small: true })).status).toBe(201);
+});

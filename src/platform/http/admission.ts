@@ -1,0 +1,153 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { SchedulerError } from '../errors.js';
+import type { Settings } from '../settings/settings.js';
+import { errorBody } from './error.filter.js';
+import { requestIdOf } from './middleware.js';
+
+type Limits = Settings['http'];
+
+/** A body counts as slow below this, once its first time is over. One of ten MB has about three minutes. */
+const leastBytesPerSecond = 65_536;
+/** Beyond the limit of its address, a body has so long: one that comes with its headers is there by then. */
+const shortPatienceMillis = 500;
+/** Bodies from this length on share the room for large ones: what has come of them stands in memory. */
+const largeFromBytes = 1_048_576;
+const mostLargeBytes = 268_435_456;
+
+/**
+ * Waits for bodies: a call takes no place (below) before its body is there. A sender has so long, and longer only while bytes
+ * keep coming. Of one address, so many may be waited for; further ones have to be there at once, because behind the address
+ * of a proxy there are other callers, too.
+ */
+export function awaitBodies(limits: Limits, maxBytes: number, numericCode: boolean): RequestHandler {
+  const unfinished = new Map<string, number>();
+  let largeBytes = 0;
+  return (request: Request, response: Response, next: NextFunction) => {
+    const length = lengthOf(request, maxBytes);
+    if (length === 0) return next();
+    const large = length >= largeFromBytes ? Math.min(length, maxBytes) : 0;
+    if (large > 0 && largeBytes + large > Math.max(mostLargeBytes, maxBytes)) {
+      const cause = new SchedulerError('UNAVAILABLE', 'Too many large bodies are on their way; try again');
+      return hangUp(request, response, cause, numericCode);
+    }
+    const { remoteAddress: address = '' } = request.socket;
+    const present = (unfinished.get(address) ?? 0) + 1;
+    unfinished.set(address, present);
+    largeBytes += large;
+    const isOneTooMany = present > limits.maxUnfinishedBodiesPerAddress;
+    const patience = isOneTooMany ? shortPatienceMillis : limits.bodyTimeoutMillis;
+    const stop = watch(request, patience, () => {
+      const code = isOneTooMany ? 'TOO_MANY_BODIES' : 'CALL_TIMEOUT';
+      const message = isOneTooMany
+        ? `${limits.maxUnfinishedBodiesPerAddress} bodies from this address are waited for, which is the limit`
+        : `The body was not sent in time: ${patience} ms, and from then on at ${leastBytesPerSecond} bytes a second`;
+      hangUp(request, response, new SchedulerError(code, message), numericCode);
+    });
+    let isOver = false;
+    const done = () => {
+      if (isOver) return;
+      isOver = true;
+      stop();
+      largeBytes -= large;
+      const left = unfinished.get(address)! - 1;
+      if (left > 0) unfinished.set(address, left);
+      else unfinished.delete(address);
+    };
+    request.once('end', done);
+    request.once('close', done);
+    response.once('close', done);
+    next();
+  };
+}
+
+/** Calls `tooSlow` when the time is over that the bytes that came so far are worth. */
+function watch(request: Request, patience: number, tooSlow: () => void): () => void {
+  const { socket } = request;
+  const before = socket.bytesRead;
+  const begun = performance.now();
+  const look = () => {
+    const worth = patience + ((socket.bytesRead - before) / leastBytesPerSecond) * 1_000;
+    const left = worth - (performance.now() - begun);
+    if (left <= 0) tooSlow();
+    else timer = setTimeout(look, left);
+  };
+  let timer = setTimeout(look, patience);
+  return () => clearTimeout(timer);
+}
+
+/** In chunks it may become as long as is allowed. What is no number is refused elsewhere. */
+function lengthOf({ headers }: Request, maxBytes: number): number {
+  if (headers['transfer-encoding'] !== undefined) return maxBytes;
+  return Number(headers['content-length'] ?? 0) || 0;
+}
+
+/** A parser may still wait, so the answer goes past it; then the connection ends, since the rest would be taken for a call. */
+function hangUp(request: Request, response: Response, cause: SchedulerError, numericCode: boolean): void {
+  if (response.headersSent) return;
+  const { status, code, message, errors } = cause;
+  response.once('finish', () => request.destroy());
+  response.set({ Connection: 'close', 'Retry-After': '1' }).status(status);
+  response.json(errorBody({ status, code, message, errors }, requestIdOf(request), numericCode));
+}
+
+/** Who calls, as far as it matters for a place. undefined: it will not be known. */
+interface KnownCaller {
+  id: string;
+  isAdmin: boolean;
+}
+
+const places = new WeakMap<Request, (caller: KnownCaller) => void>();
+
+/** Said as soon as it is known who makes a call: it gives back the place of a call of an unknown caller for one of its own. */
+export const callerIsKnown = (request: Request, caller: KnownCaller): void => places.get(request)?.(caller);
+
+/**
+ * Lets so many calls in at a time: beyond that a call is refused before anything of it is done, instead of waiting until its
+ * caller gives up. Calls are counted twice, first until it is known who calls, then until they are answered: so those of
+ * unknown callers keep no known ones out. Some places are kept for administrators, and one caller gets no more than half.
+ * What watches the instance, outside /api, always gets its answer.
+ */
+export function admitCalls({ maxConcurrentCalls, placesForAdministrators }: Limits): RequestHandler {
+  let unknown = 0;
+  let known = 0;
+  const byCaller = new Map<string, number>();
+  const mostOfOne = Math.max(1, Math.ceil(maxConcurrentCalls / 2));
+
+  const enter = ({ id, isAdmin }: KnownCaller): (() => void) => {
+    const own = byCaller.get(id) ?? 0;
+    if (isAdmin ? known >= maxConcurrentCalls + placesForAdministrators : known >= maxConcurrentCalls)
+      throw full(known);
+    if (!isAdmin && own >= mostOfOne) throw full(own, ' of yours');
+    known++;
+    byCaller.set(id, own + 1);
+    return () => {
+      known--;
+      const left = byCaller.get(id)! - 1;
+      if (left > 0) byCaller.set(id, left);
+      else byCaller.delete(id);
+    };
+  };
+
+  return (request: Request, response: Response, next: NextFunction) => {
+    if (!request.path.startsWith('/api/')) return next();
+    if (unknown >= maxConcurrentCalls) return next(full(unknown));
+    unknown++;
+    let leave: () => void = () => unknown--;
+    let isClosed = false;
+    places.set(request, (caller) => {
+      places.delete(request);
+      if (isClosed) return;
+      const leaveOwn = enter(caller);
+      leave();
+      leave = leaveOwn;
+    });
+    response.once('close', () => {
+      isClosed = true;
+      leave();
+    });
+    next();
+  };
+}
+
+const full = (present: number, whose = ''): SchedulerError =>
+  new SchedulerError('UNAVAILABLE', `${present} calls${whose} are being answered, which is the limit; try again`);
