@@ -5,6 +5,7 @@ import { AppModule } from './app.module.js';
 import { AuditTrail } from './modules/auth/audit/audit-trail.service.js';
 import { ReadableAnswers } from './modules/auth/access/readable-answers.interceptor.js';
 import { configureHttp, httpOptions } from './platform/http/configure-http.js';
+import { IdempotentCalls } from './platform/idempotency/idempotent-calls.interceptor.js';
 import { Leadership } from './platform/leadership/leadership.js';
 import { ThisInstance } from './platform/leadership/this-instance.js';
 import type { PlatformOptions } from './platform/platform.module.js';
@@ -33,7 +34,7 @@ export async function startApp({ logger, ...options }: AppOptions): Promise<Runn
     app.use(app.get(AuditTrail).watch);
     configureHttp(app, options.settings);
     // After what gives answers their form: it has to see them as the rooms give them.
-    app.useGlobalInterceptors(app.get(ReadableAnswers));
+    app.useGlobalInterceptors(app.get(IdempotentCalls), app.get(ReadableAnswers));
     const { host, port } = options.settings;
     await app.listen(port, host);
     const instance = app.get(ThisInstance);

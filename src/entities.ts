@@ -51,6 +51,7 @@ import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
 import { DisabledActionEntity } from './platform/actions/disabled-action.entity.js';
+import { IdempotentCallEntity } from './platform/idempotency/idempotent-call.entity.js';
 import { LeaderEpochEntity } from './platform/leadership/leader.entity.js';
 import { LeaderLeaseEntity } from './platform/leadership/leader.entity.js';
 import { WaitingReasonEntity } from './scheduler/explain/waiting-reason.entity.js';
@@ -73,6 +74,7 @@ export const entities = [
   DisasterDataPointEntity,
   ExpiringActionEntity,
   HistoryBackfillEntity,
+  IdempotentCallEntity,
   InactiveHostEntity,
   InstanceEntity,
   HeldStatusUpdateEntity,

@@ -16,6 +16,8 @@ import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
 import { HealthController } from './health/health.controller.js';
 import { refuseNewerSchema } from './http/middleware.js';
+import { IdempotentCallRepository } from './idempotency/idempotent-call.repository.js';
+import { IdempotentCalls } from './idempotency/idempotent-calls.interceptor.js';
 import { Leadership } from './leadership/leadership.js';
 import { leaderAddress } from './leadership/lease.js';
 import { PgLeadership } from './leadership/pg-leadership.js';
@@ -73,12 +75,15 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         },
         DisabledActionRepository,
         DisabledActions,
+        IdempotentCallRepository,
+        IdempotentCalls,
         Metrics,
         PlacementFigures,
         Pollers,
         StatusDelays,
       ],
       exports: [
+        IdempotentCalls,
         SETTINGS,
         CLUSTER_DRIVER,
         Clock,

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership, NotLeaderError } from '../leadership/leadership.js';
-import { outsideOfCalls, permitOfCall } from './permits.js';
+import { bracketsOfCall, outsideOfCalls } from './permits.js';
 import { isPlanOutdated } from './prepared-statements.js';
 
 const attempts = 3;
@@ -37,12 +37,14 @@ export class Database {
 
   /** Begins by asking again whether the call that it belongs to may act, so that no change comes in between. */
   transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    const permit = permitOfCall();
-    if (!permit) return this.repeat(() => this.source.transaction(work));
+    const { permit, ending } = bracketsOfCall();
+    if (!permit && !ending) return this.repeat(() => this.source.transaction(work));
     return this.repeat(() =>
       this.source.transaction(async (tx) => {
-        await permit.hold(tx);
-        return work(tx);
+        await permit?.hold(tx);
+        const result = await work(tx);
+        await ending?.(tx);
+        return result;
       }),
     );
   }

@@ -7,8 +7,12 @@ export interface Permit {
   hold(tx: EntityManager): Promise<void>;
 }
 
+/** What a transaction of a call does last. Fails when it must not be committed. */
+type Ending = (tx: EntityManager) => Promise<void>;
+
 interface Call {
   permit?: Permit;
+  ending?: Ending;
 }
 const calls = new AsyncLocalStorage<Call | undefined>();
 
@@ -20,9 +24,19 @@ export const outsideOfCalls = <T>(work: () => T): T => calls.run(undefined, work
 
 /** From now on each transaction of this call begins by holding the permit. */
 export function grant(permit: Permit): void {
-  const call = calls.getStore();
-  if (!call) throw new Error('A permit was granted outside of a call');
-  call.permit = permit;
+  presentCall().permit = permit;
 }
 
-export const permitOfCall = (): Permit | undefined => calls.getStore()?.permit;
+/** From now on each transaction of this call ends with this. */
+export function beforeEachCommit(ending: Ending): void {
+  presentCall().ending = ending;
+}
+
+function presentCall(): Call {
+  const call = calls.getStore();
+  if (!call) throw new Error('There is no call whose transactions this could be about');
+  return call;
+}
+
+/** What the transactions of the present call begin and end with. */
+export const bracketsOfCall = (): Readonly<Call> => calls.getStore() ?? {};

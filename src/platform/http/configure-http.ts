@@ -61,7 +61,7 @@ function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void 
     allowedHeaders: cors.allowedHeaders,
     credentials: cors.allowCredentials,
     preflightContinue: true,
-    exposedHeaders: ['ETag', 'Link', 'X-Next-Cursor', 'X-Request-Id'],
+    exposedHeaders: ['ETag', 'Link', 'X-Next-Cursor', 'X-Request-Id', 'Idempotent-Replayed'],
   });
   app.use(endPreflight);
 }

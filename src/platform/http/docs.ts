@@ -29,7 +29,8 @@ const description = `Schedules services, workers, cron jobs, on-demand and run-o
 Times are epoch milliseconds. Members without a value are left out of answers. Every error has the same shape (ErrorDto),
 whatever its status; each answer carries an id in X-Request-Id. Query parameters that are empty, zero, "null" or
 "undefined" count as not given. Lists take \`property\` (repeatable): the dotted path of a member to keep, or to drop
-after a '!'. Any list can be read in pages: \`limit\` and \`cursor=*\`, then what X-Next-Cursor (or Link, rel="next") says,
+after a '!'. A POST, PUT or DELETE with the header Idempotency-Key is done once: repeated within a day, it is given the
+first answer, with Idempotent-Replayed. Any list can be read in pages: \`limit\` and \`cursor=*\`, then what X-Next-Cursor (or Link, rel="next") says,
 until there is none. Reads carry an ETag. Under overload a call is refused at once with 503 and Retry-After.`;
 
 /** What the names in paths stand for: the same everywhere. */

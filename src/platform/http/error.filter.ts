@@ -10,6 +10,7 @@ import type { Express, Request, Response } from 'express';
 import type { FieldError } from '../../core/field-error.js';
 import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
 import { isPassing, isRefusedText, isShortOfResources } from '../database/database-errors.js';
+import { KeptAnswer } from './kept-answer.js';
 import { requestIdOf } from './middleware.js';
 
 const refused = new WeakMap<Response, { code: ErrorCode; message: string }>();
@@ -32,6 +33,7 @@ export class ErrorFilter implements ExceptionFilter {
   catch(cause: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
+    if (cause instanceof KeptAnswer) return cause.send(response);
     if (response.headersSent) {
       // A stream broke half-way: cutting the connection is the only way left to say so.
       response.destroy();

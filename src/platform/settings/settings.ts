@@ -561,7 +561,7 @@ const Sections = z.strictObject({
         .describe('Methods they may use'),
       allowedHeaders: z
         .array(z.string())
-        .default(['X-Requested-With', 'Content-Type', 'Accept', 'Origin', 'Authorization'])
+        .default(['X-Requested-With', 'Content-Type', 'Accept', 'Origin', 'Authorization', 'Idempotency-Key'])
         .describe('Headers they may send'),
       allowCredentials: z.boolean().default(true).describe('Whether cookies and credentials may come along'),
     })
@@ -582,6 +582,13 @@ const Sections = z.strictObject({
         .describe(
           'Further names by which callers reach this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address are known',
         ),
+      idempotencyKeyHours: z
+        .number()
+        .int()
+        .min(1)
+        .max(720)
+        .default(24)
+        .describe('Hours for which a call with an Idempotency-Key that is repeated gets the first answer'),
       maxConcurrentCalls: count().default(1_000).describe('Calls answered at a time; more are refused with 503'),
       placesForAdministrators: count()
         .default(50)
