@@ -4,6 +4,7 @@ import type { Epochs } from './wire/epochs.js';
 import type { Launcher } from './tasks/launch.js';
 import type { Machines } from './machine/machines.js';
 import type { LocalClusterSettings } from './settings.js';
+import type { TaskUsers } from './machine/task-users.js';
 import type { ShimScripts } from './shim/shim-scripts.js';
 import type { Tasks } from './tasks/tasks.js';
 import type { Tombstones } from './tasks/tombstones.js';
@@ -15,6 +16,7 @@ export interface AgentContext {
   updates: UpdatesLog;
   cgroups: Cgroups;
   scripts: ShimScripts;
+  users: TaskUsers;
   settings: LocalClusterSettings;
   log: Log;
   bootId: string;

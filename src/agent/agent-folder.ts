@@ -1,8 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { link, realpath, rm, unlink } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, link, realpath, rm, unlink } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { barredFolder } from './machine/accounts.js';
 import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from './files.js';
 
 /** What `endpoint.json` in the agent's folder says about a running agent. */
@@ -16,6 +18,11 @@ export const Endpoint = z.object({
   incarnation: z.string(),
 });
 export type Endpoint = z.infer<typeof Endpoint>;
+
+/** Where root keeps what other users have to reach while the data directory is closed to them. */
+export const elsewhere = '/var/lib/muster';
+/** A user and group that nothing belongs to. */
+const stranger = 4_294_967_294;
 
 /**
  * What lies where below `<data dir>/agent`:
@@ -31,6 +38,8 @@ export type Endpoint = z.infer<typeof Endpoint>;
  *     sandboxes/<id>/  the files of the tasks themselves
  *     bin/             the scripts that start tasks
  *     cgroups.json     where the cgroups of the tasks are
+ *
+ * Everything is the agent's alone, except that other users may pass through it to the sandbox whose path they know.
  */
 export class AgentFolder {
   readonly endpoint: string;
@@ -39,35 +48,56 @@ export class AgentFolder {
   readonly tasks: string;
   readonly ended: string;
   readonly tombstones: string;
+  /** Where new tasks get theirs: usually in the folder. */
   readonly sandboxes: string;
+  private readonly sandboxesHere: string;
   readonly bin: string;
   readonly cgroups: string;
   private readonly incarnationFile: string;
 
-  private constructor(readonly root: string) {
+  private constructor(
+    readonly root: string,
+    isClosed: boolean,
+  ) {
     this.endpoint = join(root, 'endpoint.json');
     this.epoch = join(root, 'epoch');
     this.updates = join(root, 'updates.jsonl');
     this.tasks = join(root, 'tasks');
     this.ended = join(root, 'ended');
     this.tombstones = join(root, 'tombstones');
-    this.sandboxes = join(root, 'sandboxes');
+    this.sandboxesHere = join(root, 'sandboxes');
+    this.sandboxes = isClosed ? join(elsewhere, `agent-${this.key}`, 'sandboxes') : this.sandboxesHere;
     this.bin = join(root, 'bin');
     this.cgroups = join(root, 'cgroups.json');
     this.incarnationFile = join(root, 'incarnation');
   }
 
-  static async open(path: string): Promise<AgentFolder> {
-    await ensureFolder(path, 0o755);
-    const folder = new AgentFolder(await realpath(path));
+  /** `forOthers`: tasks run as other users than the agent, and must get to their sandboxes. */
+  static async open(path: string, forOthers = false): Promise<AgentFolder> {
+    await ensureFolder(path, 0o711);
+    const root = await realpath(path);
+    await chmod(root, 0o711);
+    const isClosed = forOthers && (await barredFolder(root, stranger, stranger)) !== undefined;
+    const folder = new AgentFolder(root, isClosed);
     await folder.makeFolders();
     return folder;
   }
 
+  /** All folders with sandboxes in them: the data directory may have been open once. */
+  get allSandboxes(): string[] {
+    return [...new Set([this.sandboxes, this.sandboxesHere])];
+  }
+
+  /** That of a task, by its file name. */
+  sandboxOf(name: string): string {
+    const former = join(this.sandboxesHere, name);
+    return this.sandboxes !== this.sandboxesHere && existsSync(former) ? former : join(this.sandboxes, name);
+  }
+
   async makeFolders(): Promise<void> {
-    // Sandboxes can be reached by the users that tasks run as; what controls the tasks cannot.
-    for (const open of [this.sandboxes, this.bin]) await ensureFolder(open, 0o755);
-    for (const closed of [this.tasks, this.ended, this.tombstones]) await ensureFolder(closed, 0o700);
+    if (this.sandboxes !== this.sandboxesHere) await makeFolder(dirname(dirname(this.sandboxes)), 0o711);
+    for (const open of [dirname(this.sandboxes), ...this.allSandboxes]) await makeFolder(open, 0o711);
+    for (const closed of [this.bin, this.tasks, this.ended, this.tombstones]) await makeFolder(closed, 0o700);
   }
 
   /** Short name of this folder for cgroups and sockets. */
@@ -108,9 +138,15 @@ export class AgentFolder {
   }
 }
 
+/** Folders of earlier releases were open to every user. */
+async function makeFolder(path: string, mode: number): Promise<void> {
+  await ensureFolder(path, mode);
+  await chmod(path, mode);
+}
+
 /** The secret in the agent's folder, made at the first request: the scheduler and the agent may start in any order. */
 export async function sharedSecret(agentFolder: string): Promise<string> {
-  await ensureFolder(agentFolder, 0o755);
+  await ensureFolder(agentFolder, 0o711);
   const path = join(agentFolder, 'secret');
   const existing = await readIfThere(path);
   if (existing) return existing.trim();

@@ -12,7 +12,9 @@ import { Machines } from './machine/machines.js';
 import { AgentOperations } from './wire/operations.js';
 import { bootId, ownIdentity } from './machine/process-identity.js';
 import { GuardedAgent, startServer } from './wire/server.js';
-import { readLocalClusterSettings, type SlaveSetting, thisMachine } from './settings.js';
+import { TaskUsers } from './machine/task-users.js';
+import { messageOf } from './files.js';
+import { type LocalClusterSettings, readLocalClusterSettings, type SlaveSetting, thisMachine } from './settings.js';
 import { installShimScripts } from './shim/shim-scripts.js';
 import { Tasks } from './tasks/tasks.js';
 import { Tombstones } from './tasks/tombstones.js';
@@ -53,12 +55,14 @@ export class AgentCannotStart extends Error {}
 /** Starts an agent on its folder: takes up what an earlier one left there, then answers calls. */
 export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   if (!existsSync('/proc/self/stat')) throw new AgentCannotStart('The local driver needs Linux with a mounted /proc');
-  const folder = await AgentFolder.open(options.folder);
+  const settings = readLocalClusterSettings(options.settings);
+  const forOthers = process.getuid?.() === 0 && settings.tasksRunAs === 'OWN_USER';
+  const folder = await AgentFolder.open(options.folder, forOthers);
   const guard = await folder.claim();
   if (!guard) throw new AgentCannotStart(`Another agent runs on ${folder.root}`);
   const stopping = new AbortController();
   try {
-    return await startOn(folder, guard, stopping, options);
+    return await startOn(folder, guard, stopping, { ...options, settings });
   } catch (cause) {
     stopping.abort();
     guard.close();
@@ -70,10 +74,14 @@ async function startOn(
   folder: AgentFolder,
   guard: Server,
   stopping: AbortController,
-  options: AgentOptions,
+  options: AgentOptions & { settings: LocalClusterSettings },
 ): Promise<RunningAgent> {
-  const { log, agentId = 'local', host = '127.0.0.1', port = 0 } = options;
-  const settings = readLocalClusterSettings(options.settings);
+  const { log, settings, agentId = 'local', host = '127.0.0.1', port = 0 } = options;
+  const users = await TaskUsers.open(settings, folder, log).catch((cause: unknown) => {
+    throw new AgentCannotStart(messageOf(cause), { cause });
+  });
+  if (!folder.sandboxes.startsWith(`${folder.root}/`))
+    log.info(`Sandboxes are in ${folder.sandboxes}: other users cannot pass through ${folder.root}`);
   const boot = bootId();
   const cgroups = await openCgroups(folder, boot, settings.cgroups);
   if (cgroups.missing) log.warn(`cgroups: ${cgroups.missing}`);
@@ -89,6 +97,7 @@ async function startOn(
     settings,
     log,
     scripts: await installShimScripts(folder.bin),
+    users,
     bootId: boot,
     // The folder of this Node first: tasks that are Node programs then need nothing but this installation.
     searchPath: `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
@@ -122,6 +131,7 @@ async function startOn(
       await tasks.detach();
       await watching;
       await updates.close();
+      users.close();
       if (tasks.live().length === 0) await cgroups.removeAll();
       guard.close();
       resolve();

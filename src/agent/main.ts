@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Log } from './agent-context.js';
 import { runAgent, type RunningAgent } from './agent.js';
 import { messageOf } from './files.js';
+import { closeInherited } from './machine/descriptors.js';
 
 /** Lines on stdout and stderr: the process that starts the agent decides where they go. */
 const log: Log = {
@@ -23,6 +24,7 @@ async function main(): Promise<RunningAgent> {
 }
 
 try {
+  closeInherited();
   const agent = await main();
   // Tasks are not the agent's children to end: they run on, and the next agent takes them up.
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => void agent.stop());

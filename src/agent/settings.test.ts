@@ -6,6 +6,10 @@ test('defaults are complete', () => {
   expect(readLocalClusterSettings(undefined)).toEqual({
     sandboxRetentionMillis: 604_800_000,
     cgroups: 'auto',
+    tasksRunAs: 'OWN_USER',
+    taskUsers: { first: 1_900_000_000, count: 65_536 },
+    deniedRunUsers: ['root'],
+    maxProcessesPerTask: 4_096,
     checkThreadsEveryMillis: 5_000,
     maxTaskMessageLength: 80,
     shellCommands: [],

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, fchmodSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -80,15 +80,19 @@ export class AgentProcess {
   }
 
   private async launch(): Promise<void> {
-    mkdirSync(this.folder, { recursive: true });
+    mkdirSync(this.folder, { recursive: true, mode: 0o711 });
     const config = join(this.options.dataDir, 'agent-settings.json');
-    writeFileSync(config, JSON.stringify(this.options.localSettings));
+    writeFileSync(config, JSON.stringify(this.options.localSettings), { mode: 0o600 });
+    chmodSync(config, 0o600);
     const logFile = join(this.options.dataDir, 'agent.log');
-    const log = openSync(logFile, 'a');
+    const log = openSync(logFile, 'a', 0o600);
+    // One of an earlier release may be open to every user.
+    fchmodSync(log, 0o600);
     const child = spawn(process.execPath, [program, '--data-dir', this.options.dataDir, '--config', config], {
       // A session of its own: neither Ctrl-C nor our end reaches it.
       detached: true,
       stdio: ['ignore', log, log],
+      env: environmentOfAgent(process.env),
       cwd: '/',
     });
     closeSync(log);
@@ -121,6 +125,12 @@ export class AgentProcess {
     }
   }
 }
+
+/** What Node.js and downloads look at. The address of the database and the like are none of the agent's business. */
+const passedOn = /^(PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|NODE_\w+|SSL_CERT_\w+|UV_\w+|(https?|no|all)_proxy)$/i;
+
+const environmentOfAgent = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => passedOn.test(name)));
 
 function lastLine(path: string): string {
   return readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) || `see ${path}`;

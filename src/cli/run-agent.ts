@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AgentCannotStart, runAgent as runAgentOn } from '../agent/agent.js';
+import { closeInherited } from '../agent/machine/descriptors.js';
 import { settingsOfAgent } from '../agent/settings.js';
 import { StartError } from '../platform/errors.js';
 import { PinoLogger } from '../platform/logging/log.js';
@@ -9,6 +10,7 @@ import type { Settings } from '../platform/settings/settings.js';
 export async function runAgent(settings: Settings): Promise<number> {
   const logger = new PinoLogger({ level: settings.logLevel, format: settings.logFormat });
   try {
+    closeInherited();
     const agent = await runAgentOn({
       folder: join(settings.dataDir, 'agent'),
       settings: settingsOfAgent(settings.cluster),

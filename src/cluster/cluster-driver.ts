@@ -228,6 +228,8 @@ export interface ClusterDriver {
   unsupportedInDeploy?(deploy: Deploy): Unsupported[];
   /** The same for what a single run adds to its deploy. */
   unsupportedInRun?(run: RunNowRequest): Unsupported[];
+  /** Why no task may run as this account; undefined: one may, as far as is known now. What launches decides again. */
+  refusedUser?(user: string): Promise<string | undefined>;
 }
 
 export class MachineUnreachableError extends Error {

@@ -104,7 +104,7 @@ describe('a command', () => {
   test('runs in the sandbox, with the environment of the task and without the prefix where it says so', async () => {
     const lines = outputOf(await run(cluster, orderOf(task, 'where'))).split('\n');
     const sandbox = cluster.sandbox(task);
-    expect(lines.slice(1)).toEqual([sandbox, sandbox, 'of the task', String(userInfo().uid), 'prefix=', '']);
+    expect(lines.slice(1)).toEqual([sandbox, sandbox, 'of the task', String(statSync(sandbox).uid), 'prefix=', '']);
   });
 
   test('gets the flags of its options in the order of the settings', async () => {
@@ -117,7 +117,8 @@ describe('a command', () => {
       .split('\n')[1]!
       .split(' ');
     const { pid: main } = cluster.processes().find((found) => found.parent !== process.pid)!;
-    expect([Number(pid), user]).toEqual([main, userInfo().username]);
+    const { uid, username } = userInfo();
+    expect([Number(pid), user]).toEqual([main, uid === 0 ? String(statSync(cluster.sandbox(task)).uid) : username]);
   });
 
   test('gets another process id where the task names one in a file', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseStat, readStat } from '../../src/agent/machine/process-identity.js';
+import { launcherScript } from '../../src/agent/shim/launcher.js';
 import { installShimScripts, type ShimScripts } from '../../src/agent/shim/shim-scripts.js';
 import { TaskFolder } from '../../src/agent/tasks/task-folder.js';
 import { AgentCluster } from '../support/agent-cluster.js';
@@ -33,7 +34,10 @@ function newControl(): string {
 }
 
 /** Runs the shim under a shell, and what it starts too. */
-async function runShim(
+const runShim = (shell: string[], control: string, ...words: string[]) => runShimWith({}, shell, control, ...words);
+
+async function runShimWith(
+  environment: Record<string, string>,
   [shell = '', ...options]: string[],
   control: string,
   ...words: string[]
@@ -45,7 +49,10 @@ async function runShim(
     readFileSync(scripts.shim, 'utf8').replace('/bin/sh "$@"', `${[shell, ...options].join(' ')} "$@"`),
   );
   const [out, err] = [join(control, 'out'), join(control, 'err')];
-  const child = spawn(shell, [...options, script, scripts.trampoline, control, out, err, '0', ...words], {
+  const launcher = [shell, ...options, '/proc/self/fd/3', control, out, err];
+  writeFileSync(join(control, 'launcher'), launcherScript({ PATH: process.env.PATH ?? '', ...environment }, 'FILES'));
+  const child = spawn(shell, [...options, script, scripts.trampoline, control, '', '', '0', ...launcher, ...words], {
+    env: { PATH: process.env.PATH },
     detached: true,
     stdio: 'ignore',
   });
@@ -85,12 +92,11 @@ describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('the sc
 
   test('start nothing outside of a cgroup that cannot be joined', async () => {
     const control = newControl();
-    const [out, err] = [join(control, 'out'), join(control, 'err')];
     const words = [
       scripts.trampoline,
       control,
-      out,
-      err,
+      '',
+      '',
       '1',
       '/nowhere/cgroup.procs',
       'touch',
@@ -99,6 +105,36 @@ describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('the sc
     const child = spawn(shell[0]!, [...shell.slice(1), ...words], { stdio: 'ignore' });
     expect(await once(child, 'exit')).toEqual([125, null]);
     expect(existsSync(join(control, 'started'))).toBe(false);
+  });
+});
+
+/** Texts that a shell would like to make something else of. */
+const oddTexts = {
+  quotes: `'"'"''"`,
+  dollars: '$HOME ${PATH} $(id) `id` $$ \\$',
+  backslashes: '\\ \\\\ \\n \\0',
+  lines: '\n\nexport INJECTED=1\n\n',
+  blanks: '  \t ',
+  empty: '',
+  signs: '!#&|;<>(){}[]*?~=%^ ü 漢',
+  large: "x'y ".repeat(25_000),
+};
+/** Names that mean something to one shell or another. */
+const oddNames =
+  'IFS PPID OPTIND OPTARG OPTERR UID EUID GROUPS LINENO RANDOM SECONDS EPOCHSECONDS SHLVL _ PWD OLDPWD SHELLOPTS BASHOPTS ' +
+  'BASH_ENV ENV BASH_VERSION BASH_COMMAND BASH_ARGV DIRSTACK FUNCNAME HISTCMD PS1 PS4 CDPATH TMOUT LANG TZ REPLY MAIL';
+
+describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('variables under $name', ({ shell }) => {
+  test.each([
+    ...Object.entries(oddTexts).map(([name, text]) => ({ name, environment: { VARIABLE: text } })),
+    ...oddNames.split(' ').map((name) => ({ name, environment: { [name]: `7 'x' "y" $z \\` } })),
+    { name: 'many at once', environment: Object.fromEntries(oddNames.split(' ').map((name) => [name, 'a b'])) },
+  ])('arrive as they are: $name', async ({ environment }) => {
+    const control = newControl();
+    expect(await runShimWith(environment, shell, control, '/usr/bin/env', '-0')).toBe(0);
+    const lines = readFileSync(join(control, 'out'), 'utf8').split('\0');
+    for (const [name, value] of Object.entries(environment)) expect(lines).toContain(`${name}=${value}`);
+    expect(lines.some((line) => line.startsWith('INJECTED='))).toBe(false);
   });
 });
 

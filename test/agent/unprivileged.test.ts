@@ -59,6 +59,14 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
     expect(lines.length).toBeLessThanOrEqual(1);
   });
 
+  test('says that its tasks are not kept from each other, in one line', () => {
+    const lines = agent.lines.filter((line) => line.includes('Tasks share the user'));
+    expect(lines).toEqual([
+      "agent: Tasks share the user of the agent ('nobody'), which is not root: each can read and end the others, and " +
+        'read what the agent and a scheduler of this user hold',
+    ]);
+  });
+
   test('presents this machine', () => {
     expect(driver.machines()).toMatchObject([{ hostname: 'localhost', portRanges: [{ begin: 31_000, end: 31_999 }] }]);
   });
@@ -77,9 +85,10 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
   });
 
   test('refuses to run as anybody else', async () => {
-    const answers = await driver.launch([specOf('true', { user: 'root' })], 1);
+    const answers = await driver.launch([specOf('true', { user: 'daemon' }), specOf('true', { user: 'root' })], 1);
     expect(answers).toMatchObject([
-      { outcome: 'REFUSED', reason: "user: cannot run as 'root', the agent runs as 'nobody' and not as root" },
+      { outcome: 'REFUSED', reason: "user: cannot run as 'daemon', the agent runs as 'nobody' and not as root" },
+      { outcome: 'REFUSED', reason: "user: tasks must not run as 'root' (cluster.local.deniedRunUsers)" },
     ]);
     const own = specOf('true', { user: 'nobody' });
     await driver.launch([own], 1);

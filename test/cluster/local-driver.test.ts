@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
@@ -22,6 +22,8 @@ describeClusterDriver('local', async (): Promise<DriverHarness> => {
   await cluster.driver.stop();
   const starts = join(cluster.root, 'starts');
   mkdirSync(starts);
+  // Tasks of other users write here.
+  chmodSync(starts, 0o777);
   return {
     driver: () => cluster.newDriver(),
     launchOf: (kind, taskId, incarnation) =>

@@ -73,7 +73,8 @@ export async function openRoomOn(
 ): Promise<RequestsRoom> {
   const clock = new HandClock(Date.UTC(2026, 0, 15, 12));
   const settings = { ...testSettings(changes), databaseUrl };
-  const driver = { name: 'simulated' } as ClusterDriver;
+  const refusedUser = (user: string) => Promise.resolve(user === 'root' ? 'tasks must not run as root' : undefined);
+  const driver = { name: 'simulated', refusedUser } as Partial<ClusterDriver> as ClusterDriver;
   const leadership = new FixedLeadership(1);
   const platform = PlatformModule.forRoot({ settings, driver, entities, leadership, clock });
   @Module({ imports: [platform, RepositoriesModule, RequestsModule] })

@@ -62,13 +62,13 @@ test('a folder that only looks like a cgroup is found out', () => {
 /** Plain folders take every write and every file: enough to see what is written where, and how figures are read. */
 describe('files of version 2', () => {
   const task = made('plain2', 'task');
-  const hierarchy = new V2Hierarchy(join(folder.path, 'plain2'), new Set(['cpu', 'memory']));
+  const hierarchy = new V2Hierarchy(join(folder.path, 'plain2'), new Set(['cpu', 'memory', 'pids']));
   const read = (name: string) => readFileSync(join(task, name), 'utf8');
 
   test('take the limits', () => {
     writeFileSync(join(task, 'memory.swap.max'), 'max');
-    hierarchy.limit(task, { cpus: 0.5, memoryMb: 64, cpuHardLimit: 2 });
-    expect([read('cpu.weight'), read('cpu.max')]).toEqual(['50', '200000 100000']);
+    hierarchy.limit(task, { cpus: 0.5, memoryMb: 64, cpuHardLimit: 2, maxProcesses: 99 });
+    expect([read('cpu.weight'), read('cpu.max'), read('pids.max')]).toEqual(['50', '200000 100000', '99']);
     expect([read('memory.max'), read('memory.swap.max')]).toEqual([String(64 * 1024 * 1024), '0']);
   });
 
@@ -106,14 +106,15 @@ describe('files of version 2', () => {
 
 test('files of version 1 take the limits and give the figures', () => {
   const task = made('plain1', 'task');
-  const hierarchy = new V1Hierarchy(join(folder.path, 'plain1'), new Set(['cpu', 'cpuacct', 'memory']));
-  hierarchy.limit(task, { cpus: 0.5, memoryMb: 64, cpuHardLimit: 2 });
+  const hierarchy = new V1Hierarchy(join(folder.path, 'plain1'), new Set(['cpu', 'cpuacct', 'memory', 'pids']));
+  hierarchy.limit(task, { cpus: 0.5, memoryMb: 64, cpuHardLimit: 2, maxProcesses: 99 });
   const read = (name: string) => readFileSync(join(task, name), 'utf8');
   expect([read('cpu.shares'), read('cpu.cfs_period_us'), read('cpu.cfs_quota_us')]).toEqual([
     '512',
     '100000',
     '200000',
   ]);
+  expect(read('pids.max')).toBe('99');
   expect(read('memory.limit_in_bytes')).toBe(String(64 * 1024 * 1024));
   writeFileSync(join(task, 'cpu.stat'), 'nr_periods 7\nnr_throttled 3\nthrottled_time 1500000000\n');
   writeFileSync(join(task, 'cpuacct.stat'), 'user 250\nsystem 50\n');
@@ -138,7 +139,7 @@ describe('on this machine', () => {
     skip(cgroups.parents.length === 0, 'no cgroup works here');
     const group = cgroups.group('a task');
     expect(group.pids()).toBeUndefined();
-    group.create({ cpus: 0.5, memoryMb: 50, cpuHardLimit: 1 });
+    group.create({ cpus: 0.5, memoryMb: 50, cpuHardLimit: 1, maxProcesses: 99 });
     expect(group.pids()).toEqual([]);
     expect(cgroups.names()).toEqual(['a task']);
     expect(group.outOfMemoryKills()).toBe(0);

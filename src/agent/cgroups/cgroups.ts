@@ -115,7 +115,7 @@ export class Cgroups {
 
 /** A version 2 hierarchy without controllers still keeps track of a task's processes and kills them in one step. */
 const isOfUse = ({ version, controllers }: CgroupMount): boolean =>
-  version === 2 || ['cpu', 'cpuacct', 'memory'].some((controller) => controllers.includes(controller));
+  version === 2 || ['cpu', 'cpuacct', 'memory', 'pids'].some((controller) => controllers.includes(controller));
 
 const Places = z.object({ bootId: z.string(), parents: z.array(z.string()) });
 

@@ -23,6 +23,8 @@ export interface Limits {
   memoryMb: number;
   /** Whole cores that must never be exceeded. */
   cpuHardLimit?: number;
+  /** Processes and threads. */
+  maxProcesses: number;
 }
 
 export const bytesOfMb = (megabytes: number): number => Math.floor(megabytes * 1024 * 1024);
@@ -101,7 +103,7 @@ export async function removeGroup(folder: string): Promise<void> {
 /** One mounted hierarchy of cgroups. Each task has a folder below `parent`; what differs between the versions is here. */
 export interface Hierarchy {
   readonly parent: string;
-  /** Of cpu, cpuacct and memory, those that really work here. Empty: good for keeping track of processes only. */
+  /** Of cpu, cpuacct, memory and pids, those that really work here. Empty: good for keeping track of processes only. */
   readonly controllers: ReadonlySet<string>;
   limit(folder: string, limits: Limits): void;
   /** SIGKILL to everything inside in one step; false: not available here. */

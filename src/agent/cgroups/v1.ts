@@ -35,8 +35,8 @@ export function openV1(mount: CgroupMount, name: string): Hierarchy {
 
 function tryLimit(folder: string, controller: string): boolean {
   try {
-    applyLimits(folder, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1 });
-    return ['cpu', 'cpuacct', 'memory'].includes(controller);
+    applyLimits(folder, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1, maxProcesses: 64 });
+    return ['cpu', 'cpuacct', 'memory', 'pids'].includes(controller);
   } catch {
     return false;
   }
@@ -51,6 +51,7 @@ function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: L
       write('cpu.cfs_quota_us', Math.round(limits.cpuHardLimit * quotaPeriodMicros));
     }
   }
+  if (controllers.has('pids')) write('pids.max', limits.maxProcesses);
   if (controllers.has('memory') && limits.memoryMb > 0) {
     write('memory.limit_in_bytes', bytesOfMb(limits.memoryMb));
     // Present only where the kernel accounts for swap. It cannot be lower than the limit without swap, so it comes second.

@@ -16,7 +16,7 @@ import {
 import type { CgroupMount } from './mounts.js';
 
 const microsPerSecond = 1e6;
-const usable = ['cpu', 'memory'];
+const usable = ['cpu', 'memory', 'pids'];
 
 /**
  * The version 2 hierarchy, below our own cgroup or else below the root (controllers cannot be handed down from a cgroup
@@ -82,7 +82,7 @@ function handDown(folder: string, controller: string): boolean {
 
 function tryLimit(folder: string, controller: string): boolean {
   try {
-    applyLimits(folder, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1 });
+    applyLimits(folder, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1, maxProcesses: 64 });
     return true;
   } catch {
     return false;
@@ -97,6 +97,7 @@ function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: L
     if (limits.cpuHardLimit !== undefined)
       write('cpu.max', `${Math.round(limits.cpuHardLimit * quotaPeriodMicros)} ${quotaPeriodMicros}`);
   }
+  if (controllers.has('pids')) write('pids.max', limits.maxProcesses);
   if (controllers.has('memory') && limits.memoryMb > 0) {
     write('memory.max', bytesOfMb(limits.memoryMb));
     if (existsSync(join(folder, 'memory.swap.max'))) write('memory.swap.max', 0);

@@ -1,67 +1,73 @@
 import { execFile } from 'node:child_process';
-import { access, constants, stat } from 'node:fs/promises';
-import { userInfo } from 'node:os';
-import { dirname } from 'node:path';
+import { access, constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { messageOf } from '../files.js';
 
 const run = promisify(execFile);
 
-/** How a task becomes another user. */
+/** How a task becomes another user than the agent. */
 export interface RunAs {
   uid: number;
   gid: number;
   home: string;
-  /** Words put before the command; they change the user and then become the command. */
-  prefix: string[];
+  /** As people call it: the name of the account, or the number of a user that only this task has. */
+  name: string;
+  /** A user of the task's own: no other process of the machine has it. */
+  own: boolean;
+  /**
+   * Words put before a command: they change the user for good (no groups but the account's, no capabilities, no way to
+   * more rights) and then become the command. They run as root, so never with an environment of the task.
+   */
+  prefix: readonly string[];
 }
 
-/** undefined: the agent's own user. A text says why the user cannot be used here. */
-export async function resolveUser(name: string | undefined, sandboxes: string): Promise<RunAs | undefined | string> {
-  const own = userInfo();
-  if (name === undefined || name === own.username || name === String(own.uid)) return undefined;
-  if (own.uid !== 0) return `user: cannot run as '${name}', the agent runs as '${own.username}' and not as root`;
-  const account = await findAccount(name);
-  if (!account) return `user: no user '${name}' on this machine`;
-  const prefix = await switchWords(account.uid, account.gid);
-  if (!prefix) return `user: cannot run as '${name}', neither setpriv nor chroot is installed`;
-  const barred = await barredFolder(sandboxes, account.uid, account.gid);
-  if (barred) return `user: '${name}' cannot reach the sandboxes, ${barred} is closed to others`;
-  return { ...account, prefix };
-}
+/** What is kept of it with the task, for the agents that come after this one. */
+export type SavedUser = Omit<RunAs, 'prefix'>;
 
-async function findAccount(name: string): Promise<{ uid: number; gid: number; home: string } | undefined> {
-  try {
-    const { stdout } = await run('getent', ['passwd', '--', name]);
-    const [, , uid, gid, , home] = stdout.trim().split(':');
-    return uid && gid ? { uid: Number(uid), gid: Number(gid), home: home || '/' } : undefined;
-  } catch {
-    return undefined;
+const programs = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'];
+/** Not every container that has a root lets it shrink the bounding set; without the uid 0 there is nothing left in it to gain. */
+const options = [
+  ['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'],
+  ['--no-new-privs', '--inh-caps=-all'],
+];
+
+/** A way to become another user: no process stays in between, so signals and exit status are the command's own. */
+export class UserSwitch {
+  private constructor(
+    private readonly program: string,
+    private readonly options: readonly string[],
+  ) {}
+
+  /** Tried with a user that tasks are to get. Throws with the reason when none works. */
+  static async find(uid: number): Promise<UserSwitch> {
+    let reason = 'setpriv (of util-linux) is not installed';
+    for (const program of programs) {
+      if (!(await isProgram(program))) continue;
+      for (const some of options) {
+        const found = new UserSwitch(program, some);
+        const [first = '', ...words] = found.words({ uid, gid: uid, own: true });
+        try {
+          await run(first, [...words, '/bin/sh', '-c', ':'], { env: cleanEnvironment, cwd: '/' });
+          return found;
+        } catch (cause) {
+          reason = messageOf(cause).trim().split('\n').at(-1) ?? '';
+        }
+      }
+    }
+    throw new Error(reason);
+  }
+
+  words({ uid, gid, own }: Pick<RunAs, 'uid' | 'gid' | 'own'>): string[] {
+    const groups = own ? '--clear-groups' : '--init-groups';
+    return [this.program, `--reuid=${uid}`, `--regid=${gid}`, groups, ...this.options, '--'];
   }
 }
 
-/** Both change the user and execute: no process stays in between, so signals and exit status are the command's own. */
-async function switchWords(uid: number, gid: number): Promise<string[] | undefined> {
-  const candidates = [
-    ['/usr/bin/setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--init-groups', '--'],
-    ['/usr/sbin/chroot', `--userspec=${uid}:${gid}`, '--', '/'],
-  ];
-  for (const words of candidates) {
-    const [program = ''] = words;
-    if (
-      await access(program, constants.X_OK).then(
-        () => true,
-        () => false,
-      )
-    )
-      return words;
-  }
-  return undefined;
-}
+/** For whatever runs as the agent's user on behalf of a task: nothing in it comes from the task. */
+export const cleanEnvironment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
 
-/** The first folder on the way that this user may not pass. */
-async function barredFolder(path: string, uid: number, gid: number): Promise<string | undefined> {
-  const { mode, uid: owner, gid: group } = await stat(path);
-  const bit = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001;
-  if ((mode & bit) === 0) return path;
-  return path === '/' ? undefined : barredFolder(dirname(path), uid, gid);
-}
+const isProgram = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );

@@ -63,7 +63,7 @@ export async function sweep(
     const end = await record.readEnd();
     const age = now - (end?.acknowledgedAt ?? 0);
     if (age < settings.sandboxRetentionMillis) return;
-    await removeTree(join(folder.sandboxes, name));
+    await removeTree(folder.sandboxOf(name));
     if (age >= rememberMillis) await record.remove();
   });
   await removeOwnerlessSandboxes(folder, settings, now);
@@ -77,11 +77,12 @@ async function removeOwnerlessSandboxes(
   now: number,
 ): Promise<void> {
   // In this order: a sandbox that is listed has its task in one of the lists that follow, even if that moves meanwhile.
-  const sandboxes = await readdir(folder.sandboxes);
+  const sandboxes: string[] = [];
+  for (const place of folder.allSandboxes) sandboxes.push(...(await readdir(place)));
   const owned = new Set([...(await readdir(folder.tasks)), ...(await readdir(folder.ended))]);
   await oneByOne(sandboxes, async (name) => {
     if (owned.has(name)) return;
-    const path = join(folder.sandboxes, name);
+    const path = folder.sandboxOf(name);
     if (now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis) await removeTree(path);
   });
 }

@@ -35,12 +35,16 @@ export async function openFileBelow(root: string, path: string, links: Links = '
     walk(root, path, links, async (place, rootStats) => {
       const stats = await place.stat();
       // A hard link shows what its maker could not read: what another user owns was not made here.
-      const isForeign = stats.uid !== rootStats.uid && rootStats.uid !== process.getuid?.();
+      const owner = ownerOf(rootStats);
+      const isForeign = stats.uid !== owner && owner !== process.getuid?.();
       if (!stats.isFile() || isForeign) return undefined;
       return { handle: await open(pathOf(place), O_RDONLY | O_NONBLOCK), stats };
     }),
   );
 }
+
+/** The user whose sandbox it is. That of an ended task belongs to root, with the number of its user in place of a group. */
+export const ownerOf = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>): number => (uid === 0 ? gid : uid);
 
 /** For listing, and as the way to what is in it (`pathOf`), to be closed by the caller. */
 export async function openFolderBelow(

@@ -1,5 +1,5 @@
-import type { Stats } from 'node:fs';
-import { chmod, chown, type FileHandle, mkdir, writeFile } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { chown, type FileHandle, mkdir, open, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
@@ -7,7 +7,7 @@ import type { AgentFolder } from '../agent-folder.js';
 import { errorCode, isMissing } from '../files.js';
 import type { RunAs } from '../machine/run-as.js';
 import { fileNameOf } from '../tasks/task-folder.js';
-import { createFileBelow, existsBelow, openFileBelow } from './below.js';
+import { createFileBelow, existsBelow, openFileBelow, ownerOf } from './below.js';
 
 /** Names inside the working area of a task with executorData, one folder below its sandbox. */
 export interface ExecutorLayout {
@@ -26,7 +26,7 @@ export interface Sandbox {
   executor?: ExecutorLayout;
 }
 
-export const sandboxRoot = (agent: AgentFolder, taskId: string): string => join(agent.sandboxes, fileNameOf(taskId));
+export const sandboxRoot = (agent: AgentFolder, taskId: string): string => agent.sandboxOf(fileNameOf(taskId));
 
 /** The working area of a task with executorData, below its sandbox. */
 const areaOf = (taskId: string): string => taskId.replaceAll(':', '_');
@@ -94,8 +94,29 @@ export async function createSandbox(
     await Promise.all([serviceLog, bashLog, executorLog].map(log).map(file));
   } else await Promise.all([join(root, 'stdout'), join(root, 'stderr')].map(log).map(file));
   await Promise.all(files.map(file));
-  await chmod(root, 0o755);
+  // Everything below is as closed as this: to all but the task and the agent, as far as the agent is root.
   await give(root);
+}
+
+/**
+ * The agent's alone from now on: users of tasks are used again. Its group, which may do nothing, says who had it (see
+ * `ownerOf`).
+ */
+export async function closeSandbox({ root }: Pick<Sandbox, 'root'>): Promise<void> {
+  const folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
+    (cause: unknown) => {
+      // Nothing was prepared, or it has been removed.
+      if (isMissing(cause)) return undefined;
+      throw cause;
+    },
+  );
+  if (!folder) return;
+  try {
+    if (process.getuid?.() === 0) await folder.chown(0, ownerOf(await folder.stat()));
+    await folder.chmod(0o700);
+  } finally {
+    await folder.close();
+  }
 }
 
 const tailLines = 2_500;

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import type { FileHandle } from 'node:fs/promises';
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { constants as machine } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +10,9 @@ import { errorCode, messageOf } from '../files.js';
 import { cut } from '../tasks/outcome.js';
 import type { ProcessStat } from '../machine/process-identity.js';
 import { allProcesses, signal, variableOf } from '../machine/processes.js';
+import { cleanEnvironment, type RunAs } from '../machine/run-as.js';
 import { createFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { launcherScript, launcherWords, writeForUser } from '../shim/launcher.js';
 import type { CommandRecord } from './command-record.js';
 import { outputFileName } from './command-words.js';
 
@@ -24,6 +27,8 @@ export interface CommandPlan {
   folder: string;
   /** The task's. */
   sandboxRoot: string;
+  /** undefined: the agent's own user. */
+  runAs: RunAs | undefined;
   /** Longest run; 0: no limit. */
   timeoutMillis: number;
 }
@@ -61,19 +66,24 @@ export class CommandRun {
     const folder = await openFolderBelow(plan.sandboxRoot, relative(plan.sandboxRoot, plan.folder), 'NONE');
     if (!folder) return { updateType: 'FAILED', message: 'The folder of the task is gone' };
     try {
-      return await this.executeIn(folder.handle, plan, file);
+      const launcher = plan.runAs && (await openLauncher(`${this.record.path}.launcher`, plan, plan.runAs));
+      try {
+        return await this.executeIn({ folder: folder.handle, launcher }, plan, file);
+      } finally {
+        await launcher?.close();
+      }
     } finally {
       await folder.handle.close();
     }
   }
 
-  private async executeIn(folder: FileHandle, plan: CommandPlan, file: string): ReturnType<CommandRun['execute']> {
+  private async executeIn(open: OpenFiles, plan: CommandPlan, file: string): ReturnType<CommandRun['execute']> {
     const output = await createFileBelow(plan.sandboxRoot, file, 0o644);
     try {
       const line = plan.words.join(' ');
       await this.tell('ACKED', cut(line, longestMessage), file);
       await output.appendFile(`${new Date().toISOString()} ${line}\n`);
-      const ended = await this.start(plan, folder, output, file);
+      const ended = await this.start(plan, open, output, file);
       if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause, file };
       return { ...ended, file };
     } finally {
@@ -83,20 +93,15 @@ export class CommandRun {
 
   private async start(
     plan: CommandPlan,
-    folder: FileHandle,
+    open: OpenFiles,
     output: FileHandle,
     file: string,
   ): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string }> {
     // Nothing is awaited from this look until the process is there: no end can come in between unseen.
     if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause };
-    const [program = '', ...words] = plan.words;
-    const child = spawn(program, words, {
-      cwd: pathOf(folder),
-      env: plan.environment,
-      // A session of its own: its processes can be told from all others.
-      detached: true,
-      stdio: ['ignore', output.fd, output.fd],
-    });
+    const missing = missingProgram(plan);
+    if (missing !== undefined) return { updateType: 'FAILED', message: noProgram(missing) };
+    const child = spawnCommand(plan, open, output);
     this.child = child;
     const gone = whenGone(child);
     const { timeoutMillis } = plan;
@@ -123,10 +128,49 @@ export class CommandRun {
   }
 }
 
+/** What a command is started with: where it runs, and its launcher if it gets another user than the agent's. */
+interface OpenFiles {
+  folder: FileHandle;
+  launcher: FileHandle | undefined;
+}
+
+/** In a session of its own: its processes can be told from all others. */
+function spawnCommand(plan: CommandPlan, { folder, launcher }: OpenFiles, output: FileHandle): ChildProcess {
+  const stdio: StdioOptions = ['ignore', output.fd, output.fd];
+  const [program = '', ...words] = plan.words;
+  const cwd = pathOf(folder);
+  if (!launcher) return spawn(program, words, { cwd, env: plan.environment, detached: true, stdio });
+  // Until the user has changed there is nothing of the task in the environment.
+  const { [commandVariable]: mark } = plan.environment;
+  const [first = '', ...others] = [...(plan.runAs?.prefix ?? []), ...launcherWords, '.', '', '', ...plan.words];
+  return spawn(first, others, {
+    cwd,
+    env: { ...cleanEnvironment, [commandVariable]: mark },
+    detached: true,
+    stdio: [...stdio, launcher.fd],
+  });
+}
+
+const noProgram = (program: string): string => `There is no program '${program}'`;
+
+/** What changes the user would only say that something ended with 127. */
+const missingProgram = ({ words: [program = ''] }: CommandPlan): string | undefined =>
+  program.includes('/') && !existsSync(program) ? program : undefined;
+
+/** Removed at once: it is needed as an open file only. */
+async function openLauncher(path: string, { environment }: CommandPlan, runAs: RunAs): Promise<FileHandle> {
+  await writeForUser(path, launcherScript(environment, 'AS_THEY_ARE'), runAs);
+  try {
+    return await open(path, 'r');
+  } finally {
+    await rm(path);
+  }
+}
+
 function whenGone(child: ChildProcess): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string }> {
   return new Promise((resolve) => {
     child.once('error', (cause) => {
-      const message = errorCode(cause) === 'ENOENT' ? `There is no program '${child.spawnfile}'` : messageOf(cause);
+      const message = errorCode(cause) === 'ENOENT' ? noProgram(child.spawnfile) : messageOf(cause);
       resolve({ updateType: 'FAILED', message });
     });
     child.once('exit', (code, signal) => resolve({ updateType: 'FINISHED', message: exitText(code, signal) }));

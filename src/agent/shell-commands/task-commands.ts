@@ -5,7 +5,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../files.js';
 import { sandboxVariable } from '../machine/processes.js';
-import { resolveUser, type RunAs } from '../machine/run-as.js';
+import type { RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { existsBelow, openFileBelow } from '../sandbox/below.js';
 import { taskEnvironment } from '../shim/command.js';
@@ -20,6 +20,8 @@ interface CommandedTask {
   spec: LaunchSpec;
   sandbox: Sandbox;
   folder: TaskFolder;
+  /** undefined: the agent's own user. */
+  runAs: RunAs | undefined;
   reports: StatusReports;
   /** undefined: it does not run (yet, or any more). */
   mainPid(): number | undefined;
@@ -32,6 +34,7 @@ const interrupted = 'The agent ended before the command did';
 export class TaskCommands {
   private readonly running = new Map<string, { run: CommandRun; finished: Promise<void> }>();
   private isClosed = false;
+  private hasBegun = false;
 
   constructor(
     private readonly context: AgentContext,
@@ -41,6 +44,7 @@ export class TaskCommands {
   /** Resolves when it is on disk. False: the task is ending, and the command will never run. */
   async accept(order: ShellCommandOrder): Promise<boolean> {
     if (this.isClosed) return false;
+    this.hasBegun = true;
     const record = CommandRecord.of(this.task.folder, order);
     const run = new CommandRun(order, record, this.tellOf(order));
     const saved = record.save(order);
@@ -51,6 +55,11 @@ export class TaskCommands {
     this.running.set(record.path, { run, finished });
     await saved;
     return true;
+  }
+
+  /** Whether there may be processes of the task's user that were none of the task's. */
+  get hasRunAny(): boolean {
+    return this.hasBegun;
   }
 
   /** One that the agent itself asks for. Resolves when it has ended, however it did. */
@@ -79,6 +88,7 @@ export class TaskCommands {
   /** Those of an earlier agent: it is not known what became of them, and they are not begun again. */
   async failInterrupted(): Promise<void> {
     for (const record of await CommandRecord.list(this.task.folder)) {
+      this.hasBegun = true;
       if (this.running.has(record.path)) continue;
       const { order, ended } = await record.read();
       if (ended) continue;
@@ -117,26 +127,26 @@ export class TaskCommands {
     if (mainPid === undefined) return { invalid: 'The task has no process' };
     const command = findCommand(order, settings.shellCommands);
     if (isInvalid(command)) return command;
-    const runAs = await resolveUser(task.spec.user, context.folder.sandboxes);
-    if (typeof runAs === 'string') return { invalid: runAs };
+    const { runAs } = task;
     const folder = task.sandbox.executor?.folder ?? task.sandbox.root;
     const pid =
       (await taskPid(task.sandbox.root, join(relative(task.sandbox.root, folder), settings.shellCommandPidFile))) ??
       mainPid;
     if (typeof pid !== 'number') return pid;
-    const user = task.spec.user ?? userInfo().username;
+    const user = runAs?.name ?? userInfo().username;
     return {
-      words: [...(runAs?.prefix ?? []), ...commandWords(command, order.options, { pid, user }, settings)],
-      environment: this.environment(folder, record, runAs),
+      words: commandWords(command, order.options, { pid, user }, settings),
+      environment: this.environment(folder, record),
       folder,
       sandboxRoot: task.sandbox.root,
+      runAs,
       timeoutMillis: settings.shellCommandTimeoutMillis,
     };
   }
 
   /** That of the task, except by what its own processes are known: a command is none of them. */
-  private environment(folder: string, record: CommandRecord, runAs: RunAs | undefined): Record<string, string> {
-    const { spec, sandbox } = this.task;
+  private environment(folder: string, record: CommandRecord): Record<string, string> {
+    const { spec, sandbox, runAs } = this.task;
     const { [sandboxVariable]: _ofTask, ...environment } = taskEnvironment(
       spec,
       sandbox,

@@ -5,7 +5,7 @@ import { sandboxVariable } from '../machine/processes.js';
 import type { RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 
-/** What the trampoline is to become, and where its output goes. */
+/** What the task's program is, where its output goes, and where it begins. */
 export interface TaskCommand {
   words: string[];
   stdout: string;
@@ -14,13 +14,12 @@ export interface TaskCommand {
 }
 
 /** The user's words are arguments everywhere: none becomes part of a script. */
-export function commandOf(spec: LaunchSpec, sandbox: Sandbox, runAs: RunAs | undefined, shell: string): TaskCommand {
-  const switchUser = runAs?.prefix ?? [];
+export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): TaskCommand {
   if (sandbox.executor) {
     const { folder, runner, serviceLog, bashLog } = sandbox.executor;
     const openFiles = String(spec.executorData?.maxOpenFiles ?? '');
     return {
-      words: [...switchUser, shell, runner, folder, serviceLog, openFiles, commandText(spec)],
+      words: [shell, runner, folder, serviceLog, openFiles, commandText(spec)],
       stdout: bashLog,
       stderr: bashLog,
       workingFolder: folder,
@@ -28,7 +27,7 @@ export function commandOf(spec: LaunchSpec, sandbox: Sandbox, runAs: RunAs | und
   }
   const { shell: asText, value, arguments: words } = spec.command;
   return {
-    words: [...switchUser, ...(asText ? ['/bin/sh', '-c', value, 'sh'] : [value]), ...words],
+    words: [...(asText ? ['/bin/sh', '-c', value, 'sh'] : [value]), ...words],
     stdout: join(sandbox.root, 'stdout'),
     stderr: join(sandbox.root, 'stderr'),
     workingFolder: sandbox.root,

@@ -20,14 +20,16 @@ exit "$status"
 `;
 
 /**
- * Becomes the task's program, after it has put itself under the task's limits and said who it is.
+ * Puts itself under the task's limits, says who it is, and becomes the task's program: the words begin with those that
+ * change the user and those of the launcher, which reads the task's variables from file 3. Nothing else of what is open
+ * reaches the program.
  *
- *     trampoline.sh <control folder> <stdout file> <stderr file> <n> <n cgroup.procs files> <words...>
+ *     trampoline.sh <control folder> <processes or ''> <blocks of a file or ''> <n> <n cgroup.procs files> <words...>
  *
  * Linking "task" decides whether this task starts: an agent that has given it up has taken the name before.
  */
 const trampoline = `#!/bin/sh
-control=$1 output=$2 errors=$3 groups=$4
+control=$1 processes=$2 blocks=$3 groups=$4
 shift 4
 while [ "$groups" -gt 0 ]; do
   echo $$ >"$1" || exit 125
@@ -37,7 +39,17 @@ done
 IFS= read -r me </proc/$$/stat && IFS= read -r shim </proc/$PPID/stat || exit 125
 printf '%s\\n%s\\n' "$me" "$shim" >"$control/task.new" || exit 125
 command -p ln "$control/task.new" "$control/task" || exit 125
-exec "$@" </dev/null >>"$output" 2>>"$errors"
+for file in /proc/$$/fd/[3-9]; do
+  [ -e "$file" ] && eval "exec \${file##*/}>&-"
+done
+[ -z "$blocks" ] || ulimit -f "$blocks" || exit 125
+# Shells differ in the letter. Both mean the processes and threads of the user.
+[ -z "$processes" ] || if [ -n "\${BASH_VERSION-}\${KSH_VERSION-}" ]; then
+  ulimit -u "$processes"
+else
+  ulimit -p "$processes"
+fi || exit 125
+exec "$@" </dev/null 3<"$control/launcher"
 `;
 
 /**

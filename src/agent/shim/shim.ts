@@ -4,6 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskCommand } from './command.js';
 import { errorCode, messageOf } from '../files.js';
 import { DeployFault } from '../artifacts/order.js';
+import { sandboxVariable } from '../machine/processes.js';
+import { cleanEnvironment } from '../machine/run-as.js';
+import { launcherWords } from './launcher.js';
 import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
 import type { ShimScripts } from './shim-scripts.js';
 import type { StartedTask, TaskFolder } from '../tasks/task-folder.js';
@@ -13,6 +16,20 @@ export interface Shim {
   /** Resolves when the shim has gone, with its own exit status if it ended by itself. */
   gone: Promise<number | undefined>;
 }
+
+/** What the task's program is put into before it begins. */
+export interface ShimSurroundings {
+  sandboxRoot: string;
+  /** Words that become the task's user; none: it is the agent's. */
+  switchUser: readonly string[];
+  cgroupFiles: readonly string[];
+  /** Of the user. */
+  maxProcesses?: number;
+  maxFileBytes?: number;
+}
+
+/** What `ulimit -f` counts in. */
+const blockBytes = 512;
 
 /** Pause between two looks at a task's folder and shim, should the watch on the folder miss something. */
 const lookAgainMillis = 500;
@@ -25,20 +42,24 @@ export function startShim(
   scripts: ShimScripts,
   folder: TaskFolder,
   command: TaskCommand,
-  environment: Record<string, string>,
-  cgroupFiles: readonly string[],
+  { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes }: ShimSurroundings,
 ): Promise<Shim> {
+  const limits = [maxProcesses, maxFileBytes && Math.ceil(maxFileBytes / blockBytes)].map((limit) =>
+    String(limit ?? ''),
+  );
   const { stdout, stderr, workingFolder, words } = command;
+  const launcher = [...switchUser, ...launcherWords, workingFolder, stdout, stderr];
   const groups = [String(cgroupFiles.length), ...cgroupFiles];
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(startFailure(cause));
     try {
       const child = spawn(
         '/bin/sh',
-        [scripts.shim, scripts.trampoline, folder.path, stdout, stderr, ...groups, ...words],
+        [scripts.shim, scripts.trampoline, folder.path, ...limits, ...groups, ...launcher, ...words],
         {
-          cwd: workingFolder,
-          env: environment,
+          cwd: '/',
+          // By the sandbox the processes of a task are known; the agent made its name.
+          env: { ...cleanEnvironment, [sandboxVariable]: sandboxRoot },
           detached: true,
           stdio: 'ignore',
         },

@@ -3,12 +3,14 @@ import type { AgentContext } from '../agent-context.js';
 import { fetchArtifacts } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
+import { bytesOfMb } from '../cgroups/group-files.js';
 import { messageOf } from '../files.js';
 import type { RunAs } from '../machine/run-as.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
 import type { Outcome } from '../tasks/outcome.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
 import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
+import { fitsKernel, launcherScript, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
 
@@ -29,13 +31,26 @@ export async function prepareAndStart(context: AgentContext, start: TaskStart): 
   const { searchPath, scripts, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, searchPath);
   await prepareSandbox({ ...context, spec, sandbox, environment, runAs, signal });
-  group.create(spec);
-  const command = commandOf(spec, sandbox, runAs, shell);
-  const shimEnvironment = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
+  const { maxProcessesPerTask: maxProcesses } = context.settings;
+  group.create({ ...spec, maxProcesses });
+  const command = commandOf(spec, sandbox, shell);
+  const given = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
+  if (!fitsKernel(given, command.words)) throw new DeployFault('Command line and environment are too long');
+  await writeForUser(folder.launcher, launcherScript(given, 'FILES'), runAs);
   // Nothing is awaited from this look until the process is there: no kill can come in between unseen.
   signal.throwIfAborted();
-  return startShim(scripts, folder, command, shimEnvironment, group.procsFiles);
+  return startShim(scripts, folder, command, {
+    sandboxRoot: sandbox.root,
+    switchUser: runAs?.prefix ?? [],
+    cgroupFiles: group.procsFiles,
+    // What the kernel counts is the user, which others of a named one share.
+    maxProcesses: runAs?.own ? maxProcesses : undefined,
+    maxFileBytes: spec.diskMb > 0 ? bytesOfMb(spec.diskMb + fileSlackMb) : undefined,
+  });
 }
+
+/** So much longer than the disk of the task may one file become: it is the disk as a whole that is looked after. */
+const fileSlackMb = 64;
 
 /** A task that could not be started has failed if its deploy is to blame, and is lost if this machine is. */
 export const couldNotStart = (cause: unknown): Outcome =>
@@ -60,7 +75,7 @@ async function prepareSandbox(preparation: Preparation): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** The variables may hold passwords, and sandboxes can be read by every user of the machine. */
+/** The variables may hold passwords. */
 const startFiles = (layout: ExecutorLayout, { environment, shell }: Preparation): NewFile[] => [
   { path: layout.deployEnv, text: deployEnv(environment), mode: 0o600 },
   { path: layout.runner, text: `#!${shell}\n${runner}`, mode: 0o755 },

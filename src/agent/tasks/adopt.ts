@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTerminal } from '../../core/model/enums.js';
 import type { AgentContext, Log } from '../agent-context.js';
@@ -7,6 +8,7 @@ import type { Cgroups } from '../cgroups/cgroups.js';
 import { messageOf } from '../files.js';
 import { isLive, type ProcessStat, readStat } from '../machine/process-identity.js';
 import { processesUnder, signal } from '../machine/processes.js';
+import { closeSandbox } from '../sandbox/sandbox-layout.js';
 import { fileNameOf, type TaskFolder } from './task-folder.js';
 import { TaskRun } from './task-run.js';
 import type { Tasks } from './tasks.js';
@@ -27,7 +29,8 @@ async function adoptTask(context: AgentContext, folder: TaskFolder): Promise<Tas
     await folder.remove();
     return undefined;
   }
-  const run = new TaskRun(context, launch.spec);
+  const runAs = await context.users.restore(launch.runAs, launch.spec.user);
+  const run = new TaskRun(context, launch.spec, runAs);
   if (isTerminal(run.state)) return run;
   if (launch.bootId !== context.bootId) {
     run.giveUp({ state: 'TASK_LOST', message: 'The machine was restarted', reason: 'REASON_AGENT_RESTARTED' });
@@ -56,6 +59,8 @@ export async function currentIncarnation(folder: AgentFolder, cgroups: Cgroups, 
   for (const old of [folder.tasks, folder.ended, folder.tombstones]) await rm(old, { recursive: true, force: true });
   await rm(folder.updates, { force: true });
   await folder.makeFolders();
+  for (const sandboxes of folder.allSandboxes)
+    for (const name of await readdir(sandboxes)) await closeSandbox({ root: join(sandboxes, name) });
   // Last: should this be interrupted, the next agent begins with it again.
   return folder.createIncarnation();
 }
@@ -91,5 +96,6 @@ async function killLeftovers(folder: AgentFolder, cgroups: Cgroups): Promise<num
 
 function leftovers(folder: AgentFolder, cgroups: Cgroups): ProcessStat[] {
   const inGroups = cgroups.names().flatMap((name) => cgroups.group(name).pids() ?? []);
-  return [...processesUnder(folder.sandboxes), ...inGroups.map(readStat).filter(isLive)];
+  const inSandboxes = folder.allSandboxes.flatMap((sandboxes) => processesUnder(sandboxes));
+  return [...inSandboxes, ...inGroups.map(readStat).filter(isLive)];
 }

@@ -3,7 +3,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../files.js';
 import type { Machines } from '../machine/machines.js';
-import { resolveUser, type RunAs } from '../machine/run-as.js';
+import type { RunAs, SavedUser } from '../machine/run-as.js';
 import { sandboxRoot } from '../sandbox/sandbox-layout.js';
 import { EpochOver, type Epochs } from '../wire/epochs.js';
 import { readLaunchSpec, taskIdOf } from '../wire/launch-spec.js';
@@ -50,21 +50,29 @@ export class Launcher {
     if (tombstone) return answerOf(taskId, tombstone);
     if (!this.machines.has(spec.slaveId))
       return this.forbid(taskId, { reason: 'REFUSED', message: `no slave '${spec.slaveId}' here` });
-    const runAs = await resolveUser(spec.user, this.context.folder.sandboxes);
+    const { users, folder } = this.context;
+    const runAs = await users.resolve(spec.user, sandboxRoot(folder, taskId));
     if (typeof runAs === 'string') return this.forbid(taskId, { reason: 'REFUSED', message: runAs });
-    this.epochs.require(epoch);
-    return this.accept(spec, runAs);
+    try {
+      this.epochs.require(epoch);
+      const answer = await this.accept(spec, runAs);
+      if (runAs && answer.outcome !== 'ACCEPTED') users.release(runAs);
+      return answer;
+    } catch (cause) {
+      if (runAs) users.release(runAs);
+      throw cause;
+    }
   }
 
   private async accept(spec: LaunchSpec, runAs: RunAs | undefined): Promise<LaunchAnswer> {
     const { context } = this;
     const { taskId } = spec;
     const folder = TaskFolder.live(context.folder, taskId);
-    await folder.saveLaunch({ spec, bootId: context.bootId, acceptedAt: Date.now() });
-    const run = new TaskRun(context, spec);
+    await folder.saveLaunch({ spec, bootId: context.bootId, acceptedAt: Date.now(), runAs: runAs && savedUser(runAs) });
+    const run = new TaskRun(context, spec, runAs);
     const port = await this.takePorts(run);
     if (port === undefined) {
-      run.launch(runAs);
+      run.launch();
       return { taskId, outcome: 'ACCEPTED', state: run.state, directory: run.sandbox.root };
     }
     const answer = await this.forbid(taskId, { reason: 'PORT_IN_USE', port });
@@ -106,5 +114,7 @@ function answerOf(taskId: string, { reason, port, message }: Tombstone): LaunchA
   if (reason === 'PORT_IN_USE' && port !== undefined) return { taskId, outcome: 'PORT_IN_USE', port };
   return refused(taskId, message ?? 'killed before it was launched');
 }
+
+const savedUser = ({ prefix: _words, ...user }: RunAs): SavedUser => user;
 
 const refused = (taskId: string, reason: string): LaunchAnswer => ({ taskId, outcome: 'REFUSED', reason });

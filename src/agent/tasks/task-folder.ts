@@ -6,6 +6,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentFolder } from '../agent-folder.js';
 import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from '../files.js';
 import { parseStat, type ProcessIdentity } from '../machine/process-identity.js';
+import type { SavedUser } from '../machine/run-as.js';
 
 /** What `spec.json` holds: the launch as it was sent, and the boot in which it was accepted. */
 interface SavedLaunch {
@@ -13,6 +14,8 @@ interface SavedLaunch {
   bootId: string;
   /** Epoch millis. */
   acceptedAt: number;
+  /** Absent: the agent's own user. */
+  runAs?: SavedUser;
 }
 
 /** What `kill.json` holds: the kill goes on after a restart of the agent. */
@@ -55,6 +58,7 @@ export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId)
  * The control files of one task:
  *
  *     spec.json   the launch, written before anything is started
+ *     launcher    script with the variables of the task, which its user may read but not reach
  *     task        by the task's first process: /proc stat lines of itself and of its shim
  *     exit        by the shim: exit status of the task
  *     kill.json   the kill under way
@@ -65,6 +69,7 @@ export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId)
 export class TaskFolder {
   readonly claim: string;
   readonly exit: string;
+  readonly launcher: string;
   private readonly spec: string;
   private readonly kill: string;
   private readonly end: string;
@@ -72,6 +77,7 @@ export class TaskFolder {
   private constructor(readonly path: string) {
     this.claim = join(path, 'task');
     this.exit = join(path, 'exit');
+    this.launcher = join(path, 'launcher');
     this.spec = join(path, 'spec.json');
     this.kill = join(path, 'kill.json');
     this.end = join(path, 'end.json');

@@ -7,7 +7,7 @@ import { messageOf } from '../files.js';
 import { isAlive, type ProcessIdentity, type ProcessStat } from '../machine/process-identity.js';
 import { processesOf, type TaskMark } from '../machine/processes.js';
 import type { RunAs } from '../machine/run-as.js';
-import { type Sandbox, sandboxOfSpec, saveTail, whenHealthFileComes } from '../sandbox/sandbox-layout.js';
+import { closeSandbox, type Sandbox, sandboxOfSpec, saveTail, whenHealthFileComes } from '../sandbox/sandbox-layout.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
 import { programName } from '../shim/command.js';
 import { type Shim, unlessAborted, whenAdoptedGone, whenStarted } from '../shim/shim.js';
@@ -47,6 +47,8 @@ export class TaskRun {
   constructor(
     private readonly context: AgentContext,
     readonly spec: LaunchSpec,
+    /** undefined: the agent's own user. */
+    private readonly runAs: RunAs | undefined,
   ) {
     this.folder = TaskFolder.live(context.folder, spec.taskId);
     this.sandbox = sandboxOfSpec(context.folder, spec);
@@ -56,6 +58,7 @@ export class TaskRun {
       spec,
       sandbox: this.sandbox,
       folder: this.folder,
+      runAs,
       reports: this.reports,
       mainPid: () => (this.isRunning ? this.started?.main.pid : undefined),
     });
@@ -80,8 +83,8 @@ export class TaskRun {
     return processesOf(this.mark());
   }
 
-  launch(runAs: RunAs | undefined): void {
-    this.finished = this.untilAgentStops(() => this.prepareAndRun(runAs));
+  launch(): void {
+    this.finished = this.untilAgentStops(() => this.prepareAndRun());
   }
 
   /** Takes up a task that an earlier agent left. Resolves when a kill that was under way is known of. */
@@ -142,16 +145,16 @@ export class TaskRun {
     await this.requestKill(this.spec.killGraceMillis, { threads });
   }
 
-  private async prepareAndRun(runAs: RunAs | undefined): Promise<void> {
+  private async prepareAndRun(): Promise<void> {
     void this.unlessStopping(this.reports.send('TASK_STARTING', `Staging files, executor pid ${process.pid}`));
-    const shim = await this.start(runAs).catch((cause: unknown) => this.failedToStart(cause));
+    const shim = await this.start().catch((cause: unknown) => this.failedToStart(cause));
     if (!shim) return;
     const started = await whenStarted(this.folder, shim, this.over.signal);
     await (started ? this.watch(started, shim.gone) : this.conclude(await shim.gone));
   }
 
-  private async start(runAs: RunAs | undefined): Promise<Shim> {
-    const { context, spec, folder, sandbox, group, preparing } = this;
+  private async start(): Promise<Shim> {
+    const { context, spec, folder, sandbox, group, runAs, preparing } = this;
     const shim = await prepareAndStart(context, { spec, folder, sandbox, group, runAs, signal: preparing.signal });
     this.shim = shim.identity;
     if (this.kill.isAsked) this.kill.begin(this.over.signal);
@@ -257,8 +260,19 @@ export class TaskRun {
     const { executor } = this.sandbox;
     if (executor && !this.spec.executorData?.skipLogrotateAndCompress)
       await this.tryTo('save the tail of the log', saveTail(this.sandbox.root, executor));
+    await this.retireUser();
     await this.reports.send(state, message, reason);
     await this.tryTo('remove the cgroup', this.group.remove());
+  }
+
+  /** Nothing of the task runs any more, and no later task with the same user can read what it left. */
+  private async retireUser(): Promise<void> {
+    const { context, runAs, sandbox, commands } = this;
+    if (!runAs) return;
+    // What runs in a cgroup has been found there, but commands run outside of it.
+    if (runAs.own && (commands.hasRunAny || this.group.pids() === undefined)) await context.users.killAll(runAs);
+    await this.tryTo('close the sandbox', closeSandbox(sandbox));
+    context.users.release(runAs);
   }
 
   private mark(): TaskMark {

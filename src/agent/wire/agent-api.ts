@@ -78,6 +78,8 @@ export const TrustedApi = contract('TrustedApi', {
   usage: get({ slaveId: z.string() }, machineUsage),
   // In the query: an id may be one that a URL's path cannot hold, such as "..".
   task: prefix({ taskId: query(z.string()) }, TaskApi),
+  /** Why no task may run as this account; absent: one may. */
+  refusedUser: get({ user: z.string() }, z.object({ refusal: z.string().optional() })),
   /** killTasks: every task gets its SIGTERM, then SIGKILL after graceMillis, before the agent ends. */
   shutdown: post({ killTasks: z.boolean(), graceMillis: Millis }, unit),
 });

@@ -43,6 +43,10 @@ export class AgentOperations implements Service<typeof TrustedApi> {
     return new TaskOperations(tasks.find(taskId), sandboxRoot(context.folder, taskId), startFilesOf(taskId));
   }
 
+  async refusedUser({ user }: Args<typeof TrustedApi, 'refusedUser'>) {
+    return { refusal: await this.parts.context.users.refusal(user) };
+  }
+
   async shutdown({ killTasks, graceMillis }: Args<typeof TrustedApi, 'shutdown'>) {
     if (killTasks) await this.parts.tasks.killAll(graceMillis);
     setImmediate(this.parts.shutdown);

@@ -32,6 +32,8 @@ import { followAgent, type Seen } from './update-loop.js';
 const launchMillis = 30_000;
 /** The sandboxes of all tasks are measured for it. */
 const usageMillis = 30_000;
+/** A caller waits for it, and accounts may be those of a directory service. */
+const userMillis = 3_000;
 /** How long `start` waits for a first answer; after that the agent is waited for in the background. */
 const firstContactMillis = 3_000;
 
@@ -93,6 +95,15 @@ export class LocalDriver implements ClusterDriver {
     this.watching?.stop.abort();
     await this.watching?.ended;
     this.watching = undefined;
+  }
+
+  /** The agent decides, here as at the launch. One that cannot be asked refuses the launch. */
+  async refusedUser(user: string): Promise<string | undefined> {
+    try {
+      return (await this.agent.ask((agent) => agent.refusedUser({ user }, { timeoutMs: userMillis }))).refusal;
+    } catch {
+      return undefined;
+    }
   }
 
   machines(): MachineSnapshot[] {

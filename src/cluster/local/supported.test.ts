@@ -44,6 +44,18 @@ test.each([
     is: ['uris[1].uri'],
   },
   {
+    name: 'downloads to elsewhere',
+    value: deploy({
+      uris: [
+        { uri: '/a', outputFile: '../../x' },
+        { uri: '/a', outputFile: '/etc/x' },
+        { uri: '/a', outputFile: 'b/x' },
+      ],
+      runImmediately: { extraArtifacts: [{ uri: '/a', outputFile: 'b/../../x' }] },
+    }),
+    is: ['uris[0].outputFile', 'uris[1].outputFile', 'runImmediately.extraArtifacts[0].outputFile'],
+  },
+  {
     name: 'uploads',
     value: deploy({ objstoreUploaderAdditionalFiles: [{ filename: 'x' }] }),
     is: ['objstoreUploaderAdditionalFiles'],

@@ -11,6 +11,29 @@ export const unsupportedDeployErrors = (driver: ClusterDriver, deploy: Deploy): 
 export const unsupportedRunErrors = (driver: ClusterDriver, run: RunNowRequest): FieldError[] =>
   (driver.unsupportedInRun?.(run) ?? []).map((problem) => toError(problem, ''));
 
+/** Names each account that a deploy asks for and that no task may run as. */
+export const refusedUserErrors = (driver: ClusterDriver, deploy: Deploy): Promise<FieldError[]> =>
+  refusedUsers(driver, {
+    'deploy.user': deploy.user,
+    'deploy.executorData.user': deploy.executorData?.user,
+    'deploy.runImmediately.runAsUserOverride': deploy.runImmediately?.runAsUserOverride,
+  });
+
+/** The same for a run. */
+export const refusedRunUserErrors = (
+  driver: ClusterDriver,
+  { runAsUserOverride }: RunNowRequest,
+): Promise<FieldError[]> => refusedUsers(driver, { runAsUserOverride });
+
+async function refusedUsers(driver: ClusterDriver, users: Record<string, string | undefined>): Promise<FieldError[]> {
+  const errors: FieldError[] = [];
+  for (const [field, user] of Object.entries(users)) {
+    const refusal = user === undefined ? undefined : await driver.refusedUser?.(user);
+    if (refusal !== undefined) errors.push({ field, rule: 'user', message: `${field}: ${refusal}` });
+  }
+  return errors;
+}
+
 /** Drivers begin a message with a verb or with words of their own; the field stands in front of it in any case. */
 const toError = ({ field, message }: Unsupported, parent: string): FieldError => ({
   field: `${parent}${field}`,

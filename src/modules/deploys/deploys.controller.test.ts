@@ -31,7 +31,8 @@ let tx: EntityManager;
 
 beforeAll(async () => {
   const clock = new StoppedClock();
-  const driver = Object.assign(new FileDriver(), { unsupportedInDeploy: unsupportedByLocalDriver });
+  const refusedUser = (user: string) => Promise.resolve(user === 'root' ? 'tasks must not run as root' : undefined);
+  const driver = Object.assign(new FileDriver(), { unsupportedInDeploy: unsupportedByLocalDriver, refusedUser });
   rooms = await startRooms({ modules: [DeploysModule], clock, driver });
   tx = rooms.database.manager;
   // Nobody leads: deploys stay as the API left them.
@@ -304,6 +305,40 @@ describe('a deploy is refused', () => {
       status: 400,
       code: 'NOT_SUPPORTED',
       field: 'deploy.containerInfo',
+      rule: 'supported',
+    },
+    {
+      name: 'as a user that no task may be',
+      body: { deploy: deploy({ user: 'root' }) },
+      status: 400,
+      code: 'INVALID_DEPLOY',
+      field: 'deploy.user',
+      rule: 'user',
+    },
+    {
+      name: 'as such a user in executorData',
+      body: {
+        deploy: deploy({ command: undefined, customExecutorCmd: 'x', executorData: { cmd: 'x', user: 'root' } }),
+      },
+      status: 400,
+      code: 'INVALID_DEPLOY',
+      field: 'deploy.executorData.user',
+      rule: 'user',
+    },
+    {
+      name: 'with a run as such a user',
+      body: { deploy: deploy({ runImmediately: { runAsUserOverride: 'root' } }) },
+      status: 400,
+      code: 'INVALID_DEPLOY',
+      field: 'deploy.runImmediately.runAsUserOverride',
+      rule: 'user',
+    },
+    {
+      name: 'with a download to outside of the sandbox',
+      body: { deploy: deploy({ uris: [{ uri: 'http://h/a', outputFile: '../../x' }] }) },
+      status: 400,
+      code: 'NOT_SUPPORTED',
+      field: 'deploy.uris[0].outputFile',
       rule: 'supported',
     },
     {

@@ -65,6 +65,7 @@ export class DeploysService {
   ) {}
 
   async start(start: StartDeploy, caller: Caller): Promise<RequestParent> {
+    await this.refuseUsers(start);
     const answer = await this.db.transaction((tx) => this.startIn(tx, start, caller));
     this.wake.signalOf([start.deploy.requestId], ...startTopics);
     return answer;
@@ -95,6 +96,11 @@ export class DeploysService {
     });
     const parent = await this.parent(tx, requestId);
     return { ...parent, request, state: stored.state };
+  }
+
+  /** Before the transaction of whatever is to become of the deploy: the cluster is asked. */
+  refuseUsers({ deploy }: StartDeploy): Promise<void> {
+    return this.checks.refuseUsers(deploy);
   }
 
   /** Everything that may be wrong with a deploy, without starting it. */

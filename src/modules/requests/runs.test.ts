@@ -119,6 +119,7 @@ describe('a run', () => {
     ['arguments that are no list', { commandLineArgs: 'a' }, ['commandLineArgs', 'type']],
     ['a reserved variable', { envOverrides: { STARTED_BY_USER: 'x' } }, ['envOverrides.STARTED_BY_USER', 'reserved']],
     ['a reserved word in an argument', { commandLineArgs: ['$STARTED_BY_USER'] }, ['commandLineArgs', 'reserved']],
+    ['a user that no task may be', { runAsUserOverride: 'root' }, ['runAsUserOverride', 'user']],
     ['too many cores', { resources: { cpus: 51, memoryMb: 1, numPorts: 1 } }, ['resources.cpus', 'max']],
     ['cores as text', { resources: { cpus: '1' } }, ['resources.cpus', 'type']],
     [

@@ -6,7 +6,7 @@ import { connect, discard } from '../database/connection.js';
 import { StartError } from '../errors.js';
 import { findBinaries } from './binaries.js';
 import { clusterExists, createCluster, readAccess, urlOf, writeAccess } from './cluster.js';
-import { findPlaces, freePort, isFree, type Places } from './places.js';
+import { clusterOwner, findPlaces, freePort, isFree, type Places } from './places.js';
 import { disarmStalePidFile, runningPostmaster, runProgram, serverUser, type ServerUser } from './postmaster.js';
 
 const watchEveryMillis = 300;
@@ -38,7 +38,7 @@ export class EmbeddedServer {
   ) {}
 
   static async start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
-    const user = serverUser();
+    const user = serverUser(clusterOwner(options.dataDir));
     const places = findPlaces(options.dataDir, findBinaries(), user, options.say ?? (() => undefined));
     if (!clusterExists(places)) await createCluster(places, user);
     const server = new EmbeddedServer(places, user, options);

@@ -1,5 +1,5 @@
 import { createHash, randomInt } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { StartError } from '../errors.js';
@@ -41,9 +41,24 @@ export function findPlaces(
   return { binaries, cluster: join(folder, `postgres-${binaries.major}`) };
 }
 
+/** Whose files the database of this data directory is, wherever it lies; undefined: there is none yet. */
+export function clusterOwner(dataDir: string, elsewhere = sharedFolder): { uid: number; gid: number } | undefined {
+  if (!existsSync(dataDir)) return undefined;
+  for (const folder of [ownFolder(dataDir, elsewhere), dataDir]) {
+    const [cluster] = clustersIn(folder);
+    if (cluster === undefined) continue;
+    const { uid, gid } = statSync(join(folder, cluster));
+    return { uid, gid };
+  }
+  return undefined;
+}
+
+const ownFolder = (dataDir: string, elsewhere: string): string =>
+  join(elsewhere, createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 12));
+
 /** Existing files win over what is reachable now: changed permissions must never lead to a new, empty database. */
 function clusterFolder(dataDir: string, user: ServerUser, elsewhere: string): string {
-  const own = join(elsewhere, createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 12));
+  const own = ownFolder(dataDir, elsewhere);
   if (user && clustersIn(own).length > 0) return own;
   if (clustersIn(dataDir).length > 0 || canReach(user, dataDir)) return dataDir;
   openFolder(elsewhere);

@@ -77,16 +77,25 @@ export function runProgram(
 /** The user that the server runs as. undefined: the user of this process. PostgreSQL refuses to run as root. */
 export type ServerUser = { name: string; uid: number; gid: number } | undefined;
 
-/** `postgres` where it exists, else `nobody`. No user is ever created. */
-export function serverUser(): ServerUser {
+/**
+ * The owner of the files that are there, else `postgres`, else an account of the system that runs little. `nobody` comes
+ * last: other programs like to run as it, and would own the database. No user is ever created.
+ */
+export function serverUser(owner?: { uid: number; gid: number }): ServerUser {
   if (process.getuid?.() !== 0) return undefined;
-  for (const name of ['postgres', 'nobody']) {
+  if (owner && owner.uid !== 0) return { name: nameOf(owner.uid), ...owner };
+  for (const name of ['postgres', 'daemon', 'bin', 'nobody']) {
     const [uid, gid] = [idOf('-u', name), idOf('-g', name)];
     if (uid !== undefined && gid !== undefined) return { name, uid, gid };
   }
   throw new StartError(
-    'PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody" to run it as',
+    'PostgreSQL does not run as root, and there is no user "postgres", "daemon", "bin" or "nobody" to run it as',
   );
+}
+
+function nameOf(uid: number): string {
+  const answer = spawnSync('id', ['-n', '-u', String(uid)], { encoding: 'utf8' });
+  return answer.status === 0 ? answer.stdout.trim() : String(uid);
 }
 
 function idOf(flag: '-u' | '-g', name: string): number | undefined {

@@ -86,6 +86,47 @@ const ClusterSettings = z.strictObject({
         .enum(['auto', 'off'])
         .default('auto')
         .describe('auto: limit and track tasks with those cgroups that work on this machine'),
+      tasksRunAs: z
+        .enum(['OWN_USER', 'AGENT'])
+        .default('OWN_USER')
+        .describe(
+          'Tasks that name no user, where the agent is root: OWN_USER: each gets one of its own; AGENT: they are root',
+        ),
+      taskUsers: z
+        .strictObject({
+          first: z
+            .number()
+            .int()
+            .min(1_000)
+            .max(2_147_000_000)
+            .default(1_900_000_000)
+            .describe('Number of the first user (and group) that a task gets of its own; nothing else may use them'),
+          count: z
+            .number()
+            .int()
+            .min(1)
+            .max(1_000_000)
+            .default(65_536)
+            .describe('How many there are, from that one on'),
+        })
+        .default({ first: 1_900_000_000, count: 65_536 }),
+      allowedRunUsers: z
+        .array(z.string().min(1).max(256))
+        .max(10_000)
+        .optional()
+        .describe('Accounts that a deploy may name to run as; default: all that are not denied'),
+      deniedRunUsers: z
+        .array(z.string().min(1).max(256))
+        .max(10_000)
+        .default(['root'])
+        .describe('Accounts that no deploy may name; root stands for everything with the user or group number 0'),
+      maxProcessesPerTask: z
+        .number()
+        .int()
+        .min(8)
+        .max(4_194_304)
+        .default(4_096)
+        .describe('Most processes and threads of one task'),
       checkThreadsEveryMillis: timeout(100).default(5_000).describe('Time between two counts of threads'),
       maxTaskMessageLength: count(20).default(80).describe('Longer messages of status updates are cut'),
       allowedArtifactPaths: z

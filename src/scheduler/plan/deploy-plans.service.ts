@@ -39,6 +39,7 @@ export class DeployPlans {
 
   async plan(start: StartDeploy): Promise<DeployPlanDto> {
     const now = this.clock.now();
+    await this.starts.refuseUsers(start);
     const { stored, checked, active, planned } = await this.db.snapshot((tx) => this.look(tx, start, now));
     const { deploy, request } = checked;
     const steps = await allSteps(planned, now);

@@ -302,6 +302,15 @@ describe('room', () => {
   });
 });
 
+test('a deploy as a user that no task may be is refused by the plan as by the deploy', async () => {
+  await begin();
+  Object.assign(world.driver, { refusedUser: () => Promise.resolve('tasks must not run as root') });
+  await save();
+  const refused = { code: 'INVALID_DEPLOY', errors: [{ field: 'deploy.user', rule: 'user' }] };
+  await expect(planDeploy(wish('v1', { user: 'root' }))).rejects.toMatchObject(refused);
+  await expect(deploy(wish('v1', { user: 'root' }))).rejects.toMatchObject(refused);
+});
+
 test('a plan writes nothing, not even a version or a note for the leader', async () => {
   await serving();
   const before = await everything();

@@ -13,7 +13,7 @@ import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
-import { unsupportedRunErrors } from '../../deploys/deploy-support.js';
+import { refusedRunUserErrors, unsupportedRunErrors } from '../../deploys/deploy-support.js';
 import { TaskSearchRepository } from '../../history/task-search.repository.js';
 import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
 import { TaskRepository } from '../../tasks/task.repository.js';
@@ -37,9 +37,9 @@ export class Runs {
   ) {}
 
   /** `minimal`: the answer has only the request, its state and the pending request. */
-  run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
+  async run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
     const errors = runProblems(run, this.clock.now(), { ...this.settings.cluster, ...this.settings });
-    errors.push(...unsupportedRunErrors(this.driver, run));
+    errors.push(...unsupportedRunErrors(this.driver, run), ...(await refusedRunUserErrors(this.driver, run)));
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     return this.actions.perform(id, ['scheduler'], async (tx, locked) => {
       const decision = decideRun(run, await this.facts(tx, locked));

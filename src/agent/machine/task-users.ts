@@ -1,0 +1,167 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { type AgentFolder, elsewhere } from '../agent-folder.js';
+import type { Log } from '../agent-context.js';
+import { messageOf } from '../files.js';
+import type { LocalClusterSettings } from '../settings.js';
+import { type Account, Accounts, barredFolder, namesIn, ownersIn } from './accounts.js';
+import { cleanEnvironment, type RunAs, type SavedUser, UserSwitch } from './run-as.js';
+import { usableRange, UserNumbers } from './user-numbers.js';
+
+const run = promisify(execFile);
+
+/** Whether tasks can have other users than the agent's, and whether those that name none get one of their own. */
+type Way = { switch: UserSwitch; numbers: UserNumbers | undefined };
+
+type UserSettings = Pick<LocalClusterSettings, 'tasksRunAs' | 'taskUsers' | 'allowedRunUsers' | 'deniedRunUsers'>;
+
+/** Says as which user a task runs. */
+export class TaskUsers {
+  private readonly accounts = new Accounts();
+  private readonly own = userInfo();
+
+  private constructor(
+    private readonly settings: UserSettings,
+    private readonly folder: AgentFolder,
+    private readonly way: Way | undefined,
+  ) {}
+
+  /** Throws when tasks would get more rights than the settings allow. */
+  static async open(settings: UserSettings, folder: AgentFolder, log: Log): Promise<TaskUsers> {
+    return new TaskUsers(settings, folder, await findWay(settings, log));
+  }
+
+  /**
+   * For a new task; `home` is that of a user of its own. undefined: the agent's own user. A text says why the user cannot
+   * be used here.
+   */
+  async resolve(name: string | undefined, home: string): Promise<RunAs | undefined | string> {
+    if (name === undefined) return this.withoutName(home);
+    const refusal = await this.refusal(name);
+    if (refusal !== undefined) return `user: ${refusal}`;
+    const account = await this.accounts.find(name);
+    if (!account || account.uid === this.own.uid) return undefined;
+    const { uid, gid } = account;
+    return this.reachable({ ...account, own: false, prefix: this.way?.switch.words({ uid, gid, own: false }) ?? [] });
+  }
+
+  /** Why no task may be this user here; undefined: it may. Decided by the number: one user may have several names. */
+  async refusal(name: string): Promise<string | undefined> {
+    const account = await this.accounts.find(name);
+    if (!account) return `no user '${name}' on this machine`;
+    const { allowedRunUsers: allowed, deniedRunUsers: denied } = this.settings;
+    const isRoot = account.uid === 0 || account.gid === 0;
+    if (denied.includes(name) || (await this.uidsOf(denied)).has(isRoot ? 0 : account.uid))
+      return `tasks must not run as '${name}' (cluster.local.deniedRunUsers)`;
+    if (allowed && !(await this.uidsOf(allowed)).has(account.uid))
+      return `tasks must not run as '${name}', which is none of cluster.local.allowedRunUsers`;
+    if (this.own.uid !== 0) {
+      if (account.uid === this.own.uid) return undefined;
+      return `cannot run as '${name}', the agent runs as '${this.own.username}' and not as root`;
+    }
+    return this.reservedFor(name, account);
+  }
+
+  private async reservedFor(name: string, { uid }: Account): Promise<string | undefined> {
+    if (uid === 0) return undefined;
+    if (this.way?.numbers?.contains(uid)) return `tasks must not run as '${name}', which is the user of another task`;
+    if (!this.way) return `cannot run as '${name}': no way to change the user works here`;
+    if ((await this.ownersBesideUs()).has(uid))
+      return `tasks must not run as '${name}', which owns files of the service on this machine`;
+    return undefined;
+  }
+
+  /** That of a task which an earlier agent started. `name` is what its launch says. */
+  async restore(saved: SavedUser | undefined, name: string | undefined): Promise<RunAs | undefined> {
+    const { way } = this;
+    if (!way) return undefined;
+    // Launches of earlier releases do not say who they became.
+    const user = saved ?? (await this.accountOf(name));
+    if (!user) return undefined;
+    if (user.own) way.numbers?.keep(user.uid);
+    return { ...user, prefix: way.switch.words(user) };
+  }
+
+  /** The task has ended, and nothing of it can be read by who comes next. */
+  release(user: RunAs): void {
+    if (user.own) this.way?.numbers?.release(user.uid);
+  }
+
+  /** SIGKILL to every process of a user that only this task had, wherever it hides. */
+  async killAll(user: RunAs): Promise<void> {
+    const [program = '', ...words] = user.prefix;
+    // Fails when there is nothing to kill, which is the usual case.
+    await run(program, [...words, '/bin/sh', '-c', 'kill -s KILL -- -1'], { env: cleanEnvironment, cwd: '/' }).catch(
+      () => undefined,
+    );
+  }
+
+  close(): void {
+    this.way?.numbers?.close();
+  }
+
+  private async withoutName(home: string): Promise<RunAs | undefined | string> {
+    const { way } = this;
+    if (!way?.numbers) return undefined;
+    const uid = await way.numbers.take();
+    const user = { uid, gid: uid, name: String(uid), home, own: true };
+    return this.reachable({ ...user, prefix: way.switch.words(user) });
+  }
+
+  private async reachable(user: RunAs): Promise<RunAs | string> {
+    const barred = await barredFolder(this.folder.sandboxes, user.uid, user.gid);
+    if (barred === undefined) return user;
+    this.release(user);
+    return `user: '${user.name}' cannot reach the sandboxes, ${barred} is closed to others`;
+  }
+
+  private async accountOf(name: string | undefined): Promise<SavedUser | undefined> {
+    const account = name === undefined ? undefined : await this.accounts.find(name);
+    return account && account.uid !== this.own.uid ? { ...account, own: false } : undefined;
+  }
+
+  /** Each name counts as itself, and "root" as the number 0 whatever the machine calls it. */
+  private async uidsOf(names: readonly string[]): Promise<Set<number>> {
+    const uids = await this.accounts.uidsOf(names);
+    return names.includes('root') ? uids.add(0) : uids;
+  }
+
+  /** Owners of what lies beside the agent's folder, such as the embedded database, wherever on this machine that is. */
+  private async ownersBesideUs(): Promise<Set<number>> {
+    const places = (await namesIn(elsewhere)).map((name) => join(elsewhere, name));
+    return ownersIn([dirname(this.folder.root), ...places]);
+  }
+}
+
+async function findWay(settings: UserSettings, log: Log): Promise<Way | undefined> {
+  if (userInfo().uid !== 0) {
+    log.warn(
+      `Tasks share the user of the agent ('${userInfo().username}'), which is not root: each can read and end the ` +
+        'others, and read what the agent and a scheduler of this user hold',
+    );
+    return undefined;
+  }
+  const { first, count } = settings.taskUsers;
+  const maps = ['uid_map', 'gid_map'].map((name) => readFileSync(`/proc/self/${name}`, 'utf8'));
+  const range = usableRange(settings.taskUsers, maps[0] ?? '', maps[1] ?? '');
+  if (!range) {
+    log.warn('Tasks share the user of the agent: there is no other one in its user namespace');
+    return undefined;
+  }
+  const isOwn = settings.tasksRunAs === 'OWN_USER';
+  const found = await UserSwitch.find(range.first).catch((cause: unknown) => {
+    if (!isOwn) return undefined;
+    throw new Error(
+      `Tasks cannot get users of their own: ${messageOf(cause)}. To run them as root, set cluster.local.tasksRunAs to AGENT`,
+    );
+  });
+  if (!isOwn) log.warn('Tasks that name no user run as root (cluster.local.tasksRunAs)');
+  else if (range.first !== first || range.count !== count)
+    log.warn(
+      `Users ${first} to ${first + count - 1} do not exist here: tasks get ${range.first} and the ${range.count - 1} after it`,
+    );
+  return found && { switch: found, numbers: isOwn ? new UserNumbers(range) : undefined };
+}

@@ -1,0 +1,154 @@
+import { randomInt } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { errorCode } from '../files.js';
+
+/** Numbers of users, each also that of a group. */
+export interface NumberRange {
+  first: number;
+  count: number;
+}
+
+/** Numbers are got in blocks, so that what costs something is done once for many tasks. */
+const blockSize = 256;
+/** Below are the accounts of distributions and of people, above those that systems give out for a while. */
+const [lowestWithout, highestWithout] = [20_000, 60_000];
+/** Namespaces of containers usually have about 65,536. */
+const fewNumbers = 70_000;
+
+/**
+ * The range as far as this machine has it: in a user namespace only some numbers exist (the texts are those of
+ * /proc/self/uid_map and gid_map). Otherwise the top of what there is; undefined: there is no user but our own.
+ */
+export function usableRange(wanted: NumberRange, uidMap: string, gidMap: string): NumberRange | undefined {
+  const segments = intervalsOf(uidMap).flatMap((uids) =>
+    intervalsOf(gidMap).map((gids) => ({
+      begin: Math.max(uids.begin, gids.begin),
+      end: Math.min(uids.end, gids.end),
+    })),
+  );
+  if (segments.some(({ begin, end }) => begin <= wanted.first && wanted.first + wanted.count <= end)) return wanted;
+  const [top] = segments.toSorted((a, b) => b.end - a.end);
+  if (!top || top.end - top.begin < 2) return undefined;
+  const isSmall = top.end <= fewNumbers;
+  const end = isSmall && top.end > highestWithout ? highestWithout : top.end;
+  const lowest = Math.max(top.begin, 1, isSmall && end > 2 * lowestWithout ? lowestWithout : Math.floor(end / 2));
+  const first = Math.max(lowest, end - wanted.count);
+  return first < end ? { first, count: end - first } : undefined;
+}
+
+const intervalsOf = (map: string): { begin: number; end: number }[] =>
+  map
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .map(([begin = 0, , length = 0]) => ({ begin, end: begin + length }));
+
+/** Gives each task a number that no other process of this machine has. They go round, so that none comes back soon. */
+export class UserNumbers {
+  private readonly inUse = new Set<number>();
+  private free: number[] = [];
+  private next: number;
+  private readonly guards = new Map<number, Server>();
+  private claiming: Promise<void> | undefined;
+
+  constructor(readonly range: NumberRange) {
+    this.next = randomInt(this.blocks);
+  }
+
+  private get blocks(): number {
+    return Math.ceil(this.range.count / blockSize);
+  }
+
+  async take(): Promise<number> {
+    for (;;) {
+      const number = this.free.shift();
+      if (number === undefined) {
+        // Of those that ask at the same time one claims, and all look again.
+        await (this.claiming ??= this.claim().finally(() => (this.claiming = undefined)));
+      } else if (!this.inUse.has(number)) {
+        this.inUse.add(number);
+        return number;
+      }
+    }
+  }
+
+  /** A task that an earlier agent left has it. */
+  keep(number: number): void {
+    this.inUse.add(number);
+  }
+
+  release(number: number): void {
+    this.inUse.delete(number);
+  }
+
+  contains(number: number): boolean {
+    return this.range.first <= number && number < this.range.first + this.range.count;
+  }
+
+  close(): void {
+    for (const guard of this.guards.values()) guard.close();
+    this.guards.clear();
+  }
+
+  /** The next block that is nobody else's, with those of its numbers that no process has. */
+  private async claim(): Promise<void> {
+    const taken = numbersOfProcesses();
+    // Another agent of this machine may hold some; in case all are held, by whatever, what no process has is good enough.
+    for (const mustBeOurs of [true, false]) {
+      for (let looks = 0; looks < this.blocks; looks++) {
+        const block = this.next;
+        this.next = (block + 1) % this.blocks;
+        if (mustBeOurs && !(await this.guard(block))) continue;
+        this.free = this.numbersOf(block).filter((number) => !taken.has(number) && !this.inUse.has(number));
+        this.letGo(block);
+        if (this.free.length > 0) return;
+      }
+    }
+    throw new Error(`All ${this.range.count} users for tasks are in use (cluster.local.taskUsers)`);
+  }
+
+  private numbersOf(block: number): number[] {
+    const begin = this.range.first + block * blockSize;
+    const length = Math.min(blockSize, this.range.count - block * blockSize);
+    return Array.from({ length }, (_, index) => begin + index);
+  }
+
+  /** A socket without a file: the kernel frees it with this process, however that ends. */
+  private guard(block: number): Promise<boolean> {
+    if (this.guards.has(block)) return Promise.resolve(true);
+    const guard = createServer((socket) => socket.destroy());
+    return new Promise((resolve, reject) => {
+      guard.once('error', (cause) => (errorCode(cause) === 'EADDRINUSE' ? resolve(false) : reject(cause)));
+      guard.listen(`\0muster-task-users-${this.range.first + block * blockSize}`, () => {
+        guard.unref();
+        this.guards.set(block, guard);
+        resolve(true);
+      });
+    });
+  }
+
+  /** Blocks but this one of which no task has a number any more. */
+  private letGo(present: number): void {
+    for (const [block, guard] of this.guards) {
+      if (block === present || this.numbersOf(block).some((number) => this.inUse.has(number))) continue;
+      guard.close();
+      this.guards.delete(block);
+    }
+  }
+}
+
+/** Every user (real, effective, saved, of files) of every process. */
+function numbersOfProcesses(): Set<number> {
+  const numbers = new Set<number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const [, line = ''] = /^Uid:(.*)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8')) ?? [];
+      for (const number of line.trim().split(/\s+/)) numbers.add(Number(number));
+    } catch {
+      // It has gone meanwhile.
+    }
+  }
+  return numbers;
+}

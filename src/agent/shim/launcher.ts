@@ -1,0 +1,69 @@
+import { chown, rm, writeFile } from 'node:fs/promises';
+import type { RunAs } from '../machine/run-as.js';
+
+/**
+ * The last step before a program begins, taken as the user that it runs as. Environments of tasks pass through no process of
+ * the agent's user (a variable may make a program do anything) and over no command line (every user can read those): they
+ * are in a script that the shell reads from an open file, number 3.
+ *
+ *     /bin/sh /proc/self/fd/3 <folder> <stdout file> <stderr file> <words...>
+ */
+export const launcherWords = ['/bin/sh', '/proc/self/fd/3'];
+
+/**
+ * The outputs are opened here and not before: whatever the names stand for by now, it is opened with the rights of the task.
+ * Empty names leave them as they are.
+ */
+const head = `exec 3<&- </dev/null
+cd "$1" || exit 125
+unset OLDPWD
+[ -z "$2" ] || exec 4>>"$2" 5>>"$3" || exit 125
+`;
+
+/** The script, for an environment whose names a shell can say. */
+export function launcherScript(environment: Record<string, string>, outputs: 'FILES' | 'AS_THEY_ARE'): string {
+  const variables = Object.entries(environment);
+  const exports = variables
+    .filter(([name]) => !isOfShells(name))
+    .map(([name, value]) => `export ${name}=${literal(value)}\n`);
+  const rest = variables.filter(([name]) => isOfShells(name)).map(([name, value]) => `${name}=${literal(value)} `);
+  const exec = rest.length > 0 ? `exec /usr/bin/env ${rest.join('')}"$@"` : 'exec "$@"';
+  const redirected = outputs === 'FILES' ? ' >&4 2>&5 4>&- 5>&-' : '';
+  return `${head}shift 3\n${exports.join('')}${exec}${redirected}\n`;
+}
+
+/**
+ * Variables that shells (dash, bash) read-only, count in or compute. They are none of the program's secrets, so they may be
+ * seen on a command line for a moment.
+ */
+const isOfShells = (name: string): boolean =>
+  /^(_|PPID|E?UID|GROUPS|OPTIND|LINENO|S?RANDOM|SECONDS|EPOCH\w+|HISTCMD|DIRSTACK|FUNCNAME|SHLVL|SHELLOPTS|BASH\w*)$/.test(
+    name,
+  );
+
+/** Within single quotes a shell takes everything but the quote as it is. */
+const literal = (value: string): string => `'${value.replaceAll("'", `'\\''`)}'`;
+
+/** What one variable, and what all of them with the words, may take: the kernel's limits at their usual settings. */
+const longestVariable = 128 * 1024 - 1;
+const longestTogether = 2 * 1024 * 1024 - 64 * 1024;
+/** Of each text: its end, and a pointer to it. */
+const perText = 9;
+
+export function fitsKernel(environment: Record<string, string>, words: readonly string[]): boolean {
+  const sizes = Object.entries(environment).map(
+    ([name, value]) => Buffer.byteLength(name) + Buffer.byteLength(value) + 1,
+  );
+  const texts = [...sizes, ...words.map((word) => Buffer.byteLength(word))];
+  return (
+    texts.every((size) => size <= longestVariable) &&
+    texts.reduce((sum, size) => sum + size + perText, 0) <= longestTogether
+  );
+}
+
+/** In a folder of the agent's own, so that only an open file leads there. */
+export async function writeForUser(path: string, text: string, runAs: RunAs | undefined): Promise<void> {
+  await rm(path, { force: true });
+  await writeFile(path, text, { mode: 0o400, flag: 'wx' });
+  if (runAs) await chown(path, runAs.uid, runAs.gid);
+}
