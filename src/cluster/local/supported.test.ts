@@ -47,11 +47,11 @@ test.each([
     name: 'downloads to elsewhere',
     value: deploy({
       uris: [
-        { uri: '/a', outputFile: '../../x' },
-        { uri: '/a', outputFile: '/etc/x' },
-        { uri: '/a', outputFile: 'b/x' },
+        { uri: 'http://h/a', outputFile: '../../x' },
+        { uri: 'http://h/a', outputFile: '/etc/x' },
+        { uri: 'http://h/a', outputFile: 'b/x' },
       ],
-      runImmediately: { extraArtifacts: [{ uri: '/a', outputFile: 'b/../../x' }] },
+      runImmediately: { extraArtifacts: [{ uri: 'http://h/a', outputFile: 'b/../../x' }] },
     }),
     is: ['uris[0].outputFile', 'uris[1].outputFile', 'runImmediately.extraArtifacts[0].outputFile'],
   },
