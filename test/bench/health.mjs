@@ -91,7 +91,13 @@ async function measureProduct(databaseUrl, ports) {
   for (let number = 1; number <= machines; number++) {
     cluster.addMachine({ slaveId: `slave-${number}`, hostname: `127.0.0.${number}`, cpus: 64 });
   }
-  const settings = { ...SettingsFile.parse({}), port: 0, host: '127.0.0.1', databaseUrl, dataDir: tmpdir() };
+  const settings = {
+    ...SettingsFile.parse({ healthcheckPortNumbers: ports }),
+    port: 0,
+    host: '127.0.0.1',
+    databaseUrl,
+    dataDir: tmpdir(),
+  };
   const { app } = await startApp({ settings, driver: cluster.driver(), logger: false });
   const query = (sql, parameters) => app.get(Database).manager.query(sql, parameters);
   const time = setInterval(() => void cluster.advance(Math.max(Date.now() - cluster.now(), 0)), tickMillis);

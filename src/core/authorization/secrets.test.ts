@@ -142,5 +142,25 @@ test('a variable named like a member of every object stays a variable', () => {
 
 test('without words nothing named is masked', () => {
   const answer = { env: { TOKEN: 'x' } };
-  expect(maskSecrets(answer, { hiddenEnvironment: 'NAMED', secretEnvNames: [] })).toBe(answer);
+  expect(maskSecrets(answer, { hiddenEnvironment: 'NAMED', secretEnvNames: [] })).toEqual(answer);
+});
+
+test.each([
+  ['one long word', 'password'.repeat(16_000)],
+  ['options without end', '-password '.repeat(13_000)],
+  ['quotes', 'password="'.repeat(13_000)],
+  ['blanks', `-password${' '.repeat(130_000)}`],
+])('a command line of %s is masked in a moment', (_name, command) => {
+  const words = ['password', 'passwd', 'secret', 'token', 'key', 'credential'];
+  const begun = performance.now();
+  maskSecrets({ command }, { hiddenEnvironment: 'NAMED', secretEnvNames: words });
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});
+
+test('what a program answered to a health check is not shown', () => {
+  const results = [{ statusCode: 200, responseBody: 'INTERNAL-ONLY-DATA' }, { statusCode: 500 }];
+  const masked = [{ statusCode: 200, responseBody: secretMask }, { statusCode: 500 }];
+  const none: SecretRules = { hiddenEnvironment: 'NAMED', secretEnvNames: [] };
+  for (const rules of [all, named, none])
+    expect(maskSecrets({ healthcheckResults: results }, rules)).toEqual({ healthcheckResults: masked });
 });

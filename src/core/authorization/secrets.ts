@@ -18,6 +18,8 @@ const lists = new Set(['variables']);
 /** Options of a container's program that set a variable: `NAME=value`. */
 const containerOptions = new Set(['e', 'env']);
 const optionMaps = new Set(['parameters']);
+/** What a program answered to a health check, whatever it was asked to say. */
+const answers = new Set(['responseBody']);
 /** Members with a command line as one text. */
 const commandLines = new Set(['command', 'cmd', 'customExecutorCmd', 'value']);
 
@@ -30,8 +32,6 @@ const isTexts = (value: unknown): value is string[] =>
 
 /** The same answer without the values that are secret. Parts without any are handed over as they are. */
 export function maskSecrets(answer: unknown, rules: SecretRules): unknown {
-  const nothingIsSecret = rules.hiddenEnvironment === 'NAMED' && rules.secretEnvNames.length === 0;
-  if (nothingIsSecret) return answer;
   let masking = maskings.get(rules);
   if (!masking) maskings.set(rules, (masking = new Masking(rules)));
   return masking.walk(answer);
@@ -55,6 +55,7 @@ class Masking {
   }
 
   private maskMember(member: unknown, name: string): unknown {
+    if (answers.has(name)) return typeof member === 'string' ? secretMask : member;
     if (maps.has(name)) return this.maskMap(member);
     if (mapsByInstance.has(name)) return isRecord(member) ? mapValues(member, (map) => this.maskMap(map)) : member;
     if (lists.has(name) && Array.isArray(member)) return member.map((one: unknown) => this.maskEntry(one));
@@ -124,7 +125,8 @@ class Masking {
 function assignmentsOf(words: readonly string[]): RegExp | undefined {
   if (words.length === 0) return undefined;
   const word = words.map((one) => one.replaceAll(/[^\w-]/g, '\\$&').replaceAll(/[_-]/g, '[_-]')).join('|');
-  const name = `[\\w.-]*?(?:${word})[\\w.-]*`;
+  // Names end somewhere: without a bound one long word would be looked at once from each of its letters.
+  const name = `[\\w.-]{0,200}?(?:${word})[\\w.-]{0,200}`;
   const value = `(?:"[^"]*"|'[^']*'|[^\\s;&|"']+)`;
   return new RegExp(`(^|[\\s;&|"'(])(${name}=|-${name}\\s+(?!-))${value}`, 'gi');
 }

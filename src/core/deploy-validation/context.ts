@@ -19,6 +19,8 @@ export interface DeployValidationSettings extends HealthSettings {
   cluster: ResourceLimits;
   maxDeployIdSize: number;
   maxRunIdSize: number;
+  /** Fixed ports that may be asked, besides those of a task. */
+  healthcheckPortNumbers: readonly number[];
   healthcheckMaxTotalTimeoutSeconds?: number | undefined;
   killTaskIfNotHealthyAfterSeconds: number;
   maxRunNowTaskLaunchDelayDays: number;

@@ -22,6 +22,7 @@ const settings: DeployValidationSettings = {
     maxMemoryMbPerRequest: 450_000,
     maxDiskMbPerRequest: 3_000_000,
   },
+  healthcheckPortNumbers: [80],
   maxRunIdSize: 100,
   maxDeployIdSize: 50,
   killTaskIfNotHealthyAfterSeconds: 600,
@@ -232,7 +233,20 @@ describe('health check', () => {
       deploy: { resources: { cpus: 1, memoryMb: 1 }, healthcheck: { uri: '/' } },
       errors: ['deploy.healthcheck.portNumber required'],
     },
-    { name: 'no resources, but a number', deploy: { resources: undefined, healthcheck: { uri: '/', portNumber: 80 } } },
+    {
+      name: 'no resources, but a number that the settings allow',
+      deploy: { resources: undefined, healthcheck: { uri: '/', portNumber: 80 } },
+    },
+    {
+      name: 'no resources, and a number of some other program',
+      deploy: { resources: undefined, healthcheck: { uri: '/', portNumber: 7398 } },
+      errors: ['deploy.healthcheck.portNumber ownPort'],
+    },
+    ...['http://169.254.169.254/latest', '//evil.example/', '/a\r\nHost: b', '\\\\evil.example'].map((uri) => ({
+      name: `at ${JSON.stringify(uri)}`,
+      deploy: { healthcheck: { uri, portIndex: 1 } },
+      errors: ['deploy.healthcheck.uri path'],
+    })),
     {
       name: 'described in older fields',
       deploy: { resources: undefined, healthcheckUri: '/' },

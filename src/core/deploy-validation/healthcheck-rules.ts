@@ -6,16 +6,19 @@ import { problem, type DeployRule, type DeployValidationSettings } from './conte
 export const healthcheckRule: DeployRule = (deploy, { settings }) => {
   const { healthcheck } = deploy;
   if (!healthcheck) return [];
-  return [...targetProblems(deploy, healthcheck), ...timeProblems(healthcheck, settings)];
+  return [...targetProblems(deploy, healthcheck, settings), ...timeProblems(healthcheck, settings)];
 };
 
 /** What to ask, and on which port. */
 function targetProblems(
   { resources }: Deploy,
   { uri, portIndex, portNumber, ...rest }: HealthcheckOptions,
+  { healthcheckPortNumbers }: DeployValidationSettings,
 ): FieldError[] {
   const numPorts = resources?.numPorts ?? 0;
   const bothPorts = portIndex !== undefined && portNumber !== undefined;
+  const isForeign = portNumber !== undefined && numPorts === 0 && !healthcheckPortNumbers.includes(portNumber);
+  const isPath = uri === undefined || /^(?![a-z][\w+.-]*:\/\/|\/\/|\\)[^\p{Cc}]*$/iu.test(uri);
   const outside = portIndex !== undefined && resources !== undefined && (portIndex < 0 || portIndex >= numPorts);
   return [
     ...problem(
@@ -24,8 +27,15 @@ function targetProblems(
       'required',
       'is required unless healthcheckResultFilePath is given',
     ),
+    ...problem(!isPath, 'healthcheck.uri', 'path', 'must be a path, without a scheme, a host and control characters'),
     ...problem(bothPorts, 'healthcheck.portNumber', 'exclusive', 'may not be given together with portIndex'),
     ...problem(outside, 'healthcheck.portIndex', 'range', `must be below resources.numPorts, which is ${numPorts}`),
+    ...problem(
+      isForeign,
+      'healthcheck.portNumber',
+      'ownPort',
+      'must be a port of the task, which has none by resources.numPorts, or one of healthcheckPortNumbers',
+    ),
     ...problem(
       Boolean(uri) && numPorts === 0 && portNumber === undefined,
       'healthcheck.portNumber',

@@ -343,6 +343,10 @@ const Sections = z.strictObject({
   maxConcurrentHealthchecks: count(1)
     .default(128)
     .describe('Health checks at once; the others wait in line. Those that have no answer after 250 ms do not count'),
+  healthcheckPortNumbers: z
+    .array(z.number().int().min(1).max(65_535))
+    .default([])
+    .describe('Fixed ports that health checks may ask for by portNumber, besides the ports of the task itself'),
   maxHealthcheckResultsPerTask: count(1)
     .default(100)
     .describe('Results of health checks that are kept of a task, the newest'),

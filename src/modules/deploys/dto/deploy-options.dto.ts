@@ -55,7 +55,7 @@ export class HealthcheckOptionsDto implements HealthcheckOptions {
   @IsOptional()
   @Int32()
   portIndex?: number;
-  /** A fixed port to ask in place of one of the task's. */
+  /** A port to ask by its number: one of the task's, or one that the settings allow (healthcheckPortNumbers). */
   @ApiProperty({ format: 'int64' })
   @IsOptional()
   @Int32({ min: 1, max: 65_535 })

@@ -110,15 +110,26 @@ test.each<{ name: string; options: HealthcheckOptions; program: Program['answer'
   expect((await scene.results()).at(-1)).toMatchObject(last);
 });
 
-test('a fixed port, another method and a path are honoured', async () => {
+test('a port by its number, another method and a path are honoured', async () => {
   const program = await scene.program(({ method, url }) => ({
     status: method === 'POST' && url === '/are/you/ok' ? 200 : 400,
   }));
   await scene.deploy({ uri: 'are/you/ok', portNumber: program.port, method: 'POST' });
-  await scene.run([1]);
+  await scene.run([1, program.port]);
   scene.announce();
   await waitFor('the passed check', () => scene.isFinished());
   expect(program.asked).toBe(1);
+});
+
+test("a port that is not the task's own is not asked, and the result says so", async () => {
+  const program = await scene.program(() => ({ status: 200, text: 'INTERNAL-ONLY-DATA' }));
+  await scene.deploy({ uri: '/latest/meta-data', portNumber: program.port, maxRetries: 0 });
+  await scene.run([1]);
+  scene.announce();
+  await waitFor('the result', async () => (await scene.results()).length > 0);
+  const text = `Port ${program.port} is none of the task's, which has 1`;
+  expect(await scene.results()).toMatchObject([{ error_message: text, response_body: null }]);
+  expect(program.asked).toBe(0);
 });
 
 describe('a task is not asked', () => {

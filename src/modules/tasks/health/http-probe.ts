@@ -64,10 +64,23 @@ async function askFollowing(
     const { result, location } = await ask(url, method, target, ending);
     if (!location) return result;
     if (redirects === maxRedirects) throw new Error(`More than ${maxRedirects} redirects`);
-    url = new URL(location, url);
+    url = sameTarget(url, location);
     if (result.statusCode <= 303) method = 'GET';
   }
 }
+
+/** Elsewhere than at the host and port that were to be asked nothing is asked: a task cannot say what the scheduler is to ask. */
+function sameTarget(url: URL, location: string): URL {
+  const to = new URL(location, url);
+  const isSame = portOf(to) === portOf(url) && (to.hostname === url.hostname || (isHere(to) && isHere(url)));
+  if (!isSame || to.username || to.password)
+    throw new Error(`A redirect to ${to.protocol}//${to.host} is not followed`);
+  return to;
+}
+
+/** undefined: not HTTP. */
+const portOf = ({ protocol, port }: URL): string | undefined => port || { 'http:': '80', 'https:': '443' }[protocol];
+const isHere = ({ hostname }: URL): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 
 interface Asked {
   result: { statusCode: number; responseBody?: string };

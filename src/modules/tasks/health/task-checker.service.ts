@@ -48,7 +48,10 @@ export class TaskChecker {
     const timestamp = this.clock.now();
     const begun = performance.now();
     const options = context.deploy.healthcheck!;
-    const target = healthcheckTarget(live, options, this.driver.name === 'local');
+    const target = healthcheckTarget(live, options, {
+      isLocal: this.driver.name === 'local',
+      furtherPorts: this.settings.healthcheckPortNumbers,
+    });
     const { responseTimeoutMillis } = healthcheckTimings(options, context.settings);
     const limits = {
       timeoutMillis: responseTimeoutMillis,
@@ -66,15 +69,26 @@ export class TaskChecker {
 
 export type HealthcheckTarget = Omit<ProbeTarget, 'timeoutMillis' | 'maxBodyBytes'>;
 
+interface Surroundings {
+  /** The local driver runs everything on this machine, whatever its slaves are called. */
+  isLocal: boolean;
+  /** Ports that may be asked though no task has them, by the settings. */
+  furtherPorts: readonly number[];
+}
+
 /** Where a task is asked, or why it cannot be. */
 export function healthcheckTarget(
   task: Pick<LiveTask, 'host' | 'ports'>,
   options: HealthcheckOptions,
-  /** The local driver runs everything on this machine, whatever its slaves are called. */
-  isLocal: boolean,
+  { isLocal, furtherPorts }: Surroundings,
 ): HealthcheckTarget | { errorMessage: string } {
   if (!options.uri) return { errorMessage: 'The health check names no uri' };
-  const port = options.portNumber ?? task.ports[options.portIndex ?? 0];
+  const { portNumber } = options;
+  // Else the scheduler would ask, for a caller who may deploy, what only the machines may reach.
+  if (portNumber !== undefined && !task.ports.includes(portNumber) && !furtherPorts.includes(portNumber)) {
+    return { errorMessage: `Port ${portNumber} is none of the task's, which has ${task.ports.join(', ') || 'none'}` };
+  }
+  const port = portNumber ?? task.ports[options.portIndex ?? 0];
   if (port === undefined || port < 1) return { errorMessage: `The task has no port ${options.portIndex ?? 0}` };
   return {
     host: isLocal ? 'localhost' : task.host,
