@@ -10,7 +10,7 @@ export function announce({ url, databaseUrl, dataDir }: Addresses): void {
   say('Muster is ready.');
   say(`  API         ${url}/api`);
   say(`  Swagger UI  ${url}/docs`);
-  say(`  Database    ${databaseUrl}`);
+  say(`  Database    ${databaseUrl}   (with its password: muster database-url)`);
   say(`  Data        ${dataDir}`);
   say(`  Process id  ${process.pid}   (stop it with Ctrl-C or with: muster stop)`);
   say('');

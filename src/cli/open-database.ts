@@ -8,7 +8,7 @@ import type { StopSequence } from './stop-sequence.js';
 
 interface OpenDatabase {
   url: string;
-  /** The same as one may show it: the password only where it is needed to get in at all. */
+  /** The same as one may show it. */
   shownUrl: string;
 }
 
@@ -24,7 +24,7 @@ export async function openDatabase(settings: Settings, stop: StopSequence): Prom
   }
   await checkDatabase(url);
   for (const name of await migrate(url)) log.log(`Migrated: ${name}`);
-  return { url, shownUrl: settings.databaseUrl === undefined ? url : withoutPassword(url) };
+  return { url, shownUrl: withoutPassword(url) };
 }
 
 function withoutPassword(url: string): string {

@@ -8,6 +8,7 @@ import { importHistory } from './import-history.js';
 import { reportFailure } from './report-failure.js';
 import { runAgent } from './run-agent.js';
 import { runScheduler } from './run-scheduler.js';
+import { showDatabaseUrl } from './show-database-url.js';
 import { stopRunning } from './stop-running.js';
 
 /** Runs one command of `muster` and answers the exit code. */
@@ -61,6 +62,9 @@ export async function runCommand(
   command('token', 'makes the token of the first administrator', (flags) => makeFirstToken(settings(flags)))
     // Said out loud, since it takes the place of the token that the administrator had.
     .requiredOption('--bootstrap', 'make it, in the place of the one made so before');
+  command('database-url', 'prints the URL of the database, with its password', (flags) =>
+    showDatabaseUrl(settings(flags)),
+  );
   command('stop', 'stops what runs on a data directory, in order', (flags) => stopRunning(settings(flags).dataDir));
   command(
     'import-history <folder>',

@@ -32,6 +32,12 @@ const exitCode = async (each: TestProcess): Promise<number> => {
   await waitFor('the process to end', () => each.child.exitCode !== null, { timeoutMillis: 20_000 });
   return each.child.exitCode!;
 };
+async function databaseUrl(dataDir: string): Promise<string> {
+  const process = muster(['database-url'], { MUSTER_DATA_DIR: dataDir });
+  expect(await exitCode(process)).toBe(0);
+  expect(process.lines).toHaveLength(1);
+  return process.lines[0]!;
+}
 async function database(): Promise<string> {
   const { url, remove } = await createDatabase();
   onTestFinished(remove);
@@ -83,7 +89,9 @@ describe('muster scheduler', () => {
     const api = await process.line('  API         ');
     const ready = await fetch(api.replace(/\/api$/, '/readyz'));
     expect(ready.status).toBe(200);
-    expect(await process.line('  Database    ')).toMatch(/^postgres:\/\/muster:\S+@127\.0\.0\.1:\d+\/postgres$/);
+    expect(await process.line('  Database    ')).toMatch(
+      /^postgres:\/\/muster:\*\*\*@127\.0\.0\.1:\d+\/postgres {3}\(with its password: muster database-url\)$/,
+    );
     process.child.kill('SIGTERM');
     expect(await exitCode(process)).toBe(0);
     const steps = process.lines.slice(process.lines.indexOf('Stopping in order (once more: now)'));
@@ -104,9 +112,11 @@ describe('muster scheduler', () => {
   });
 
   test('on a second SIGINT stops now, and leaves no database behind', async () => {
-    const process = muster(['scheduler']);
-    const url = await process.line('  Database    ');
+    const dataDir = folder();
+    const process = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
     await process.line('Muster is ready');
+    const url = await databaseUrl(dataDir);
+    await checkDatabase(url);
     process.child.kill('SIGINT');
     await process.line('Stopping in order');
     process.child.kill('SIGINT');
@@ -117,6 +127,35 @@ describe('muster scheduler', () => {
         () => true,
       );
     });
+  });
+});
+
+describe('muster database-url', () => {
+  test('prints the password of the embedded database, which nothing else does, while it runs and afterwards', async () => {
+    const dataDir = folder();
+    const scheduler = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    await scheduler.line('  Process id');
+    const url = await databaseUrl(dataDir);
+    await checkDatabase(url);
+    const { password } = new URL(url);
+    expect(password).toMatch(/^\S{32}$/);
+    scheduler.child.kill('SIGTERM');
+    expect(await exitCode(scheduler)).toBe(0);
+    expect(scheduler.lines.join('\n')).not.toContain(password);
+    expect(await databaseUrl(dataDir)).toBe(url);
+  });
+
+  test('prints the URL of the settings', async () => {
+    const process = muster(['database-url'], { DATABASE_URL: 'postgres://ann:secret@db.example.com/muster' });
+    expect(await exitCode(process)).toBe(0);
+    expect(process.lines).toEqual(['postgres://ann:secret@db.example.com/muster']);
+  });
+
+  test('says where there is none, and makes none', async () => {
+    const dataDir = folder();
+    const process = muster(['database-url'], { MUSTER_DATA_DIR: dataDir });
+    expect(await exitCode(process)).toBe(1);
+    expect(process.lines).toEqual([`There is no database in ${dataDir}: the first start makes it`]);
   });
 });
 

@@ -80,7 +80,7 @@ describe('faults', () => {
   test('SIGSTOP of the leader: the second instance leads within 5 s, and the first does nothing more after SIGCONT', async () => {
     const installation = install();
     const first = await installation.start();
-    const databaseUrl = /postgres(?:ql)?:\/\/\S+/.exec(first.output)![0];
+    const databaseUrl = installation.databaseUrl();
     const before = await runWorker(first.api, 2);
     const second = await startSecond(installation, databaseUrl);
 

@@ -20,8 +20,7 @@ describe('a request and a deploy run as real processes', () => {
 
   beforeAll(async () => {
     muster = await installation.start();
-    const url = /postgres(?:ql)?:\/\/\S+/.exec(muster.output)?.[0];
-    sql = new pg.Client({ connectionString: url });
+    sql = new pg.Client({ connectionString: installation.databaseUrl() });
     await sql.connect();
   }, 90_000);
   afterAll(async () => {

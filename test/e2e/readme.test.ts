@@ -44,7 +44,7 @@ describe('the README does what it says', () => {
   }, 180_000);
 
   test('the queries', async () => {
-    const sql = new pg.Client({ connectionString: /postgres(?:ql)?:\/\/\S+/.exec(muster.output)![0] });
+    const sql = new pg.Client({ connectionString: installation.databaseUrl() });
     await sql.connect();
     try {
       const queries = blocks(section('History in SQL'), 'sql').flatMap((block) => block.split(/;\s*\n/));

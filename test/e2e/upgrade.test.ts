@@ -4,7 +4,7 @@ import { migrations } from '../../src/platform/database/migrations.js';
 import { waitFor } from '../support/wait-for.js';
 import { buildCommit, commitBeforeLastMigration, type EarlierBuild } from './support/earlier-build.js';
 import { isAlive, pidsOfTask } from './support/processes.js';
-import { Installation, type Instance } from './support/product.js';
+import { Installation } from './support/product.js';
 
 const commit = await commitBeforeLastMigration();
 if (commit === undefined) console.warn('No upgrade was tried: there is no git history from before the last migration');
@@ -18,7 +18,6 @@ afterAll(async () => {
 
 const resources = { cpus: 0.05, memoryMb: 16 };
 const pidsOf = (taskIds: string[]): number[] => taskIds.flatMap(pidsOfTask).toSorted((a, b) => a - b);
-const databaseUrl = ({ output }: Instance): string => /postgres(?:ql)?:\/\/\S+/.exec(output)![0];
 
 async function query<T extends pg.QueryResultRow>(url: string, sql: string): Promise<T[]> {
   const client = new pg.Client({ connectionString: url });
@@ -51,7 +50,7 @@ test.skipIf(commit === undefined)(
     const pids = pidsOf(tasks);
     expect(pids.length).toBeGreaterThanOrEqual(2);
     const agent = installation.agentPid();
-    const known = await query<{ name: string }>(databaseUrl(old), 'SELECT name FROM muster_migration');
+    const known = await query<{ name: string }>(installation.databaseUrl(), 'SELECT name FROM muster_migration');
     await old.stop();
     expect(old.output).toContain('left running, with its tasks');
     expect(pidsOf(tasks)).toEqual(pids);
@@ -59,7 +58,10 @@ test.skipIf(commit === undefined)(
     installation.upgrade();
     const present = await installation.start(['start', '--keep-tasks']);
     const { api } = present;
-    const added = await query<{ name: string }>(databaseUrl(present), 'SELECT name FROM muster_migration ORDER BY id');
+    const added = await query<{ name: string }>(
+      installation.databaseUrl(),
+      'SELECT name FROM muster_migration ORDER BY id',
+    );
     expect(added.length).toBeGreaterThanOrEqual(known.length);
     expect(added.map(({ name }) => name).toSorted()).toEqual(migrations.map(({ name }) => name).toSorted());
     expect((await api.running('worker', 2)).map((task) => task.taskId.id).toSorted()).toEqual(tasks.toSorted());
@@ -80,7 +82,7 @@ test.skipIf(commit === undefined)(
     expect(replaced.filter((id) => tasks.includes(id))).toEqual([]);
 
     await query(
-      databaseUrl(present),
+      installation.databaseUrl(),
       `INSERT INTO muster_migration (timestamp, name) VALUES (9000000000000, 'Wings9000000000000')`,
     );
     await present.stop();

@@ -42,9 +42,7 @@ export class Operations {
   }
 
   get databaseUrl(): string {
-    const [url] = /postgres(?:ql)?:\/\/\S+/.exec(this.instance.output) ?? [];
-    if (!url) throw new Error(`It does not say where its database is: ${this.instance.output}`);
-    return url;
+    return this.installation.databaseUrl();
   }
 
   async start(env?: Record<string, string>): Promise<void> {

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../async.js';
@@ -45,6 +45,13 @@ export class EmbeddedServer {
     await server.ensureRunning();
     server.watching = server.watch();
     return server;
+  }
+
+  /** How to get into the server of a data directory, whether it runs now or not. undefined: it has none. */
+  static urlIn(dataDir: string): string | undefined {
+    if (!existsSync(dataDir)) return undefined;
+    const places = findPlaces(dataDir, findBinaries(), serverUser(), () => undefined);
+    return clusterExists(places) ? urlOf(readAccess(places.cluster)) : undefined;
   }
 
   get url(): string {

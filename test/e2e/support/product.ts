@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,16 +71,29 @@ export class Installation {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         MUSTER_PORT: String(port),
-        MUSTER_DATA_DIR: this.dataDir,
-        MUSTER_CONFIG: this.configFile,
-        ...(this.options.databaseUrl ? { DATABASE_URL: this.options.databaseUrl } : {}),
-        ...this.options.env,
+        ...this.environment(),
         ...env,
       },
     });
     const instance = new Instance(child, port);
     this.instances.push(instance);
     return instance;
+  }
+
+  /** As `muster database-url` tells it. */
+  databaseUrl(): string {
+    const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.environment() };
+    return execFileSync(process.execPath, [muster, 'database-url'], { encoding: 'utf8', env }).trim();
+  }
+
+  /** What tells a process of the product that it belongs to this installation. */
+  private environment(): Record<string, string> {
+    return {
+      MUSTER_DATA_DIR: this.dataDir,
+      MUSTER_CONFIG: this.configFile,
+      ...(this.options.databaseUrl ? { DATABASE_URL: this.options.databaseUrl } : {}),
+      ...this.options.env,
+    };
   }
 
   /** The process of the agent, as it tells in its folder. */

@@ -1,0 +1,12 @@
+import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
+import { StartError } from '../platform/errors.js';
+import type { Settings } from '../platform/settings/settings.js';
+import { say } from './announce.js';
+
+/** Says how to get into the database, with its password: on demand only, since what a start prints is kept in journals. */
+export async function showDatabaseUrl({ databaseUrl, dataDir }: Settings): Promise<number> {
+  const url = databaseUrl ?? EmbeddedServer.urlIn(dataDir);
+  if (url === undefined) throw new StartError(`There is no database in ${dataDir}: the first start makes it`);
+  say(url);
+  return 0;
+}
