@@ -19,6 +19,10 @@ export const deep = [
   'test/history/',
   // The built product: starts, stops, kills and updates.
   'test/e2e/',
+  // Every operation with every hostile value, bodies of megabytes.
+  'test/security/hostile-bodies.test.ts',
+  'test/security/hostile-values.test.ts',
+  'test/security/what-others-read.test.ts',
   // Agents that are killed, and everything that waits for graces and time limits of real processes.
   'test/agent/killing.test.ts',
   'test/agent/limits.test.ts',

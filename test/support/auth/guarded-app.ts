@@ -51,12 +51,7 @@ export class GuardedApp {
 
   /** Every operation that is guarded, such as `GET /api/state`. */
   operations(): string[] {
-    const { stack } = (this.app.getHttpAdapter().getInstance() as Express).router as unknown as { stack: Layer[] };
-    return stack.flatMap(({ route }) =>
-      route && isGuarded(route.path)
-        ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`)
-        : [],
-    );
+    return operationsOf(this.app);
   }
 
   call(method: string, path: string, options?: CallOptions): Promise<Answer> {
@@ -74,4 +69,14 @@ export class GuardedApp {
   close(): Promise<void> {
     return this.app.close();
   }
+}
+
+/** Every operation of an application that is guarded when authentication is on, such as `GET /api/state`. */
+export function operationsOf(app: NestExpressApplication): string[] {
+  const { stack } = (app.getHttpAdapter().getInstance() as Express).router as unknown as { stack: Layer[] };
+  return stack.flatMap(({ route }) =>
+    route && isGuarded(route.path)
+      ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`)
+      : [],
+  );
 }
