@@ -75,7 +75,7 @@ export const apiParameters: ServerParameters = {
   ...isolation,
   idle_in_transaction_session_timeout: 3_000,
   lock_timeout: lockTimeoutMillis,
-  statement_timeout: 60_000,
+  statement_timeout: 20_000,
 };
 
 /**
@@ -83,6 +83,13 @@ export const apiParameters: ServerParameters = {
  * behind one that waits for the whole of it. It is tried again.
  */
 export const migrationParameters: ServerParameters = { ...isolation, statement_timeout: 0, lock_timeout: 1_000 };
+
+/**
+ * How long this side waits for the answer to a statement: a little longer than the server lets it run, because a server that is
+ * frozen, or behind a network that is gone, ends nothing.
+ */
+export const answerTimeoutMillis = ({ statement_timeout: millis }: ServerParameters): number | undefined =>
+  Number(millis) > 0 ? Number(millis) + 1_000 : undefined;
 
 /** The parameters travel in the URL, because the driver lets a URL's own `options` replace all others. */
 export function withParameters(url: string, parameters: ServerParameters): string {

@@ -1,6 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type EntitySchema, type MixedList } from 'typeorm';
-import { apiParameters, leaderParameters, migrationParameters, withParameters } from './connection.js';
+import {
+  answerTimeoutMillis,
+  apiParameters,
+  leaderParameters,
+  migrationParameters,
+  withParameters,
+} from './connection.js';
 import { migrations as allMigrations } from './migrations.js';
 import { PreparingClient } from './prepared-statements.js';
 
@@ -14,6 +20,8 @@ interface DataSourceSettings {
   use: keyof typeof parametersOf;
   entities?: Entities;
   poolSize?: number;
+  /** Default: a little longer than the server lets a statement run. */
+  queryTimeoutMillis?: number;
   /** Default: all of this program. */
   migrations?: readonly Function[];
 }
@@ -27,6 +35,7 @@ export function createDataSource({
   use,
   entities,
   poolSize = 10,
+  queryTimeoutMillis = answerTimeoutMillis(parametersOf[use]),
   migrations = allMigrations,
 }: DataSourceSettings): DataSource {
   const log = new Logger('Database');
@@ -40,7 +49,12 @@ export function createDataSource({
     parseInt8: true,
     poolSize,
     connectTimeoutMS: 5_000,
-    extra: { Client: PreparingClient, keepAlive: true, keepAliveInitialDelayMillis: 1_000 },
+    extra: {
+      Client: PreparingClient,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 1_000,
+      query_timeout: queryTimeoutMillis,
+    },
     // An idle connection that breaks is replaced at its next use; here no query waits for it.
     poolErrorHandler: (cause: unknown) => log.debug(`An idle ${use} connection broke: ${String(cause)}`),
     logging: false,

@@ -54,7 +54,12 @@ const names = new StatementNames();
 export class PreparingClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
-    const send = this.query.bind(this) as Send;
+    const sent = this.query.bind(this) as Send;
+    const send: Send = (...query) => {
+      const answer = sent(...query);
+      // Handed its work by a callback, a client answers nothing.
+      return answer instanceof Promise ? answer.catch((cause: unknown) => this.fail(cause)) : answer;
+    };
     const prepared = async (text: string, name: string, values: unknown[]): Promise<QueryResult> => {
       try {
         return await send({ name, text, values });
@@ -71,6 +76,15 @@ export class PreparingClient extends Client {
       const name = typeof query === 'string' && Array.isArray(values) && rest.length === 1 && names.nameOf(query);
       return name ? prepared(query as string, name, values as unknown[]) : send(query, ...rest);
     }) as Client['query'];
+  }
+
+  /** The server still works at what this side has given up, or is gone: whatever is sent behind it would wait, too. */
+  private fail(cause: unknown): never {
+    if (cause instanceof Error && cause.message === 'Query read timeout') {
+      // With a statement in flight that hangs up at once; and from now on the pool does not take it back.
+      this.end().catch(() => undefined);
+    }
+    throw cause;
   }
 }
 

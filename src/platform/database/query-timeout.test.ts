@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { DataSource } from 'typeorm';
+import { startTcpProxy, throughProxy, type TcpProxy } from '../../../test/support/tcp-proxy.js';
+import { createDatabase } from '../../../test/support/test-database.js';
+import {
+  answerTimeoutMillis,
+  apiParameters,
+  leaderParameters,
+  leaseParameters,
+  migrationParameters,
+} from './connection.js';
+import { createDataSource } from './data-sources.js';
+import { isPassing } from './database-errors.js';
+
+let database: Awaited<ReturnType<typeof createDatabase>>;
+let proxy: TcpProxy;
+let source: DataSource;
+beforeAll(async () => {
+  database = await createDatabase({ empty: true });
+  const { hostname, port } = new URL(database.url);
+  proxy = await startTcpProxy({ host: hostname, port: Number(port) || 5432 });
+  const url = throughProxy(database.url, proxy);
+  source = await createDataSource({ url, use: 'api', poolSize: 3, queryTimeoutMillis: 500 }).initialize();
+});
+afterAll(async () => {
+  await source.destroy();
+  await proxy.close();
+  await database.remove();
+});
+
+test.each([
+  ['the API', apiParameters],
+  ['the leader', leaderParameters],
+  ['the lease', leaseParameters],
+])('%s waits a little longer than the server lets a statement run', (_name, parameters) => {
+  const server = Number(parameters['statement_timeout']);
+  expect(server).toBeGreaterThan(0);
+  expect(answerTimeoutMillis(parameters)).toBe(server + 1_000);
+  expect(server).toBeLessThanOrEqual(20_000);
+});
+
+test('a migration may take as long as it needs', () =>
+  expect(answerTimeoutMillis(migrationParameters)).toBeUndefined());
+
+test.each([
+  ['a statement', () => source.query('SELECT 1')],
+  ['one with values', () => source.query('SELECT $1::int', [1])],
+  ['a transaction', () => source.transaction((tx) => tx.query('SELECT 1'))],
+])(
+  '%s that the database takes and never answers fails in time, and its connection is not used again',
+  async (_name, ask) => {
+    // So that each connection of the pool is there.
+    await Promise.all([1, 2, 3].map(() => source.query('SELECT pg_sleep(0.05)')));
+    proxy.freeze();
+    onTestFinished(() => proxy.restore());
+    const begun = performance.now();
+    const causes = await Promise.all([1, 2, 3].map(() => ask().catch((cause: unknown) => cause)));
+    expect(causes.map(isPassing)).toEqual([true, true, true]);
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    proxy.restore();
+    // What the old connections are answered now is read by none.
+    expect(await source.query('SELECT 2 AS two')).toEqual([{ two: 2 }]);
+  },
+);
