@@ -85,6 +85,32 @@ describe('the migrations', () => {
     await migrate(url);
   });
 
+  test('tokens of before: each keeps its place, the newest of an id that without a name, and all of them get an end', async () => {
+    const back = migrations.length - migrations.findIndex(({ name }) => name.startsWith('SeveralTokens'));
+    for (let count = 0; count < back; count++) await source.undoLastMigration({ transaction: 'each' });
+    const before = [
+      ['h1', 'd1', 'Ann', 'ann', '2026-01-01'],
+      ['h2', 'd2', 'Ann the second', 'ann', '2026-01-02'],
+      ['h3', 'd3', 'bob', 'bob', '2026-01-03'],
+    ];
+    const insert = `INSERT INTO auth_token (token_hash, lookup_digest, user_name, user_data, made_openly, created_at)
+      VALUES ($1, $2, $3, jsonb_build_object('id', $4::text), false, $5)`;
+    for (const row of before) await source.query(insert, row);
+    await migrate(url);
+    const after = `SELECT token_hash, issuer, user_id, name LIKE 'older-%' AS older, name = '' AS unnamed,
+      expires_at BETWEEN now() + interval '89 days' AND now() + interval '90 days' AS ends FROM auth_token ORDER BY token_hash`;
+    const kept = { issuer: 'muster', ends: true };
+    expect(await source.query(after)).toEqual([
+      { ...kept, token_hash: 'h1', user_id: 'ann', older: true, unnamed: false },
+      { ...kept, token_hash: 'h2', user_id: 'ann', older: false, unnamed: true },
+      { ...kept, token_hash: 'h3', user_id: 'bob', older: false, unnamed: true },
+    ]);
+    for (let count = 0; count < back; count++) await source.undoLastMigration({ transaction: 'each' });
+    expect(await source.query('SELECT token_hash FROM auth_token ORDER BY 1')).toHaveLength(before.length);
+    await source.query('DELETE FROM auth_token');
+    await migrate(url);
+  });
+
   test('can be taken back one by one, and made again', async () => {
     for (const _migration of migrations) await source.undoLastMigration({ transaction: 'each' });
     const left: { name: string }[] = await source.query(
