@@ -23,6 +23,8 @@ export const deep = [
   'test/security/hostile-bodies.test.ts',
   'test/security/hostile-values.test.ts',
   'test/security/what-others-read.test.ts',
+  'test/security/agent.test.ts',
+  'test/security/files.test.ts',
   // Agents that are killed, and everything that waits for graces and time limits of real processes.
   'test/agent/killing.test.ts',
   'test/agent/limits.test.ts',
