@@ -36,6 +36,7 @@ describe('the application', () => {
       epoch: 1,
       leader: app.url,
       failingPollers: [],
+      degraded: [],
       disabledPollers: [],
       uncaughtErrors: 0,
     });

@@ -16,6 +16,10 @@ const atOnceMillis = 8_000;
 const lookEveryMillis = 50;
 const watchEveryMillis = 500;
 const longestPauseMillis = 10_000;
+const askEveryMillis = 4_000;
+/** A live agent that has not answered for so long, asked again and again, hangs: nothing but its end mends that. */
+const hangsAfterMillis = 25_000;
+const fewestQuestions = 4;
 
 interface AgentProcessOptions {
   dataDir: string;
@@ -40,7 +44,7 @@ export class AgentProcess {
   async start(): Promise<void> {
     if (await this.running()) this.options.say('The agent still runs, with its tasks');
     else await this.launch();
-    this.watching = this.watch();
+    this.watching = Promise.all([this.watch(), this.endWhenHanging()]).then(() => undefined);
   }
 
   /** Tasks that run by now run on. */
@@ -123,6 +127,41 @@ export class AgentProcess {
         this.options.say(cause instanceof Error ? cause.message : String(cause));
       }
     }
+  }
+
+  /** Ends an agent that hangs, so that `watch` starts it again. Its tasks run on and wait for the next one. */
+  private async endWhenHanging(): Promise<void> {
+    const { signal } = this.stopping;
+    const connection = new AgentConnection(this.folder);
+    let silent: { pid: number; since: number; questions: number } | undefined;
+    while (!signal.aborted) {
+      await delay(askEveryMillis, undefined, { signal, ref: false }).catch(() => undefined);
+      const agent = await this.running();
+      const askedAt = performance.now();
+      const isThere = agent && !signal.aborted && (await connection.answers(askEveryMillis, signal));
+      if (!agent || signal.aborted || isThere) {
+        silent = undefined;
+        continue;
+      }
+      // Counted besides: after a pause of this whole machine the first question is late, not the agent.
+      if (silent?.pid !== agent.pid) silent = { pid: agent.pid, since: askedAt, questions: 0 };
+      silent.questions += 1;
+      if (silent.questions < fewestQuestions || performance.now() - silent.since < hangsAfterMillis) continue;
+      this.options.say(
+        `The agent has not answered for ${hangsAfterMillis / 1_000} seconds; ending it (process ${agent.pid})`,
+      );
+      endNow(agent);
+      silent = undefined;
+    }
+    await connection.close();
+  }
+}
+
+function endNow(agent: Endpoint): void {
+  try {
+    if (isAlive(agent)) process.kill(agent.pid, 'SIGKILL');
+  } catch {
+    // It has just ended by itself.
   }
 }
 

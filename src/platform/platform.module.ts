@@ -14,6 +14,7 @@ import { DisabledActions } from './actions/disabled-actions.js';
 import { Clock } from './clock.js';
 import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
+import { Degradations } from './health/degradations.js';
 import { HealthController } from './health/health.controller.js';
 import { refuseNewerSchema } from './http/middleware.js';
 import { IdempotentCallRepository } from './idempotency/idempotent-call.repository.js';
@@ -75,6 +76,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         },
         DisabledActionRepository,
         DisabledActions,
+        Degradations,
         IdempotentCallRepository,
         IdempotentCalls,
         Metrics,
@@ -95,6 +97,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         Database,
         DisabledActionRepository,
         DisabledActions,
+        Degradations,
         Metrics,
         PlacementFigures,
         Pollers,

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
 import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { waitFor } from '../support/wait-for.js';
@@ -46,4 +47,17 @@ describeClusterDriver('local', async (): Promise<DriverHarness> => {
     pause: () => delay(300),
     close: () => cluster.close(),
   };
+});
+
+test('a machine is seen for as long as its agent answers, even when it has nothing to tell', async () => {
+  const cluster = await AgentCluster.start();
+  onTestFinished(() => cluster.close());
+  const seenAt = () => cluster.driver.machines()[0]!.seenAt;
+  const first = seenAt();
+  await waitFor('it to be heard again', () => seenAt() > first + 2_000);
+  await cluster.stopAgent();
+  // Two questions later nothing more was heard.
+  const last = seenAt();
+  await delay(9_000);
+  expect(seenAt()).toBe(last);
 });

@@ -60,6 +60,20 @@ export class AgentConnection {
     }
   }
 
+  /**
+   * Whether the agent answers something for which it has to look at its disk: one whose threads all wait for a file would go on
+   * answering from memory, and could do nothing.
+   */
+  async answers(timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+    const files = (api: TrustedAgent) => api.task({ taskId: '-' }).sandbox().root({}, { timeoutMs, signal });
+    try {
+      await this.ask(files);
+      return true;
+    } catch (cause) {
+      return cause instanceof AgentRefused;
+    }
+  }
+
   /** undefined: there is no such thing. */
   async find<T>(question: (agent: TrustedAgent) => Promise<T>): Promise<T | undefined> {
     try {

@@ -6,6 +6,7 @@ import { type ClusterDriver, type ClusterEvents, type MachineSnapshot, StaleEpoc
 import { type AgentConnection, callMillis } from './agent-connection.js';
 
 const pollMillis = 20_000;
+const listenEveryMillis = 4_000;
 const firstRetryMillis = 50;
 const lastRetryMillis = 1_000;
 
@@ -33,28 +34,46 @@ export async function followAgent(
 ): Promise<void> {
   let failuresInRow = 0;
   let isDown = false;
-  while (!signal.aborted) {
-    try {
-      await followOnce();
-    } catch (cause) {
-      if (signal.aborted) return;
-      if (cause instanceof StaleEpochError) {
-        seen.staleEpoch = cause;
-        log.warn(`${cause.message}; no more updates are taken from the agent`);
-        events.outranked(cause);
-        return;
+  const over = new AbortController();
+  const listening = listen(AbortSignal.any([signal, over.signal]));
+  await follow();
+  over.abort();
+  await listening;
+
+  /** Whether it is still there: the updates may have nothing to tell for long. */
+  async function listen(ending: AbortSignal): Promise<void> {
+    while (!ending.aborted) {
+      await delay(listenEveryMillis, undefined, { signal: ending }).catch(() => undefined);
+      if (ending.aborted || seen.answeredAt === 0) continue;
+      if (await agent.answers(listenEveryMillis, ending)) seen.answeredAt = Date.now();
+    }
+  }
+
+  async function follow(): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await followOnce();
+      } catch (cause) {
+        if (signal.aborted) return;
+        if (cause instanceof StaleEpochError) {
+          seen.staleEpoch = cause;
+          log.warn(`${cause.message}; no more updates are taken from the agent`);
+          events.outranked(cause);
+          return;
+        }
+        if (!isDown) log.warn(`Cannot follow the agent: ${messageOf(cause)}; trying again until it works`);
+        isDown = true;
+        failuresInRow += 1;
+        const pause = backOffMillis(failuresInRow, firstRetryMillis, lastRetryMillis);
+        await delay(pause, undefined, { signal }).catch(() => undefined);
       }
-      if (!isDown) log.warn(`Cannot follow the agent: ${messageOf(cause)}; trying again until it works`);
-      isDown = true;
-      failuresInRow += 1;
-      const pause = backOffMillis(failuresInRow, firstRetryMillis, lastRetryMillis);
-      await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
 
   /** Until something fails or another incarnation answers. */
   async function followOnce(): Promise<void> {
-    const hello = await noted(agent.askAsLeader(epoch, (api) => api.hello({}, { signal })));
+    const hello = await agent.askAsLeader(epoch, (api) => api.hello({}, { signal }));
+    seen.answeredAt = Date.now();
     let machinesVersion = await tellMachines();
     if (isDown) log.info(`Following agent '${hello.agentId}' again`);
     isDown = false;
@@ -63,7 +82,7 @@ export async function followAgent(
     while (!signal.aborted) {
       const question = { incarnation: hello.incarnation, after, waitMillis: pollMillis };
       const patience = { signal, timeoutMs: pollMillis + callMillis };
-      const answer = await noted(agent.askAsLeader(epoch, (api) => api.updates(question, patience)));
+      const answer = await agent.askAsLeader(epoch, (api) => api.updates(question, patience));
       if (answer.incarnation !== hello.incarnation) return;
       if (answer.updates.length > 0) {
         await events.statusUpdates(answer.updates);
@@ -76,7 +95,7 @@ export async function followAgent(
   }
 
   async function tellMachines(): Promise<number> {
-    const { machines, machinesVersion } = await noted(agent.ask((api) => api.machines({}, { signal })));
+    const { machines, machinesVersion } = await agent.ask((api) => api.machines({}, { signal }));
     const present = new Set(machines.map((machine) => machine.slaveId));
     for (const machine of machines) {
       seen.machines.set(machine.slaveId, machine);
@@ -87,11 +106,5 @@ export async function followAgent(
       await events.machineDown(slaveId, 'the agent does not present it any more');
     }
     return machinesVersion;
-  }
-
-  async function noted<T>(question: Promise<T>): Promise<T> {
-    const answer = await question;
-    seen.answeredAt = Date.now();
-    return answer;
   }
 }

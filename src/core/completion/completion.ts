@@ -99,6 +99,8 @@ function retry(
   const { requestType, numRetriesOnFailure = 0 } = request;
   if (task.state === 'TASK_FINISHED' || activeDeployId === undefined) return undefined;
   if (numSequentialRetries >= numRetriesOnFailure) return undefined;
+  // It may still run, and it comes back with its machine: there would be two of it.
+  if (task.state === 'TASK_UNREACHABLE') return undefined;
   // The operator who ran the job out of turn sees that it failed; its next turn comes by itself.
   if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return undefined;
   if (requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task)) return undefined;

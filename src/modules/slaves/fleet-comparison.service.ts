@@ -3,6 +3,8 @@ import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { compareMachines } from '../../core/machines/comparison.js';
 import type { MachineKind } from '../../core/model/machine.js';
+import { isSilent } from '../../core/machines/silence.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { MachineTaskRepository, type TaskOfSlave } from '../tasks/machine-task.repository.js';
 import { MachineReports } from './machine-reports.service.js';
@@ -32,6 +34,7 @@ export class FleetComparison {
     private readonly slaves: SlaveRepository,
     private readonly tasks: MachineTaskRepository,
     private readonly states: MachineStates,
+    private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
 
@@ -58,14 +61,22 @@ export class FleetComparison {
       slaves: slaves.map(toKnown),
       racks: racks.map(({ id, currentState }) => ({ id, state: currentState.state })),
     };
-    const listed = this.driver.machines().map((machine) => this.reports.toRecord(machine));
+    const listed = this.listed().map((machine) => this.reports.toRecord(machine));
     return compareMachines(known, listed, speaksFor);
   }
 
   private speaksFor(): (agentId: string) => boolean {
     if (this.driver.listsEveryMachine) return () => true;
-    const answering = new Set(this.driver.machines().map((machine) => machine.agentId));
+    const answering = new Set(this.listed().map((machine) => machine.agentId));
     return (agentId) => answering.has(agentId);
+  }
+
+  /** Not those whose agent is silent: what it said last says nothing about now. */
+  private listed(): MachineSnapshot[] {
+    const machines = this.driver.machines();
+    if (this.driver.listsEveryMachine) return machines;
+    const now = this.clock.now();
+    return machines.filter(({ seenAt }) => !isSilent(seenAt, now));
   }
 
   private recordMachines(slaveIds: readonly string[], now: number): Promise<void> {
@@ -93,7 +104,7 @@ export class FleetComparison {
     for (let begin = 0; begin < ids.length; begin += machinesPerTransaction) {
       await this.db.leaderTransaction(async (tx) => {
         await this.slaves.lockFleet(tx);
-        const listed = new Map(this.driver.machines().map((machine) => [machine.slaveId, machine]));
+        const listed = new Map(this.listed().map((machine) => [machine.slaveId, machine]));
         for (const id of ids.slice(begin, begin + machinesPerTransaction)) await work(tx, id, listed);
       });
     }
@@ -104,7 +115,7 @@ export class FleetComparison {
     return this.db.leaderTransaction(async (tx) => {
       await this.slaves.lockFleet(tx);
       const speaksFor = this.speaksFor();
-      const listed = new Set(this.driver.machines().map((machine) => machine.slaveId));
+      const listed = new Set(this.listed().map((machine) => machine.slaveId));
       const known = await this.slaves.agents(tx);
       const gone = known.filter(({ id, agentId }) => !listed.has(id) && speaksFor(agentId));
       if (gone.length === 0) return [];

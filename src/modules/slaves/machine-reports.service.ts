@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { shortHost, type SlaveRecord } from '../../core/machines/comparison.js';
-import { isInactive, nextMachineStep } from '../../core/machines/machine-life.js';
+import { isInactive, type MachineEvent, nextMachineStep } from '../../core/machines/machine-life.js';
 import type { ClusterResourcesObject } from '../../core/model/machine.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
@@ -45,10 +45,25 @@ export class MachineReports {
 
   /** Confirmed gone: DEAD, and its rack too when no other slave of it is ACTIVE. Unknown slaves are ignored. */
   async down(tx: EntityManager, slaveId: string, reason: string, now: number): Promise<void> {
+    await this.leave(tx, slaveId, { kind: 'lost' }, reason, now);
+  }
+
+  /** Does not answer: the same for one that is ACTIVE; what an operator decided about one that takes no tasks anyway stays. */
+  async silent(tx: EntityManager, slaveId: string, reason: string, now: number): Promise<void> {
+    await this.leave(tx, slaveId, { kind: 'unlisted', machine: 'SLAVE', atStart: false }, reason, now);
+  }
+
+  private async leave(
+    tx: EntityManager,
+    slaveId: string,
+    event: MachineEvent,
+    reason: string,
+    now: number,
+  ): Promise<void> {
     await this.slaves.lockFleet(tx);
     const slave = await this.slaves.lock(tx, 'SLAVE', slaveId);
     if (!slave) return;
-    const step = await this.states.apply(tx, 'SLAVE', slave, { kind: 'lost' }, { now, message: reason });
+    const step = await this.states.apply(tx, 'SLAVE', slave, event, { now, message: reason });
     if (step.kind !== 'enter') return;
     const rackId = await this.slaves.rackWithoutActive(tx, slaveId);
     const rack = rackId === undefined ? undefined : await this.slaves.lock(tx, 'RACK', rackId);

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineState } from '../../core/model/enums.js';
 import { findLateTasks, judgeProvisioning } from '../../core/pending-work/index.js';
-import type { State, TaskReconciliationStatistics } from '../../core/model/state.js';
+import type { HostState, State, TaskReconciliationStatistics } from '../../core/model/state.js';
 import { isDecommissioning } from '../../core/machines/machine-life.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -134,9 +134,16 @@ export class StateService {
       underProvisionedRequests: under.length,
       minimumPriorityLevel: (await this.freezes.active(tx))?.minimumPriorityLevel,
       avgStatusUpdateDelayMs: statusDelayMillis,
-      lastHeartbeatAt: await this.machines.lastSeenAt(tx),
+      lastHeartbeatAt: lastHeard(await this.machines.lastSeenAt(tx), hostStates, now),
     };
   }
+}
+
+/** When any machine answered, as the leader says it; when it has heard of none, as the newest record does. */
+function lastHeard(recorded: number | undefined, hosts: readonly HostState[], now: number): number | undefined {
+  const ages = hosts.flatMap(({ millisSinceLastOffer }) => millisSinceLastOffer ?? []);
+  const heard = ages.map((age) => now - age);
+  return [recorded ?? [], heard].flat().reduce<number | undefined>((a, b) => Math.max(a ?? b, b), undefined);
 }
 
 /** FROZEN machines count as unknown, as do those that were not seen since the start. */

@@ -4,6 +4,7 @@ import type { Response } from 'express';
 import { Database } from '../database/database.js';
 import { Leadership } from '../leadership/leadership.js';
 import { Pollers } from '../poller/pollers.js';
+import { Degradations } from './degradations.js';
 import { HealthDto, ReadinessDto } from './health.dto.js';
 import { uncaughtErrors } from './uncaught-errors.js';
 
@@ -14,6 +15,7 @@ export class HealthController {
     private readonly database: Database,
     private readonly leadership: Leadership,
     private readonly pollers: Pollers,
+    private readonly degradations: Degradations,
   ) {}
 
   /** Answers as long as the process runs. */
@@ -45,6 +47,7 @@ export class HealthController {
       databaseError,
       newerSchema,
       failingPollers: failing,
+      degraded: this.degradations.list(),
       disabledPollers: this.pollers.disabled(),
       uncaughtErrors: uncaughtErrors.count,
     };

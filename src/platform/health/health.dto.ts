@@ -40,6 +40,8 @@ export class ReadinessDto {
   newerSchema?: string;
   /** Pollers of this instance that fail. Empty when all is well. */
   failingPollers: FailingPollerDto[];
+  /** What else does not work, such as agents that do not answer their leader. This instance serves all the same. */
+  degraded: string[];
   /** Pollers of this instance that stand still on purpose. */
   disabledPollers: DisabledPollerDto[];
   /** Errors that nothing caught since the start. They are in the log. */

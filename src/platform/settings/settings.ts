@@ -40,7 +40,7 @@ const ClusterSettings = z.strictObject({
   agentReregisterTimeoutSeconds: seconds()
     .default(600)
     .describe(
-      'How long a machine that vanished may take to come back; its lost tasks stay live for one and a half times as long',
+      'How long a machine that vanished, or an agent that does not answer, may take to come back before its tasks are given up; they stay live for one and a half times as long',
     ),
   maxTasksPerOffer: count().default(0).describe('Most tasks placed on one machine in one round; 0: any number'),
   cpuWeight: amount().default(0.4).describe('Weight of cpu in the score of a machine; only ratios count'),

@@ -45,6 +45,28 @@ export class ClusterWatch implements ClusterEvents {
     await this.lost(former, 'REASON_AGENT_REMOVED', () => message);
   }
 
+  /** Its agent does not answer: nothing is placed there until it does. Its tasks may run on. */
+  async machineSilent(slaveId: string, reason: string): Promise<void> {
+    this.log.warn(`Slave '${slaveId}' gets no more tasks: ${reason}`);
+    await this.db.leaderTransaction((tx) => this.machines.silent(tx, slaveId, reason, this.clock.now()));
+    this.wake.signal('scheduler', 'machines');
+  }
+
+  /** Their agent has had its time: they end unsuccessfully, and one that comes back is taken up again where it is still wanted. */
+  async tasksUnreachable(slaveIds: readonly string[]): Promise<void> {
+    const tasks = await this.tasks.activeOnSlaves(this.db.manager, slaveIds);
+    if (tasks.length === 0) return;
+    this.log.warn(
+      `${tasks.length} tasks on ${slaveIds.join(', ')} are unreachable: their agent has been silent for too long`,
+    );
+    await this.conclude(
+      tasks,
+      'TASK_UNREACHABLE',
+      'REASON_AGENT_DISCONNECTED',
+      (slaveId) => `Slave '${slaveId}' does not answer`,
+    );
+  }
+
   /** Tasks on machines that vanished while no leader watched. */
   strandedTasks(tasks: readonly TaskOfSlave[]): Promise<void> {
     return this.lost(tasks, 'REASON_AGENT_REMOVED', (slaveId) => `Slave '${slaveId}' is gone`);
@@ -74,9 +96,18 @@ export class ClusterWatch implements ClusterEvents {
     reason: string,
     messageFor: (slaveId: string) => string,
   ): Promise<void> {
+    await this.conclude(tasks, 'TASK_LOST', reason, messageFor);
+  }
+
+  private async conclude(
+    tasks: readonly TaskOfSlave[],
+    state: 'TASK_LOST' | 'TASK_UNREACHABLE',
+    reason: string,
+    messageFor: (slaveId: string) => string,
+  ): Promise<void> {
     const timestamp = this.clock.now();
     await this.status.concluded(
-      tasks.map((task) => ({ ...task, timestamp, state: 'TASK_LOST', reason, message: messageFor(task.slaveId) })),
+      tasks.map((task) => ({ ...task, timestamp, state, reason, message: messageFor(task.slaveId) })),
     );
   }
 }

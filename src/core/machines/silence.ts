@@ -1,0 +1,8 @@
+/**
+ * How long an agent may be silent before its machines get no new tasks: long enough for one that is started anew or stands still for
+ * a moment, and short enough to be seen within half a minute, with the time that it takes to look.
+ */
+export const silentAfterMillis = 25_000;
+
+/** `heardAt`: when the agent answered last, or the leader began to listen. */
+export const isSilent = (heardAt: number, now: number): boolean => now - heardAt >= silentAfterMillis;

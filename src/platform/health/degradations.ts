@@ -1,0 +1,15 @@
+import { Injectable } from '@nestjs/common';
+
+/** What does not work although this instance serves, as sentences for operators: /readyz names it. Rooms add their own. */
+@Injectable()
+export class Degradations {
+  private readonly sources: (() => string[])[] = [];
+
+  add(source: () => string[]): void {
+    this.sources.push(source);
+  }
+
+  list(): string[] {
+    return this.sources.flatMap((source) => source());
+  }
+}
