@@ -17,6 +17,7 @@ test('defaults are complete', () => {
     artifactTimeoutSeconds: 600,
     checkThreadsEveryMillis: 5_000,
     maxTaskMessageLength: 80,
+    agentHangSeconds: 30,
     shellCommands: [],
     shellCommandPrefix: [],
     shellCommandPidPlaceholder: '{PID}',

@@ -136,6 +136,20 @@ export const LocalClusterSettings = z.strictObject({
     .max(2_147_483_647)
     .default(600_000)
     .describe('Longest run of a shell command; 0: no limit'),
+  agentHangSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(30)
+    .describe('The agent ends itself, to be started anew, when it has answered nothing for so long; its tasks run on'),
+  reservedDiskMb: z
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000_000)
+    .optional()
+    .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
   allowedArtifactPaths: z
     .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
     .default([])

@@ -25,6 +25,8 @@ export interface MachineSnapshot {
   portRanges: { begin: number; end: number }[];
   /** Ports found taken by something else at the last attempt to use them. */
   portsInUse: number[];
+  /** So little of its disk is free that it starts no task until there is more. */
+  isDiskFull?: boolean;
   /** Epoch milliseconds at which the agent answered last. */
   seenAt: number;
 }
@@ -34,6 +36,8 @@ export type LaunchAnswer =
   | { taskId: string; outcome: 'ACCEPTED'; state: TaskState; directory: string }
   /** A port was taken by another program. Nothing was started and nothing ever will be under this id. */
   | { taskId: string; outcome: 'PORT_IN_USE'; port: number }
+  /** So little of the disk is free that it starts nothing. Nothing was started and nothing ever will under this id. */
+  | { taskId: string; outcome: 'DISK_FULL' }
   /** Refused for good: tombstoned id, other incarnation, unreadable document. Nothing was started. */
   | { taskId: string; outcome: 'REFUSED'; reason: string }
   /** Not known: the agent could not be reached. Ask again. */

@@ -209,6 +209,22 @@ describe('answers to launches', () => {
     expect(await world.query('SELECT task_id FROM task_update GROUP BY 1')).toEqual([{ task_id: task!.taskId.id }]);
   });
 
+  test('a disk that is almost full: placed again under another id, and no failure is counted', async () => {
+    await start();
+    const refused: string[] = [];
+    world.cluster.onLaunch(({ taskId }) => {
+      if (refused.length === 3) return {};
+      refused.push(taskId);
+      return { diskFull: true };
+    });
+    await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+    await world.run(6);
+    const [task] = await world.active();
+    expect(task).toMatchObject({ state: 'TASK_RUNNING' });
+    expect(new Set([...refused, task!.taskId.id]).size).toBe(4);
+    expect(await world.ends('svc')).toEqual([]);
+  });
+
   test('a port in use of a task that has to go anyway: it ends, and nothing is placed again', async () => {
     await start({ faults: { loseLaunch: 1, loseKill: 1 } });
     await world.deployed({ id: 'job', requestType: 'ON_DEMAND' }, {}, { pendingType: 'ONEOFF' });

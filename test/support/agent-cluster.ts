@@ -73,7 +73,7 @@ export class AgentCluster {
 
   /** The agent's folder. */
   get root(): string {
-    return join(this.folder.path, 'agent');
+    return this.options.folder ?? join(this.folder.path, 'agent');
   }
 
   async startAgent(): Promise<void> {

@@ -7,6 +7,7 @@ import { type LocalClusterSettings, parsePortRanges, type SlaveSetting } from '.
 export class Machines {
   readonly portsInUse = new PortsInUse(() => this.noteChange());
   private changes = 1;
+  private diskIsFull = false;
   private readonly listeners: (() => void)[] = [];
 
   constructor(
@@ -19,6 +20,17 @@ export class Machines {
   /** Grows with every change of what `snapshots` answers. */
   get version(): number {
     return this.changes;
+  }
+
+  /** So little of the disk is free that no task is started. */
+  get isDiskFull(): boolean {
+    return this.diskIsFull;
+  }
+
+  noteDisk(isFull: boolean): void {
+    if (this.diskIsFull === isFull) return;
+    this.diskIsFull = isFull;
+    this.noteChange();
   }
 
   has(slaveId: string): boolean {
@@ -42,6 +54,7 @@ export class Machines {
         incarnation: this.incarnation,
         portRanges,
         portsInUse: portsInUse.filter((port) => portRanges.some(({ begin, end }) => begin <= port && port <= end)),
+        ...(this.diskIsFull && { isDiskFull: true }),
         seenAt: now,
       };
     });

@@ -1,12 +1,11 @@
-import { lstat, readdir, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { cpus, freemem, loadavg, totalmem } from 'node:os';
-import { join } from 'node:path';
 import type { MachineUsage, TaskStatistics } from '../../cluster/cluster-driver.js';
 import { inParallel } from '../../platform/async.js';
 import type { AgentFolder } from '../agent-folder.js';
 import { bytesOfMb, type GroupUsage } from '../cgroups/group-files.js';
 import { ticksPerSecond } from '../cgroups/v1.js';
-import { isMissing } from '../files.js';
+import { diskUse, TooDeep } from '../sandbox/disk-use.js';
 import type { TaskRun } from '../tasks/task-run.js';
 
 const bytesPerPage = 4096;
@@ -52,29 +51,21 @@ function fromProcesses(run: TaskRun): GroupUsage {
 const withoutGaps = (usage: GroupUsage): GroupUsage =>
   Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== undefined));
 
-const bytesPerBlock = 512;
+/** The measuring of very many files is left to the watch over the disk. */
+const mostFilesMeasured = 50_000;
 
-/** Bytes on disk of everything in a folder. Files that go away meanwhile do not count. */
 async function diskUsage(folder: string): Promise<number> {
-  let bytes = 0;
-  for (const entry of await entriesOf(folder)) {
-    const path = join(folder, entry.name);
-    bytes += entry.isDirectory() ? await diskUsage(path) : await blocksOf(path);
+  let found = 0;
+  try {
+    for await (const { bytes, files } of diskUse(folder)) {
+      found = bytes;
+      if (files > mostFilesMeasured) break;
+    }
+  } catch (cause) {
+    if (!(cause instanceof TooDeep)) throw cause;
   }
-  return bytes;
+  return found;
 }
-
-const entriesOf = (folder: string) => readdir(folder, { withFileTypes: true }).catch(unless(isMissing, []));
-
-const blocksOf = (path: string): Promise<number> =>
-  lstat(path).then((stats) => stats.blocks * bytesPerBlock, unless(isMissing, 0));
-
-const unless =
-  <T>(expected: (cause: unknown) => boolean, instead: T) =>
-  (cause: unknown): T => {
-    if (expected(cause)) return instead;
-    throw cause;
-  };
 
 const sandboxesMeasuredAtOnce = 10;
 

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inParallel } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentFolder } from '../agent-folder.js';
+import { DiskWatch } from './disk-watch.js';
 import type { Machines } from './machines.js';
 import { removeTree } from '../sandbox/remove-tree.js';
 import type { LocalClusterSettings } from '../settings.js';
@@ -12,6 +13,7 @@ import type { Tasks } from '../tasks/tasks.js';
 import type { Tombstones } from '../tasks/tombstones.js';
 
 const memoryEveryMillis = 1_000;
+const diskEveryMillis = 1_000;
 const portsEveryMillis = 3_000;
 const sweepEveryMillis = 3600 * 1000;
 
@@ -23,7 +25,9 @@ export async function watchOver(
   tombstones: Tombstones,
 ): Promise<void> {
   const { checkThreadsEveryMillis } = context.settings;
+  const disk = new DiskWatch(context, tasks, machines);
   await Promise.all([
+    every(diskEveryMillis, 'look at the disk', context, () => disk.look()),
     every(memoryEveryMillis, 'check memory', context, () => forEachLive(tasks, (run) => run.checkMemory())),
     every(checkThreadsEveryMillis, 'count threads', context, () => forEachLive(tasks, (run) => run.checkThreads())),
     every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.lookAgain()),

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, type Dir, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { pathOf, unlessUnseen } from './below.js';
 
@@ -7,6 +7,7 @@ const bytesPerBlock = 512;
 /** An empty file takes a place in the file system, too, and of those there are not more than of others. */
 const leastBytes = 1024;
 const filesPerLook = 500;
+const batch = 50;
 /** Each level is a handle while it is measured. */
 const deepest = 128;
 
@@ -22,37 +23,62 @@ export class TooDeep extends Error {}
  * asks can stop there, or go on later. The last answer is the whole.
  */
 export async function* diskUse(root: string): AsyncGenerator<DiskUse, void> {
-  const use: DiskUse = { bytes: 0, files: 0 };
+  const use = { bytes: 0, files: 0, told: 0 };
   const folder = await openFolder(root);
   if (folder) yield* measure(folder, use, new Set(), 1);
-  yield { ...use };
+  yield tell(use);
+}
+
+interface Count extends DiskUse {
+  /** Files at the last answer. */
+  told: number;
 }
 
 /** `linked`: files of several names, which count once. */
 async function* measure(
   folder: FileHandle,
-  use: DiskUse,
+  use: Count,
   linked: Set<number>,
   depth: number,
 ): AsyncGenerator<DiskUse, void> {
   try {
-    for await (const { name } of await opendir(pathOf(folder), { bufferSize: 64 })) {
-      const path = `${pathOf(folder)}/${name}`;
-      const stats = await unlessUnseen(() => lstat(path));
-      if (!stats) continue;
-      use.files += 1;
-      const isCounted = stats.nlink > 1 && !stats.isDirectory() && linked.has(stats.ino);
-      use.bytes += isCounted ? leastBytes : Math.max(leastBytes, stats.blocks * bytesPerBlock);
-      if (stats.nlink > 1 && !stats.isDirectory()) linked.add(stats.ino);
-      if (use.files % filesPerLook === 0) yield { ...use };
-      if (!stats.isDirectory()) continue;
-      if (depth === deepest) throw new TooDeep(`Folders are nested deeper than ${deepest}`);
-      const inner = await openFolder(path);
-      if (inner) yield* measure(inner, use, linked, depth + 1);
+    for await (const names of batchesOf(await opendir(pathOf(folder), { bufferSize: 64 }))) {
+      const looked = await Promise.all(names.map((name) => unlessUnseen(() => lstat(`${pathOf(folder)}/${name}`))));
+      for (const stats of looked) if (stats) count(stats, use, linked);
+      if (use.files - use.told >= filesPerLook) yield tell(use);
+      for (const [index, name] of names.entries()) {
+        if (!looked[index]?.isDirectory()) continue;
+        if (depth === deepest) throw new TooDeep(`Folders are nested deeper than ${deepest}`);
+        const inner = await openFolder(`${pathOf(folder)}/${name}`);
+        if (inner) yield* measure(inner, use, linked, depth + 1);
+      }
     }
   } finally {
     await folder.close();
   }
+}
+
+function count(stats: Stats, use: Count, linked: Set<number>): void {
+  const isLinked = stats.nlink > 1 && !stats.isDirectory();
+  use.files += 1;
+  use.bytes += Math.max(leastBytes, isLinked && linked.has(stats.ino) ? 0 : stats.blocks * bytesPerBlock);
+  if (isLinked) linked.add(stats.ino);
+}
+
+function tell(use: Count): DiskUse {
+  use.told = use.files;
+  return { bytes: use.bytes, files: use.files };
+}
+
+/** Looked at together: one after the other they would mostly wait. */
+async function* batchesOf(folder: Dir): AsyncGenerator<string[], void> {
+  let names: string[] = [];
+  for await (const { name } of folder) {
+    if (names.push(name) < batch) continue;
+    yield names;
+    names = [];
+  }
+  yield names;
 }
 
 /** undefined: gone, or closed to us. */

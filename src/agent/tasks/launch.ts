@@ -50,6 +50,10 @@ export class Launcher {
     if (tombstone) return answerOf(taskId, tombstone);
     if (!this.machines.has(spec.slaveId))
       return this.forbid(taskId, { reason: 'REFUSED', message: `no slave '${spec.slaveId}' here` });
+    if (this.machines.isDiskFull) {
+      this.epochs.require(epoch);
+      return this.forbid(taskId, { reason: 'DISK_FULL' });
+    }
     const { users, folder } = this.context;
     const runAs = await users.resolve(spec.user, sandboxRoot(folder, taskId));
     if (typeof runAs === 'string') return this.forbid(taskId, { reason: 'REFUSED', message: runAs });
@@ -111,6 +115,7 @@ export class Launcher {
 }
 
 function answerOf(taskId: string, { reason, port, message }: Tombstone): LaunchAnswer {
+  if (reason === 'DISK_FULL') return { taskId, outcome: 'DISK_FULL' };
   if (reason === 'PORT_IN_USE' && port !== undefined) return { taskId, outcome: 'PORT_IN_USE', port };
   return refused(taskId, message ?? 'killed before it was launched');
 }

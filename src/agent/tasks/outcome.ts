@@ -8,6 +8,8 @@ export interface EndFacts {
   started: boolean;
   kill?: { graceMillis: number; tookMillis: number; forced: boolean };
   threads?: { seen: number; limit: number };
+  /** MB that it may take of the disk, and took more of. */
+  diskExceededMb?: number;
   /** The result file of the health check did not come within this time. */
   healthFileMissingAfterSeconds?: number;
   /** Set: not yet reported as running because the result file has not come. */
@@ -27,6 +29,8 @@ export function outcomeOf(facts: EndFacts): Outcome {
   if (facts.healthFileMissingAfterSeconds !== undefined)
     return failed(`Timed out after ${facts.healthFileMissingAfterSeconds} s waiting for the health file`);
   if (facts.threads) return failed(`Killed for too many threads: ${facts.threads.seen}, limit ${facts.threads.limit}`);
+  if (facts.diskExceededMb !== undefined)
+    return failed(`Disk limit exceeded: ${facts.diskExceededMb} MB`, 'REASON_CONTAINER_LIMITATION_DISK');
   if (facts.kill) return { state: 'TASK_KILLED', message: killedMessage(facts.kill, facts.exitCode) };
   if (facts.memoryExceededMb !== undefined)
     return failed(`Memory limit exceeded: ${facts.memoryExceededMb} MB`, 'REASON_CONTAINER_LIMITATION_MEMORY');

@@ -31,6 +31,7 @@ const SavedKill = z.object({
     .object({
       threads: z.object({ seen: z.number(), limit: z.number() }).optional(),
       healthFileMissingAfterSeconds: z.number().optional(),
+      diskExceededMb: z.number().optional(),
     })
     .optional(),
 });

@@ -30,7 +30,9 @@ export class TaskKill {
     if (this.record && performance.now() + graceMillis >= this.deadline) return false;
     const now = Date.now();
     const askedAt = this.record?.askedAt ?? now;
-    const record = { because: this.record?.because ?? because, askedAt, graceMillis, deadline: now + graceMillis };
+    // A kill that was asked for stays one, whatever shortens it.
+    const reason = this.record ? this.record.because : because;
+    const record = { because: reason, askedAt, graceMillis, deadline: now + graceMillis };
     this.takeUp(record, now);
     await this.folder.saveKill(record);
     return true;
@@ -62,7 +64,7 @@ export class TaskKill {
     await this.killer.sweepUntilEmpty(() => 0);
   }
 
-  facts(now: number): Pick<EndFacts, 'kill' | 'threads' | 'healthFileMissingAfterSeconds'> {
+  facts(now: number): Pick<EndFacts, 'kill' | 'threads' | 'healthFileMissingAfterSeconds' | 'diskExceededMb'> {
     if (!this.record) return {};
     const { askedAt, graceMillis, because } = this.record;
     const tookMillis = Math.max(0, now - askedAt);

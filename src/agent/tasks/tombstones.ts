@@ -5,7 +5,7 @@ import { readIfThere, writeDurably } from '../files.js';
 
 /** Why an id must never start. */
 const Tombstone = z.object({
-  reason: z.enum(['KILLED_BEFORE_LAUNCH', 'PORT_IN_USE', 'REFUSED']),
+  reason: z.enum(['KILLED_BEFORE_LAUNCH', 'PORT_IN_USE', 'DISK_FULL', 'REFUSED']),
   port: z.number().int().optional(),
   message: z.string().optional(),
   /** Epoch millis. */

@@ -19,6 +19,7 @@ const State = z.enum(taskStates);
 export const launchAnswer: z.ZodType<LaunchAnswer> = z.discriminatedUnion('outcome', [
   z.object({ taskId: z.string(), outcome: z.literal('ACCEPTED'), state: State, directory: z.string() }),
   z.object({ taskId: z.string(), outcome: z.literal('PORT_IN_USE'), port: z.number() }),
+  z.object({ taskId: z.string(), outcome: z.literal('DISK_FULL') }),
   z.object({ taskId: z.string(), outcome: z.literal('REFUSED'), reason: z.string() }),
   z.object({ taskId: z.string(), outcome: z.literal('UNKNOWN'), reason: z.string() }),
 ]);
@@ -73,6 +74,7 @@ export const machineSnapshot: z.ZodType<MachineSnapshot> = z.object({
   diskMb: z.number(),
   portRanges: z.array(z.object({ begin: z.number(), end: z.number() })),
   portsInUse: z.array(z.number()),
+  isDiskFull: z.boolean().optional(),
   seenAt: z.number(),
 });
 

@@ -15,6 +15,7 @@ export const rejectionReasons = [
   'RACK_AFFINITY_NOT_MATCHING',
   'SLAVE_ATTRIBUTES_DO_NOT_MATCH',
   'SLAVE_ATTRIBUTE_MINIMUMS',
+  'SLAVE_DISK_FULL',
   'NOT_ENOUGH_CPUS',
   'NOT_ENOUGH_MEMORY',
   'NOT_ENOUGH_DISK',
@@ -61,6 +62,7 @@ const shapeChecks: readonly Check<Shape>[] = [
   ({ rackAffinity }, { view }) =>
     rackAffinity.length > 0 && !rackAffinity.includes(view.rackId) ? 'RACK_AFFINITY_NOT_MATCHING' : undefined,
   (shape, machine) => (attributesMatch(shape, machine) ? undefined : 'SLAVE_ATTRIBUTES_DO_NOT_MATCH'),
+  (_shape, { view }) => (view.isDiskFull ? 'SLAVE_DISK_FULL' : undefined),
   ({ units }, { free }) => (free.cpus >= units.cpus ? undefined : 'NOT_ENOUGH_CPUS'),
   ({ units }, { free }) => (free.memory >= units.memory ? undefined : 'NOT_ENOUGH_MEMORY'),
   ({ units }, { free }) => (units.disk === 0 || free.disk >= units.disk ? undefined : 'NOT_ENOUGH_DISK'),

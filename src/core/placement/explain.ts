@@ -93,6 +93,7 @@ const rejectionTexts: Record<RejectionReason, string> = {
   RACK_AFFINITY_NOT_MATCHING: 'in another rack than wanted',
   SLAVE_ATTRIBUTES_DO_NOT_MATCH: 'without the right attributes',
   SLAVE_ATTRIBUTE_MINIMUMS: 'needed by others for an attribute minimum',
+  SLAVE_DISK_FULL: 'almost out of disk space',
   NOT_ENOUGH_CPUS: 'too small in cpus',
   NOT_ENOUGH_MEMORY: 'too small in memory',
   NOT_ENOUGH_DISK: 'too small in disk',

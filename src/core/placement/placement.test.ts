@@ -79,6 +79,11 @@ describe('which machine', () => {
       on: 'NOT_ENOUGH_DISK',
     },
     {
+      name: 'not one whose disk is almost full, whatever the task asks for',
+      machines: [machine('s1', { isDiskFull: true, diskMb: 1_000 })],
+      on: 'SLAVE_DISK_FULL',
+    },
+    {
       name: 'not one without ports',
       machines: [machine('s1')],
       deploy: { resources: { numPorts: 11 } },

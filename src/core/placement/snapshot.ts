@@ -70,6 +70,8 @@ export interface MachineView {
   used: { cpus: number; memoryMb: number; diskMb: number };
   /** Ports of tasks, and ports found taken by something else. */
   usedPorts: Iterable<number>;
+  /** It starts nothing until more of its disk is free. */
+  isDiskFull?: boolean;
   /** Its newest sample; absent: none yet. */
   usage?: SlaveUsage;
   /** What its tasks probably use. */

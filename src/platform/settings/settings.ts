@@ -129,6 +129,14 @@ const ClusterSettings = z.strictObject({
         .describe('Most processes and threads of one task'),
       checkThreadsEveryMillis: timeout(100).default(5_000).describe('Time between two counts of threads'),
       maxTaskMessageLength: count(20).default(80).describe('Longer messages of status updates are cut'),
+      agentHangSeconds: count(1, 86_400)
+        .default(30)
+        .describe(
+          'The agent ends itself, to be started anew, when it has answered nothing for so long; its tasks run on',
+        ),
+      reservedDiskMb: count()
+        .optional()
+        .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
       allowedArtifactPaths: z
         .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
         .default([])

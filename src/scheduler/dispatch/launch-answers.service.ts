@@ -49,6 +49,7 @@ export class LaunchAnswers {
     for (const answer of answers) {
       const spec = specs.get(answer.taskId);
       if (answer.outcome === 'PORT_IN_USE' && spec) await this.portInUse(answer, spec);
+      if (answer.outcome === 'DISK_FULL' && spec) await this.placeAgain(spec, 'its disk is almost full');
       if (answer.outcome === 'REFUSED' && spec) await this.refused(answer, spec);
     }
   }
@@ -58,11 +59,16 @@ export class LaunchAnswers {
     await this.launches.accepted(tx, answers, this.clock.now());
   }
 
-  /** Nothing runs and nothing ever will under this id: the pending task comes back and is placed anew. */
-  private async portInUse({ taskId, port }: Answer<'PORT_IN_USE'>, spec: LaunchSpec): Promise<void> {
+  private async portInUse({ port }: Answer<'PORT_IN_USE'>, spec: LaunchSpec): Promise<void> {
     this.recent.portTaken(spec.slaveId, port, this.clock.now());
+    await this.placeAgain(spec, `its port ${port} is in use`);
+  }
+
+  /** Nothing runs and nothing ever will under this id: the pending task comes back and is placed anew. */
+  private async placeAgain(spec: LaunchSpec, because: string): Promise<void> {
+    const { taskId, slaveId } = spec;
     const outcome = await this.db.leaderTransaction((tx) => this.takeBack(tx, taskId, spec.requestId));
-    this.log.warn(`Port ${port} of slave '${spec.slaveId}' is in use: task '${taskId}' is placed again without it`);
+    this.log.warn(`Slave '${slaveId}' does not start task '${taskId}', which is placed again: ${because}`);
     if (outcome === 'UNWANTED') {
       const message = 'Ended before it started: it had to go already';
       await this.status.concluded([this.end(spec, { state: 'TASK_KILLED', message })]);

@@ -90,19 +90,19 @@ export class WorkingSetLoader {
     return new Map(
       this.driver
         .machines()
-        .map(({ slaveId, hostname, incarnation, portsInUse }) => [
+        .map(({ slaveId, hostname, incarnation, portsInUse, isDiskFull = false }) => [
           slaveId,
-          `${hostname} ${incarnation} ${portsInUse.join()}`,
+          `${hostname} ${incarnation} ${portsInUse.join()} ${isDiskFull}`,
         ]),
     );
   }
 
   private machine(shown: MachineSnapshot, stored: StoredSlave | undefined): HeldMachine {
-    const { slaveId, hostname, incarnation, portsInUse } = shown;
+    const { slaveId, hostname, incarnation, portsInUse, isDiskFull } = shown;
     const usedPorts = [...portsInUse, ...this.recent.takenPorts(slaveId)];
     if (!stored || stored.incarnation !== incarnation) return unrecorded(shown, usedPorts);
     // Records may leave out what all host names have in common.
-    return { ...recordedMachine(stored), hostname, usedPorts };
+    return { ...recordedMachine(stored), hostname, usedPorts, ...(isDiskFull && { isDiskFull }) };
   }
 
   /** Deploys in use, and those of pending tasks: by request id, then deploy id. */

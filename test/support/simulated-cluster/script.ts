@@ -20,6 +20,8 @@ export interface TaskScript {
   commands?: (order: ShellCommandOrder) => CommandScript;
   /** Answers PORT_IN_USE in place of starting. */
   portInUse?: number;
+  /** Answers DISK_FULL in place of starting. */
+  diskFull?: boolean;
   /** Answers REFUSED in place of starting. */
   refuse?: string;
 }

@@ -32,7 +32,7 @@ interface SimulatedTask extends RunningTask {
   commands: Set<ShellCommandOrder>;
 }
 
-type Refusal = Extract<LaunchAnswer, { outcome: 'REFUSED' | 'PORT_IN_USE' }>;
+type Refusal = Extract<LaunchAnswer, { outcome: 'REFUSED' | 'PORT_IN_USE' | 'DISK_FULL' }>;
 
 /** What an agent needs of the world it is in. */
 export interface World {
@@ -82,6 +82,7 @@ export class SimulatedAgent {
     if (refusal) return refusal;
     const script = this.world.script(spec);
     if (script.portInUse !== undefined) return this.refuse({ taskId, outcome: 'PORT_IN_USE', port: script.portInUse });
+    if (script.diskFull) return this.refuse({ taskId, outcome: 'DISK_FULL' });
     if (script.refuse !== undefined) return this.refuse({ taskId, outcome: 'REFUSED', reason: script.refuse });
     this.start(
       { spec, script, state: 'TASK_STARTING', startedAt: this.world.now(), killedAt: Infinity, commands: new Set() },

@@ -1,0 +1,145 @@
+import { readdir, readlink, stat, statfs } from 'node:fs/promises';
+import type { AgentContext } from '../agent-context.js';
+import { bytesOfMb } from '../cgroups/group-files.js';
+import { diskUse, type DiskUse, TooDeep } from '../sandbox/disk-use.js';
+import type { TaskRun } from '../tasks/task-run.js';
+import type { Tasks } from '../tasks/tasks.js';
+import type { Machines } from './machines.js';
+
+/** Between two measurements of one task: so many times as long as it took, within these bounds. */
+const pauseForMeasuring = 4;
+const leastPauseMillis = 2_000;
+const mostPauseMillis = 8_000;
+/** The same while the disk is almost full. */
+const hurriedMillis = 1_000;
+/** One look at all tasks takes about so long; what is left of a measurement goes on with the next look. */
+const lookMillis = 250;
+const leastSliceMillis = 10;
+const mostReservedBytes = bytesOfMb(512);
+const reservedShare = 0.02;
+/** So much more than the reserve must be free before tasks are started again. */
+const enough = 1.1;
+
+interface Measurement {
+  walk?: AsyncGenerator<DiskUse, void>;
+  /** Of the present one and of the last, on the clock of performance.now. */
+  begunAt: number;
+  dueAt: number;
+  /** Without the time between two looks. */
+  tookMillis: number;
+  bytes: number;
+}
+
+/** Sees to it that tasks keep to their disk, and that some of it stays free for the agent and for the tasks that run. */
+export class DiskWatch {
+  private readonly measurements = new Map<TaskRun, Measurement>();
+
+  constructor(
+    private readonly context: AgentContext,
+    private readonly tasks: Tasks,
+    private readonly machines: Machines,
+  ) {}
+
+  /** One look: at what is free, and for a moment at each task that may take so much and no more. */
+  async look(): Promise<void> {
+    await this.lookAtSpace();
+    const limited = this.tasks.live().filter((run) => run.isRunning && run.spec.diskMb > 0);
+    for (const run of this.measurements.keys()) if (!limited.includes(run)) this.forget(run);
+    const largestFirst = limited.toSorted((a, b) => this.of(b).bytes - this.of(a).bytes);
+    const due = largestFirst.filter((run) => this.isDue(this.of(run)));
+    for (const run of due) await this.measure(run, Math.max(leastSliceMillis, lookMillis / due.length));
+  }
+
+  private async lookAtSpace(): Promise<void> {
+    const { folder, settings, log } = this.context;
+    const { bavail, bsize, blocks } = await statfs(folder.root);
+    const usual = Math.min(mostReservedBytes, blocks * bsize * reservedShare);
+    const reserve = settings.reservedDiskMb === undefined ? usual : bytesOfMb(settings.reservedDiskMb);
+    const was = this.machines.isDiskFull;
+    const isFull = bavail * bsize < (was ? reserve * enough : reserve);
+    if (isFull && !was)
+      log.warn(`Less than ${Math.ceil(reserve / bytesOfMb(1))} MB of the disk are free: no task is started`);
+    if (!isFull && was) log.info('Enough of the disk is free again');
+    this.machines.noteDisk(isFull);
+  }
+
+  private isDue({ walk, begunAt, dueAt }: Measurement): boolean {
+    const due = this.machines.isDiskFull ? Math.min(dueAt, begunAt + hurriedMillis) : dueAt;
+    return walk !== undefined || performance.now() >= due;
+  }
+
+  private async measure(run: TaskRun, sliceMillis: number): Promise<void> {
+    const found = this.of(run);
+    const limit = bytesOfMb(run.spec.diskMb);
+    try {
+      if (!found.walk) Object.assign(found, { begunAt: performance.now(), tookMillis: 0 });
+      found.walk ??= useOf(run);
+      for (const until = performance.now() + sliceMillis; performance.now() < until;) {
+        const asked = performance.now();
+        const { value, done } = await found.walk.next();
+        found.tookMillis += performance.now() - asked;
+        if (done) return this.end(found);
+        found.bytes = value.bytes;
+        if (value.bytes > limit) return await this.exceed(run, found);
+      }
+    } catch (cause) {
+      // What cannot be measured cannot be bounded.
+      if (cause instanceof TooDeep) return this.exceed(run, found);
+      this.end(found);
+      throw cause;
+    }
+  }
+
+  private async exceed(run: TaskRun, found: Measurement): Promise<void> {
+    await found.walk?.return();
+    this.end(found);
+    // One that is being killed loses what is left of its grace.
+    await run.requestKill(0, { diskExceededMb: run.spec.diskMb });
+  }
+
+  private end(found: Measurement): void {
+    found.walk = undefined;
+    const now = performance.now();
+    const pause = found.tookMillis * pauseForMeasuring;
+    found.dueAt = now + Math.min(Math.max(pause, leastPauseMillis), mostPauseMillis);
+  }
+
+  private of(run: TaskRun): Measurement {
+    const known = this.measurements.get(run);
+    if (known) return known;
+    const begun: Measurement = { begunAt: -Infinity, dueAt: -Infinity, tookMillis: 0, bytes: 0 };
+    this.measurements.set(run, begun);
+    return begun;
+  }
+
+  private forget(run: TaskRun): void {
+    void this.measurements.get(run)?.walk?.return();
+    this.measurements.delete(run);
+  }
+}
+
+/** Of the sandbox, and of what has no name there any more but is open. */
+async function* useOf(run: TaskRun): AsyncGenerator<DiskUse, void> {
+  const unnamed = await bytesWithoutName(run);
+  for await (const { bytes, files } of diskUse(run.sandbox.root)) yield { bytes: bytes + unnamed, files };
+}
+
+const mostOpenFiles = 5_000;
+const bytesPerBlock = 512;
+
+async function bytesWithoutName(run: TaskRun): Promise<number> {
+  const found = new Map<number, number>();
+  let looked = 0;
+  for (const { pid } of run.processes())
+    for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      if (++looked > mostOpenFiles) return sum(found);
+      const path = `/proc/${pid}/fd/${fd}`;
+      const name = await readlink(path).catch(() => '');
+      if (!name.startsWith(`${run.sandbox.root}/`) || !name.endsWith(' (deleted)')) continue;
+      const stats = await stat(path).catch(() => undefined);
+      if (stats?.isFile() && stats.nlink === 0) found.set(stats.ino, stats.blocks * bytesPerBlock);
+    }
+  return sum(found);
+}
+
+const sum = (found: ReadonlyMap<number, number>): number => [...found.values()].reduce((all, bytes) => all + bytes, 0);
