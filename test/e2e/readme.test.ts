@@ -46,7 +46,12 @@ describe('the README does what it says', () => {
   test('the queries', async () => {
     const sql = new pg.Client({ connectionString: installation.databaseUrl() });
     await sql.connect();
+    const headers = { Origin: 'https://elsewhere.example' };
+    await fetch(`${muster.api.url}/api/disasters/failover`, { method: 'POST', headers });
     try {
+      await waitFor('the refusal to be noted', async () => {
+        return (await sql.query(`SELECT 1 FROM v_audit WHERE outcome = 'REFUSED'`)).rows.length > 0;
+      });
       const queries = blocks(section('History in SQL'), 'sql').flatMap((block) => block.split(/;\s*\n/));
       const meant = queries.map((query) => query.replace(/^--.*$/gm, '').trim()).filter((query) => query !== '');
       expect(meant.length).toBeGreaterThanOrEqual(5);

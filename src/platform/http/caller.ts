@@ -9,6 +9,9 @@ export type Caller = Pick<User, 'id' | 'email'>;
 /** Every caller, while authentication is off. */
 export const builtInCaller: User = builtInUser;
 
+/** Whether it is asked who calls this route, if authentication is on. Probes, pages and documents are open to all. */
+export const isGuarded = (route: string): boolean => route.startsWith('/api/') || route === '/metrics';
+
 /** Who makes a call: the user that an authenticator found, put on the request as `caller`, or the built-in one. */
 export const userOf = (request: Request & { caller?: User }): User => request.caller ?? builtInUser;
 

@@ -1,12 +1,25 @@
 import type { INestApplication } from '@nestjs/common';
 import { ApiExtension, DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { needsBody } from './bodies.js';
+import { isGuarded } from './caller.js';
 import { ErrorDto } from './error.dto.js';
+import { SETTINGS, type Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
 
-/** Browsers refuse to send what the document allows older clients: a read with a body. */
-const withoutBodyOfReads = (request: { method: string; body?: unknown }): object => {
+interface SentByPage {
+  method: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/**
+ * Runs in the page, alone. Browsers refuse to send what the document allows older clients: a read with a body. A token is
+ * given to the page as it was shown to its bearer, without the word before it.
+ */
+const asBrowsersSend = (request: SentByPage): object => {
   if (request.method === 'GET') delete request.body;
+  const proof = request.headers?.['Authorization'];
+  if (proof && !proof.includes(' ')) request.headers!['Authorization'] = `Token ${proof}`;
   return request;
 };
 
@@ -19,7 +32,7 @@ export function serveDocs(app: INestApplication): void {
       docExpansion: 'none',
       tagsSorter: 'alpha',
       defaultModelsExpandDepth: 0,
-      requestInterceptor: withoutBodyOfReads,
+      requestInterceptor: asBrowsersSend,
     },
   });
 }
@@ -32,6 +45,8 @@ whatever its status; each answer carries an id in X-Request-Id. Query parameters
 after a '!'. A POST, PUT or DELETE with the header Idempotency-Key is done once: repeated within a day, it is given the
 first answer, with Idempotent-Replayed. Any list can be read in pages: \`limit\` and \`cursor=*\`, then what X-Next-Cursor (or Link, rel="next") says,
 until there is none. Reads carry an ETag. Under overload a call is refused at once with 503 and Retry-After.`;
+
+const tokenDescription = 'A token of this service: `Token`, a space and its text. In this page the text alone will do.';
 
 /** What the names in paths stand for: the same everywhere. */
 const pathParameters: Readonly<Record<string, string>> = {
@@ -69,11 +84,21 @@ interface Operation {
   'x-needs-body'?: true;
   'x-shown-at'?: string;
   responses: Record<string, { description?: string; content?: unknown }>;
+  security?: object[];
 }
 
 /** The document as the rooms' controllers and records give it, with what is the same for all of them. */
 function describeApi(app: INestApplication): OpenAPIObject {
-  const config = new DocumentBuilder().setTitle('Muster').setDescription(description).setVersion('1').build();
+  const { auth } = app.get<Settings>(SETTINGS, { strict: false });
+  const config = new DocumentBuilder()
+    .setTitle('Muster')
+    .setDescription(description)
+    .setVersion('1')
+    .addApiKey({ type: 'apiKey', in: 'header', name: 'Authorization', description: tokenDescription }, 'token')
+    .addBearerAuth({ type: 'http', description: 'A token of the OIDC provider that is configured.' }, 'bearer')
+    .build();
+  // One of them; while callers are not asked who they are, none will do as well.
+  config.security = [...(auth.enabled ? [] : [{}]), { token: [] }, { bearer: [] }];
   const document = SwaggerModule.createDocument(app, config, {
     extraModels: [ErrorDto],
     // The groups of the API are named by hand, and an operation is in one of them.
@@ -81,8 +106,11 @@ function describeApi(app: INestApplication): OpenAPIObject {
     operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
   });
   showAtNames(document);
-  for (const path of Object.values(document.paths)) {
-    for (const operation of Object.values(path as unknown as Record<string, Operation>)) complete(operation, document);
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const operation of Object.values(operations as unknown as Record<string, Operation>)) {
+      complete(operation, document);
+      if (!isGuarded(path)) operation.security = [];
+    }
   }
   return document;
 }

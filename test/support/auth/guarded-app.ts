@@ -7,7 +7,7 @@ import { SimulatedCluster } from '../simulated-cluster/simulated-cluster.js';
 import { Tokens } from '../../../src/modules/auth/tokens/tokens.service.js';
 import type { User } from '../../../src/core/authorization/index.js';
 import { Database } from '../../../src/platform/database/database.js';
-import { isGuarded } from '../../../src/modules/auth/access/access.guard.js';
+import { isGuarded } from '../../../src/platform/http/caller.js';
 import { configureHttp, httpOptions } from '../../../src/platform/http/configure-http.js';
 import { FixedLeadership } from '../fixed-leadership.js';
 import { testSettings } from '../test-settings.js';

@@ -2,6 +2,7 @@ import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@ne
 import type { Request, Response } from 'express';
 import { builtInUser, type Past, type User } from '../../../core/authorization/index.js';
 import { grant } from '../../../platform/database/permits.js';
+import { isGuarded } from '../../../platform/http/caller.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { callerIsKnown } from '../../../platform/http/admission.js';
 import type { AuthenticatorName } from '../../../platform/settings/auth-settings.js';
@@ -22,9 +23,6 @@ export interface CheckedRequest extends Request {
   need?: Need;
   allowed?: Allowed;
 }
-
-/** Whether endpointNeeds speaks of this route. */
-export const isGuarded = (route: string): boolean => route.startsWith('/api/') || route === '/metrics';
 
 /**
  * Before every operation of the API: who calls, and may they? What lies outside of /api (probes, pages, documents) is
