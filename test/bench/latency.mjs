@@ -1,17 +1,17 @@
 // From the call that runs an on-demand job to the first instruction of its process, on an idle machine.
 // The reference in the same run: the same command started by child_process directly.
+// As root each task has a user of its own; `--user agent` measures tasks of the agent's user as well, to compare.
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
-const runs = Number(process.argv[2] ?? 200);
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { user: { type: 'string' } } });
+const runs = Number(positionals[0] ?? 200);
 const muster = fileURLToPath(new URL('../../bin/muster.mjs', import.meta.url));
-const dataDir = mkdtempSync(join(tmpdir(), 'mu-'));
-chmodSync(dataDir, 0o755);
-const stamps = join(dataDir, 'stamps');
 // %N is nanoseconds: the shell's first act is to write down when it began.
 const command = 'date +%s%N > "$STAMP"';
 
@@ -51,73 +51,97 @@ async function freePort() {
   return port;
 }
 
-const port = await freePort();
-const product = spawn(process.execPath, [muster, 'start'], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-  env: { PATH: process.env.PATH, HOME: process.env.HOME, MUSTER_PORT: String(port), MUSTER_DATA_DIR: dataDir },
-});
-let printed = '';
-product.stdout.on('data', (text) => (printed += text));
-const ended = new Promise((resolve) => product.on('exit', resolve));
-
-const call = async (method, path, body) => {
-  const response = await fetch(`http://127.0.0.1:${port}/api/${path}`, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    body: body && JSON.stringify(body),
+/** A product of its own. */
+async function measure(tasksRunAs) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'mu-'));
+  chmodSync(dataDir, 0o755);
+  // Written to by the tasks, whichever user they have.
+  const stamps = join(dataDir, 'stamps');
+  mkdirSync(stamps);
+  chmodSync(stamps, 0o777);
+  const config = join(dataDir, 'settings.json');
+  writeFileSync(config, JSON.stringify({ cluster: { local: { tasksRunAs } } }));
+  const port = await freePort();
+  const product = spawn(process.execPath, [muster, 'start'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      MUSTER_PORT: String(port),
+      MUSTER_DATA_DIR: dataDir,
+      MUSTER_CONFIG: config,
+    },
   });
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-  return response.json();
-};
+  let printed = '';
+  product.stdout.on('data', (text) => (printed += text));
+  const ended = new Promise((resolve) => product.on('exit', resolve));
 
-try {
-  for (const deadline = Date.now() + 60_000; ; await pause(100)) {
-    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
-    if (ready?.ok) break;
-    if (Date.now() > deadline) throw new Error(`Not ready:\n${printed}`);
-  }
-  await call('POST', 'requests', { id: 'bench', requestType: 'ON_DEMAND' });
-  await call('POST', 'deploys', {
-    deploy: { requestId: 'bench', id: 'v1', command, resources: { cpus: 0.1, memoryMb: 16 } },
-  });
-
-  const muster = [];
-  const answers = [];
-  const direct = [];
-  for (let n = 0; n < runs + 10; n++) {
-    const warmingUp = n < 10;
-    const file = `${stamps}-${n}`;
-    const asked = nowMs();
-    await call('POST', 'requests/request/bench/run?minimal=true', { runId: `run-${n}`, envOverrides: { STAMP: file } });
-    const answered = nowMs();
-    const started = await stampOf(file);
-    await pause(100); // idle again: what ended is recorded
-
-    const spawnedAt = nowMs();
-    spawn('sh', ['-c', command], { env: { PATH: process.env.PATH, STAMP: `${file}-direct` } });
-    const spawned = await stampOf(`${file}-direct`);
-    if (warmingUp) continue;
-    muster.push(started - asked);
-    answers.push(answered - asked);
-    direct.push(spawned - spawnedAt);
-  }
-
-  const figures = { runNowToStarted: summary(muster), runNowToAnswer: summary(answers), reference: summary(direct) };
-  console.log(`${runs} runs, milliseconds`);
-  console.table({
-    'run-now call to process started': figures.runNowToStarted,
-    'run-now call to its answer': figures.runNowToAnswer,
-    'reference: child_process.spawn to process started': figures.reference,
-  });
-  const machine = {
-    cpus: cpus().length,
-    model: cpus()[0]?.model,
-    memoryGb: Math.round(totalmem() / 2 ** 30),
-    node: process.version,
+  const call = async (method, path, body) => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: body && JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response.json();
   };
-  console.log(JSON.stringify({ bench: 'latency', runs, unit: 'ms', ...figures, machine }));
-} finally {
-  product.kill('SIGTERM');
-  await ended;
-  rmSync(dataDir, { recursive: true, force: true });
+
+  try {
+    for (const deadline = Date.now() + 60_000; ; await pause(100)) {
+      const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+      if (ready?.ok) break;
+      if (Date.now() > deadline) throw new Error(`Not ready:\n${printed}`);
+    }
+    await call('POST', 'requests', { id: 'bench', requestType: 'ON_DEMAND' });
+    await call('POST', 'deploys', {
+      deploy: { requestId: 'bench', id: 'v1', command, resources: { cpus: 0.1, memoryMb: 16 } },
+    });
+
+    const muster = [];
+    const answers = [];
+    const direct = [];
+    for (let n = 0; n < runs + 10; n++) {
+      const warmingUp = n < 10;
+      const file = join(stamps, String(n));
+      const asked = nowMs();
+      await call('POST', 'requests/request/bench/run?minimal=true', {
+        runId: `run-${n}`,
+        envOverrides: { STAMP: file },
+      });
+      const answered = nowMs();
+      const started = await stampOf(file);
+      await pause(100); // idle again: what ended is recorded
+
+      const spawnedAt = nowMs();
+      spawn('sh', ['-c', command], { env: { PATH: process.env.PATH, STAMP: `${file}-direct` } });
+      const spawned = await stampOf(`${file}-direct`);
+      if (warmingUp) continue;
+      muster.push(started - asked);
+      answers.push(answered - asked);
+      direct.push(spawned - spawnedAt);
+    }
+
+    return { runNowToStarted: summary(muster), runNowToAnswer: summary(answers), reference: summary(direct) };
+  } finally {
+    product.kill('SIGTERM');
+    await ended;
+    rmSync(dataDir, { recursive: true, force: true });
+  }
 }
+
+const figures = await measure('OWN_USER');
+const asAgent = values.user === 'agent' ? await measure('AGENT') : undefined;
+console.log(`${runs} runs, milliseconds`);
+console.table({
+  'run-now call to process started': figures.runNowToStarted,
+  ...(asAgent && { "the same, as the agent's user": asAgent.runNowToStarted }),
+  'run-now call to its answer': figures.runNowToAnswer,
+  'reference: child_process.spawn to process started': figures.reference,
+});
+const machine = {
+  cpus: cpus().length,
+  model: cpus()[0]?.model,
+  memoryGb: Math.round(totalmem() / 2 ** 30),
+  node: process.version,
+};
+console.log(JSON.stringify({ bench: 'latency', runs, unit: 'ms', ...figures, asAgent, machine }));

@@ -1,9 +1,9 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import type { Binaries } from './binaries.js';
-import { findPlaces } from './places.js';
+import { clusterOwner, findPlaces } from './places.js';
 import { serverUser } from './postmaster.js';
 
 const user = serverUser();
@@ -50,6 +50,22 @@ describe.runIf(user)('as root, the server runs as another user', () => {
     writeFileSync(join(closed.cluster, 'PG_VERSION'), '18\n');
     chmodSync(join(dataDir, '..'), 0o755);
     expect(findPlaces(dataDir, installed, user, () => undefined, elsewhere).cluster).toBe(closed.cluster);
+  });
+});
+
+describe.runIf(user)("the server's user", () => {
+  test('of a new database is an account that tasks seldom ask for', () => {
+    expect(clusterOwner(scene(0o755).dataDir)).toBeUndefined();
+    expect(['postgres', 'daemon', 'bin']).toContain(user?.name);
+  });
+
+  test.each(['data', 'lib'])('of one that is there (%s) is its owner, whoever that is', (place) => {
+    const { dataDir, elsewhere, installed } = scene(place === 'data' ? 0o755 : 0o700);
+    const { cluster } = findPlaces(dataDir, { ...installed }, user, () => undefined, elsewhere);
+    mkdirSync(cluster);
+    chownSync(cluster, 65_534, 65_534);
+    expect(clusterOwner(dataDir, elsewhere)).toEqual({ uid: 65_534, gid: 65_534 });
+    expect(serverUser({ uid: 65_534, gid: 65_534 })).toEqual({ name: 'nobody', uid: 65_534, gid: 65_534 });
   });
 });
 
