@@ -42,7 +42,8 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
   const stop = new StopSequence(['tasks', 'agent', 'scheduler', 'database']);
   stop.listen();
   await stop.start(async (checkpoint) => {
-    mkdirSync(settings.dataDir, { recursive: true });
+    // Other users pass through it, the database's and those of tasks, and see nothing of what is in it.
+    mkdirSync(settings.dataDir, { recursive: true, mode: 0o711 });
     // Schedulers that share a database may share a data directory too: it only holds their common agent then.
     if (options.withAgent || settings.databaseUrl === undefined) claimDataDir(settings.dataDir);
     const { url: databaseUrl, shownUrl } = await openDatabase(settings, stop);

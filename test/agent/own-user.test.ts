@@ -264,6 +264,16 @@ describe.runIf(isRoot)('a user that is given again', () => {
       await cluster.run('true');
     }));
 
+  test('is free again when its task has ended, whatever the scheduler knows of that', () =>
+    withCluster({ settings: one }, async (cluster) => {
+      const spec = await cluster.launch('exec sleep 0.1');
+      await cluster.driver.stop();
+      await waitFor('the end', () => statSync(cluster.sandbox(spec)).uid === 0, { everyMillis: 5 });
+      await cluster.restartAgent();
+      const driver = cluster.newDriver();
+      expect(await driver.launch([cluster.spec()], 1)).toMatchObject([{ outcome: 'ACCEPTED' }]);
+    }));
+
   test('leaves no process behind, where no cgroup has them all', () =>
     withCluster({ settings: { ...one, cgroups: 'off' } }, async (cluster) => {
       const spec = await cluster.run('setsid env -i /bin/sleep 611 & exec sleep 0.3');

@@ -81,8 +81,12 @@ export class TaskUsers {
     // Launches of earlier releases do not say who they became.
     const user = saved ?? (await this.accountOf(name));
     if (!user) return undefined;
-    if (user.own) way.numbers?.keep(user.uid);
     return { ...user, prefix: way.switch.words(user) };
+  }
+
+  /** One that a live task has got from an earlier agent. */
+  keep(user: RunAs): void {
+    if (user.own) this.way?.numbers?.keep(user.uid);
   }
 
   /** The task has ended, and nothing of it can be read by who comes next. */
