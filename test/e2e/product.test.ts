@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import pg from 'pg';
@@ -67,6 +69,29 @@ describe('a request and a deploy run as real processes', () => {
     expect(second.map((task) => task.taskId.deployId)).toEqual(['v2', 'v2', 'v2']);
     expect(await Promise.all(second.flatMap(portsOf).map(versionAt))).toEqual(['2', '2', '2']);
   }, 120_000);
+
+  test.each(['agent.log', 'agent-settings.json', 'agent/secret', 'agent/endpoint.json', 'agent/updates.jsonl'])(
+    '%s is for its owner only',
+    (name) => expect(statSync(join(installation.dataDir, name)).mode & 0o777).toBe(0o600),
+  );
+
+  test.runIf(userInfo().uid === 0)(
+    'a deploy as root, by whatever name, is refused, and so is the database',
+    async () => {
+      const database = String(statSync(join(installation.dataDir, 'postgres-18')).uid);
+      for (const user of ['root', '0', '+0', database]) {
+        const response = await fetch(`${muster.api.url}/api/deploys`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ deploy: { ...exampleDeploy('web/deploy-v1.json'), id: 'root', user } }),
+        });
+        const { errors } = (await response.json()) as { errors: { field: string }[] };
+        expect([user, response.status, errors[0]?.field]).toEqual([user, 400, 'deploy.user']);
+      }
+      const environment = readFileSync(`/proc/${installation.agentPid()}/environ`, 'utf8');
+      expect(environment).not.toContain('MUSTER_');
+    },
+  );
 
   test('a broken version is rolled back and the one before it is not touched', async () => {
     const { api } = muster;
