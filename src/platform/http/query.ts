@@ -58,8 +58,12 @@ export const QueryLimit = () =>
     ),
   );
 
-/** A point in time, in epoch milliseconds; zero means not given. */
-export const QueryTimestamp = () => QueryInt({ max: lastMillis });
+/** A point in time, in epoch milliseconds; zero means not given. Clients send the greatest number for "no end". */
+export const QueryTimestamp = () =>
+  applyDecorators(
+    QueryInt({ max: Number.MAX_SAFE_INTEGER }),
+    transform((value) => (typeof value === 'number' ? Math.min(value, lastMillis) : value)),
+  );
 
 export const QueryText = (kind: TextKind) => applyDecorators(IsOptional(), Text(kind), ApiPropertyOptional());
 
