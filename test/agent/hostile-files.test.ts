@@ -242,8 +242,8 @@ describe('below a folder', () => {
   test('a folder of many files is listed in part', async () => {
     const many = join(root, 'many');
     mkdirSync(many);
-    execFileSync('sh', ['-c', 'seq -f f%g 12000 | xargs touch'], { cwd: many });
-    expect((await new SandboxFiles(root).list('many'))?.length).toBe(10_000);
+    execFileSync('sh', ['-c', 'seq -f f%g 120 | xargs touch'], { cwd: many });
+    expect((await new SandboxFiles(root, [], 100).list('many'))?.length).toBe(100);
   });
 
   describe.runIf(isRoot)('of another user', () => {

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ownerOf } from '../../src/agent/sandbox/below.js';
 import { SandboxFiles } from '../../src/agent/sandbox/sandbox-files.js';
 import type { TaskSandbox } from '../../src/cluster/cluster-driver.js';
 import { AgentCluster } from '../support/agent-cluster.js';
@@ -26,7 +27,13 @@ beforeAll(async () => {
   symlinkSync('../..', join(root, 'folder', 'above'));
   symlinkSync('loop', join(root, 'folder', 'loop'));
   execFileSync('mkfifo', [join(root, 'folder', 'pipe')]);
+  give('folder');
 });
+/** What the test puts there belongs to the user of the task, as what the task makes does. */
+const give = (...paths: string[]) => {
+  const owner = ownerOf(statSync(root));
+  execFileSync('chown', ['-R', '-h', String(owner), ...paths.map((path) => join(root, path))]);
+};
 afterAll(async () => {
   await cluster.close();
   outside.remove();
@@ -91,6 +98,7 @@ test.each(unreadable)('reads nothing at %j', async (path) => {
 test('streams a file, or a part of it', async () => {
   const big = Buffer.alloc(3_000_000, 'abcdefg');
   writeFileSync(join(root, 'big'), big);
+  give('big');
   const whole = await sandbox.download('big');
   expect(whole?.size).toBe(big.length);
   expect(Math.abs(whole!.mtime - Date.now())).toBeLessThan(60_000);
@@ -99,6 +107,7 @@ test('streams a file, or a part of it', async () => {
     big.subarray(2_999_995, 2_999_998).toString(),
   );
   writeFileSync(join(root, 'empty'), '');
+  give('empty');
   expect((await buffer((await sandbox.download('empty'))!.stream)).length).toBe(0);
 });
 

@@ -7,7 +7,7 @@ import { staysInside } from '../wire/unsupported.js';
 import { leadsInside, openFileBelow, openFolderBelow, pathOf, unlessUnseen } from './below.js';
 
 /** A folder may hold any number of files; so many are listed. */
-const longestList = 10_000;
+const mostEntries = 10_000;
 const lookedAtOnce = 50;
 
 /** The files of one task, for reading. A path that leaves the sandbox, by ".." or by a link, finds nothing. */
@@ -16,6 +16,7 @@ export class SandboxFiles {
     readonly root: string,
     /** Paths of files that count as not there, by whatever other name they have. */
     private readonly hidden: readonly string[] = [],
+    private readonly longestList = mostEntries,
   ) {}
 
   async exists(): Promise<boolean> {
@@ -32,7 +33,7 @@ export class SandboxFiles {
     try {
       // Through the handle: whatever becomes of the path meanwhile, this is the folder that was checked.
       const folder = pathOf(opened.handle);
-      const names = await namesIn(await opendir(folder, { bufferSize: 256 }));
+      const names = await namesIn(await opendir(folder, { bufferSize: 256 }), this.longestList);
       const entries = await inParallel(names.toSorted(), lookedAtOnce, (name) => this.entry(folder, path, name));
       const hidden = await this.identitiesOfHidden();
       return entries.flatMap((entry) => (entry && !hidden.has(entry.identity) ? entry.entry : []));
@@ -93,9 +94,9 @@ interface Listed {
 /** Links of one file have the same. */
 const identityOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
 
-async function namesIn(folder: Dir): Promise<string[]> {
+async function namesIn(folder: Dir, atMost: number): Promise<string[]> {
   const names: string[] = [];
-  for await (const { name } of folder) if (names.push(name) === longestList) break;
+  for await (const { name } of folder) if (names.push(name) === atMost) break;
   return names;
 }
 
