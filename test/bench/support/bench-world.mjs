@@ -31,6 +31,7 @@ class BenchLeadership extends Leadership {
   ready = () => false;
   register() {}
   stepDown() {}
+  standing = () => ({ suspended: false });
   leaderAddress = () => Promise.resolve(undefined);
   start() {}
   stop = () => Promise.resolve();
