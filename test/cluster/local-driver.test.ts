@@ -6,9 +6,9 @@ import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { waitFor } from '../support/wait-for.js';
 
-/** First of all the task notes that it was started. */
+/** First of all the task notes that it was started; so could a second start of it, which would have another user. */
 const scriptOf = (kind: TaskKind): string => {
-  const note = 'echo started >>"$STARTS"';
+  const note = 'umask 0; echo started >>"$STARTS"; umask 022';
   if (kind === 'RUNS') return `${note}; exec sleep 600`;
   if (kind === 'RUNS_AND_IGNORES_SIGTERM') return `trap '' TERM; ${note}; while :; do sleep 600; done`;
   return `${note}; exit ${kind.exit}`;

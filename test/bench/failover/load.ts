@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type Api } from '../../e2e/support/api.js';
@@ -36,10 +36,12 @@ export class Load {
   ) {
     this.folder = join(folder, 'stamps');
     mkdirSync(this.folder);
+    // Each task has a user of its own, and a second start of a run would have another one.
+    chmodSync(this.folder, 0o777);
   }
 
   async prepare(api: Api): Promise<void> {
-    const stamp = `echo "$(date +%s%N) $TASK_ID" >> ${this.folder}`;
+    const stamp = `umask 0; echo "$(date +%s%N) $TASK_ID" >> ${this.folder}`;
     for (let job = 0; job < jobs; job++) {
       await api.saveRequest({ id: `job-${job}`, requestType: 'ON_DEMAND' });
       await api.deploy({ requestId: `job-${job}`, id: 'v1', command: `${stamp}/$RUN; sleep 0.3`, resources });
