@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -159,7 +159,7 @@ describe('the agent', () => {
       socket.on('data', (data) => ((got += data.toString()), resolve())).on('close', () => resolve()),
     );
     socket.write(begin(62 * part.length));
-    for (let sent = 0; sent < 62 && !socket.destroyed; sent++) {
+    for (let sent = 0; sent < 62 && !socket.destroyed && got === ''; sent++) {
       if (!socket.write(part)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), answered]);
     }
     await answered;
@@ -189,6 +189,27 @@ describe('a task', () => {
     expect(seen).not.toMatch(/DATABASE_URL|PGPASSWORD|VITEST|NODE_ENV|postgres(ql)?:\/\//);
   });
 
+  test.each([
+    'gopher://127.0.0.1:6379/_INFO',
+    'ftp://127.0.0.1/x',
+    'file:///etc/shadow',
+    'FILE:///etc/shadow',
+    '/etc/shadow',
+    'data:,x',
+    'dict://127.0.0.1/x',
+  ])('gets nothing from %s', async (uri) => {
+    const spec = cluster.spec({
+      command: { shell: true, value: 'touch started', arguments: [] },
+      artifacts: [{ uri }],
+    });
+    const [answer] = await cluster.driver.launch([spec], 1);
+    if (answer?.outcome === 'ACCEPTED') await cluster.untilState(spec, 'TASK_FAILED');
+    const got = cluster.sandbox(spec, 'shadow');
+    // A file may be there in which nothing has come.
+    expect(existsSync(got) ? readFileSync(got, 'utf8') : '').toBe('');
+    for (const name of ['started', 'x']) expect(existsSync(cluster.sandbox(spec, name)), name).toBe(false);
+  });
+
   test('that leaves its session, its environment and what else it may leave is killed all the same', async () => {
     const groups = '/sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs';
     const leave = `for file in ${groups}; do (echo $$ >$file); done 2>/dev/null; cd /`;
@@ -204,4 +225,24 @@ describe('a task', () => {
       if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL');
     }
   });
+});
+
+test('an agent that cannot write its folder starts nothing, and what is repeated is started once when it can', async () => {
+  const other = await AgentCluster.start();
+  try {
+    const spec = other.spec({ command: { shell: true, value: 'echo ran >>ran; exec sleep 600', arguments: [] } });
+    const folder = join(other.root, 'tasks');
+    renameSync(folder, `${folder}-aside`);
+    writeFileSync(folder, '');
+    const [failed] = await other.driver.launch([spec], 1);
+    expect(failed?.outcome).not.toBe('ACCEPTED');
+    expect(existsSync(other.sandbox(spec, 'ran'))).toBe(false);
+    rmSync(folder);
+    renameSync(`${folder}-aside`, folder);
+    for (let times = 0; times < 3; times++) await other.driver.launch([spec], 1);
+    await other.untilState(spec, 'TASK_RUNNING');
+    expect(await other.fileOf(spec, 'ran')).toBe('ran\n');
+  } finally {
+    await other.close();
+  }
 });

@@ -200,3 +200,26 @@ describe('a schedule that is hostile is refused, or stored, at once:', () => {
       await raw.call(`/api/requests/request/${id}`, { method: 'DELETE', headers: json, body: '{}' });
   });
 });
+
+test.each([
+  'file:///etc/passwd',
+  'FILE:///etc/passwd',
+  'gopher://127.0.0.1:6379/_INFO',
+  'ftp://127.0.0.1/x',
+  'dict://127.0.0.1:11211/stat',
+  'ldap://127.0.0.1/x',
+  'data:text/plain,x',
+  'javascript:alert(1)',
+  'unix:/var/run/docker.sock',
+  'jar:http://127.0.0.1!/x',
+  '//127.0.0.1/x',
+  '/etc/passwd',
+  'http:',
+  'http://',
+  'http://a b/',
+  '',
+])('a webhook to %j is refused', async (uri) => {
+  const answer = await send(JSON.stringify({ uri, type: 'TASK' }), {}, '/api/webhooks');
+  expect(answer.status).toBe(400);
+  expect((await raw.call('/api/webhooks')).body).toBe('[]');
+});
