@@ -26,6 +26,7 @@ export const deep = [
   'test/security/agent.test.ts',
   'test/security/files.test.ts',
   'test/security/interrupted-migrations.test.ts',
+  'test/security/many-runs.test.ts',
   // Agents that are killed, and everything that waits for graces and time limits of real processes.
   'test/agent/killing.test.ts',
   'test/agent/limits.test.ts',

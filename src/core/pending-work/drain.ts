@@ -41,6 +41,8 @@ export function drain(work: PendingWork, rules: WorkRules, now: number): WorkDec
 class DrainPass {
   private scheduled = false;
   private matching: ActiveTask[];
+  /** Of `decision.create`: thousands of runs of one request may wait, and each asks whether its id is free. */
+  private readonly createdIds = new Set<string>();
 
   constructor(
     private readonly work: PendingWork,
@@ -97,6 +99,7 @@ class DrainPass {
     if (request.requestType !== 'ON_DEMAND') {
       this.decision.replacesPendingTasks = true;
       this.decision.create = [];
+      this.createdIds.clear();
     }
     if (isLongRunning(request.requestType)) this.dropTwins(entry);
     const missing = missingInstances(this.waiting, entry, this.matching.length);
@@ -136,15 +139,16 @@ class DrainPass {
       return;
     }
     for (const instanceNo of freeInstanceNumbers(this.matching, count)) {
-      this.decision.create.push(this.pendingTask(entry, instanceNo, at));
+      const task = this.pendingTask(entry, instanceNo, at);
+      this.decision.create.push(task);
+      this.createdIds.add(task.pendingTaskId.id);
     }
   }
 
   private pendingTask(entry: PendingRequest, instanceNo: number, at: number): PendingTask {
     const { requestId, deployId, pendingType } = entry;
     const isTaken = (id: string): boolean =>
-      this.decision.create.some((task) => task.pendingTaskId.id === id) ||
-      (!this.decision.replacesPendingTasks && this.work.pendingTaskIds.has(id));
+      this.createdIds.has(id) || (!this.decision.replacesPendingTasks && this.work.pendingTaskIds.has(id));
     // Two runs asked for in the same millisecond would share an id, and one of them would be lost.
     for (let createdAt = entry.timestamp; ; createdAt++) {
       const parts = { requestId, deployId, nextRunAt: at, instanceNo, pendingType, createdAt };
