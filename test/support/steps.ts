@@ -19,7 +19,7 @@ export const deep = [
   'test/history/',
   // The built product: starts, stops, kills and updates.
   'test/e2e/',
-  // Every operation with every hostile value, bodies of megabytes.
+  // Every operation with every hostile value, bodies of megabytes, a task that tries everything.
   'test/security/hostile-bodies.test.ts',
   'test/security/hostile-values.test.ts',
   'test/security/what-others-read.test.ts',
@@ -27,7 +27,10 @@ export const deep = [
   'test/security/files.test.ts',
   'test/security/interrupted-migrations.test.ts',
   'test/security/many-runs.test.ts',
+  'test/security/hostile-task.test.ts',
   // Agents that are killed, and everything that waits for graces and time limits of real processes.
+  'test/agent/disk.test.ts',
+  'test/agent/hostile-artifacts.test.ts',
   'test/agent/killing.test.ts',
   'test/agent/limits.test.ts',
   'test/agent/restart.test.ts',

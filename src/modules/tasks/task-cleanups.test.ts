@@ -124,12 +124,14 @@ describe('orders for many tasks at once', () => {
 
   test('are written by as many statements as one of them, also with a webhook that listens', async () => {
     await tx().query(`INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('w', 'http://w', 'TASK', now())`);
-    const orders = await more(20);
-    const one = await statements((manager) => cleanups().createAll(manager, orders.slice(0, 1)));
-    const others = await statements((manager) => cleanups().createAll(manager, orders.slice(1)));
+    const orders = await more(21);
+    // Once in a while it is counted how many updates wait for the webhook: here it has been.
+    await cleanups().createAll(tx(), orders.slice(0, 1));
+    const one = await statements((manager) => cleanups().createAll(manager, orders.slice(1, 2)));
+    const others = await statements((manager) => cleanups().createAll(manager, orders.slice(2)));
     expect(others).toBe(one);
     const [queued] = await tx().query('SELECT count(*)::int AS updates FROM webhook_update');
-    expect(queued).toEqual({ updates: 20 });
+    expect(queued).toEqual({ updates: 21 });
     await tx().query('DELETE FROM webhook');
   });
 

@@ -256,7 +256,7 @@ const WebhookSettings = z.strictObject({
     .max(1_000_000)
     .default(3_000)
     .describe('Updates that may wait for one webhook at all; a further one is dropped, counted and warned of'),
-  deleteDeadLettersAfterHours: count()
+  deleteDeadLettersAfterHours: hours()
     .default(168)
     .describe('Age at which an update that was given up is forgotten; 0: never'),
   maxDeadLettersPerWebhook: count()

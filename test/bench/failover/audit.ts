@@ -8,13 +8,13 @@ const tables = ['task', 'task_update', 'pending_task', 'killed_task'];
  * was. Rows written by an instance after the epoch in which it led are what must not be.
  */
 export async function installAudit(client: Client): Promise<void> {
-  await client.query(`CREATE TABLE audit (at timestamptz NOT NULL DEFAULT clock_timestamp(), port integer, epoch bigint,
+  await client.query(`CREATE TABLE bench_write (at timestamptz NOT NULL DEFAULT clock_timestamp(), port integer, epoch bigint,
     table_name text)`);
-  await client.query(`CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    INSERT INTO audit (port, epoch, table_name) SELECT inet_client_port(), epoch, TG_TABLE_NAME FROM leader_epoch;
+  await client.query(`CREATE FUNCTION bench_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO bench_write (port, epoch, table_name) SELECT inet_client_port(), epoch, TG_TABLE_NAME FROM leader_epoch;
     RETURN NULL; END $$`);
   for (const table of tables) {
-    await client.query(`CREATE TRIGGER audit AFTER INSERT ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION audit()`);
+    await client.query(`CREATE TRIGGER bench_write AFTER INSERT ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION bench_write()`);
   }
 }
 
@@ -28,7 +28,7 @@ export async function writesOf(
   epoch: number,
 ): Promise<{ all: number; since: number }> {
   const { rows } = await client.query<{ all: number; since: number }>(
-    `SELECT count(*) AS "all", count(*) FILTER (WHERE epoch = $2) AS since FROM audit WHERE port = ANY ($1)`,
+    `SELECT count(*) AS "all", count(*) FILTER (WHERE epoch = $2) AS since FROM bench_write WHERE port = ANY ($1)`,
     [[...ports], epoch],
   );
   return rows[0]!;
