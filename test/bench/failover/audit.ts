@@ -14,7 +14,9 @@ export async function installAudit(client: Client): Promise<void> {
     INSERT INTO bench_write (port, epoch, table_name) SELECT inet_client_port(), epoch, TG_TABLE_NAME FROM leader_epoch;
     RETURN NULL; END $$`);
   for (const table of tables) {
-    await client.query(`CREATE TRIGGER bench_write AFTER INSERT ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION bench_write()`);
+    await client.query(
+      `CREATE TRIGGER bench_write AFTER INSERT ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION bench_write()`,
+    );
   }
 }
 
