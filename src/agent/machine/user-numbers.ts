@@ -138,13 +138,15 @@ export class UserNumbers {
   }
 }
 
-/** Every user (real, effective, saved, of files) of every process. */
+/** Every user (real, effective, saved, of files) of every process. One that has ended and waits for its parent has none. */
 function numbersOfProcesses(): Set<number> {
   const numbers = new Set<number>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     try {
-      const [, line = ''] = /^Uid:(.*)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8')) ?? [];
+      const status = readFileSync(`/proc/${name}/status`, 'utf8');
+      if (/^State:\s+[ZX]/m.test(status)) continue;
+      const [, line = ''] = /^Uid:(.*)$/m.exec(status) ?? [];
       for (const number of line.trim().split(/\s+/)) numbers.add(Number(number));
     } catch {
       // It has gone meanwhile.

@@ -24,7 +24,7 @@ export const httpOptions = { bodyParser: false } as const;
  */
 export function configureHttp(
   app: INestApplication,
-  settings: Pick<Settings, 'legacyFieldNames' | 'maxRequestBodyBytes' | 'cors' | 'enableCorsFilter' | 'http'> &
+  settings: Pick<Settings, 'auth' | 'legacyFieldNames' | 'maxRequestBodyBytes' | 'cors' | 'enableCorsFilter' | 'http'> &
     Partial<Pick<Settings, 'host' | 'advertisedUrl'>>,
 ): void {
   const express = app.getHttpAdapter().getInstance() as Express;
@@ -49,7 +49,7 @@ export function configureHttp(
   app.useGlobalPipes(new InputPipe());
   app.useGlobalInterceptors(new AnswerInterceptor(settings.legacyFieldNames));
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitLegacyNames));
-  serveDocs(app);
+  serveDocs(app, settings);
   limitWaiting(app, settings.http);
   answerUnreadableCalls(app.getHttpServer() as Server, emitLegacyNames);
 }

@@ -3,7 +3,7 @@ import { ApiExtension, DocumentBuilder, getSchemaPath, type OpenAPIObject, Swagg
 import { needsBody } from './bodies.js';
 import { isGuarded } from './caller.js';
 import { ErrorDto } from './error.dto.js';
-import { SETTINGS, type Settings } from '../settings/settings.js';
+import type { Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
 
 interface SentByPage {
@@ -24,8 +24,8 @@ const asBrowsersSend = (request: SentByPage): object => {
 };
 
 /** Swagger UI at /docs and the document behind it at /docs/openapi.json, made when first asked for. */
-export function serveDocs(app: INestApplication): void {
-  SwaggerModule.setup('docs', app, () => describeApi(app), {
+export function serveDocs(app: INestApplication, { auth }: Pick<Settings, 'auth'>): void {
+  SwaggerModule.setup('docs', app, () => describeApi(app, auth.enabled), {
     jsonDocumentUrl: 'docs/openapi.json',
     customSiteTitle: 'Muster API',
     swaggerOptions: {
@@ -88,8 +88,7 @@ interface Operation {
 }
 
 /** The document as the rooms' controllers and records give it, with what is the same for all of them. */
-function describeApi(app: INestApplication): OpenAPIObject {
-  const { auth } = app.get<Settings>(SETTINGS, { strict: false });
+function describeApi(app: INestApplication, asksCallers: boolean): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Muster')
     .setDescription(description)
@@ -98,7 +97,7 @@ function describeApi(app: INestApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', description: 'A token of the OIDC provider that is configured.' }, 'bearer')
     .build();
   // One of them; while callers are not asked who they are, none will do as well.
-  config.security = [...(auth.enabled ? [] : [{}]), { token: [] }, { bearer: [] }];
+  config.security = [...(asksCallers ? [] : [{}]), { token: [] }, { bearer: [] }];
   const document = SwaggerModule.createDocument(app, config, {
     extraModels: [ErrorDto],
     // The groups of the API are named by hand, and an operation is in one of them.
