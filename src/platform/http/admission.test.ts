@@ -172,3 +172,27 @@ test('large bodies on their way share a bounded room', async () => {
   expect(await sendBytes(url, head(10_000_000))).toMatch(/^HTTP\/1.1 503[^]*large bodies/);
   expect((await post('ann', { small: true })).status).toBe(201);
 });
+
+const chunked = `POST /api/things HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+
+test('bodies in chunks take of that room when they have become large', async () => {
+  await start();
+  await Promise.all(Array.from({ length: 100 }, () => begin(`${chunked}${chunk('{')}`)));
+  await seen(100);
+  const whole = answerTo(await begin(`${chunked}${chunk('{}')}0\r\n\r\n`));
+  await waitFor('an answer', () => whole.text !== '');
+  expect(whole.text).toMatch(/^HTTP\/1.1 201/);
+  const large = `${chunked}${chunk(' '.repeat(1_100_000))}`;
+  const answers = await Promise.all(Array.from({ length: 30 }, async () => answerTo(await begin(large))));
+  // 256 MB hold 25 of them.
+  await waitFor('those that are too many', () => answers.filter(({ text }) => text !== '').length >= 5);
+  for (const { text } of answers) expect(text).toMatch(/^$|^HTTP\/1.1 503[^]*large bodies/);
+  expect(answers.filter(({ text }) => text === '').length).toBe(25);
+});
+
+function answerTo(socket: Socket): { text: string } {
+  const answer = { text: '' };
+  socket.on('data', (bytes) => (answer.text += String(bytes)));
+  return answer;
+}

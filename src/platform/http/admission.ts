@@ -23,17 +23,24 @@ export function awaitBodies(limits: Limits, maxBytes: number, numericCode: boole
   const unfinished = new Map<string, number>();
   let largeBytes = 0;
   return (request: Request, response: Response, next: NextFunction) => {
-    const length = lengthOf(request, maxBytes);
+    const length = lengthOf(request);
     if (length === 0) return next();
-    const large = length >= largeFromBytes ? Math.min(length, maxBytes) : 0;
-    if (large > 0 && largeBytes + large > Math.max(mostLargeBytes, maxBytes)) {
-      const cause = new SchedulerError('UNAVAILABLE', 'Too many large bodies are on their way; try again');
-      return hangUp(request, response, cause, numericCode);
-    }
+    let large = 0;
+    /** False: there is no room, and the caller has been told. */
+    const takeRoom = (bytes: number): boolean => {
+      if (largeBytes + bytes > Math.max(mostLargeBytes, maxBytes)) {
+        const cause = new SchedulerError('UNAVAILABLE', 'Too many large bodies are on their way; try again');
+        hangUp(request, response, cause, numericCode);
+        return false;
+      }
+      large = bytes;
+      largeBytes += bytes;
+      return true;
+    };
+    if (length !== 'CHUNKS' && length >= largeFromBytes && !takeRoom(Math.min(length, maxBytes))) return;
     const { remoteAddress: address = '' } = request.socket;
     const present = (unfinished.get(address) ?? 0) + 1;
     unfinished.set(address, present);
-    largeBytes += large;
     const isOneTooMany = present > limits.maxUnfinishedBodiesPerAddress;
     const patience = isOneTooMany ? shortPatienceMillis : limits.bodyTimeoutMillis;
     const stop = watch(request, patience, () => {
@@ -56,6 +63,14 @@ export function awaitBodies(limits: Limits, maxBytes: number, numericCode: boole
     request.once('end', done);
     request.once('close', done);
     response.once('close', done);
+    if (length === 'CHUNKS') {
+      let came = 0;
+      // How long it becomes is known when it is: as long as is allowed, once it is large.
+      request.on('data', (chunk: Buffer) => {
+        came += chunk.length;
+        if (large === 0 && came >= largeFromBytes && !isOver) takeRoom(maxBytes);
+      });
+    }
     next();
   };
 }
@@ -75,9 +90,9 @@ function watch(request: Request, patience: number, tooSlow: () => void): () => v
   return () => clearTimeout(timer);
 }
 
-/** In chunks it may become as long as is allowed. What is no number is refused elsewhere. */
-function lengthOf({ headers }: Request, maxBytes: number): number {
-  if (headers['transfer-encoding'] !== undefined) return maxBytes;
+/** What is no number is refused elsewhere. */
+function lengthOf({ headers }: Request): number | 'CHUNKS' {
+  if (headers['transfer-encoding'] !== undefined) return 'CHUNKS';
   return Number(headers['content-length'] ?? 0) || 0;
 }
 
