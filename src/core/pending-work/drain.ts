@@ -43,6 +43,8 @@ class DrainPass {
   private matching: ActiveTask[];
   /** Of `decision.create`: thousands of runs of one request may wait, and each asks whether its id is free. */
   private readonly createdIds = new Set<string>();
+  /** By the rest of an id: from a time that is taken to the first after it that may be free. */
+  private readonly laterTimes = new Map<string, Map<number, number>>();
 
   constructor(
     private readonly work: PendingWork,
@@ -100,6 +102,7 @@ class DrainPass {
       this.decision.replacesPendingTasks = true;
       this.decision.create = [];
       this.createdIds.clear();
+      this.laterTimes.clear();
     }
     if (isLongRunning(request.requestType)) this.dropTwins(entry);
     const missing = missingInstances(this.waiting, entry, this.matching.length);
@@ -149,11 +152,20 @@ class DrainPass {
     const { requestId, deployId, pendingType } = entry;
     const isTaken = (id: string): boolean =>
       this.createdIds.has(id) || (!this.decision.replacesPendingTasks && this.work.pendingTaskIds.has(id));
-    // Two runs asked for in the same millisecond would share an id, and one of them would be lost.
-    for (let createdAt = entry.timestamp; ; createdAt++) {
-      const parts = { requestId, deployId, nextRunAt: at, instanceNo, pendingType, createdAt };
-      const pendingTaskId = makePendingTaskId(parts);
-      if (!isTaken(pendingTaskId.id)) return { pendingTaskId, ...inherited(entry) };
+    const parts = { requestId, deployId, nextRunAt: at, instanceNo, pendingType };
+    const key = JSON.stringify(parts);
+    const later = this.laterTimes.get(key) ?? new Map<number, number>();
+    this.laterTimes.set(key, later);
+    // Two runs asked for in the same millisecond would share an id, and one of them would be lost. What was found taken is
+    // not looked at again: thousands may have come in few milliseconds.
+    const seen: number[] = [];
+    for (let createdAt = entry.timestamp; ; createdAt = later.get(createdAt) ?? createdAt + 1) {
+      seen.push(createdAt);
+      if (later.has(createdAt)) continue;
+      const pendingTaskId = makePendingTaskId({ ...parts, createdAt });
+      if (isTaken(pendingTaskId.id)) continue;
+      for (const time of seen) later.set(time, createdAt + 1);
+      return { pendingTaskId, ...inherited(entry) };
     }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -84,6 +84,7 @@ export function pausing(scene: Scene): void {
 
   test('a cooldown is listed, and ended by hand; the answer has the state as it was', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cooling-'));
+    chmodSync(folder, 0o755);
     const mayFail = join(folder, 'fail');
     try {
       const command = `while [ ! -e ${mayFail} ]; do sleep 0.2; done; exit 1`;
