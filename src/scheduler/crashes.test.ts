@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
+import { HistoryModule } from '../modules/history/history.module.js';
+import { HistoryPoller } from '../modules/history/history-mover.service.js';
+import { Clock } from '../platform/clock.js';
 import { PlacementWriter } from './placement/placement-writer.service.js';
 
 let world: SchedulerWorld;
@@ -134,5 +137,37 @@ describe('a leader that was overtaken without noticing', () => {
     await world.run(10);
     expect(await world.active()).toHaveLength(1);
     expect(started()).toEqual([1]);
+  });
+});
+
+describe('the id of a task that has ended is not given again', () => {
+  const job = { id: 'job', requestType: 'ON_DEMAND' as const };
+  /** A run at that time by the clock, and its end. */
+  const runAt = async (time: number, runId: string) => {
+    world.get(Clock).now = () => time;
+    await world.enqueue({ requestId: 'job', pendingType: 'ONEOFF', runId, timestamp: time });
+    for (let pass = 0; pass < 2; pass++) await world.scheduler.runOnce(time);
+    await world.scheduler.dispatch(time);
+    await world.settled();
+    for (const { taskId } of world.cluster.runningTasks()) world.cluster.finish(taskId, 'TASK_FINISHED');
+    await world.cluster.advance(1_000);
+  };
+
+  test.each([
+    ['by the leader that gave it, after the clock was set back', false, () => Promise.resolve()],
+    ['by the next leader, whose clock is behind', false, () => world.crash()],
+    ['by the next leader, when its task is in the history already', true, () => world.crash()],
+  ])('%s', async (_name, moved, before) => {
+    await start({ modules: [HistoryModule] });
+    await world.deployed(job);
+    const time = world.now + 600_000;
+    await runAt(time, 'first');
+    if (moved) await world.get(HistoryPoller).runOnce();
+    // Longer than a leader remembers its own ids.
+    await runAt(time + 90_000, 'in between');
+    await before();
+    await runAt(time, 'second');
+    expect(await world.ends('job')).toEqual(['TASK_FINISHED', 'TASK_FINISHED', 'TASK_FINISHED']);
+    expect(started()).toEqual([1, 1, 1]);
   });
 });

@@ -165,4 +165,30 @@ export const found: { name: string; schedule: Schedule }[] = [
       ],
     ],
   },
+  {
+    name: 'a task that was refused at once gave its id to the run after it, under a new leader in the same milliseconds',
+    schedule: [
+      {
+        seed: 0,
+        quietSeconds: 0,
+        machines: [{ ...machine, ports: 0 }],
+        requests: [
+          {
+            request: { requestType: 'WORKER', instances: 1 },
+            deploy: { ...deploy, behaviour: 'be refused', maxTaskRetries: 2 },
+          },
+          { request: { requestType: 'SERVICE', instances: 1 }, deploy },
+        ],
+      },
+      [
+        pass,
+        pass,
+        pass,
+        { do: 'crash', unsent: false },
+        { do: 'run', request: 0 },
+        pass,
+        { do: 'bounce', request: 0, incremental: false },
+      ],
+    ],
+  },
 ];

@@ -77,6 +77,26 @@ export class TaskLaunchRepository {
     );
   }
 
+  /** Those of the given task ids that a task has or had. */
+  async usedIds(tx: EntityManager, taskIds: readonly string[]): Promise<Set<string>> {
+    if (taskIds.length === 0) return new Set();
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT task_id FROM task WHERE task_id = ANY ($1) UNION ALL SELECT task_id FROM task_history WHERE task_id = ANY ($1)`,
+      [taskIds],
+    );
+    return new Set(found.map((row) => row.task_id));
+  }
+
+  /** No task has begun later, by its id; a bound that indexes give at once. */
+  async latestStart(tx: EntityManager): Promise<number> {
+    const [found] = await rows<{ latest: Date | null }>(
+      tx,
+      `SELECT greatest((SELECT max(started_at) FROM task), (SELECT max(updated_at) FROM task_history)) AS latest`,
+    );
+    return found?.latest?.getTime() ?? 0;
+  }
+
   /** Launches that no machine has answered yet. */
   async unanswered(tx: EntityManager): Promise<LaunchSpec[]> {
     const found = await rows<{ launch: LaunchSpec }>(

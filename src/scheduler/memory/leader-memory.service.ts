@@ -5,6 +5,7 @@ import type { TaskId } from '../../core/model/task.js';
 import type { FleetSnapshot, PlacementRules } from '../../core/placement/index.js';
 import { WorkingSet, type HeldTask } from '../../core/working-set/index.js';
 import { SlaveRepository, type StoredSlave } from '../../modules/slaves/slave.repository.js';
+import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -70,6 +71,7 @@ export class LeaderMemory {
     private readonly machines: SlaveRepository,
     private readonly usage: UsageFiguresLoader,
     private readonly recent: RecentTasks,
+    private readonly launches: TaskLaunchRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -170,13 +172,16 @@ export class LeaderMemory {
     this.dirtySlaves.clear();
     this.toldMeanwhile.clear();
     this.recent.takeChangedSlaves(now);
-    const [requests, slaves] = await Promise.all([this.loader.load(), this.machines.list(this.db.manager)]);
+    const [requests, slaves, latestStart] = await Promise.all([
+      this.loader.load(),
+      this.machines.list(this.db.manager),
+      this.launches.latestStart(this.db.manager),
+    ]);
+    this.recent.startedUpTo(latestStart);
     const shown = this.loader.shown();
     const set = new WorkingSet(placementRules(this.settings, slaves));
     for (const { id, request, tasks, pendingTasks } of requests) {
       set.putRequest(id, request, tasks, pendingTasks);
-      // With a clock behind that of the last leader an id could be made once more.
-      for (const { taskId } of tasks) this.recent.used(taskId.id, now);
     }
     for (const machine of this.loader.machines(slaves)) set.putMachine(machine.slaveId, machine);
     for (const id of this.toldMeanwhile) this.dirtyRequests.add(id);

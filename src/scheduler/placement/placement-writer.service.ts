@@ -31,8 +31,13 @@ export class PlacementWriter {
     private readonly outbox: WebhookOutboxRepository,
   ) {}
 
-  /** Answers the tasks that exist now; the others are decided again. */
-  async write(tx: EntityManager, planned: readonly PlannedTask[], now: number): Promise<readonly PlannedTask[]> {
+  /** Answers the tasks that exist now; the others are decided again. Ids of starts after `mayBeUsedUpTo` are known to be new. */
+  async write(
+    tx: EntityManager,
+    planned: readonly PlannedTask[],
+    now: number,
+    mayBeUsedUpTo: number,
+  ): Promise<readonly PlannedTask[]> {
     await this.changes.leaveNone(tx);
     // Requests that the API holds right now are left out and wait for the next pass.
     const versions = await this.requests.lockVersions(
@@ -44,7 +49,11 @@ export class PlacementWriter {
     if (current.length === 0) return [];
     await this.slaves.shareFleet(tx);
     const slaves = await this.slaves.usable(tx, unique(current.map(({ launch }) => launch.slaveId)));
-    const placeable = current.filter(({ place }) => isStillThere(place, slaves.get(place.slaveId)));
+    const doubtful = current.filter(({ taskId }) => taskId.startedAt <= mayBeUsedUpTo).map(({ taskId }) => taskId.id);
+    const used = await this.launches.usedIds(tx, doubtful);
+    const placeable = current.filter(
+      ({ taskId, place }) => !used.has(taskId.id) && isStillThere(place, slaves.get(place.slaveId)),
+    );
     const taken = await this.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return [];

@@ -75,7 +75,9 @@ export class PlacementService {
     const rules = { ...this.memory.rules(), ...(await this.switches.now()), launch: launchRules(this.settings) };
     const obsolete: PendingTaskId[] = [];
     const waiting: WaitingOutcome[] = [];
-    const batches = new PlacementBatches((planned) => this.launch(planned));
+    // Within a round each id is given once.
+    const mayBeUsedUpTo = this.recent.mayBeUsedUpTo;
+    const batches = new PlacementBatches((planned) => this.launch(planned, mayBeUsedUpTo));
     let turnEndsAt = performance.now() + turnMillis;
     for (const outcome of placeTasks(snapshot, rules, now, now)) {
       if (outcome.kind === 'wait') waiting.push(outcome);
@@ -95,10 +97,10 @@ export class PlacementService {
     return complete;
   }
 
-  private async launch(planned: readonly PlannedTask[]): Promise<boolean> {
+  private async launch(planned: readonly PlannedTask[], mayBeUsedUpTo: number): Promise<boolean> {
     const now = this.clock.now();
-    for (const { taskId } of planned) this.recent.used(taskId.id, now);
-    const written = await this.db.leaderTransaction((tx) => this.writer.write(tx, planned, now));
+    for (const { taskId } of planned) this.recent.used(taskId, now);
+    const written = await this.db.leaderTransaction((tx) => this.writer.write(tx, planned, now, mayBeUsedUpTo));
     for (const plan of written) this.memory.placed(plan.pending.pendingTaskId.id, heldTask(plan));
     if (written.length < planned.length) this.takeBack(planned, written);
     this.figures.placed(written.length);

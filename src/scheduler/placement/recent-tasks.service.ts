@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import type { TaskId } from '../../core/model/task.js';
 
-/** Longer than any clock is set back or any launch takes to be taken back. */
+/** Longer than any launch takes to be taken back. */
 const rememberMillis = 60_000;
 
 /** What this leader did a short while ago and its rows may no longer show. */
@@ -8,13 +9,25 @@ const rememberMillis = 60_000;
 export class RecentTasks {
   /** When each id was given, oldest first. */
   private readonly ids = new Map<string, number>();
+  private latestStart = 0;
   /** By slave id: ports, and since when each is taken. */
   private readonly ports = new Map<string, Map<number, number>>();
   private readonly changed = new Set<string>();
 
   /** A task id stays bound to one launch, also when that launch was taken back. */
-  used(taskId: string, now: number): void {
-    this.ids.set(taskId, now);
+  used({ id, startedAt }: Pick<TaskId, 'id' | 'startedAt'>, now: number): void {
+    this.ids.set(id, now);
+    this.startedUpTo(startedAt);
+  }
+
+  /** Ids of later starts are new. Others may be those of former tasks: a clock was set back, or a former leader's was ahead. */
+  get mayBeUsedUpTo(): number {
+    return this.latestStart;
+  }
+
+  /** Tasks of former leaders began up to that time. */
+  startedUpTo(time: number): void {
+    this.latestStart = Math.max(this.latestStart, time);
   }
 
   usedIds(now: number): Pick<ReadonlySet<string>, 'has'> {

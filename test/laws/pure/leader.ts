@@ -143,11 +143,9 @@ export class Leader implements ClusterEvents {
     const { decided } = this;
     this.decided = undefined;
     if (!decided) return;
+    for (const outcome of decided.outcomes) if (outcome.kind === 'place') this.recent.taskIds.add(outcome.taskId.id);
     const written = this.transaction(() => write(this.model, decided));
-    for (const { taskId, spec } of written) {
-      this.recent.taskIds.add(taskId.id);
-      this.unanswered.set(taskId.id, spec);
-    }
+    for (const { taskId, spec } of written) this.unanswered.set(taskId.id, spec);
   }
 
   private async dispatch(): Promise<void> {

@@ -121,7 +121,7 @@ export function write(model: Model, { outcomes, versions, decidedAt }: Decided):
     if (tables.requests.get(requestId)?.version !== versions.get(requestId)) continue;
     if (outcome.kind === 'obsolete') tables.pendingTasks.delete(idOf(outcome));
     if (outcome.kind !== 'place' || !tables.pendingTasks.has(idOf(outcome))) continue;
-    if (!isStillThere(model, outcome.machine)) continue;
+    if (tables.hadTask(outcome.taskId.id) || !isStillThere(model, outcome.machine)) continue;
     tables.pendingTasks.delete(idOf(outcome));
     const row = taskRow(model, outcome, decidedAt);
     tables.tasks.set(row.taskId.id, row);

@@ -82,6 +82,11 @@ export class Tables {
     );
   }
 
+  /** A task has or had this id. */
+  hadTask(id: string): boolean {
+    return this.tasks.has(id) || this.ended.some(({ taskId }) => taskId.id === id);
+  }
+
   pendingOf(requestId: string): PendingTask[] {
     return [...this.pendingTasks.values()].filter(({ pendingTaskId }) => pendingTaskId.requestId === requestId);
   }
