@@ -151,6 +151,7 @@ describe('a run', () => {
     ['of a service', { request: request() }, 'INVALID_REQUEST'],
     ['of a cron job whose schedule has ended', { request: cron, state: 'FINISHED' }, 'REQUEST_FINISHED'],
     ['of a service that is paused', { request: request(), state: 'PAUSED' }, 'REQUEST_PAUSED'],
+    ['of a job that is being deleted', { state: 'DELETING' }, 'REQUEST_BEING_CLEANED'],
     ['without a deploy', { deployInUse: undefined }, 'NO_DEPLOY'],
   ])('%s', (_name, changes, expected) => {
     const decision = decideRun({}, runFacts(changes));

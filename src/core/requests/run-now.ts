@@ -47,7 +47,14 @@ type RunDecision =
   | { kind: 'queue'; pendingType: Extract<PendingType, 'IMMEDIATE' | 'ONEOFF'>; deployId: string }
   | {
       kind: 'refuse';
-      code: 'REQUEST_PAUSED' | 'REQUEST_FINISHED' | 'NO_DEPLOY' | 'TASK_RUNNING' | 'TOO_MANY_RUNS' | 'INVALID_REQUEST';
+      code:
+        | 'REQUEST_BEING_CLEANED'
+        | 'REQUEST_PAUSED'
+        | 'REQUEST_FINISHED'
+        | 'NO_DEPLOY'
+        | 'TASK_RUNNING'
+        | 'TOO_MANY_RUNS'
+        | 'INVALID_REQUEST';
       message: string;
       errors?: FieldError[];
     };
@@ -60,6 +67,7 @@ export function decideRun(run: RunNowRequest, facts: RunFacts): RunDecision {
     code,
     message: `Request '${request.id}' ${what}`,
   });
+  if (state === 'DELETING') return refuse('REQUEST_BEING_CLEANED', 'is being deleted');
   if (state === 'PAUSED') return refuse('REQUEST_PAUSED', 'is paused');
   if (state === 'FINISHED') return refuse('REQUEST_FINISHED', 'has finished; change its schedule or deploy it again');
   if (!deployInUse) return refuse('NO_DEPLOY', 'has no deploy to run');

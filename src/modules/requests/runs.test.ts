@@ -137,14 +137,18 @@ describe('a run', () => {
   test.each([
     ['nobody', undefined, 404, 'REQUEST_NOT_FOUND'],
     ['paused', 'ON_DEMAND', 409, 'REQUEST_PAUSED'],
+    ['deleting', 'ON_DEMAND', 409, 'REQUEST_BEING_CLEANED'],
+    ['deleting-cron', 'SCHEDULED', 409, 'REQUEST_BEING_CLEANED'],
     ['undeployed', 'ON_DEMAND', 409, 'NO_DEPLOY'],
     ['service', 'SERVICE', 400, 'INVALID_REQUEST'],
     ['worker', 'WORKER', 400, 'INVALID_REQUEST'],
     ['once', 'RUN_ONCE', 400, 'INVALID_REQUEST'],
   ])('of %s is refused', async (id, requestType, status, code) => {
-    if (requestType) await room.request(id, { requestType: requestType as 'SERVICE' });
+    const schedule = requestType === 'SCHEDULED' ? '0 4 * * *' : undefined;
+    if (requestType) await room.request(id, { requestType: requestType as 'SERVICE', schedule });
     if (requestType && id !== 'undeployed') await room.deploy(id);
     if (id === 'paused') await room.sql(`UPDATE request SET state = 'PAUSED' WHERE id = 'paused'`);
+    if (id.startsWith('deleting')) expect((await room.call('DELETE', `/api/requests/request/${id}`)).status).toBe(200);
     expect((await outcome(id)).slice(0, 2)).toEqual([status, code]);
   });
 });
