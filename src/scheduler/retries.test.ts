@@ -89,6 +89,69 @@ test('the run of a job that was lost with its machine goes on at once, and its n
   expect(planned!.id).toContain('TASK_DONE');
 });
 
+/** Makes `d2` the deploy in use, as a deploy of a job does at once, and asks for its first run. */
+async function deployAgain(requestId: string): Promise<void> {
+  const deploy = { requestId, id: 'd2', command: 'run', resources: { cpus: 1, memoryMb: 64 } };
+  await world.query(
+    `INSERT INTO deploy_history (request_id, deploy_id, created_at, data) VALUES ($1, 'd2', now(), $2)`,
+    [requestId, JSON.stringify({ deploy })],
+  );
+  await world.query(`UPDATE request SET active_deploy_id = 'd2', version = version + 1 WHERE id = $1`, [requestId]);
+  await world.enqueue({ requestId, deployId: 'd2', pendingType: 'NEW_DEPLOY' });
+}
+const running = async () =>
+  (await world.active()).map(({ taskId, pendingType }) => `${taskId.deployId} ${pendingType}`).toSorted();
+const jobs = { quartzSchedule: '0 0 * * * ?', requestType: 'SCHEDULED' } as const;
+
+test('each lost run of a RUN_ONCE request is launched again once, under the deploy it was of', async () => {
+  await world.deployed({ id: 'once', requestType: 'RUN_ONCE' }, {}, { pendingType: 'NEW_DEPLOY' });
+  await world.run(2);
+  await deployAgain('once');
+  await world.run(2);
+  expect(await running()).toEqual(['d1 NEW_DEPLOY', 'd2 NEW_DEPLOY']);
+  world.cluster.reincarnate('slave-1');
+  await world.run(3);
+  expect(await running()).toEqual(['d1 RETRY', 'd2 RETRY']);
+  expect(await world.ends('once')).toEqual(['TASK_LOST', 'TASK_LOST']);
+  for (const { taskId } of await world.active()) world.cluster.finish(taskId.id, 'TASK_FINISHED');
+  await world.run(3);
+  expect(await running()).toEqual([]);
+  expect(await launchedFor()).toHaveLength(4);
+});
+
+test('a planned run that is lost while a newer deploy waits for it is run by that deploy, which then plans the next', async () => {
+  await world.deployed({ id: 'cron', ...jobs });
+  await world.run(1);
+  await world.query(`UPDATE pending_task SET next_run_at = now() - interval '90 days', document = jsonb_set(document,
+    '{pendingTaskId,nextRunAt}', '1')`);
+  await world.crash();
+  await world.run(2);
+  expect(await running()).toEqual(['d1 STARTUP']);
+  await deployAgain('cron');
+  await world.run(2);
+  world.cluster.reincarnate('slave-1');
+  await world.run(3);
+  expect(await running()).toEqual(['d2 RETRY']);
+  const [task] = await world.active();
+  world.cluster.finish(task!.taskId.id, 'TASK_FINISHED');
+  await world.run(3);
+  const planned = await world.query('SELECT deploy_id, pending_type FROM pending_task');
+  expect(planned).toEqual([{ deploy_id: 'd2', pending_type: 'NEW_DEPLOY' }]);
+  expect(await world.query('SELECT 1 FROM pending_request')).toEqual([]);
+});
+
+test('a run of a job that waits for a place is not taken for its next turn when the request changes or a leader begins', async () => {
+  await world.deployed({ id: 'cron', ...jobs });
+  await world.run(1);
+  await world.enqueue({ requestId: 'cron', pendingType: 'IMMEDIATE', runId: 'mine', resources: { cpus: 99_000 } });
+  await world.run(2);
+  await world.enqueue({ requestId: 'cron', pendingType: 'UPDATED_REQUEST' });
+  await world.query(`UPDATE request SET changed_at = changed_at + interval '1 minute'`);
+  await world.crash();
+  await world.run(2);
+  expect(await world.query(`SELECT document->>'runId' AS run FROM pending_task`)).toEqual([{ run: 'mine' }]);
+});
+
 test('the end of a task whose deploy is not the active one is counted, and queues nothing', async () => {
   await world.deployed({ id: 'svc', requestType: 'SERVICE' });
   await world.run(2);

@@ -84,27 +84,32 @@ function relaunch(task: EndedTask, request: RequestOfTask, now: number): Pending
   const isLost = task.state === 'TASK_LOST' && relaunchReasons.has(task.reason ?? '');
   if (!isLost || isLongRunning(request.request.requestType) || wasStoppedOnPurpose(task)) return undefined;
   const { deployId: own } = task.taskId;
-  const deployId = own === request.pendingDeployId ? own : request.activeDeployId;
+  const deployId = own === request.pendingDeployId ? own : deployThatRunsAgain(task, request);
   if (deployId === undefined) return undefined;
   return { ...runAgain(task, deployId, now), runAt: task.pendingTask.pendingTaskId.nextRunAt };
 }
 
-/** A run that ended without success is tried again, by the active deploy, as often in a row as the request allows. */
+/** The active one; of a RUN_ONCE request each deploy has a run of its own, which no other deploy can make up for. */
+const deployThatRunsAgain = ({ taskId }: EndedTask, { request, activeDeployId }: RequestOfTask): string | undefined =>
+  request.requestType === 'RUN_ONCE' ? taskId.deployId : activeDeployId;
+
+/** A run that ended without success is tried again as often in a row as the request allows. */
 function retry(
   task: EndedTask,
-  { request, activeDeployId }: RequestOfTask,
+  ofTask: RequestOfTask,
   { numSequentialRetries }: DeployCounts,
   now: number,
 ): PendingRequest | undefined {
-  const { requestType, numRetriesOnFailure = 0 } = request;
-  if (task.state === 'TASK_FINISHED' || activeDeployId === undefined) return undefined;
+  const { requestType, numRetriesOnFailure = 0 } = ofTask.request;
+  const deployId = deployThatRunsAgain(task, ofTask);
+  if (task.state === 'TASK_FINISHED' || deployId === undefined) return undefined;
   if (numSequentialRetries >= numRetriesOnFailure) return undefined;
   // It may still run, and it comes back with its machine: there would be two of it.
   if (task.state === 'TASK_UNREACHABLE') return undefined;
   // The operator who ran the job out of turn sees that it failed; its next turn comes by itself.
   if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return undefined;
   if (requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task)) return undefined;
-  return runAgain(task, activeDeployId, now);
+  return runAgain(task, deployId, now);
 }
 
 const stopsOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>([

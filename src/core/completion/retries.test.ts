@@ -146,6 +146,15 @@ describe('a run that was lost', () => {
     expect(complete(lost(), requestOf('ON_DEMAND', deploys)).enqueue?.deployId).toBe(is),
   );
 
+  test.each(['TASK_LOST', 'TASK_FAILED'] as const)(
+    'of a RUN_ONCE request stays with its own deploy, whatever came after it: %s',
+    (state) => {
+      const request = requestOf('RUN_ONCE', { activeDeployId: 'd2', numRetriesOnFailure: 1 });
+      const ended = endedTask(state, { reason: 'REASON_AGENT_RESTARTED' });
+      expect(complete(ended, request).enqueue).toMatchObject({ deployId: 'd1', pendingType: 'RETRY' });
+    },
+  );
+
   test('consumes none of its retries', () => {
     const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 1 });
     expect(complete(lost(), request, retried(1))).toMatchObject({

@@ -204,9 +204,6 @@ function bringBackOldTasks(view: DeployView, { deployState }: DeployOutcome, ent
   return [entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : 'DEPLOY_FAILED', activeDeployId)];
 }
 
-/** Runs that a caller asked for. A new deploy takes over those that wait: they were promised. */
-export const promisedTypes: readonly PendingType[] = ['ONEOFF', 'IMMEDIATE'];
-
 /** The run of a task that waits under an older deploy, queued again for `deployId` as it was asked for. */
 export function runWith(deployId: string, { pendingTaskId, ...run }: PendingTask): PendingRequest {
   const { requestId, pendingType, createdAt, nextRunAt } = pendingTaskId;

@@ -80,6 +80,9 @@ export const pendingTypes = [
 ] as const;
 export type PendingType = (typeof pendingTypes)[number];
 
+/** Runs that were promised: to a caller who asked for one, or by a run that was lost or may be tried again. */
+export const promisedTypes: readonly PendingType[] = ['ONEOFF', 'IMMEDIATE', 'RETRY'];
+
 export const taskCleanupTypes = [
   'BOUNCING',
   'DECOMMISSION_TIMEOUT',

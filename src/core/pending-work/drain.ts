@@ -7,6 +7,7 @@ import {
   type EntryOutcome,
   type PendingWork,
   type WaitingRequest,
+  waitsForPromises,
   waitsForRuns,
   type WorkDecision,
   type WorkRules,
@@ -80,7 +81,8 @@ class DrainPass {
   private isHeld(entry: PendingRequest): boolean {
     const effective = this.effectiveRequest(entry);
     if (effective.request.requestType !== 'SCHEDULED') return false;
-    if (missingInstances(effective, entry, this.matching.length) !== 0) return false;
+    if (waitsForPromises(entry, this.work)) return true;
+    if (missingInstances(effective, entry, this.matching) !== 0) return false;
     return this.matching.length > 0
       ? waitsForRuns(entry, this.matching)
       : entry.pendingType === 'NEW_DEPLOY' || entry.pendingType === 'STARTUP';
@@ -105,7 +107,7 @@ class DrainPass {
       this.laterTimes.clear();
     }
     if (isLongRunning(request.requestType)) this.dropTwins(entry);
-    const missing = missingInstances(this.waiting, entry, this.matching.length);
+    const missing = missingInstances(this.waiting, entry, this.matching);
     if (missing > 0) this.plan(entry, missing);
     if (missing < 0) this.shrink(entry);
   }
@@ -203,7 +205,7 @@ function whyObsolete(
   entry: PendingRequest,
 ): 'DEPLOY_NOT_IN_USE' | 'NO_DEPLOY_PENDING' | undefined {
   const isNewDeploy = entry.pendingType === 'NEW_DEPLOY';
-  if (request.requestType === 'RUN_ONCE' && isNewDeploy) return undefined;
+  if (isRunOfDeploy(request, entry)) return undefined;
   if (isLongRunning(request.requestType) && isNewDeploy && !pendingDeploy) return 'NO_DEPLOY_PENDING';
   const inUse = entry.deployId === activeDeployId || entry.deployId === pendingDeploy?.deployId;
   return inUse ? undefined : 'DEPLOY_NOT_IN_USE';
@@ -218,14 +220,20 @@ function freeInstanceNumbers(matching: readonly ActiveTask[], count: number): nu
 }
 
 /** How many tasks `entry` still asks for beside the matching ones; negative when there are too many. */
-function missingInstances(waiting: WaitingRequest, entry: PendingRequest, matching: number): number {
+function missingInstances(waiting: WaitingRequest, entry: PendingRequest, matching: readonly ActiveTask[]): number {
   const { requestType } = waiting.request;
   if (requestType === 'ON_DEMAND') return entry.pendingType === 'ONEOFF' || entry.pendingType === 'RETRY' ? 1 : 0;
-  // Two deploys in a row mean two runs side by side.
-  if (requestType === 'RUN_ONCE' && entry.pendingType === 'NEW_DEPLOY') return 1;
+  if (requestType === 'RUN_ONCE') {
+    const runs = matching.some(({ taskId }) => taskId.deployId === entry.deployId);
+    return isRunOfDeploy(waiting.request, entry) || !runs ? 1 : 0;
+  }
   if (isGivenUp(waiting, entry.deployId)) return 0;
-  return expectedInstances(waiting, entry.deployId) - matching;
+  return expectedInstances(waiting, entry.deployId) - matching.length;
 }
+
+/** Each deploy of a RUN_ONCE request has one run, whatever came after it: two in a row mean two runs side by side. */
+const isRunOfDeploy = ({ requestType }: Request, { pendingType }: PendingRequest): boolean =>
+  requestType === 'RUN_ONCE' && (pendingType === 'NEW_DEPLOY' || pendingType === 'RETRY');
 
 /** How many tasks of one of its deploys a request should have now. */
 function expectedInstances({ request, pendingDeploy }: WaitingRequest, deployId: string): number {

@@ -2,4 +2,4 @@ export { drain } from './drain.js';
 export { findLateTasks, judgeProvisioning, type ProvisionedRequest, type WaitingTask } from './figures.js';
 export type * from './pending-work.js';
 export { misplacedTasks, rackCount, spreadRules, type SpreadSlave } from './scale-down.js';
-export { waitsForRuns } from './pending-work.js';
+export { waitsForPromises, waitsForRuns } from './pending-work.js';

@@ -57,6 +57,7 @@ const work = (
   entries,
   tasks: [],
   pendingTaskIds: new Set(),
+  runWaits: false,
   failingFast: false,
   ...own,
 });
@@ -121,6 +122,28 @@ describe('which entries count', () => {
       entries: [entry('NEW_DEPLOY')],
       tasks: [],
       is: ['scheduled'],
+    },
+    {
+      name: 'a lost run of a replaced deploy of a RUN_ONCE request',
+      request: waiting('RUN_ONCE', { activeDeployId: 'd2' }),
+      entries: [entry('RETRY')],
+      tasks: [active(1, { deployId: 'd2' })],
+      is: ['scheduled'],
+    },
+    {
+      name: 'what would plan the next turn, beside a lost run',
+      request: job,
+      entries: [entry('NEW_DEPLOY'), entry('RETRY'), entry('UPDATED_REQUEST'), entry('STARTUP'), entry('TASK_DONE')],
+      tasks: [],
+      is: ['hold', 'scheduled', 'hold', 'hold', 'hold'],
+    },
+    {
+      name: 'what would plan the next turn, while a promised run waits',
+      request: job,
+      entries: [entry('UPDATED_REQUEST'), entry('STARTUP'), entry('IMMEDIATE')],
+      tasks: [],
+      runWaits: true,
+      is: ['hold', 'hold', 'scheduled'],
     },
     {
       name: 'a deploy over a running job',
@@ -192,8 +215,8 @@ describe('which entries count', () => {
       tasks: [],
       is: ['scheduled', 'replaced', 'replaced'],
     },
-  ])('$name', ({ request, entries, tasks, is }) =>
-    expect(kinds(drain(work(request, entries, { tasks }), rules(), now))).toEqual(is),
+  ])('$name', ({ request, entries, tasks, is, ...own }) =>
+    expect(kinds(drain(work(request, entries, { tasks, ...own }), rules(), now))).toEqual(is),
   );
 });
 
@@ -279,6 +302,27 @@ describe('how many', () => {
       name: 'one run per RUN_ONCE deploy, beside an older one',
       request: waiting('RUN_ONCE'),
       type: 'NEW_DEPLOY' as const,
+      tasks: [active(1, { deployId: 'd0' })],
+      numbers: [2],
+    },
+    {
+      name: 'the lost run of a RUN_ONCE deploy again, beside a newer one',
+      request: waiting('RUN_ONCE', { activeDeployId: 'd2' }),
+      type: 'RETRY' as const,
+      tasks: [active(1, { deployId: 'd2' })],
+      numbers: [2],
+    },
+    {
+      name: 'and nothing of a RUN_ONCE deploy that has its run, whatever runs beside it',
+      request: waiting('RUN_ONCE'),
+      type: 'UPDATED_REQUEST' as const,
+      tasks: [active(1), active(2, { deployId: 'd0' })],
+      numbers: [],
+    },
+    {
+      name: 'but the run that it has not, whatever runs beside it',
+      request: waiting('RUN_ONCE'),
+      type: 'UNPAUSED' as const,
       tasks: [active(1, { deployId: 'd0' })],
       numbers: [2],
     },

@@ -1,5 +1,5 @@
 import type { DeployProgress } from '../model/deploy.js';
-import type { DeployState, RequestState, TaskCleanupType } from '../model/enums.js';
+import { type DeployState, promisedTypes, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
 
@@ -14,6 +14,8 @@ export interface PendingWork {
   tasks: readonly ActiveTask[];
   /** Ids of the pending tasks of this request and deploy. */
   pendingTaskIds: ReadonlySet<string>;
+  /** One of the pending tasks of a job is a run that was promised, and not its next turn. */
+  runWaits: boolean;
   /** The cooldown condition holds for the deploy. */
   failingFast: boolean;
 }
@@ -76,6 +78,17 @@ export interface WorkDecision {
   create: PendingTask[];
   cleanups: PlannedCleanup[];
 }
+
+/**
+ * Whether an entry of a SCHEDULED request is kept until the promised runs of its deploy were launched: what would plan the
+ * next turn would take their place, and they would be lost.
+ */
+export const waitsForPromises = (
+  { pendingType }: Pick<PendingRequest, 'pendingType'>,
+  deploy: { runWaits: boolean; entries: readonly Pick<PendingRequest, 'pendingType'>[] },
+): boolean =>
+  !promisedTypes.includes(pendingType) &&
+  (deploy.runWaits || deploy.entries.some((entry) => entry.pendingType === 'RETRY'));
 
 /**
  * Whether an entry of a SCHEDULED request is kept until its runs have ended: a new deploy, and everything else of a deploy

@@ -161,6 +161,7 @@ class Rollout {
         entries: [entry],
         tasks: this.tasks.map(asActive),
         pendingTaskIds: new Set(),
+        runWaits: false,
         failingFast: false,
       },
       this.planned.rules,

@@ -71,7 +71,15 @@ function follow(
   const types = new Map(step.stop.map(({ taskId, cleanupType }) => [taskId.id, cleanupType]));
   const left = tasks.map((task) => asActive({ ...task, cleanup: types.get(task.taskId.id) ?? task.cleanup }));
   const { deployId } = entry;
-  const work = { request, deployId, entries: [entry], tasks: left, pendingTaskIds: new Set<string>(), failingFast };
+  const work = {
+    request,
+    deployId,
+    entries: [entry],
+    tasks: left,
+    pendingTaskIds: new Set<string>(),
+    runWaits: false,
+    failingFast,
+  };
   const { create, cleanups } = drain(work, rules, now);
   const stop = [...step.stop, ...cleanups.map(({ taskId, cleanupType }) => ({ taskId, cleanupType }))];
   return { start: create, stop };

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { firstProgress, promisedTypes, runWith } from '../../core/deploys/index.js';
+import { firstProgress, runWith } from '../../core/deploys/index.js';
 import {
   type Deploy,
   type DeployKey,
@@ -8,7 +8,7 @@ import {
   type DeployMarker,
   type PendingDeploy,
 } from '../../core/model/deploy.js';
-import { isLongRunning } from '../../core/model/enums.js';
+import { isLongRunning, promisedTypes } from '../../core/model/enums.js';
 import { instancesOf, type Request, type RequestParent } from '../../core/model/request.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -200,7 +200,7 @@ export class DeploysService {
       activeDeployId: rollsOut ? stored.activeDeployId : deployId,
       pendingDeployId: rollsOut ? deployId : undefined,
     });
-    if (!rollsOut) await this.takeWaitingRuns(tx, requestId, deployId);
+    if (!rollsOut && request.requestType !== 'RUN_ONCE') await this.takeWaitingRuns(tx, requestId, deployId);
     const progress = firstProgress(request, named, this.settings, now);
     await this.deploys.savePending(tx, { requestId, deployId, state: 'WAITING', progress, updatedRequest });
     if (unpause) {
@@ -223,7 +223,7 @@ export class DeploysService {
   }
 
   /**
-   * Runs of a job that wait under the deploy before run with this one. In the transaction that makes it the active one: a
+   * Promised runs that wait under the deploy before run with this one; each deploy of a RUN_ONCE request keeps its own. In the transaction that makes it the active one: a
    * moment later the scheduler would drop what waits under the old one.
    */
   private async takeWaitingRuns(tx: EntityManager, requestId: string, deployId: string): Promise<void> {

@@ -60,6 +60,17 @@ test('any number of runs may wait at once, each time and run id once', async () 
   expect(results).toEqual(['CREATED', 'CREATED', 'CREATED', 'CREATED', 'EXISTED']);
 });
 
+test('a run that is tried again waits beside whatever else waits, also without an id', async () => {
+  const retry = entry('RETRY', { timestamp: 2_000 });
+  expect(await enqueue(entry('NEW_DEPLOY'), retry, entry('TASK_DONE'), retry)).toEqual([
+    'CREATED',
+    'CREATED',
+    'EXISTED',
+    'EXISTED',
+  ]);
+  expect(await waiting()).toEqual(['d1 NEW_DEPLOY', 'd1 RETRY']);
+});
+
 test('the queue is read oldest first', async () => {
   await enqueue(
     entry('BOUNCE', { timestamp: 3_000 }),

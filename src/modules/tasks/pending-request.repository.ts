@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { PendingType } from '../../core/model/enums.js';
+import { type PendingType, promisedTypes } from '../../core/model/enums.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import { rows } from '../../platform/database/sql.js';
 
@@ -20,7 +20,7 @@ export type EnqueueResult = 'CREATED' | 'EXISTED';
 @Injectable()
 export class PendingRequestRepository {
   /**
-   * At most one entry waits per request and deploy; ONEOFF, IMMEDIATE and retried runs count apart by time and run id. An entry that
+   * At most one entry waits per request and deploy; ONEOFF, IMMEDIATE and RETRY count apart by time and run id. An entry that
    * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced.
    */
   async enqueue(tx: EntityManager, entry: PendingRequest): Promise<EnqueueResult> {
@@ -163,9 +163,6 @@ function firstOfEachKey(entries: readonly PendingRequest[]): PendingRequest[] {
   return [...first.values()];
 }
 
-/** A retried run has its id too: of two runs that fail at once, both are tried again. */
-function entryKey({ pendingType, timestamp, runId }: PendingRequest): string {
-  const isRun =
-    pendingType === 'ONEOFF' || pendingType === 'IMMEDIATE' || (pendingType === 'RETRY' && runId !== undefined);
-  return isRun ? `${timestamp}/${runId ?? ''}` : '';
-}
+/** A promised run is never the same as another wish: neither of two runs that fail at once, nor a new deploy that waits for it. */
+const entryKey = ({ pendingType, timestamp, runId }: PendingRequest): string =>
+  promisedTypes.includes(pendingType) ? `${timestamp}/${runId ?? ''}` : '';

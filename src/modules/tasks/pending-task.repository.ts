@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Deploy, DeployKey } from '../../core/model/deploy.js';
-import { isRunnable, requestStates, type PendingType, type RequestType } from '../../core/model/enums.js';
+import {
+  isRunnable,
+  promisedTypes,
+  requestStates,
+  type PendingType,
+  type RequestType,
+} from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
@@ -118,6 +124,16 @@ export class PendingTaskRepository {
       requestIds,
     ]);
     return new Set(found.map((row) => row.id));
+  }
+
+  /** Deploys of these requests under which a promised run waits. */
+  withPromisedRuns(tx: EntityManager, requestIds: readonly string[]): Promise<DeployKey[]> {
+    return rows(
+      tx,
+      `SELECT DISTINCT request_id AS "requestId", deploy_id AS "deployId" FROM pending_task
+       WHERE request_id = ANY ($1) AND pending_type = ANY ($2) AND NOT delete_requested`,
+      [requestIds, promisedTypes],
+    );
   }
 
   /** Those that no caller asked to delete: of the given requests, or all. */

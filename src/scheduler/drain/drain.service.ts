@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../core/group-by.js';
 import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
 import { isFailingFast } from '../../core/completion/index.js';
-import type { DeployKey } from '../../core/model/deploy.js';
+import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import { drain, type WaitingRequest, type WorkDecision, type WorkRules } from '../../core/pending-work/index.js';
 import { DeployRepository, type StoredPendingDeploy } from '../../modules/deploys/deploy.repository.js';
 import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
@@ -51,6 +51,8 @@ interface WaitingWork {
   tasks: readonly LiveTask[];
   pendingDeploy: StoredPendingDeploy | undefined;
   pendingTaskIds: ReadonlySet<string>;
+  /** Deploys under which a promised run of a job waits. */
+  withRuns: ReadonlySet<string>;
 }
 
 /** Turns the entries of the pending queue into pending tasks. */
@@ -120,6 +122,8 @@ export class DrainService {
     const pendingDeploys = deploying.length > 0 ? await this.deploys.findPending(tx, deploying) : [];
     const onDemand = free.filter((id) => held.get(id)?.request.requestType === 'ON_DEMAND');
     const pendingTaskIds = onDemand.length > 0 ? await this.pendingTasks.takenIds(tx, onDemand) : new Set<string>();
+    const scheduled = free.filter((id) => held.get(id)?.request.requestType === 'SCHEDULED');
+    const withRuns = scheduled.length > 0 ? await this.pendingTasks.withPromisedRuns(tx, scheduled) : [];
     const rules = workRules(this.settings, await this.slavesFor(tx, [...held.values()]));
     const writes: Writes = { done: [], replaced: [], create: [], cleanups: [] };
     let again = false;
@@ -131,6 +135,7 @@ export class DrainService {
         tasks: tasks.get(requestId) ?? [],
         pendingDeploy: pendingDeploys.find((pending) => pending.requestId === requestId),
         pendingTaskIds,
+        withRuns: new Set(withRuns.map(deployKeyText)),
       };
       again = (await this.drainRequest(tx, work, rules, writes, now)) || again;
     }
@@ -172,6 +177,7 @@ export class DrainService {
           entries: entries.map(({ entry }) => entry),
           tasks: work.tasks,
           pendingTaskIds: work.pendingTaskIds,
+          runWaits: work.withRuns.has(deployKeyText({ requestId: work.requestId, deployId })),
           failingFast: await this.isFailingFast(tx, stored, deployId, now),
         },
         rules,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
-import { isRunnable } from '../../core/model/enums.js';
-import { waitsForRuns } from '../../core/pending-work/index.js';
+import { isRunnable, promisedTypes } from '../../core/model/enums.js';
+import { waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { explainPending, explanationText } from '../../core/placement/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
@@ -40,7 +40,7 @@ export class ExplainService {
       state: request.state,
       activeTasks: tasks.length,
       pendingTasks: ordered.map((pending) => this.explain(pending, data)),
-      queued: queued.map((entry) => queuedEntry(entry, data)),
+      queued: queued.map((entry) => queuedEntry(entry, queued, data)),
     };
   }
 
@@ -50,13 +50,22 @@ export class ExplainService {
   }
 }
 
-function queuedEntry(entry: PendingRequest, { loaded }: ExplainData): QueuedEntryDto {
+function queuedEntry(
+  entry: PendingRequest,
+  queued: readonly PendingRequest[],
+  { loaded }: ExplainData,
+): QueuedEntryDto {
   const { deployId, pendingType, timestamp } = entry;
   const { state, request } = loaded.request!;
   const waits = (): string => {
     if (!isRunnable(state)) return `The request is ${state}; the entry is about to be removed`;
-    return request.requestType === 'SCHEDULED' && waitsForRuns(entry, loaded.tasks)
-      ? 'A run is active; the next one is planned when it ends'
+    const isJob = request.requestType === 'SCHEDULED';
+    if (isJob && waitsForRuns(entry, loaded.tasks)) return 'A run is active; the next one is planned when it ends';
+    const entries = queued.filter((each) => each.deployId === deployId);
+    const waiting = loaded.pendingTasks.map(({ pendingTaskId }) => pendingTaskId);
+    const runWaits = waiting.some((id) => id.deployId === deployId && promisedTypes.includes(id.pendingType));
+    return isJob && waitsForPromises(entry, { runWaits, entries })
+      ? 'A run that was asked for waits; the next one is planned when it ends'
       : 'It is looked at in the next round';
   };
   return { deployId, pendingType, timestamp, message: waits() };

@@ -1,4 +1,5 @@
 import { isFailingFast } from '../../../src/core/completion/index.js';
+import { promisedTypes } from '../../../src/core/model/enums.js';
 import { groupBy } from '../../../src/core/group-by.js';
 import { drain, type ActiveTask, type PendingWork } from '../../../src/core/pending-work/index.js';
 import type { PendingRequest } from '../../../src/core/model/task.js';
@@ -26,6 +27,9 @@ function drainDeploy(model: Model, waiting: readonly [string, PendingRequest][])
     entries: ordered.map(([, entry]) => entry),
     tasks: tables.tasksOf(requestId).map((task) => activeTask(model, task)),
     pendingTaskIds: new Set(tables.pendingOf(requestId).map(({ pendingTaskId }) => pendingTaskId.id)),
+    runWaits: tables
+      .pendingOf(requestId)
+      .some(({ pendingTaskId: id }) => id.deployId === deployId && promisedTypes.includes(id.pendingType)),
     failingFast: stored?.state === 'SYSTEM_COOLDOWN' && isFailingFast(failures, cooldownRules(settings), now),
   };
   const rules = workRules(settings, storedSlaves(model));

@@ -1,6 +1,6 @@
-import { firstProgress, promisedTypes, runWith } from '../../../src/core/deploys/index.js';
+import { firstProgress, runWith } from '../../../src/core/deploys/index.js';
 import type { Deploy } from '../../../src/core/model/deploy.js';
-import { isLongRunning, type MachineState, type PendingType } from '../../../src/core/model/enums.js';
+import { isLongRunning, type MachineState, type PendingType, promisedTypes } from '../../../src/core/model/enums.js';
 import { instancesOf, type Request, type RequestCleanup } from '../../../src/core/model/request.js';
 import {
   refuseBounce,
@@ -46,7 +46,7 @@ export class PureOperators implements Operators {
       activeDeployId: rollsOut ? stored.activeDeployId : deployId,
       pendingDeployId: rollsOut ? deployId : undefined,
     });
-    if (!rollsOut) this.moveRuns(requestId, deployId);
+    if (!rollsOut && request.requestType !== 'RUN_ONCE') this.moveRuns(requestId, deployId);
     const progress = firstProgress(request, deploy, this.model.settings, this.now);
     this.tables.pendingDeploys.set(requestId, { requestId, deployId, state: 'WAITING', progress });
     if (rollsOut) this.enqueue(requestId, deployId, 'NEW_DEPLOY');

@@ -1,7 +1,12 @@
 import type { MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
 import { type DeployCounts, noCounts } from '../../../src/core/completion/index.js';
 import type { Deploy } from '../../../src/core/model/deploy.js';
-import type { MachineState, TaskCleanupType, TaskState } from '../../../src/core/model/enums.js';
+import {
+  promisedTypes,
+  type MachineState,
+  type TaskCleanupType,
+  type TaskState,
+} from '../../../src/core/model/enums.js';
 import type { LaunchSpec } from '../../../src/core/model/launch.js';
 import type { RequestCleanup } from '../../../src/core/model/request.js';
 import type { PendingRequest, PendingTask, TaskCleanup } from '../../../src/core/model/task.js';
@@ -122,7 +127,5 @@ export class Tables {
 }
 
 function entryKey({ pendingType, timestamp, runId }: PendingRequest): string {
-  const isRun =
-    pendingType === 'ONEOFF' || pendingType === 'IMMEDIATE' || (pendingType === 'RETRY' && runId !== undefined);
-  return isRun ? `${timestamp}/${runId ?? ''}` : '';
+  return promisedTypes.includes(pendingType) ? `${timestamp}/${runId ?? ''}` : '';
 }
