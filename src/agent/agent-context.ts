@@ -5,7 +5,6 @@ import type { Launcher } from './tasks/launch.js';
 import type { Machines } from './machine/machines.js';
 import type { LocalClusterSettings } from './settings.js';
 import type { TaskUsers } from './machine/task-users.js';
-import type { ShimScripts } from './shim/shim-scripts.js';
 import type { Tasks } from './tasks/tasks.js';
 import type { Tombstones } from './tasks/tombstones.js';
 import type { UpdatesLog } from './tasks/updates-log.js';
@@ -15,7 +14,8 @@ export interface AgentContext {
   folder: AgentFolder;
   updates: UpdatesLog;
   cgroups: Cgroups;
-  scripts: ShimScripts;
+  /** Path of the script that runs a task. */
+  shim: string;
   users: TaskUsers;
   settings: LocalClusterSettings;
   log: Log;

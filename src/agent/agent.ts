@@ -15,7 +15,7 @@ import { GuardedAgent, startServer } from './wire/server.js';
 import { TaskUsers } from './machine/task-users.js';
 import { messageOf } from './files.js';
 import { type LocalClusterSettings, readLocalClusterSettings, type SlaveSetting, thisMachine } from './settings.js';
-import { installShimScripts } from './shim/shim-scripts.js';
+import { installShim } from './shim/shim-scripts.js';
 import { Tasks } from './tasks/tasks.js';
 import { Tombstones } from './tasks/tombstones.js';
 import { UpdatesLog } from './tasks/updates-log.js';
@@ -96,7 +96,7 @@ async function startOn(
     cgroups,
     settings,
     log,
-    scripts: await installShimScripts(folder.bin),
+    shim: await installShim(folder.bin),
     users,
     bootId: boot,
     // The folder of this Node first: tasks that are Node programs then need nothing but this installation.

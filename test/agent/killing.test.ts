@@ -21,7 +21,7 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])('with cgroups $cgroups'
 
   /** Pids of the task's program and of its shim. */
   function pidsOf(spec: LaunchSpec): { main: number; shim: number } {
-    const [main, shim] = readFileSync(cluster.control(spec, 'task'), 'utf8').split('\n').map(parseStat);
+    const [main, shim] = readFileSync(cluster.control(spec, 'task.new'), 'utf8').split('\n').map(parseStat);
     return { main: main!.pid, shim: shim!.pid };
   }
 

@@ -59,7 +59,7 @@ const userOf = (cluster: AgentCluster, spec: LaunchSpec): number => {
   return (JSON.parse(text) as { runAs: { uid: number } }).runAs.uid;
 };
 const mainPid = (cluster: AgentCluster, spec: LaunchSpec): number =>
-  Number.parseInt(readFileSync(cluster.control(spec, 'task'), 'utf8'), 10);
+  Number.parseInt(readFileSync(cluster.control(spec, 'task.new'), 'utf8'), 10);
 /** Once the launcher has become the program. */
 const untilProgram = (pid: number, name: string) =>
   waitFor(name, () => readFileSync(`/proc/${pid}/comm`, 'utf8') === `${name}\n`, { everyMillis: 5 });
@@ -339,7 +339,7 @@ describe('what the agent inherited', () => {
       const spec = launchSpec({ taskId: newTaskId(), slaveId, incarnation, command });
       await driver.launch([spec], 1);
       await waitFor('a start', () => seen.statesOf(spec.taskId).includes('TASK_RUNNING'), { everyMillis: 5 });
-      const pid = Number.parseInt(readFileSync(join(root, 'tasks', spec.taskId, 'task'), 'utf8'), 10);
+      const pid = Number.parseInt(readFileSync(join(root, 'tasks', spec.taskId, 'task.new'), 'utf8'), 10);
       await untilProgram(pid, 'sleep');
       expect(readdirSync(`/proc/${pid}/fd`).toSorted()).toEqual(['0', '1', '2']);
       expect(readlinkSync(`/proc/${pid}/fd/0`)).toBe('/dev/null');

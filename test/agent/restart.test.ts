@@ -28,7 +28,7 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
       return spec;
     }
     function processesOf(spec: LaunchSpec): { main: ProcessIdentity; shim: ProcessIdentity } {
-      const [main, shim] = readFileSync(cluster.control(spec, 'task'), 'utf8').split('\n').map(parseStat);
+      const [main, shim] = readFileSync(cluster.control(spec, 'task.new'), 'utf8').split('\n').map(parseStat);
       return { main: main!, shim: shim! };
     }
 

@@ -8,7 +8,7 @@ const closedOnExec = 0o2000000;
  * would get it too. What Node.js opens itself is closed on exec. For a process that is an agent and nothing else.
  */
 export function closeInherited(): void {
-  // A channel to the parent process is Node's own, and cannot be told from the rest. It is a small number: see the trampoline.
+  // A channel to the parent process is Node's own, and cannot be told from the rest. It is a small number: see the shim.
   const first = process.channel ? 10 : 3;
   for (const name of readdirSync('/proc/self/fd')) {
     const descriptor = Number(name);

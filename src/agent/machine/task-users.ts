@@ -115,8 +115,8 @@ export class TaskUsers {
     return this.reachable({ ...user, prefix: way.switch.words(user) });
   }
 
-  private async reachable(user: RunAs): Promise<RunAs | string> {
-    const barred = await barredFolder(this.folder.sandboxes, user.uid, user.gid);
+  private reachable(user: RunAs): RunAs | string {
+    const barred = barredFolder(this.folder.sandboxes, user.uid, user.gid);
     if (barred === undefined) return user;
     this.release(user);
     return `user: '${user.name}' cannot reach the sandboxes, ${barred} is closed to others`;

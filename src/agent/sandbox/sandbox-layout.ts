@@ -1,5 +1,5 @@
-import { constants, type Stats } from 'node:fs';
-import { chown, type FileHandle, mkdir, open, writeFile } from 'node:fs/promises';
+import { chownSync, constants, mkdirSync, type Stats, writeFileSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
@@ -65,37 +65,34 @@ export interface NewFile {
 
 /**
  * The folders and the files that clients expect from the beginning, and `files`, owned by the user that the task runs as.
- * Until everything is there, the sandbox is closed to that user, whose other tasks could put links in the way.
+ * Until everything is there, the sandbox is closed to that user, whose other tasks could put links in the way. At once, see
+ * `writeForUser`.
  */
-export async function createSandbox(
-  { root, executor }: Sandbox,
-  runAs: RunAs | undefined,
-  files: readonly NewFile[],
-): Promise<void> {
-  await mkdir(root, { mode: 0o700 });
-  const give = async (path: string) => {
-    if (runAs) await chown(path, runAs.uid, runAs.gid);
+export function createSandbox({ root, executor }: Sandbox, runAs: RunAs | undefined, files: readonly NewFile[]): void {
+  mkdirSync(root, { mode: 0o700 });
+  const give = (path: string) => {
+    if (runAs) chownSync(path, runAs.uid, runAs.gid);
   };
-  const folder = async (path: string, mode: number) => {
-    await mkdir(path, { mode });
-    await give(path);
+  const folder = (path: string, mode: number) => {
+    mkdirSync(path, { mode });
+    give(path);
   };
-  const file = async ({ path, text = '', mode }: NewFile) => {
-    await writeFile(path, text, { flag: 'wx', mode });
-    await give(path);
+  const file = ({ path, text = '', mode }: NewFile) => {
+    writeFileSync(path, text, { flag: 'wx', mode });
+    give(path);
   };
   const log = (path: string): NewFile => ({ path, mode: 0o644 });
   if (executor) {
     const { folder: area, app, serviceLog, bashLog, executorLog } = executor;
-    await folder(area, 0o755);
-    await folder(app, 0o755);
-    await folder(join(area, 'tmp'), 0o750);
-    await folder(join(area, 'logs'), 0o755);
-    await Promise.all([serviceLog, bashLog, executorLog].map(log).map(file));
-  } else await Promise.all([join(root, 'stdout'), join(root, 'stderr')].map(log).map(file));
-  await Promise.all(files.map(file));
+    folder(area, 0o755);
+    folder(app, 0o755);
+    folder(join(area, 'tmp'), 0o750);
+    folder(join(area, 'logs'), 0o755);
+    for (const path of [serviceLog, bashLog, executorLog]) file(log(path));
+  } else for (const name of ['stdout', 'stderr']) file(log(join(root, name)));
+  for (const one of files) file(one);
   // Everything below is as closed as this: to all but the task and the agent, as far as the agent is root.
-  await give(root);
+  give(root);
 }
 
 /**

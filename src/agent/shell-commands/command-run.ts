@@ -159,7 +159,7 @@ const missingProgram = ({ words: [program = ''] }: CommandPlan): string | undefi
 
 /** Removed at once: it is needed as an open file only. */
 async function openLauncher(path: string, { environment }: CommandPlan, runAs: RunAs): Promise<FileHandle> {
-  await writeForUser(path, launcherScript(environment, 'AS_THEY_ARE'), runAs);
+  writeForUser(path, launcherScript(environment, 'AS_THEY_ARE'), runAs);
   try {
     return await open(path, 'r');
   } finally {

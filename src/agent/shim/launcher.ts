@@ -1,4 +1,4 @@
-import { chown, rm, writeFile } from 'node:fs/promises';
+import { chownSync, rmSync, writeFileSync } from 'node:fs';
 import type { RunAs } from '../machine/run-as.js';
 
 /**
@@ -61,9 +61,12 @@ export function fitsKernel(environment: Record<string, string>, words: readonly 
   );
 }
 
-/** In a folder of the agent's own, so that only an open file leads there. */
-export async function writeForUser(path: string, text: string, runAs: RunAs | undefined): Promise<void> {
-  await rm(path, { force: true });
-  await writeFile(path, text, { mode: 0o400, flag: 'wx' });
-  if (runAs) await chown(path, runAs.uid, runAs.gid);
+/**
+ * In a folder of the agent's own, so that only an open file leads there. At once: a program waits for it, and three short
+ * steps in turn take longer than the work.
+ */
+export function writeForUser(path: string, text: string, runAs: RunAs | undefined): void {
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { mode: 0o400, flag: 'wx' });
+  if (runAs) chownSync(path, runAs.uid, runAs.gid);
 }

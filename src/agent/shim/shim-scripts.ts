@@ -4,52 +4,51 @@ import { readIfThere, writeDurably } from '../files.js';
 /**
  * Runs one task and writes its exit status down, even when the agent is gone by then. It leads a session of its own.
  *
- *     shim.sh <trampoline.sh> <control folder> ...
+ *     shim.sh <control folder> <processes or ''> <blocks of a file or ''> <n> <n cgroup.procs files> <words...>
  *
- * Its signal handlers do nothing: unlike ignored signals, handled ones are back to their defaults in the task. The task
- * runs in the foreground, because a shell lets its background jobs ignore INT and QUIT.
+ * The task begins as a copy of the shim (the part in brackets), which puts itself under the task's limits, says who it is,
+ * and becomes the task's program: the words begin with those that change the user and those of the launcher, which reads
+ * the task's variables from file 3. Nothing else of what is open reaches the program. A copy, and no program but the
+ * shell's own words, because each exec is time before the task's first instruction.
+ *
+ * Making "task", which must not be there, decides whether this task starts: an agent that has given it up has taken the
+ * name before. What "task.new" says is complete by then. The shim's signal handlers do nothing: unlike ignored signals,
+ * handled ones are back to their defaults in the task. The task runs in the foreground, because a shell lets its
+ * background jobs ignore INT and QUIT.
  */
 const shim = `#!/bin/sh
 trap : TERM INT HUP QUIT
-control=$2
+control=$1
 exec 2>>"$control/shim.log"
-/bin/sh "$@"
+(
+  processes=$2 blocks=$3 groups=$4
+  shift 4
+  while [ "$groups" -gt 0 ]; do
+    # 0 is who writes it.
+    echo 0 >"$1" || exit 125
+    shift
+    groups=$((groups - 1))
+  done
+  IFS= read -r me </proc/self/stat && IFS= read -r shim </proc/$$/stat || exit 125
+  printf '%s\\n%s\\n' "$me" "$shim" >"$control/task.new" || exit 125
+  set -C
+  true >"$control/task" || exit 125
+  set +C
+  for file in /proc/self/fd/[3-9]; do
+    [ -e "$file" ] && eval "exec \${file##*/}>&-"
+  done
+  [ -z "$blocks" ] || ulimit -f "$blocks" || exit 125
+  # Shells differ in the letter. Both mean the processes and threads of the user.
+  [ -z "$processes" ] || if [ -n "\${BASH_VERSION-}" ]; then
+    ulimit -u "$processes"
+  else
+    ulimit -p "$processes"
+  fi || exit 125
+  exec "$@" </dev/null 3<"$control/launcher"
+)
 status=$?
-printf '%s\\n' "$status" >"$control/exit.new" && command -p mv -f "$control/exit.new" "$control/exit"
+printf '%s\\n' "$status" >"$control/exit"
 exit "$status"
-`;
-
-/**
- * Puts itself under the task's limits, says who it is, and becomes the task's program: the words begin with those that
- * change the user and those of the launcher, which reads the task's variables from file 3. Nothing else of what is open
- * reaches the program.
- *
- *     trampoline.sh <control folder> <processes or ''> <blocks of a file or ''> <n> <n cgroup.procs files> <words...>
- *
- * Linking "task" decides whether this task starts: an agent that has given it up has taken the name before.
- */
-const trampoline = `#!/bin/sh
-control=$1 processes=$2 blocks=$3 groups=$4
-shift 4
-while [ "$groups" -gt 0 ]; do
-  echo $$ >"$1" || exit 125
-  shift
-  groups=$((groups - 1))
-done
-IFS= read -r me </proc/$$/stat && IFS= read -r shim </proc/$PPID/stat || exit 125
-printf '%s\\n%s\\n' "$me" "$shim" >"$control/task.new" || exit 125
-command -p ln "$control/task.new" "$control/task" || exit 125
-for file in /proc/$$/fd/[3-9]; do
-  [ -e "$file" ] && eval "exec \${file##*/}>&-"
-done
-[ -z "$blocks" ] || ulimit -f "$blocks" || exit 125
-# Shells differ in the letter. Both mean the processes and threads of the user.
-[ -z "$processes" ] || if [ -n "\${BASH_VERSION-}\${KSH_VERSION-}" ]; then
-  ulimit -u "$processes"
-else
-  ulimit -p "$processes"
-fi || exit 125
-exec "$@" </dev/null 3<"$control/launcher"
 `;
 
 /**
@@ -72,19 +71,9 @@ exec >>"$muster_log" 2>&1
 eval "exec $muster_command"
 `;
 
-export interface ShimScripts {
-  shim: string;
-  trampoline: string;
-}
-
-/** Puts the scripts where /bin/sh finds them. Tasks that run already have opened theirs: it is replaced, not rewritten. */
-export async function installShimScripts(folder: string): Promise<ShimScripts> {
-  const scripts = { shim: join(folder, 'shim.sh'), trampoline: join(folder, 'trampoline.sh') };
-  await replaceFile(scripts.shim, shim);
-  await replaceFile(scripts.trampoline, trampoline);
-  return scripts;
-}
-
-async function replaceFile(path: string, text: string): Promise<void> {
-  if ((await readIfThere(path)) !== text) await writeDurably(path, text, 0o755);
+/** Puts the shim where /bin/sh finds it. Tasks that run already have opened theirs: it is replaced, not rewritten. */
+export async function installShim(folder: string): Promise<string> {
+  const path = join(folder, 'shim.sh');
+  if ((await readIfThere(path)) !== shim) await writeDurably(path, shim, 0o755);
+  return path;
 }

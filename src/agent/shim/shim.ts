@@ -8,7 +8,6 @@ import { sandboxVariable } from '../machine/processes.js';
 import { cleanEnvironment } from '../machine/run-as.js';
 import { launcherWords } from './launcher.js';
 import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
-import type { ShimScripts } from './shim-scripts.js';
 import type { StartedTask, TaskFolder } from '../tasks/task-folder.js';
 
 export interface Shim {
@@ -39,7 +38,7 @@ const lookAgainMillis = 500;
  * It holds no pipe to the agent.
  */
 export function startShim(
-  scripts: ShimScripts,
+  script: string,
   folder: TaskFolder,
   command: TaskCommand,
   { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes }: ShimSurroundings,
@@ -53,17 +52,13 @@ export function startShim(
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(startFailure(cause));
     try {
-      const child = spawn(
-        '/bin/sh',
-        [scripts.shim, scripts.trampoline, folder.path, ...limits, ...groups, ...launcher, ...words],
-        {
-          cwd: '/',
-          // By the sandbox the processes of a task are known; the agent made its name.
-          env: { ...cleanEnvironment, [sandboxVariable]: sandboxRoot },
-          detached: true,
-          stdio: 'ignore',
-        },
-      );
+      const child = spawn('/bin/sh', [script, folder.path, ...limits, ...groups, ...launcher, ...words], {
+        cwd: '/',
+        // By the sandbox the processes of a task are known; the agent made its name.
+        env: { ...cleanEnvironment, [sandboxVariable]: sandboxRoot },
+        detached: true,
+        stdio: 'ignore',
+      });
       child.once('error', fail);
       if (child.pid === undefined) return;
       child.unref();

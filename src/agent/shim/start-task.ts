@@ -28,7 +28,7 @@ export interface TaskStart {
 /** Prepares the sandbox and the limits, then starts the task under its shim. */
 export async function prepareAndStart(context: AgentContext, start: TaskStart): Promise<Shim> {
   const { spec, folder, sandbox, group, runAs, signal } = start;
-  const { searchPath, scripts, shell } = context;
+  const { searchPath, shim, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, searchPath);
   await prepareSandbox({ ...context, spec, sandbox, environment, runAs, signal });
   const { maxProcessesPerTask: maxProcesses } = context.settings;
@@ -36,10 +36,10 @@ export async function prepareAndStart(context: AgentContext, start: TaskStart): 
   const command = commandOf(spec, sandbox, shell);
   const given = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
   if (!fitsKernel(given, command.words)) throw new DeployFault('Command line and environment are too long');
-  await writeForUser(folder.launcher, launcherScript(given, 'FILES'), runAs);
+  writeForUser(folder.launcher, launcherScript(given, 'FILES'), runAs);
   // Nothing is awaited from this look until the process is there: no kill can come in between unseen.
   signal.throwIfAborted();
-  return startShim(scripts, folder, command, {
+  return startShim(shim, folder, command, {
     sandboxRoot: sandbox.root,
     switchUser: runAs?.prefix ?? [],
     cgroupFiles: group.procsFiles,
@@ -70,7 +70,7 @@ interface Preparation extends Pick<AgentContext, 'settings' | 'searchPath' | 'fe
 /** Fills the sandbox with everything the task needs before its first instruction. */
 async function prepareSandbox(preparation: Preparation): Promise<void> {
   const { sandbox, runAs, signal } = preparation;
-  await createSandbox(sandbox, runAs, sandbox.executor ? startFiles(sandbox.executor, preparation) : []);
+  createSandbox(sandbox, runAs, sandbox.executor ? startFiles(sandbox.executor, preparation) : []);
   await fetchArtifacts({ ...preparation, program: preparation.fetchProgram });
   signal.throwIfAborted();
 }

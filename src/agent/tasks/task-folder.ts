@@ -60,7 +60,8 @@ export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId)
  *
  *     spec.json   the launch, written before anything is started
  *     launcher    script with the variables of the task, which its user may read but not reach
- *     task        by the task's first process: /proc stat lines of itself and of its shim
+ *     task.new    by the task's first process: /proc stat lines of itself and of its shim
+ *     task        made by it next, empty: from then on it has started, unless the agent was there before it
  *     exit        by the shim: exit status of the task
  *     kill.json   the kill under way
  *     end.json    the end, once acknowledged
@@ -71,12 +72,14 @@ export class TaskFolder {
   readonly claim: string;
   readonly exit: string;
   readonly launcher: string;
+  private readonly starting: string;
   private readonly spec: string;
   private readonly kill: string;
   private readonly end: string;
 
   private constructor(readonly path: string) {
     this.claim = join(path, 'task');
+    this.starting = join(path, 'task.new');
     this.exit = join(path, 'exit');
     this.launcher = join(path, 'launcher');
     this.spec = join(path, 'spec.json');
@@ -115,7 +118,9 @@ export class TaskFolder {
 
   /** undefined: the task's program has not started, or never will (see `forbidStart`). */
   async readStarted(): Promise<StartedTask | undefined> {
-    const text = await readIfThere(this.claim);
+    // Of earlier releases the lines are in the claim itself.
+    const claim = await readIfThere(this.claim);
+    const text = claim === '' ? await readIfThere(this.starting) : claim;
     const [main, shim] = (text ?? '').split('\n').map(parseStat);
     if (!main || !shim) return undefined;
     return { main, shim, startedAt: (await stat(this.claim)).mtimeMs };
