@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
-import type { TaskState } from '../core/model/enums.js';
+import { isTerminal, type TaskState } from '../core/model/enums.js';
 import { TaskRepository } from '../modules/tasks/task.repository.js';
 import { SchedulerControls } from '../modules/test-operations/test-operations.service.js';
 import { Clock } from '../platform/clock.js';
@@ -34,6 +34,8 @@ export class LocalSchedulerControls extends SchedulerControls {
     if (!task) return false;
     const report = { taskId, slaveId: task.slaveId, timestamp: this.clock.now(), state };
     await this.status.concluded([{ ...report, message: 'Forced by a test operation' }]);
+    // Its machine knows nothing of this end, and would run it on beside the task in its place.
+    if (isTerminal(state)) this.status.killStrangers([report]);
     return true;
   }
 

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TaskHistory, TaskId } from '../../src/core/model/task.js';
+import { pidsOfTask } from '../e2e/support/processes.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf, type Operations } from './operations.js';
 import { jobs, ran, refusalsOf, serving, unknownTaskId } from './running-tasks.js';
@@ -108,13 +109,15 @@ test('a reconciliation leaves its figures, a new connection the tasks as they ar
   await open.api.running('web', 1);
 });
 
-test('a status is forced on an active task, and no other', async () => {
+test('a status is forced on an active task, and no other; one that ends it ends its processes', async () => {
   const lost = task.id;
+  expect(pidsOfTask(lost)).not.toEqual([]);
   await open.call(statusUpdate, 204, { params: { taskId: lost, taskState: 'TASK_LOST' } });
   const { taskUpdates } = await open.api.get<TaskHistory>(`history/task/${lost}`);
   expect(taskUpdates.at(-1)).toMatchObject({ taskState: 'TASK_LOST' });
   task = (await open.api.running('web', 1))[0]!.taskId;
   expect(task.id).not.toBe(lost);
+  await waitFor('its processes to be gone', () => pidsOfTask(lost).length === 0);
   const params = { taskId: task.id, taskState: 'TASK_HAPPY' };
   expect(await refused(statusUpdate, 400, { params })).toContain('taskState');
   const unknown = { taskId: unknownTaskId, taskState: 'TASK_LOST' };
