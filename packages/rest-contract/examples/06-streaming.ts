@@ -1,6 +1,17 @@
 // Streams both ways, one element at a time; whoever reads sets the pace.
 import { z } from 'zod';
-import { body, byteStream, connect, contract, get, jsonArray, ndjson, post, serve } from 'rest-contract';
+import {
+  body,
+  byteStream,
+  connect,
+  contract,
+  get,
+  HttpErrorException,
+  jsonArray,
+  ndjson,
+  post,
+  serve,
+} from 'rest-contract';
 
 const Line = z.object({ no: z.int(), text: z.string() });
 const LogApi = contract('LogApi', {
@@ -47,6 +58,21 @@ console.log(`${produced} were made`);
 console.log(await logs.count({ lines: first(5) }));
 for await (const chunk of await logs.download()) console.log(new TextDecoder().decode(chunk).trim());
 
+// The answer begins with the first line: what fails before it has a status.
+const refusing = connect(
+  LogApi,
+  serve(LogApi, {
+    async *follow({ from }) {
+      if (from < 1) throw new HttpErrorException(422, 'Lines are counted from 1');
+      yield* lines(from);
+    },
+    all: () => first(2),
+    download: async function* () {},
+    count: async () => 0,
+  }),
+);
+await refusing.follow({ from: 0 }).catch(({ status, message }: HttpErrorException) => console.log(status, message));
+
 // prints:
 // { no: 7, text: 'line 7' }
 // { no: 8, text: 'line 8' }
@@ -54,3 +80,4 @@ for await (const chunk of await logs.download()) console.log(new TextDecoder().d
 // 5
 // line 1
 // line 2
+// 422 Lines are counted from 1

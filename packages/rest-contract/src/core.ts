@@ -17,6 +17,7 @@ export {
 export { type CodecRule, codecFor, lowPriority, withCodec } from './codec/rules.js';
 export { bytes, byteStream, errorOf, httpBody, rawResponse, text, unit } from './codec/bodies.js';
 export { type ElementCodec, jsonArray, ndjson } from './codec/elements.js';
+export { float } from './codec/float.js';
 export * from './contract/errors.js';
 export {
   body,

@@ -22,8 +22,22 @@ export function fetchBackend(baseUrl: string | URL, options: FetchOptions = {}):
     response.headers.forEach((value, name) => {
       if (name !== 'content-type') headers.push([name, value]);
     });
-    return { status: response.status, headers, body: bodyOf(response) };
+    return { status: response.status, headers, body: bodyOf(response, request) };
   };
+}
+
+/**
+ * The connection closed in the middle of an answer: its server failed or went away. What came before is no whole, and why
+ * it broke is known to the server alone.
+ */
+export class BrokenResponse extends Error {
+  override readonly name = 'BrokenResponse';
+}
+
+/** A caller that gave up is told its own reason. */
+function brokenOff({ method, path, signal }: RestRequest, cause: unknown): unknown {
+  if (signal?.aborted) return signal.reason;
+  return new BrokenResponse(`The response to ${method} /${path.join('/')} broke off`, { cause });
 }
 
 async function initOf(request: RestRequest, { headers: extra, init }: FetchOptions): Promise<RequestInit> {
@@ -67,27 +81,33 @@ function toReadable(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Arr
   );
 }
 
-function bodyOf(response: Response): HttpBody {
+function bodyOf(response: Response, request: RestRequest): HttpBody {
   const { body } = response;
   if (!body || response.status === 204 || response.status === 205 || response.status === 304) return emptyBody;
   const mediaType = response.headers.get('content-type') ?? '';
   // A length that counts compressed bytes says nothing of the content.
   const announced = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   const length = announced === null ? undefined : Number(announced);
-  const stream = streamBody(chunksOf(body), mediaType, length);
+  const stream = streamBody(chunksOf(body, request), mediaType, length);
   // Of known length and within the limit, which the caller checked: the platform's own way is the fastest.
-  return length === undefined
-    ? stream
-    : { ...stream, readAll: async () => new Uint8Array(await response.arrayBuffer()) };
+  return length === undefined ? stream : { ...stream, readAll: () => wholeOf(response, request) };
+}
+
+async function wholeOf(response: Response, request: RestRequest): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await response.arrayBuffer());
+  } catch (cause) {
+    throw brokenOff(request, cause);
+  }
 }
 
 /** By a reader, because not every browser's streams are iterable. */
-async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* chunksOf(body: ReadableStream<Uint8Array>, request: RestRequest): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   let done = false;
   try {
     for (;;) {
-      const step = await reader.read();
+      const step = await reader.read().catch((cause: unknown) => Promise.reject(brokenOff(request, cause) as Error));
       if (step.done) break;
       yield step.value;
     }

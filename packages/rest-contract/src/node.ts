@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Unreadable } from './raw/failures.js';
 import { HttpErrorException } from './raw/http-error.js';
-import type { HandleRequest } from './raw/message.js';
-import type { HttpBody } from './raw/body.js';
+import type { HandleRequest, RestResponse } from './raw/message.js';
+import { emptyBody, type HttpBody } from './raw/body.js';
 import { hangUpSignal, incomingBody, readRequest } from './node-http/request.js';
 import { writeResponse } from './node-http/response.js';
 
@@ -16,14 +16,16 @@ export function nodeListener(handle: HandleRequest, options: NodeOptions = {}) {
   const base = basePathOf(options.basePath);
   return (message: IncomingMessage, out: ServerResponse): void => {
     const target = withoutBase(message.url ?? '/', base);
-    if (target === undefined) {
-      void writeResponse(message, out, outside);
+    if (target === undefined || message.url === '*') {
+      void writeResponse(message, out, message.url === '*' && message.method === 'OPTIONS' ? reachable : outside);
       return;
     }
     void answer(handle, message, out, target);
   };
 }
 
+/** `OPTIONS *` asks whether there is a server, not about a path. */
+const reachable: RestResponse = { status: 204, headers: [], body: emptyBody };
 const outside = new HttpErrorException(404, 'No operation has this path').toResponse();
 
 /** Answers one request of Node's. `readBody` is for frameworks that may have read the body before. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Codec, codec, type Json } from './codec/codec.js';
+import { floatToJson, NUMBER_WORDS } from './codec/float.js';
 import { codecFor, lowPriority } from './codec/rules.js';
 import { toJson } from './codec/json.js';
 import { revive } from './codec/revive.js';
@@ -48,6 +49,16 @@ export const zodCodecs = [
   lowPriority(codecFor(isZod, 'json', (schema) => zodCodec(schema) as Codec<'json', unknown, unknown, 'both'>)),
   lowPriority(codecFor(isZod, 'text', (schema) => zodText(schema) as Codec<'text', unknown, unknown, 'both'>)),
 ] as const;
+
+/** `float` inside zod's records, in a contract with `zodCodecs`: any number, NaN and the infinities as words. */
+export const zodFloat: z.ZodCodec<
+  z.ZodType<number | (typeof NUMBER_WORDS)[number]>,
+  z.ZodCustom<number, number>
+> = z.codec(
+  z.union([z.number(), z.enum(NUMBER_WORDS)]),
+  z.custom<number>((value) => typeof value === 'number'),
+  { decode: Number, encode: floatToJson },
+);
 
 const withDefault = <S extends Z>(schema: S, value: z.output<S>, isLeftOut: (given: z.output<S>) => boolean) =>
   adjustSchema(

@@ -30,7 +30,7 @@ import { fetchBackend } from '../src/fetch.js';
 import { inMemory, overTheWire } from '../src/memory.js';
 import { ContractModule, mountContract } from '../src/nest.js';
 import { nodeListener } from '../src/node.js';
-import { listen, until } from './support/http.js';
+import { listen, sendRaw, until } from './support/http.js';
 import { all } from './support/wire.js';
 
 const s = z.string();
@@ -183,6 +183,23 @@ describe.each([
     const response = await fetch(`${url}/api/v1/nothing`);
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
   });
+});
+
+test.each([
+  ['Node', `${nodeUrl}`],
+  ['Express', `${expressUrl}/api/v1`],
+  ['Nest, mounted', `${mounted}/api/v1`],
+  ['Nest, as a module', `${asModule}/api/v1`],
+])('OPTIONS is answered alike by %s', async (_name, url) => {
+  const answer = await fetch(`${url}/nothing`, { method: 'OPTIONS' });
+  expect([answer.status, answer.headers.get('allow'), await answer.text()]).toEqual([204, 'POST, OPTIONS', '']);
+  expect((await fetch(`${url}/nobody`, { method: 'OPTIONS' })).status).toBe(404);
+});
+
+test('OPTIONS about a Node server as a whole', async () => {
+  const ask = (method: string) => sendRaw(nodeUrl, `${method} * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  expect(await ask('OPTIONS')).toMatch(/^HTTP\/1\.1 204 /);
+  expect(await ask('GET')).toMatch(/^HTTP\/1\.1 404 /);
 });
 
 test('outside of its base path a Node server answers 404', async () => {

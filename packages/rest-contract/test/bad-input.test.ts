@@ -308,7 +308,9 @@ describe('hanging up', () => {
     expect(answerText).not.toMatch(/0\r\n\r\n$/); // the last chunk, which says "this was all", is missing
     expect(answerText).not.toContain('secret');
     expect(failures).toEqual(['Api.broken: secret reason']);
-    await expect(connect(Api, fetchBackend(url)).broken().then(all)).rejects.toThrow('terminated');
+    await expect(connect(Api, fetchBackend(url)).broken().then(all)).rejects.toThrow(
+      'The response to GET /broken broke off',
+    );
   });
 });
 

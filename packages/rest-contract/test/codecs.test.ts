@@ -10,10 +10,12 @@ import {
   contract,
   cookie,
   field,
+  float,
   get,
   header,
   type Json,
   lowPriority,
+  ndjson,
   path,
   post,
   query,
@@ -22,7 +24,10 @@ import {
   unit,
   withCodec,
 } from '../src/index.js';
-import { outcome, recorder, request } from './support/wire.js';
+import { overTheWire } from '../src/memory.js';
+import { openapi } from '../src/openapi.js';
+import { zodCodecs, zodFloat } from '../src/zod.js';
+import { all, outcome, recorder, request } from './support/wire.js';
 
 const s = z.string();
 const tagged = (tag: string) =>
@@ -242,6 +247,85 @@ describe('JSON', () => {
   test('NaN is refused rather than sent as null', async () => {
     await expect(client.n({ n: Number.NaN })).rejects.toThrow('NaN cannot be sent as JSON');
     await expect(client.n({ n: 1 })).rejects.toMatchObject({ status: 500 });
+  });
+});
+
+describe('numbers that JSON has not', () => {
+  const Point = z.object({ x: zodFloat, more: z.array(zodFloat) });
+  const Api = contract(
+    'Api',
+    {
+      json: post({ n: float }, float),
+      text: get({ p: path(float), q: query(float), h: header('H', float) }, float),
+      form: post({ n: float }, float, { form: true }),
+      stream: get({ n: query(float) }, ndjson(float)),
+      absent: post({ n: field(float).whenAbsent(Number.NaN) }, float),
+      record: post({ point: Point, q: query(zodFloat) }, Point),
+      whole: post({ point: body(z.object({ n: z.unknown() })) }, z.unknown()),
+    },
+    { codecs: zodCodecs },
+  );
+  const served = serve(
+    Api,
+    {
+      json: async ({ n }) => n,
+      text: async ({ p, q, h }) => (Object.is(p, q) && Object.is(q, h) ? p : 0),
+      form: async ({ n }) => n,
+      stream: async function* ({ n }) {
+        yield n;
+        yield n;
+      },
+      absent: async ({ n }) => n,
+      record: async ({ point }) => point,
+      whole: async ({ point }) => point,
+    },
+    { onError: () => {} },
+  );
+  const client = connect(Api, overTheWire(served));
+  test.each([Number.NaN, Infinity, -Infinity, 1.5, 0, 1e308])('%d goes wherever a number goes', async (n) => {
+    expect(await client.json({ n })).toBe(n);
+    expect(await client.text({ p: n, q: n, h: n })).toBe(n);
+    expect(await client.form({ n })).toBe(n);
+    expect(await client.stream({ n }).then(all)).toEqual([n, n]);
+    const point = { x: n, more: [n, 1] };
+    expect(await client.record({ point, q: n })).toEqual(point);
+  });
+  test('as words in JSON, numbers as numbers', async () => {
+    const { handle, last } = recorder({ status: 500 });
+    for (const [n, text] of [
+      [Number.NaN, '{"n":"NaN"}'],
+      [-Infinity, '{"n":"-Infinity"}'],
+      [1.5, '{"n":1.5}'],
+    ] as const) {
+      await connect(Api, handle)
+        .json({ n })
+        .catch(() => {});
+      expect(last().body).toMatchObject({ content: text });
+    }
+    expect(await client.absent({ n: Number.NaN })).toBe(Number.NaN);
+  });
+  test.each(['"nan"', '"1"', 'null', 'true', '"+Infinity"'])('%s is none', async (text) => {
+    const given = textBody(`{"n":${text}}`, 'application/json');
+    expect(await outcome(served(request('POST', '/json', { body: given })))).toEqual({
+      status: 400,
+      text: "The body field 'n' of operation 'Api.json' must be a number or one of the words NaN, Infinity, -Infinity",
+    });
+  });
+  test('a document says both', () => {
+    const { paths } = openapi(Api, { info: { title: 'T', version: '1' }, onUnnamed: () => {} });
+    const both = { oneOf: [{ type: 'number' }, { type: 'string', enum: ['NaN', 'Infinity', '-Infinity'] }] };
+    expect(paths['/json']?.post?.requestBody?.content['application/json']?.schema?.properties).toMatchObject({
+      n: both,
+    });
+    expect(paths['/absent']?.post?.requestBody?.content['application/json']?.schema?.properties).toMatchObject({
+      n: { default: 'NaN' },
+    });
+  });
+  test('without the codec one deep inside is refused as well, rather than sent as null', async () => {
+    await expect(client.whole({ point: { n: [null, { deep: Number.NaN }] } })).rejects.toThrow(
+      'NaN cannot be sent as JSON',
+    );
+    expect(await client.whole({ point: { n: [null, 'null'] } })).toEqual({ n: [null, 'null'] });
   });
 });
 

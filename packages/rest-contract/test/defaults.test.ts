@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
+  codec,
   connect,
   contract,
   cookie,
@@ -15,11 +16,16 @@ import {
   textBody,
   unit,
 } from '../src/index.js';
+import { fetchBackend } from '../src/fetch.js';
+import { nodeListener } from '../src/node.js';
 import { transientDefault, whenAbsent, zodCodecs } from '../src/zod.js';
+import { listen } from './support/http.js';
 import { recorder, request } from './support/wire.js';
 
 const s = z.string();
 
+/** A codec that writes nothing. */
+const never = codec('json', { encode: (_n: number) => undefined as never, decode: Number });
 const Api = contract('Api', {
   absent: post(
     {
@@ -39,6 +45,8 @@ const Api = contract('Api', {
   ),
   transientBoth: get({ q: query(z.int()).optional(1).whenAbsent(2).transientDefault() }, unit),
   form: post({ f: field(z.int()).whenAbsent(3) }, unit, { form: true }),
+  transientForm: post({ f: field(z.int()).whenAbsent(3).transientDefault() }, unit, { form: true }),
+  noneWritten: post({ f: field(never).optional(0) }, unit),
 });
 const seen: unknown[] = [];
 const keep = async (args: unknown) => void seen.push(args);
@@ -50,6 +58,8 @@ const served = serve(Api, {
   transient: keep,
   transientBoth: keep,
   form: keep,
+  transientForm: keep,
+  noneWritten: keep,
 });
 const { handle, last } = recorder();
 const client = connect(Api, async (asked) => (await handle(asked), served(asked)));
@@ -91,15 +101,31 @@ describe('on writing', () => {
   });
   test('what a schema may do without is not sent', async () => {
     await client.schema();
-    expect(last()).toMatchObject({ query: [], body: { content: '{}' } });
+    expect(last()).toMatchObject({ query: [], body: { kind: 'empty' } });
     expect(seen.at(-1)).toEqual({ q: 7, g: 'g' });
   });
   test('transientDefault leaves a value equal to its default out', async () => {
     await client.transient({ q: 1, f: [] });
-    expect(last()).toMatchObject({ query: [], body: { content: '{}' } });
+    expect(last()).toMatchObject({ query: [], body: { kind: 'empty' } });
     expect(seen.at(-1)).toEqual({ q: 1, f: [] });
     await client.transient({ q: 2, f: ['x'] });
     expect(last()).toMatchObject({ query: [['q', '2']], body: { content: '{"f":["x"]}' } });
+  });
+  test('a body none of whose members is written is no body, of JSON and of forms', async () => {
+    await client.transientForm({ f: 3 });
+    expect(last().body).toEqual({ kind: 'empty' });
+    expect(seen.at(-1)).toEqual({ f: 3 });
+    await client.transientForm({ f: 4 });
+    expect(last().body).toMatchObject({ content: 'f=4' });
+    await client.noneWritten({ f: 1 });
+    expect(last().body).toEqual({ kind: 'empty' });
+    const server = await listen(nodeListener(served));
+    await connect(Api, fetchBackend(server)).transientForm({ f: 3 });
+    expect(seen.at(-1)).toEqual({ f: 3 });
+    let sent: { body?: unknown; headers?: unknown } = {};
+    const spy = async (_url: unknown, init: object) => ((sent = init), new Response(null, { status: 204 }));
+    await connect(Api, fetchBackend(server, { fetch: spy as never })).schema();
+    expect([sent.body, JSON.stringify(sent.headers)]).toEqual([undefined, '[]']);
   });
   test('and compares with the default the reader will use', async () => {
     await client.transientBoth({ q: 2 });

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { type } from 'arktype';
 import * as v from 'valibot';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import {
   adjustSchema,
@@ -31,13 +31,14 @@ import {
   unit,
   withSchema,
 } from '../src/index.js';
-import { openapi } from '../src/openapi.js';
+import { type DocumentOptions, openapi } from '../src/openapi.js';
 import { transientDefault, whenAbsent, zodCodecs } from '../src/zod.js';
 
 const s = z.string();
 const info = { title: 'T', version: '1' };
-const documentOf = (operations: Parameters<typeof contract>[1]) =>
-  openapi(contract('Api', operations as never) as never, { info });
+const onUnnamed = () => {};
+const documentOf = (operations: Parameters<typeof contract>[1], options: Partial<DocumentOptions> = {}) =>
+  openapi(contract('Api', operations as never) as never, { info, onUnnamed, ...options });
 const operationOf = (operations: Parameters<typeof contract>[1], name: string, method = 'get') =>
   documentOf(operations).paths[`/${name}`]?.[method];
 
@@ -132,6 +133,151 @@ describe('schemas', () => {
   });
 });
 
+describe('names', () => {
+  const User = z.object({ id: s, home: z.object({ street: s }) });
+  const Users = z.array(User);
+  const namesOf = (options: Partial<DocumentOptions>) =>
+    Object.keys(documentOf({ a: get({}, Users), b: post({ user: User }, Author) }, options).components?.schemas ?? {});
+  test('types given by their names in the program become components, a name of their own comes first', () => {
+    expect(namesOf({ types: { User, Users, Writer: Author, helper: () => 1, VERSION: '1' } }).sort()).toEqual([
+      'Address',
+      'Author',
+      'User',
+      'Users',
+    ]);
+    const Renamed = named(z.object({ a: s }), 'Stated');
+    expect(Object.keys(documentOf({ a: get({}, Renamed) }, { types: { Renamed } }).components?.schemas ?? {})).toEqual([
+      'Stated',
+    ]);
+    const document = documentOf({ a: get({}, z.object({ of: User })) }, { types: { User } });
+    expect(document.components?.schemas).toHaveProperty('User');
+  });
+  test('a type that is a class has its name', () => {
+    class Point {
+      static readonly '~standard' = z.object({ x: z.int() })['~standard'];
+    }
+    expect(Object.keys(documentOf({ a: get({}, Point) }).components?.schemas ?? {})).toEqual(['Point']);
+  });
+  test('a type that contains itself, named by the program', () => {
+    interface Node {
+      next?: Node | undefined;
+    }
+    const Node: z.ZodType<Node> = z.object({ next: z.lazy(() => Node).optional() });
+    expect(documentOf({ a: get({}, Node) }, { types: { Node } }).components?.schemas).toEqual({
+      Node: { type: 'object', properties: { next: { allOf: [{ $ref: '#/components/schemas/Node' }] } } },
+    });
+  });
+  test('records without a name are told of, with the places where they stand', () => {
+    const told = (operations: Parameters<typeof contract>[1], types = {}) => {
+      const hook = vi.fn<(places: readonly string[]) => void>();
+      documentOf(operations, { types, onUnnamed: hook });
+      return hook.mock.calls.flatMap(([places]) => places);
+    };
+    const operations = { a: get({ q: s }, Users), b: post({ user: User, flag: z.boolean() }, unit) };
+    expect(told(operations)).toEqual([
+      'The result of Api.a',
+      'The result of Api.a.home',
+      "'user' of Api.b",
+      "'user' of Api.b.home",
+    ]);
+    expect(told(operations, { User })).toEqual(['User.home']);
+    expect(told({ a: get({}, Author), b: get({}, z.record(s, z.int())) })).toEqual([]);
+    const Written = withSchema(v.object({ a: v.string() }), { type: 'object', properties: { a: {} } });
+    expect(told({ a: get({}, ndjson(Written)) })).toEqual(['The result of Api.a']);
+    const Pets = z.discriminatedUnion('kind', [z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })]);
+    expect(told({ a: get({}, Pets) })).toEqual(['The result of Api.a']);
+    interface Loop {
+      next?: Loop | undefined;
+    }
+    const Loop: z.ZodType<Loop> = z.object({ next: z.lazy(() => Loop).optional() });
+    expect(told({ a: get({}, Loop) })).toEqual(['The result of Api.a']);
+  });
+  test('by a warning, unless there is an ear for it', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    openapi(contract('Api', { a: get({}, User) }), { info });
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('The result of Api.a\n  The result of Api.a.home')]]);
+    warn.mockRestore();
+  });
+});
+
+describe('unions that a member tells apart', () => {
+  const Cat = named(z.object({ kind: z.literal('cat'), lives: z.int() }), 'Cat');
+  const Dog = z.object({ kind: z.literal(['dog', 'wolf']) }).meta({ id: 'Dog' });
+  const pets = {
+    cat: '#/components/schemas/Cat',
+    dog: '#/components/schemas/Dog',
+    wolf: '#/components/schemas/Dog',
+  };
+  const schemaOf = (type: unknown, types = {}) =>
+    documentOf({ a: get({}, type as never) }, { types }).paths['/a']?.get?.responses[200]?.content?.['application/json']
+      ?.schema;
+  test('say which, and which value means which type', () => {
+    expect(schemaOf(z.discriminatedUnion('kind', [Cat, Dog]))).toEqual({
+      oneOf: [{ $ref: pets.cat }, { $ref: pets.dog }],
+      discriminator: { propertyName: 'kind', mapping: pets },
+    });
+  });
+  test('wherever they stand: inside records, lists and other unions, with a name or without', () => {
+    const Pet = named(z.discriminatedUnion('kind', [Cat, Dog]), 'Pet');
+    const Any = z.discriminatedUnion('kind', [Pet, z.object({ kind: z.literal('fish') })]);
+    const document = documentOf({ a: get({}, z.object({ all: z.array(Any), one: Pet.optional() })) });
+    expect(document.components?.schemas?.Pet).toMatchObject({ discriminator: { propertyName: 'kind', mapping: pets } });
+    const whole = document.paths['/a']?.get?.responses[200]?.content?.['application/json']?.schema;
+    const { all } = (whole?.properties ?? {}) as Record<string, { items: { discriminator: object } }>;
+    expect(all?.items.discriminator).toEqual({
+      propertyName: 'kind',
+      mapping: { cat: '#/components/schemas/Pet', dog: '#/components/schemas/Pet', wolf: '#/components/schemas/Pet' },
+    });
+  });
+  test('a union that contains itself', () => {
+    type Expr = { op: 'one' } | { op: 'not'; of: Expr };
+    const One = z.object({ op: z.literal('one') });
+    const Not: z.ZodObject = z.object({ op: z.literal('not'), of: z.lazy(() => Expr) });
+    const Expr: z.ZodType<Expr> = z.discriminatedUnion('op', [One, Not as never]) as never;
+    expect(
+      documentOf({ a: get({}, Not as never) }, { types: { One, Not, Expr } }).components?.schemas?.Expr,
+    ).toMatchObject({
+      discriminator: {
+        propertyName: 'op',
+        mapping: { one: '#/components/schemas/One', not: '#/components/schemas/Not' },
+      },
+    });
+  });
+  test('of any library, and written without saying so', () => {
+    expect(schemaOf(type({ kind: '"a"', n: 'number' }).or({ kind: '"b"' }))).toMatchObject({
+      discriminator: { propertyName: 'kind' },
+    });
+    expect(schemaOf(z.union([Cat, Dog]))).toMatchObject({ discriminator: { propertyName: 'kind', mapping: pets } });
+  });
+  test.each([
+    ['one value in two members', z.union([Cat, z.object({ kind: z.literal('cat') })])],
+    ['a member that may be missing', z.union([Cat, z.object({ kind: z.literal('x').optional() })])],
+    ['texts', z.union([z.literal('a'), z.literal('b')])],
+    ['something else beside it', z.union([Cat, s])],
+  ])('none is made up: %s', (_name, union) => expect(schemaOf(union)).not.toHaveProperty('discriminator'));
+  test('one that is written by hand stays', () => {
+    const hand = { propertyName: 'kind', mapping: { cat: 'elsewhere' } };
+    expect(schemaOf(adjustSchema(z.union([Cat, Dog]), (schema) => ({ ...schema, discriminator: hand })))).toMatchObject(
+      { discriminator: hand },
+    );
+  });
+});
+
+test('members may be called like keywords', () => {
+  const Odd = z.object({ const: s, default: z.date(), enum: z.literal('x'), definitions: s, properties: s, anyOf: s });
+  const { components } = documentOf({ a: get({}, Odd) }, { types: { Odd } });
+  expect(components?.schemas?.Odd).toMatchObject({
+    properties: {
+      const: { type: 'string' },
+      default: { type: 'string', format: 'date-time' },
+      enum: { enum: ['x'] },
+      definitions: { type: 'string' },
+      properties: { type: 'string' },
+      anyOf: { type: 'string' },
+    },
+  });
+});
+
 describe('operations', () => {
   test('defaults of whenAbsent are shown, those of the language are not', () => {
     const parameters = operationOf(
@@ -163,7 +309,7 @@ describe('operations', () => {
     });
     const document = openapi(
       contract('Api', { a: post({ search: Search, f: field(s).whenAbsent('x') }, unit) }, { codecs: zodCodecs }),
-      { info },
+      { info, onUnnamed },
     );
     const fields = document.paths['/a']?.post?.requestBody?.content['application/json']?.schema as {
       properties: Record<string, { properties: object }>;
@@ -313,6 +459,7 @@ test('a document of every feature passes a public validator', async () => {
   });
   const document = openapi(Everything, {
     info,
+    onUnnamed,
     servers: [{ url: 'https://example.org' }],
     tags: [{ name: 'house', description: 'Prefix' }],
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },

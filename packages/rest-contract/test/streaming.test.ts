@@ -5,17 +5,21 @@ import {
   byteStream,
   connect,
   contract,
+  float,
   get,
+  headerOf,
+  HttpErrorException,
   jsonArray,
   ndjson,
   post,
   put,
+  rawResponse,
   serve,
   streamBody,
   textBody,
   unit,
 } from '../src/index.js';
-import { fetchBackend } from '../src/fetch.js';
+import { BrokenResponse, fetchBackend } from '../src/fetch.js';
 import { inMemory, overTheWire } from '../src/memory.js';
 import { nodeListener } from '../src/node.js';
 import { listen, until } from './support/http.js';
@@ -116,12 +120,14 @@ describe.each([
   });
 });
 
-test('in memory nothing is produced before it is asked for', async () => {
+test('in memory the call asks for the first, and nothing more is produced than is asked for', async () => {
   produced = 0;
   const iterator = (await inMemory(Api, service).lines({ count: 5 }))[Symbol.asyncIterator]();
-  expect(produced).toBe(0);
+  expect(produced).toBe(1);
   await iterator.next();
   expect(produced).toBe(1);
+  await iterator.next();
+  expect(produced).toBe(2);
   await iterator.return?.();
 });
 
@@ -225,14 +231,155 @@ describe('reading elements', () => {
   });
 });
 
-test('a failing source reaches the reader without its reason, and the hook with it', async () => {
+describe('a source that fails', () => {
   const errors: unknown[] = [];
-  const Broken = contract('Broken', { read: get({}, ndjson(z.int())) });
-  async function* read() {
-    yield 1;
-    throw new Error('secret');
+  const reports: string[] = [];
+  const secret = new Error('secret');
+  const problem = new HttpErrorException(409, textBody('{"code":7}', 'application/problem+json'), {
+    headers: [['Retry-After', '3']],
+  });
+  const wrong = { [Symbol.toPrimitive]: () => 1 } as never;
+  const Broken = contract('Broken', {
+    refused: get({}, ndjson(z.int())),
+    list: get({}, jsonArray(z.int())),
+    bytes: get({}, byteStream()),
+    raw: get({}, rawResponse),
+    crash: get({}, ndjson(z.int())),
+    unsendable: get({}, ndjson(float)),
+    late: get({}, ndjson(z.int())),
+    lateRefusal: get({}, jsonArray(z.int())),
+    echo: post({ rows: body(ndjson(z.int())) }, ndjson(z.int())),
+    silent: get({}, byteStream()),
+  });
+  // eslint-disable-next-line require-yield
+  async function* fails(error: unknown): AsyncGenerator<never> {
+    throw error;
   }
-  const client = connect(Broken, serve(Broken, { read }, { onError: (error) => errors.push(error) }));
-  await expect(client.read().then(all)).rejects.toThrow('The response broke off');
-  expect(errors).toEqual([new Error('secret')]);
+  async function* failsLater(error: unknown) {
+    yield 1;
+    throw error;
+  }
+  let stopped = 0;
+  const silent = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => new Promise<never>(() => {}),
+      return: async () => ((stopped += 1), { done: true as const, value: undefined }),
+    }),
+  };
+  const server = serve(
+    Broken,
+    {
+      refused: () => fails(problem),
+      list: () => fails(problem),
+      bytes: async () => fails(problem),
+      raw: async () => ({ status: 200, headers: [], body: streamBody(fails(problem)) }),
+      crash: () => fails(secret),
+      unsendable: async function* () {
+        yield wrong;
+      },
+      late: () => failsLater(secret),
+      lateRefusal: () => failsLater(problem),
+      echo: ({ rows: given }) => given,
+      silent: () => silent,
+    },
+    {
+      onError: (error, { operation }) => {
+        errors.push(error);
+        reports.push(operation);
+      },
+    },
+  );
+  const near = connect(Broken, server);
+  const origin = listen(nodeListener(server));
+  const far = origin.then((at) => connect(Broken, fetchBackend(at)));
+
+  test.each(['refused', 'list', 'bytes'] as const)(
+    'before its first chunk decides status, headers and body: %s',
+    async (name) => {
+      errors.length = 0;
+      for (const client of [near, await far]) {
+        const error = await client[name]().catch((caught: unknown) => caught);
+        expect(error).toBeInstanceOf(HttpErrorException);
+        expect(error).toMatchObject({ status: 409, message: '{"code":7}' });
+        expect(headerOf(error as HttpErrorException, 'retry-after')).toBe('3');
+      }
+      expect(errors).toEqual([]);
+    },
+  );
+  test('whatever the operation answers with', async () => {
+    expect(await server(request('GET', '/raw'))).toMatchObject({ status: 409 });
+    const answer = await fetch(`${await origin}/raw`);
+    expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+      409,
+      'application/problem+json',
+      '{"code":7}',
+    ]);
+  });
+  test('an error without a status is 500, and the hook hears of it', async () => {
+    errors.length = reports.length = 0;
+    for (const client of [near, await far]) {
+      await expect(client.crash()).rejects.toMatchObject({ status: 500, message: 'Internal server error' });
+    }
+    await expect(near.unsendable()).rejects.toMatchObject({ status: 500 });
+    expect(errors.slice(0, 2)).toEqual([secret, secret]);
+    expect(reports).toEqual(['Broken.crash', 'Broken.crash', 'Broken.unsendable']);
+  });
+  test("an unreadable element that is passed on is the caller's error", async () => {
+    const given = textBody('nope', 'application/x-ndjson');
+    expect(await outcome(server(request('POST', '/echo', { body: given })))).toEqual({
+      status: 400,
+      text: "The body field 'rows' of operation 'Broken.echo' has an unreadable element 0, which is not valid JSON".replace(
+        'body field',
+        'body',
+      ),
+    });
+  });
+  test('later a client in memory sees the error itself', async () => {
+    errors.length = 0;
+    expect(
+      await near
+        .late()
+        .then(all)
+        .catch((caught: unknown) => caught),
+    ).toBe(secret);
+    expect(
+      await near
+        .lateRefusal()
+        .then(all)
+        .catch((caught: unknown) => caught),
+    ).toBe(problem);
+    expect(errors).toEqual([secret, problem]);
+  });
+  test.each(['late', 'lateRefusal'] as const)('and an HTTP client that the answer broke off: %s', async (name) => {
+    errors.length = 0;
+    const seen: number[] = [];
+    const client = await far;
+    const read = async () => {
+      for await (const n of await client[name]()) seen.push(n);
+    };
+    const error = await read().catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(BrokenResponse);
+    expect(error).toMatchObject({ message: `The response to GET /${name} broke off` });
+    expect(errors).toHaveLength(1);
+    expect(seen.length).toBeLessThanOrEqual(1);
+  });
+  test('a caller that gives up before the first chunk lets go of the source, and is no failure', async () => {
+    errors.length = 0;
+    stopped = 0;
+    for (const client of [near, await far]) {
+      await expect(client.silent({}, { timeoutMs: 200 })).rejects.toMatchObject({ name: 'TimeoutError' });
+    }
+    await until(() => stopped === 2, 'the sources to be let go of');
+    expect(errors).toEqual([]);
+  });
+  test('a caller that gives up later is told its own reason', async () => {
+    const controller = new AbortController();
+    const client = connect(Api, fetchBackend(url));
+    const read = async () => {
+      for await (const _chunk of await client.download({ chunks: 10_000 }, { signal: controller.signal })) {
+        controller.abort(new Error('enough'));
+      }
+    };
+    await expect(read()).rejects.toThrow('enough');
+  });
 });

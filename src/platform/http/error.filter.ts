@@ -40,6 +40,8 @@ export class ErrorFilter implements ExceptionFilter {
       return;
     }
     if (beforeRouting(cause)) {
+      // About the service as a whole, not about a path.
+      if (request.method === 'OPTIONS' && request.url === '*') return void response.status(204).end();
       const allowed = this.allowedMethods(request.path);
       if (allowed.length === 0) return this.send(request, response, unknownPath(request));
       if (request.method === 'OPTIONS') return void response.set('Allow', allowed.join(', ')).status(204).end();

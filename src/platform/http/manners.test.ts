@@ -156,6 +156,20 @@ test('OPTIONS that is no preflight tells the methods of a path, and 404 where th
   expect((await options('/api/nothing')).status).toBe(404);
 });
 
+test('OPTIONS about the service as a whole is answered like that about a path', async () => {
+  await start();
+  const statusOf = (method: string) =>
+    new Promise<number>((resolve, reject) => {
+      const { hostname, port } = new URL(url);
+      const call = httpRequest({ hostname, port, method, path: '*' }, (answer) => {
+        answer.resume();
+        answer.once('end', () => resolve(answer.statusCode ?? 0));
+      });
+      call.once('error', reject).end();
+    });
+  expect([await statusOf('OPTIONS'), await statusOf('GET')]).toEqual([204, 404]);
+});
+
 test('paths are what they are in their letters: nothing is at /API', async () => {
   await start();
   expect((await get('/API/names')).status).toBe(404);

@@ -204,7 +204,10 @@ function wholeBodyWriter(where: string, member: OperationMember, slot: Slot): Wr
 
 function formWriter(where: string, member: OperationMember, slots: readonly Slot[]): WriteBody {
   const writers = slots.map((slot) => textWriter(where, member, slot));
-  return (args, context) => textBody(encodeForm(entries(noEntries, writers, where, args, context)), FORM_TYPE);
+  return (args, context) => {
+    const form = entries(noEntries, writers, where, args, context);
+    return form.length === 0 ? emptyBody : textBody(encodeForm(form), FORM_TYPE);
+  };
 }
 
 function jsonWriter(where: string, member: OperationMember, slots: readonly Slot[]): WriteBody {
@@ -218,10 +221,15 @@ function jsonWriter(where: string, member: OperationMember, slots: readonly Slot
   return (args, context) => {
     // Without a prototype a field named __proto__ is a field like any other.
     const json: Arguments = Object.create(null) as Arguments;
+    let isWritten = false;
     for (const { slot, coding, read } of writers) {
       const value = read(args, context);
-      if (value !== undefined && !isLeftOut(slot, value)) json[slot.wireName] = coding.encode(value);
+      if (value === undefined || isLeftOut(slot, value)) continue;
+      const written = coding.encode(value);
+      if (written === undefined) continue;
+      json[slot.wireName] = written;
+      isWritten = true;
     }
-    return textBody(writeJson(json), JSON_TYPE);
+    return isWritten ? textBody(writeJson(json), JSON_TYPE) : emptyBody;
   };
 }

@@ -51,6 +51,13 @@ function isSameComplaint(before: SchemaIssue, after: SchemaIssue): boolean {
 
 /** JSON text of a value. A bigint is a number while that loses nothing, else text; undefined members are left out. */
 export function writeJson(value: unknown): string {
+  const text = stringify(value);
+  // Only a text with a null in it can have lost a number.
+  if (text.includes('null')) JSON.stringify(value, withoutLoss);
+  return text;
+}
+
+function stringify(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';
   } catch (cause) {
@@ -64,6 +71,11 @@ export function writeJson(value: unknown): string {
 export const toJson = (value: unknown): Json => JSON.parse(writeJson(value)) as Json;
 
 const withoutBigInt = (_key: string, value: unknown) => (typeof value === 'bigint' ? bigintToJson(value) : value);
+
+function withoutLoss(_key: string, value: unknown): unknown {
+  checkJsonNumber(value);
+  return typeof value === 'bigint' ? null : value;
+}
 
 const bigintToJson = (value: bigint): number | string =>
   value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : String(value);

@@ -9,10 +9,15 @@ export function toOpenApi(schema: unknown, rename: (definition: string | undefin
   const convert = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(convert);
     if (typeof value !== 'object' || value === null) return value;
-    return keywords(
-      Object.fromEntries(Object.entries(value).map(([key, one]) => [key, isData(key) ? one : convert(one)])),
-    );
+    const entries = Object.entries(value).map(([key, one]) => [
+      key,
+      isData(key) ? one : key === 'properties' ? members(one as object) : convert(one),
+    ]);
+    return keywords(Object.fromEntries(entries) as Record<string, unknown>);
   };
+  /** Names of members, which may be those of keywords. */
+  const members = (value: object) =>
+    Object.fromEntries(Object.entries(value).map(([name, one]) => [name, convert(one)] as const));
   const keywords = (from: Record<string, unknown>): JsonSchema => {
     const { $schema: _dialect, definitions: _definitions, $defs: _defs, $ref, const: only, ...rest } = from;
     if (typeof $ref === 'string') return withReference(rename(definitionOf($ref)), rest);
@@ -28,7 +33,7 @@ export function toOpenApi(schema: unknown, rename: (definition: string | undefin
 }
 
 /** Examples, defaults and enumerated values are data, whatever their members are called. */
-const isData = (key: string) =>
+export const isData = (key: string) =>
   key === 'default' || key === 'enum' || key === 'example' || key === 'examples' || key === 'const';
 
 function definitionOf(reference: string): string | undefined {

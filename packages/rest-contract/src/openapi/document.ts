@@ -1,6 +1,7 @@
 import type { AnyContract } from '../contract/contract.js';
 import type { PrefixMember } from '../contract/members.js';
 import { pathTemplate, type Route, routesOf } from '../server/routes.js';
+import { withDiscriminators } from './discriminators.js';
 import { operationObject } from './operation.js';
 import { Schemas } from './schemas.js';
 import type { InfoObject, OpenApiDocument, OperationObject } from './types.js';
@@ -11,13 +12,20 @@ export interface DocumentOptions {
   readonly tags?: { name: string; description?: string }[];
   readonly securitySchemes?: Record<string, Record<string, unknown>>;
   readonly security?: Record<string, string[]>[];
+  /**
+   * Types by their names in the program, `import * as types from './types.js'`: each that the contract uses becomes a
+   * component of that name. `named` and a type's own id come first.
+   */
+  readonly types?: Readonly<Record<string, unknown>>;
+  /** Hears where records without a name are written out; console.warn unless given. */
+  readonly onUnnamed?: (places: readonly string[]) => void;
   /** Transforms every operation object, after its own `adjust`. */
   readonly adjustOperation?: (operation: OperationObject) => OperationObject;
 }
 
 /** The OpenAPI 3.0 document of a contract. */
 export function openapi(contract: AnyContract, options: DocumentOptions): OpenApiDocument {
-  const schemas = new Schemas();
+  const schemas = new Schemas(options.types);
   const paths: OpenApiDocument['paths'] = {};
   const templates = new Map<string, string>();
   const ids = new Map<string, number>();
@@ -29,7 +37,8 @@ export function openapi(contract: AnyContract, options: DocumentOptions): OpenAp
   }
   const { info, servers, tags, security, securitySchemes } = options;
   const hasSchemas = Object.keys(schemas.named).length > 0;
-  return {
+  if (schemas.unnamed.size > 0) (options.onUnnamed ?? warn)([...schemas.unnamed]);
+  return withDiscriminators({
     openapi: '3.0.3',
     info,
     ...(servers && { servers }),
@@ -39,8 +48,13 @@ export function openapi(contract: AnyContract, options: DocumentOptions): OpenAp
     ...((hasSchemas || securitySchemes) && {
       components: { ...(hasSchemas && { schemas: schemas.named }), ...(securitySchemes && { securitySchemes }) },
     }),
-  };
+  });
 }
+
+const warn = (places: readonly string[]) =>
+  console.warn(
+    `OpenAPI: records without a name are written out where they stand. Name them with the option types, named(type, name) or an id:\n  ${places.join('\n  ')}`,
+  );
 
 /** Paths that differ only in parameter names are one path in OpenAPI: the first one's names stand for all. */
 function documentedPath(route: Route, templates: Map<string, string>): string {

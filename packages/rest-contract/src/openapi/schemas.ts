@@ -1,6 +1,6 @@
 import { sameDocument } from './equal.js';
 import { isCodec } from '../codec/codec.js';
-import type { StandardSchema } from '../codec/standard-schema.js';
+import { isStandardSchema, type StandardSchema } from '../codec/standard-schema.js';
 import { ownCodecs } from '../codec/rules.js';
 import type { Shape } from '../contract/shapes.js';
 import { toOpenApi, withReference } from './dialect.js';
@@ -15,13 +15,27 @@ export class DocumentError extends Error {
 /** Collects the named schemas of a document; everything with a name is written once and referred to. */
 export class Schemas {
   readonly named: Record<string, JsonSchema> = {};
+  /** Where records stand that have no name, and are written out there. */
+  readonly unnamed = new Set<string>();
   private readonly owners = new Map<string, object>();
+  private readonly given = new Map<unknown, string>();
   private anonymous = 0;
+
+  /** `types`: types by the names they have in the program. */
+  constructor(types: Readonly<Record<string, unknown>> = {}) {
+    for (const [name, type] of Object.entries(types)) {
+      if ((isStandardSchema(type) || isCodec(type)) && !this.given.has(type)) this.given.set(type, name);
+    }
+  }
 
   /** The schema of a type where it is used: a reference if it has a name. `where` is for complaints. */
   of(type: Shape, where: string): JsonSchema {
-    const name = nameOf(type);
-    if (name === undefined) return adjust(this.plain(type, where), changesOf(type));
+    const name = this.nameOf(type);
+    if (name === undefined) {
+      const schema = adjust(this.plain(type, where), changesOf(type));
+      this.note(schema, where);
+      return schema;
+    }
     const reference = `#/components/schemas/${name}`;
     const owner = this.owners.get(name);
     if (owner === type) return { $ref: reference };
@@ -34,7 +48,26 @@ export class Schemas {
     const schema = adjust(content.$ref === reference ? (this.named[name] ?? {}) : content, changesOf(type));
     if (before && !sameDocument(before, schema)) throw twice(name);
     this.named[name] = schema;
+    this.noteInside(schema, name);
     return { $ref: reference };
+  }
+
+  /** Said by `named`, else by its library (an id), else the name it has in the program. */
+  private nameOf(type: object): string | undefined {
+    return nameOf(type) ?? (idOf(type) === undefined ? (this.given.get(type) ?? classNameOf(type)) : undefined);
+  }
+
+  private note(schema: JsonSchema, where: string): void {
+    if (isRecord(schema)) this.unnamed.add(where);
+    this.noteInside(schema, where);
+  }
+
+  private noteInside(schema: JsonSchema, where: string): void {
+    for (const [name, property] of Object.entries((schema.properties as Record<string, JsonSchema>) ?? {})) {
+      this.note(property, `${where}.${name}`);
+    }
+    const inner = [schema.items, schema.additionalProperties, schema.oneOf, schema.anyOf, schema.allOf].flat();
+    for (const one of inner) if (typeof one === 'object' && one !== null) this.note(one as JsonSchema, where);
   }
 
   private add(name: string, schema: JsonSchema): void {
@@ -65,7 +98,7 @@ export class Schemas {
       places.set(name, name.startsWith('__schema') ? `Anonymous${(this.anonymous += 1)}` : name);
     }
     const refersToItself = JSON.stringify(raw).includes('"$ref":"#"');
-    const ownName = refersToItself ? (nameOf(type) ?? `Anonymous${(this.anonymous += 1)}`) : undefined;
+    const ownName = refersToItself ? (this.nameOf(type) ?? `Anonymous${(this.anonymous += 1)}`) : undefined;
     places.set(undefined, ownName ?? '');
     const rename = (definition: string | undefined) =>
       definition?.startsWith('#/components/')
@@ -73,10 +106,15 @@ export class Schemas {
         : `#/components/schemas/${places.get(definition) ?? definition}`;
     for (const [name, definition] of Object.entries(definitions)) {
       const place = places.get(name) ?? name;
-      this.add(place, toOpenApi(definition, rename));
+      const schema = toOpenApi(definition, rename);
+      if (place !== name) this.unnamed.add(where);
+      this.noteInside(schema, place);
+      this.add(place, schema);
     }
     const schema = toOpenApi(raw, rename);
-    if (ownName === undefined || nameOf(type) !== undefined) return schema;
+    if (ownName === undefined || this.nameOf(type) !== undefined) return schema;
+    this.unnamed.add(where);
+    this.noteInside(schema, where);
     this.add(ownName, schema);
     return { $ref: `#/components/schemas/${ownName}` };
   }
@@ -105,11 +143,12 @@ export class Schemas {
     if (kind === 'bigint') Object.assign(jsonSchema, { type: 'integer', format: 'int64' });
     // A schema's own default is its author's affair; what readers may rely on is said with whenAbsent.
     if (kind === 'default' || kind === 'prefault') delete jsonSchema.default;
-    if (zodSchema === root || (nameOf(zodSchema) === undefined && changesOf(zodSchema).length === 0)) return;
+    const discriminator = zodSchema._zod?.def?.discriminator;
+    if (discriminator !== undefined) jsonSchema.discriminator = { propertyName: discriminator };
+    const name = this.nameOf(zodSchema);
+    if (zodSchema === root || (name === undefined && changesOf(zodSchema).length === 0)) return;
     const schema =
-      nameOf(zodSchema) === undefined
-        ? adjust(jsonSchema, changesOf(zodSchema))
-        : this.of(zodSchema as unknown as Shape, where);
+      name === undefined ? adjust(jsonSchema, changesOf(zodSchema)) : this.of(zodSchema as unknown as Shape, where);
     const copy = { ...schema };
     for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
     Object.assign(jsonSchema, copy);
@@ -117,9 +156,27 @@ export class Schemas {
 }
 
 interface Visited {
-  readonly zodSchema: { readonly _zod?: { readonly def?: { readonly type?: string } } };
+  readonly zodSchema: {
+    readonly _zod?: { readonly def?: { readonly type?: string; readonly discriminator?: string } };
+  };
   readonly jsonSchema: JsonSchema;
 }
+
+/** zod gives such a type a name of its own accord. */
+function idOf(type: object): string | undefined {
+  const { meta } = type as { meta?: unknown };
+  return typeof meta === 'function' ? (meta.call(type) as { id?: string } | undefined)?.id : undefined;
+}
+
+/** Of a type that is a class, as some libraries have them. */
+const classNameOf = (type: object): string | undefined =>
+  typeof type === 'function' && /^class\b/.test(Function.prototype.toString.call(type)) && type.name !== ''
+    ? type.name
+    : undefined;
+
+/** A record, or a union of records that a member tells apart. */
+const isRecord = ({ properties, discriminator }: JsonSchema): boolean =>
+  discriminator !== undefined || (typeof properties === 'object' && Object.keys(properties ?? {}).length > 0);
 
 const twice = (name: string) => new DocumentError(`Two types are named '${name}' in one document`);
 

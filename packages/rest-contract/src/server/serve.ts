@@ -17,7 +17,7 @@ import {
 import { type CallSettings, RouteCall } from './route-call.js';
 import { type Match, Router } from './router.js';
 import { routesOf } from './routes.js';
-import { guardStream } from './streams.js';
+import { begun } from './streams.js';
 import type { ServeOptions, Service } from './types.js';
 
 /** Answers requests, and knows which paths are its own: adapters pass on the others. */
@@ -49,7 +49,7 @@ export function serve<C extends AnyContract, W extends WrapperName = 'promise'>(
     if (!match) return withoutRoute(router, request, isHead);
     const report = (error: unknown) => onError(error, { operation: match.handler.route.call, request });
     const response = await answer(match, service, request, isHead, report);
-    return isHead ? headOf(response) : response.body.kind === 'stream' ? guardStream(response, report) : response;
+    return isHead ? headOf(response) : response;
   };
   return Object.assign(handle, { knows: (path: readonly string[]) => router.methodsOf(path).length > 0 });
 }
@@ -72,7 +72,8 @@ async function answer(
   report: (error: unknown) => void,
 ): Promise<RestResponse> {
   try {
-    return checkedResponse(await handler.answer(service, request, values, isHead));
+    const response = checkedResponse(await handler.answer(service, request, values, isHead));
+    return response.body.kind === 'stream' && !isHead ? await begun(response, request.signal, report) : response;
   } catch (error) {
     if (error instanceof HttpErrorException && isSendable(error.toResponse())) return error.toResponse();
     // Whoever gave up is no longer there to be answered, and giving up is no fault of the server.

@@ -5,40 +5,74 @@ export const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown>
 
 /** Lets go of a stream nobody will read: a Node stream holds its file from the start, a generator from its first step. */
 export function abandon(values: AsyncIterable<unknown>): void {
-  const { destroy } = values as { destroy?: unknown };
-  if (typeof destroy === 'function') destroy.call(values);
-  else
-    void values[Symbol.asyncIterator]()
-      .return?.()
-      .catch(() => undefined);
+  if (!destroyed(values)) letGo(values[Symbol.asyncIterator]());
 }
 
-/** A streamed response whose failure is reported here and told to the caller without its reason. */
-export function guardStream(response: RestResponse, onError: (error: unknown) => void): RestResponse {
+function destroyed(values: AsyncIterable<unknown>): boolean {
+  const { destroy } = values as { destroy?: unknown };
+  if (typeof destroy !== 'function') return false;
+  destroy.call(values);
+  return true;
+}
+
+function letGo(source: AsyncIterator<unknown>): void {
+  void source.return?.().catch(() => undefined);
+}
+
+/**
+ * A response that is there when its first chunk is: until then a failure of the source decides the status, like that of
+ * any other operation. Later there is no status left to give; then it is reported, and reaches the reader as it is.
+ */
+export async function begun(
+  response: RestResponse,
+  signal: AbortSignal | undefined,
+  report: (error: unknown) => void,
+): Promise<RestResponse> {
   const { body } = response;
   if (body.kind !== 'stream') return response;
-  const content: AsyncIterable<Uint8Array> = {
-    [Symbol.asyncIterator]: () => guarded(body.content, onError),
-  };
-  return { ...response, body: { ...body, content } };
+  const source = body.content[Symbol.asyncIterator]();
+  const stop = () => void (destroyed(body.content) || letGo(source));
+  const first = await (signal ? unlessGivenUp(source.next(), signal, stop) : source.next());
+  const rest = continued(first, source, report);
+  // One chunk is taken, so what would read the source as a whole would miss it.
+  return { ...response, body: { ...body, content: { [Symbol.asyncIterator]: () => rest }, readAll: undefined } };
 }
 
-function guarded(content: AsyncIterable<Uint8Array>, onError: (error: unknown) => void): AsyncIterator<Uint8Array> {
-  const source = content[Symbol.asyncIterator]();
-  let started = false;
+function unlessGivenUp<T>(first: Promise<T>, signal: AbortSignal, stop: () => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => {
+      stop();
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', giveUp, { once: true });
+    const settled = () => signal.removeEventListener('abort', giveUp);
+    first.finally(settled).then(resolve, reject);
+    if (signal.aborted) giveUp();
+  });
+}
+
+function continued(
+  first: IteratorResult<Uint8Array>,
+  source: AsyncIterator<Uint8Array>,
+  report: (error: unknown) => void,
+): AsyncIterator<Uint8Array> {
+  let kept: IteratorResult<Uint8Array> | undefined = first;
   return {
     async next() {
-      started = true;
+      if (kept) {
+        const chunk = kept;
+        if (!chunk.done) kept = undefined;
+        return chunk;
+      }
       try {
         return await source.next();
       } catch (error) {
-        onError(error);
-        throw new Error('The response broke off');
+        report(error);
+        throw error;
       }
     },
     async return() {
-      if (started) await source.return?.();
-      else abandon(content);
+      await source.return?.();
       return { done: true, value: undefined };
     },
   };
