@@ -4,6 +4,7 @@ import { AuthTokenRepository } from '../modules/auth/tokens/auth-token.repositor
 import { newTokenText } from '../modules/auth/tokens/token-text.js';
 import { firstAdministrator } from '../modules/auth/tokens/tokens.service.js';
 import { checkDatabase } from '../platform/database/check-database.js';
+import { DatabaseClock } from '../platform/database/database-clock.js';
 import { createDataSource } from '../platform/database/data-sources.js';
 import { migrate } from '../platform/database/migrate.js';
 import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
@@ -57,7 +58,9 @@ async function storeToken(settings: Settings, url: string): Promise<string> {
   try {
     const { id, text } = newTokenText();
     const user = firstAdministrator(settings.auth);
-    const now = Date.now();
+    const clock = new DatabaseClock();
+    await clock.begin(source);
+    const now = clock.now();
     const expiresAt = now + settings.auth.tokenDays * dayMillis;
     const made = {
       id,

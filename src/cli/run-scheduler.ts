@@ -6,6 +6,7 @@ import { startApp } from '../app.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
 import { LocalDriver } from '../cluster/local/local-driver.js';
 import { TaskRepository } from '../modules/tasks/task.repository.js';
+import { DatabaseClock } from '../platform/database/database-clock.js';
 import { Database } from '../platform/database/database.js';
 import { StartError } from '../platform/errors.js';
 import { surviveUncaughtErrors } from '../platform/health/uncaught-errors.js';
@@ -57,12 +58,14 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
       await startAgent(agent, options, stop);
       checkpoint();
     }
+    const clock = new DatabaseClock();
     const driver = new LocalDriver({
+      now: () => clock.now(),
       agentFolder: agent.folder,
       log: driverLog(),
       allowedArtifactPaths: settings.cluster.local.allowedArtifactPaths,
     });
-    const { app, url } = await startApp({ settings: { ...settings, databaseUrl }, driver, logger });
+    const { app, url } = await startApp({ settings: { ...settings, databaseUrl }, driver, clock, logger });
     stop.add({ name: 'scheduler', inOrder: () => app.close() });
     if (options.withAgent && !options.keepTasks) {
       const context = {

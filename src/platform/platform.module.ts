@@ -12,6 +12,7 @@ import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js
 import { DisabledActionRepository } from './actions/disabled-action.repository.js';
 import { DisabledActions } from './actions/disabled-actions.js';
 import { Clock } from './clock.js';
+import { DatabaseClock } from './database/database-clock.js';
 import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
 import { Degradations } from './health/degradations.js';
@@ -38,15 +39,22 @@ export interface PlatformOptions {
   settings: Settings & { databaseUrl: string };
   driver: ClusterDriver;
   entities?: Entities;
-  /** Tests put their own in the place of these two. */
+  /** Tests put their own in its place. */
   leadership?: Leadership;
+  /** Default: that of the database. */
   clock?: Clock;
 }
 
 /** What every room stands on. Global: a room imports nothing to use it. */
 @Module({})
 export class PlatformModule implements NestModule, BeforeApplicationShutdown, OnApplicationShutdown {
-  static forRoot({ settings, driver, entities, leadership, clock }: PlatformOptions): DynamicModule {
+  static forRoot({
+    settings,
+    driver,
+    entities,
+    leadership,
+    clock = new DatabaseClock(),
+  }: PlatformOptions): DynamicModule {
     const url = settings.databaseUrl;
     const source = async (use: 'api' | 'leader') => createDataSource({ url, use, entities }).initialize();
     return {
@@ -57,17 +65,26 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
       providers: [
         { provide: SETTINGS, useValue: settings },
         { provide: CLUSTER_DRIVER, useValue: driver },
-        { provide: Clock, useValue: clock ?? new Clock() },
         { provide: DataSource, useFactory: () => source('api') },
+        { provide: Clock, inject: [DataSource], useFactory: (api: DataSource) => begun(clock, api) },
         { provide: LEADER_SOURCE, useFactory: () => source('leader') },
         ThisInstance,
         { provide: Wake, useValue: new Wake() },
         { provide: Notifier, inject: [Wake], useFactory: (wake: Wake) => new Notifier(url, wake) },
         {
           provide: Leadership,
-          inject: [Wake, DataSource, ThisInstance],
-          useFactory: (wake: Wake, api: DataSource, { id }: ThisInstance) =>
-            leadership ?? pgLeadership(url, id, wake, api),
+          inject: [Wake, DataSource, ThisInstance, Clock],
+          useFactory: (wake: Wake, api: DataSource, { id: holder }: ThisInstance, measured: Clock) =>
+            leadership ??
+            new PgLeadership(
+              {
+                url,
+                holder,
+                readAddress: () => leaderAddress(api),
+                clock: measured instanceof DatabaseClock ? measured : undefined,
+              },
+              wake,
+            ),
         },
         {
           provide: Database,
@@ -111,7 +128,14 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
     private readonly leadership: Leadership,
     private readonly notifier: Notifier,
     private readonly database: Database,
-  ) {}
+    clock: Clock,
+  ) {
+    if (!(clock instanceof DatabaseClock)) return;
+    const warn = () => Promise.resolve(clock.tellSkew());
+    leadership.register({ name: 'clock', gained: warn, lost: () => Promise.resolve() });
+    // What was planned by the time before is looked at anew at a takeover.
+    clock.onJump(() => leadership.stepDown('the clock of the database was set'));
+  }
 
   /** Before the caller is known: that is read from the database, too. */
   configure(consumer: MiddlewareConsumer): void {
@@ -132,6 +156,10 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
   }
 }
 
-function pgLeadership(url: string, holder: string, wake: Wake, api: DataSource): PgLeadership {
-  return new PgLeadership({ url, holder, readAddress: () => leaderAddress(api) }, wake);
+/** Before anything is decided: all providers that need it wait for this one. */
+async function begun(clock: Clock, api: DataSource): Promise<Clock> {
+  if (!(clock instanceof DatabaseClock)) return clock;
+  await clock.begin(api);
+  clock.tellSkew();
+  return clock;
 }

@@ -41,6 +41,8 @@ interface LocalDriverOptions {
   /** `<data dir>/agent`, the folder of the agent to follow. */
   agentFolder: string;
   log: Log;
+  /** The scheduler's clock. Default: that of this machine. */
+  now?: () => number;
   /** `cluster.local.allowedArtifactPaths`. */
   allowedArtifactPaths?: readonly string[];
 }
@@ -80,7 +82,7 @@ export class LocalDriver implements ClusterDriver {
     };
     const ended = followAgent(
       this.agent,
-      { epoch, events: noticing, appliedUpdate },
+      { epoch, events: noticing, appliedUpdate, now: this.options.now ?? Date.now },
       this.seen,
       this.options.log,
       stop.signal,

@@ -12,6 +12,14 @@ const lastRetryMillis = 1_000;
 
 type AppliedUpdate = Parameters<ClusterDriver['start']>[2];
 
+interface Following {
+  epoch: number;
+  events: ClusterEvents;
+  appliedUpdate: AppliedUpdate;
+  /** Epoch millis, by the scheduler's clock. */
+  now: () => number;
+}
+
 /** Where the loop keeps what it learns about the agent. */
 export interface Seen {
   machines: Map<string, MachineSnapshot>;
@@ -27,7 +35,7 @@ export interface Seen {
  */
 export async function followAgent(
   agent: AgentConnection,
-  { epoch, events, appliedUpdate }: { epoch: number; events: ClusterEvents; appliedUpdate: AppliedUpdate },
+  { epoch, events, appliedUpdate, now }: Following,
   seen: Seen,
   log: Log,
   signal: AbortSignal,
@@ -45,7 +53,7 @@ export async function followAgent(
     while (!ending.aborted) {
       await delay(listenEveryMillis, undefined, { signal: ending }).catch(() => undefined);
       if (ending.aborted || seen.answeredAt === 0) continue;
-      if (await agent.answers(listenEveryMillis, ending)) seen.answeredAt = Date.now();
+      if (await agent.answers(listenEveryMillis, ending)) seen.answeredAt = now();
     }
   }
 
@@ -73,7 +81,7 @@ export async function followAgent(
   /** Until something fails or another incarnation answers. */
   async function followOnce(): Promise<void> {
     const hello = await agent.askAsLeader(epoch, (api) => api.hello({}, { signal }));
-    seen.answeredAt = Date.now();
+    seen.answeredAt = now();
     let machinesVersion = await tellMachines();
     if (isDown) log.info(`Following agent '${hello.agentId}' again`);
     isDown = false;

@@ -3,6 +3,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { uncaughtErrors } from '../../platform/health/uncaught-errors.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
@@ -42,7 +43,9 @@ const routeOf = ({ route }: Request): string => (route as { path?: string } | un
 /** What this instance does: whether it leads, how its pollers fare, and how busy its connections are. */
 @Injectable()
 export class InstanceFigures {
-  constructor(metrics: Metrics, leadership: Leadership, pollers: Pollers, database: Database) {
+  constructor(metrics: Metrics, leadership: Leadership, pollers: Pollers, database: Database, clock: Clock) {
+    const skew = 'By how much the clock of the machine is ahead of that of the database, which counts';
+    metrics.gauge('muster_clock_skew_seconds', skew, [], (gauge) => gauge.set(clock.skewMillis() / 1000));
     metrics.gauge('muster_leader', '1 on the instance that leads', [], (gauge) =>
       gauge.set(leadership.ready() ? 1 : 0),
     );
@@ -83,7 +86,7 @@ const quantiles = [0.5, 0.9, 0.99, 1] as const;
 export class ProcessFigures implements OnModuleDestroy {
   private readonly delays: IntervalHistogram = monitorEventLoopDelay({ resolution: 10 });
 
-  constructor(metrics: Metrics) {
+  constructor(metrics: Metrics, clock: Clock) {
     this.delays.enable();
     const help = 'By how much timers of this process were late since the last reading';
     metrics.gauge('muster_event_loop_delay_seconds', help, ['quantile'], (gauge) => {
@@ -104,7 +107,7 @@ export class ProcessFigures implements OnModuleDestroy {
     );
     metrics
       .gauge('process_start_time_seconds', 'When it was started, in seconds since 1970')
-      .set(Date.now() / 1000 - process.uptime());
+      .set(clock.now() / 1000 - process.uptime());
     metrics.counter('muster_uncaught_errors_total', 'Errors that nothing caught; they are in the log', [], (counter) =>
       counter.inc(uncaughtErrors.count),
     );

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
+import { databaseTimeSql, type DatabaseClock } from '../database/database-clock.js';
 import { connect, discard, leaseParameters, withParameters } from '../database/connection.js';
 import { migrationsTable } from '../database/data-sources.js';
 import { migrations } from '../database/migrations.js';
@@ -21,6 +22,7 @@ export class Lease {
   constructor(
     private readonly url: string,
     private readonly holder: string,
+    private readonly clock?: DatabaseClock,
   ) {}
 
   /**
@@ -28,13 +30,16 @@ export class Lease {
    * process which freezes in the middle leaves no lock behind: raising the epoch waits for every transaction of the
    * former leader, and the lease counts from when that wait is over.
    *
+   * One that would run for much longer than leases do is of a time when the clock was ahead: its holder renews it in a second,
+   * or is gone.
+   *
    * `byForce` takes a lease that runs, too. Its holder finds out with its next renewal or transaction, whichever is first.
    * `above`: the new epoch is higher than this one, too. Nothing is taken on a schema that a newer program made.
    */
   async take(address: string, { byForce = false, above = 0 } = {}): Promise<Epoch | undefined> {
     const taken = await this.query<{ epoch: Epoch }>(
       `WITH free AS (SELECT only_row FROM leader_lease
-           WHERE (expires_at < clock_timestamp() OR $5) AND NOT EXISTS (${newerMigration}) FOR UPDATE SKIP LOCKED),
+           WHERE (expires_at < clock_timestamp() OR expires_at > clock_timestamp() + 2 * make_interval(secs => $4) OR $5) AND NOT EXISTS (${newerMigration}) FOR UPDATE SKIP LOCKED),
          raised AS (UPDATE leader_epoch SET epoch = greatest(epoch, $6) + 1 FROM free RETURNING leader_epoch.epoch)
        UPDATE leader_lease SET holder = $2, address = $3, epoch = raised.epoch,
          expires_at = clock_timestamp() + make_interval(secs => $4)
@@ -44,9 +49,15 @@ export class Lease {
     return taken[0]?.epoch;
   }
 
-  /** The migration by which a newer program changed the schema; undefined: this program knows all there are. */
+  /**
+   * The migration by which a newer program changed the schema; undefined: this program knows all there are. Asked as often as
+   * the lease is renewed or competed for, so it brings the time of the database along.
+   */
   async newerSchema(): Promise<string | undefined> {
-    return (await this.query<{ name: string }>(newerMigration, [knownMigrations]))[0]?.name;
+    const sql = `SELECT (${newerMigration}) AS name, ${databaseTimeSql} AS shown`;
+    const ask = async () => (await this.query<{ name: string | null; shown: number }>(sql, [knownMigrations]))[0]!;
+    const { name } = await (this.clock?.during(ask) ?? ask());
+    return name ?? undefined;
   }
 
   /** False: the lease has run out or belongs to another instance. */

@@ -167,6 +167,17 @@ test('of two, one leads; when it steps down in favour of nobody, somebody leads 
   expect(leader.current()).toBe(2);
 });
 
+test('a lease of a time when the clock of the database was ahead keeps no other from leading', async () => {
+  const client = await connect(url, 'test', 5_000);
+  await client.query(
+    `UPDATE leader_lease SET holder = 'gone', epoch = 1, expires_at = clock_timestamp() + interval '10 minutes'`,
+  );
+  await client.end();
+  const next = contender();
+  next.start('http://next');
+  await waitFor('the leadership', () => next.ready(), { timeoutMillis: 5_000 });
+});
+
 describe('a leader that is told to fail over', () => {
   const addressIn = (databaseUrl: string) => async () => {
     const client = await connect(databaseUrl, 'test', 5_000);

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { type Epoch, StaleEpochError } from '../../cluster/cluster-driver.js';
 import { backOffMillis } from '../async.js';
+import type { DatabaseClock } from '../database/database-clock.js';
 import { Wake, wakeTopics } from '../wake/wake.js';
 import { type LeaderDuty, Leadership, NotLeaderError, type Standing } from './leadership.js';
 import { Lease } from './lease.js';
@@ -16,9 +17,8 @@ const firstPauseMillis = 1_000;
 const longestPauseMillis = 30_000;
 /** How long the end of a term waits for one duty. A duty that hangs must not keep this instance from competing. */
 const dutyEndMillis = 15_000;
-/** How long a leader that was told to fail over stands aside for another one. */
+/** How long a leader that was told to fail over stands aside for another one, and one that is told to lead tries to. */
 const standAsideMillis = 15_000;
-const takeOverMillis = 15_000;
 
 interface PgLeadershipOptions {
   url: string;
@@ -27,6 +27,7 @@ interface PgLeadershipOptions {
   /** Address of the holder of a running lease. */
   readAddress: () => Promise<string | undefined>;
   monotonic?: () => number;
+  clock?: DatabaseClock;
 }
 
 /**
@@ -57,7 +58,7 @@ export class PgLeadership extends Leadership {
     private readonly wake: Wake,
   ) {
     super();
-    this.lease = new Lease(options.url, options.holder);
+    this.lease = new Lease(options.url, options.holder, options.clock);
     this.monotonic = options.monotonic ?? (() => performance.now());
     this.wake.on('leadership', () => this.cutPause.abort());
   }
@@ -93,7 +94,7 @@ export class PgLeadership extends Leadership {
     this.orders.takeOver();
     this.changed();
     this.cutPause.abort();
-    const deadline = this.monotonic() + takeOverMillis;
+    const deadline = this.monotonic() + standAsideMillis;
     try {
       while (!this.ready()) {
         if (this.stopping.signal.aborted || this.newerSchema !== undefined || this.monotonic() > deadline) {

@@ -28,7 +28,7 @@ interface Surroundings {
 }
 
 /**
- * One repeated pass. `Pollers` ticks every second (45 s cannot be said in a cron expression); a pass runs at the tick
+ * One repeated pass. `Pollers` ticks every second (periods have settings); a pass runs at the tick
  * nearest to the end of its period, counted from when the last one ended, at the moment that the last pass named, or at once
  * when woken. Passes never overlap: wakes during a pass mean one more pass, which looks at all that they asked for,
  * and a tick during a pass over all means none. A failed pass is reported and the next one runs.
@@ -61,7 +61,9 @@ export class Poller {
   tick(): void {
     const { everyMs } = this.options;
     if (this.looksAtAll || everyMs < 1) return;
-    if (this.around.now() - this.lastEndedAt >= everyMs - halfTickMillis) this.wake();
+    const gone = this.around.now() - this.lastEndedAt;
+    // Less than nothing: the clock was set back, and how long it has been is not known.
+    if (gone >= everyMs - halfTickMillis || gone < 0) this.wake();
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Cron, CronExpression } from '@nestjs/schedule';
+import { Interval } from '@nestjs/schedule';
 import type { ActionType } from '../../core/model/enums.js';
 import { DisabledActions } from '../actions/disabled-actions.js';
 import { Clock } from '../clock.js';
@@ -28,6 +28,9 @@ export interface PollerOptions {
   /** While operators have switched this action off, no pass runs. When it comes back, one runs at once. */
   runsWhile?: ActionType;
 }
+
+/** By the monotonic clock: a cron expression would stand still for as long as the clock of this machine is set back. */
+const tickMillis = 1_000;
 
 /** The pollers of all rooms, on one timer. They run on the leader only unless they say otherwise. */
 @Injectable()
@@ -65,7 +68,7 @@ export class Pollers {
   }
 
   /** Begins the passes that are due and waits for none of them. */
-  @Cron(CronExpression.EVERY_SECOND, { name: 'pollers' })
+  @Interval('pollers', tickMillis)
   tick(): void {
     for (const poller of this.pollers.values()) poller.tick();
   }
