@@ -38,25 +38,27 @@ export class SandboxService {
   /** A folder that is not there is empty: clients ask for the logs of tasks that have not begun to write any. */
   async browse(taskId: string, path: string | undefined, view: SandboxView): Promise<SandboxListing> {
     const sandbox = await this.sandboxes.open(taskId, view);
-    const currentDirectory = inside(taskId, path ?? (this.settings.sandboxDefaultsToTaskId ? taskId : ''));
-    const files = (await sandbox.list(currentDirectory)) ?? [];
+    const asked = inside(taskId, path ?? (this.settings.sandboxDefaultsToTaskId ? taskId : ''));
+    const { found: files, at } = await lookup(taskId, asked, (folder) => sandbox.list(folder));
     return {
-      files: files.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      files: (files ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       fullPathToRoot: sandbox.root,
-      currentDirectory,
+      currentDirectory: at,
       slaveHostname: sandbox.slaveHostname,
     };
   }
 
   async read(taskId: string, choice: ReadChoice, view: SandboxView, caller: string): Promise<FileChunk> {
     const sandbox = await this.sandboxes.open(taskId, view);
-    const path = inside(taskId, choice.path);
+    const asked = inside(taskId, choice.path);
     const offset = choice.offset ?? -1;
     const length = choice.length ?? -1;
     const sizeOnly = offset === -1 || length === 0;
     const wanted = length === -1 ? maxChunkBytes : Math.min(length, maxChunkBytes);
-    const part = sizeOnly ? await sandbox.read(path, 0, 0) : await sandbox.read(path, offset, wanted);
-    if (!part) throw await this.noSuchFile(sandbox, path);
+    const { found: part } = await lookup(taskId, asked, (path) =>
+      sizeOnly ? sandbox.read(path, 0, 0) : sandbox.read(path, offset, wanted),
+    );
+    if (!part) throw await this.noSuchFile(sandbox, asked);
     if (sizeOnly || offset >= part.size) return { data: '', offset: part.size, nextOffset: part.size };
     const chunk = toFileChunk(part.data, offset);
     return choice.grep === undefined
@@ -65,7 +67,8 @@ export class SandboxService {
   }
 
   private async noSuchFile(sandbox: OpenSandbox, path: string): Promise<SchedulerError> {
-    if ((await sandbox.list(path)) === undefined) return fileNotFound(sandbox.taskId, path);
+    const { found } = await lookup(sandbox.taskId, path, (folder) => sandbox.list(folder));
+    if (found === undefined) return fileNotFound(sandbox.taskId, path);
     const message = `path is a directory: '${path}'`;
     return SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'path', rule: 'file', message }]);
   }
@@ -75,6 +78,23 @@ function inside(taskId: string, path: string): string {
   const found = sandboxPath(path);
   if (found === undefined) throw fileNotFound(taskId, path);
   return found;
+}
+
+/**
+ * What is at a path, and where. Clients begin paths with the id of the task, as a folder that not every executor makes: without
+ * it, the id stands for the sandbox itself.
+ */
+async function lookup<Found>(
+  taskId: string,
+  path: string,
+  ask: (path: string) => Promise<Found | undefined>,
+): Promise<{ found: Found | undefined; at: string }> {
+  const found = await ask(path);
+  const [first, ...rest] = path.split('/');
+  if (found !== undefined || first !== taskId) return { found, at: path };
+  const below = rest.join('/');
+  const foundBelow = await ask(below);
+  return foundBelow === undefined ? { found, at: path } : { found: foundBelow, at: below };
 }
 
 const fileNotFound = (taskId: string, path: string): SchedulerError =>

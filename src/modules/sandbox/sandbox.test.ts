@@ -47,6 +47,25 @@ describe('browse', () => {
     expect(body.files.map((file) => file.name)).toEqual(['a.log', 'service.log']);
   });
 
+  test.each([
+    { path: '', currentDirectory: '', first: 'big' },
+    { path: '/', currentDirectory: '', first: 'big' },
+    { path: '/logs', currentDirectory: 'logs', first: 'a.log' },
+  ])('the id of the task and then $path is below the sandbox itself', async ({ path, currentDirectory, first }) => {
+    const { body } = await browse(`?path=${id}${path}`);
+    expect(body).toMatchObject({ fullPathToRoot: sandboxRoot(id), currentDirectory });
+    expect(body.files[0]?.name).toBe(first);
+  });
+
+  test('the id of the task is the folder of that name where there is one', async () => {
+    const updates = [['TASK_RUNNING', start]] as [['TASK_RUNNING', number]];
+    const { id: own } = await insertTask(rooms.database.manager, { instanceNo: 9, directory: 'known', updates });
+    driver.put(own, 'stdout', 'outer');
+    driver.put(own, `${own}/stdout`, 'inner');
+    expect((await browse(`?path=${own}`, own)).body).toMatchObject({ currentDirectory: own, files: [{ size: 5 }] });
+    expect((await read(`?path=${own}/stdout&offset=0`, own)).body).toMatchObject({ data: 'inner' });
+  });
+
   test('a folder that is not there is empty', async () => {
     expect(await browse('?path=nowhere')).toMatchObject({ status: 200, body: { files: [] } });
   });
@@ -72,6 +91,14 @@ describe('read', () => {
     { query: '?path=logs/a.log&offset=0', data: '', offset: 0, nextOffset: 0 },
   ])('$query', async ({ query, ...chunk }) => {
     expect(await read(query)).toMatchObject({ status: 200, body: chunk });
+  });
+
+  test('the id of the task at the begin of a path is the sandbox itself', async () => {
+    expect((await read(`?path=${id}/stdout&offset=4&length=4`)).body).toMatchObject({ data: 'two\n', offset: 4 });
+    expect((await read(`?path=/${id}/logs/service.log`)).body).toMatchObject({ data: '', offset: 5 });
+    expect(await read(`?path=${id}/logs`)).toMatchObject({ status: 400, body: { errors: [{ rule: 'file' }] } });
+    expect(await read(`?path=${id}/${id}/stdout`)).toMatchObject({ status: 404, body: { code: 'FILE_NOT_FOUND' } });
+    expect(await read(`?path=${id}/../stdout`)).toMatchObject({ status: 404, body: { code: 'FILE_NOT_FOUND' } });
   });
 
   test('one call answers at most 65536 bytes', async () => {
