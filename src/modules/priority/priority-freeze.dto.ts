@@ -9,8 +9,9 @@ export class PriorityFreezeDto implements PriorityFreeze {
   @Decimal()
   minimumPriorityLevel: number;
   /** Whether tasks with a lower priority that run already are killed. */
+  @IsOptional()
   @IsBoolean()
-  killTasks: boolean;
+  killTasks: boolean = false;
   /** Why; told to those whose deploys and bounces are refused. */
   @IsOptional()
   @Text('message')

@@ -84,13 +84,20 @@ describe('a freeze', () => {
     });
   });
 
+  test('kills nothing unless it is told to', async () => {
+    expect(await freeze({ minimumPriorityLevel: 0.5 })).toMatchObject({
+      status: 200,
+      body: { priorityFreeze: { minimumPriorityLevel: 0.5, killTasks: false } },
+    });
+  });
+
   test.each([
     ['a level of 0', { minimumPriorityLevel: 0, killTasks: false }, 'minimumPriorityLevel'],
     ['a level above 1', { minimumPriorityLevel: 2, killTasks: false }, 'minimumPriorityLevel'],
     ['a negative level', { minimumPriorityLevel: -0.5, killTasks: false }, 'minimumPriorityLevel'],
     ['a level as text', { minimumPriorityLevel: '0.5', killTasks: false }, 'minimumPriorityLevel'],
     ['no level', { killTasks: false }, 'minimumPriorityLevel'],
-    ['no word about killing', { minimumPriorityLevel: 0.5 }, 'killTasks'],
+    ['another word for killing', { minimumPriorityLevel: 0.5, killTasks: 'yes' }, 'killTasks'],
     ['no time at all', { minimumPriorityLevel: 0.5, killTasks: false, durationMillis: 0 }, 'durationMillis'],
   ])('is refused with %s', async (_what, body, field) => {
     const answer = await freeze(body);

@@ -150,7 +150,7 @@ const toExpiringState = (expiring: ExpiringMachineAction): ExpiringMachineState 
   user: expiring.user,
   startMillis: expiring.startMillis,
   actionId: expiring.actionId,
-  expiringAPIRequestObject: expiring.document,
+  expiringAPIRequestObject: { killTasksOnDecommissionTimeout: false, ...expiring.document },
   machineId: expiring.targetId,
   ...expiring.revert,
 });

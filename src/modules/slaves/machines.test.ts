@@ -188,7 +188,7 @@ describe('a change that lapses', () => {
         machineId: 's1',
         startMillis: start,
         actionId: 'mine',
-        expiringAPIRequestObject: forAMinute,
+        expiringAPIRequestObject: { ...forAMinute, killTasksOnDecommissionTimeout: false },
         revertToState: 'ACTIVE',
         killTasksOnDecommissionTimeout: false,
       },

@@ -42,13 +42,13 @@ export class TaskReads {
     return cleanup;
   }
 
-  async statistics(id: string): Promise<Omit<TaskStatistics, 'taskId'>> {
+  async statistics(id: string): Promise<Omit<TaskStatistics, 'taskId'> & { cpusLimitExact: number }> {
     const { slaveId } = await this.active(id);
     const measured = await reachable(() => this.driver.statistics(id, slaveId));
     if (!measured) throw new SchedulerError('NOT_FOUND', `Slave '${slaveId}' has no figures for task '${id}'`);
     const { taskId: _asked, ...statistics } = measured;
     // Clients read it as a whole number; a share of a core needs a whole one.
-    return { ...statistics, cpusLimit: Math.ceil(statistics.cpusLimit) };
+    return { ...statistics, cpusLimit: Math.ceil(statistics.cpusLimit), cpusLimitExact: statistics.cpusLimit };
   }
 
   async ofRequest(requestId: string): Promise<TaskIdsByStatus> {

@@ -240,12 +240,13 @@ describe('one task', () => {
     expect((await rooms.get(`/api/tasks/task/${id}`)).body).toEqual(asAnswer(makeTask()));
   });
 
-  test('its figures come from its machine, cores as a whole number', async () => {
+  test('its figures come from its machine, cores as a whole number, and with their fraction beside it', async () => {
     const { id } = await insert(running);
     expect(await rooms.get(`/api/tasks/task/${id}/statistics`)).toMatchObject({ status: 404 });
     driver.figures.set(id, { taskId: id, cpusLimit: 0.3, memTotalBytes: 5 } as TaskStatistics);
     expect((await rooms.get(`/api/tasks/task/${id}/statistics`)).body).toMatchObject({
       cpusLimit: 1,
+      cpusLimitExact: 0.3,
       memTotalBytes: 5,
     });
     driver.unreachable.add('s1');

@@ -15,6 +15,7 @@ import { ErrorDto } from '../../platform/http/error.dto.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { NotLeaderDto } from '../leadership/not-leader.dto.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { ForcedStatusParams } from './dto/forced-status.dto.js';
 import { TestExceptionQuery } from './dto/test-exception.dto.js';
 import { TestOperations } from './test-operations.service.js';
 
@@ -94,7 +95,7 @@ export class TestOperationsController {
   @Post('scheduler/statusUpdate/:taskId/:taskState')
   @HttpCode(204)
   @ApiConflictResponse({ type: NotLeaderDto })
-  forceStatus(@Param('taskId', TaskIdPipe) taskId: string, @Param('taskState') taskState: string): Promise<void> {
+  forceStatus(@Param('taskId', TaskIdPipe) taskId: string, @Param() { taskState }: ForcedStatusParams): Promise<void> {
     return this.tests.forceStatus(taskId, taskState);
   }
 

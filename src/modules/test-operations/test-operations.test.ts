@@ -58,6 +58,7 @@ describe('a test operation', () => {
     { operation: 'reconcile', does: 'reconciliation' },
     { operation: 'reconnect-cluster', does: 'reconnected' },
     { operation: 'scheduler/statusUpdate/web-d1-1-1-host-rack/TASK_LOST', does: 'web-d1-1-1-host-rack TASK_LOST' },
+    { operation: 'scheduler/statusUpdate/web-d1-1-1-host-rack/task_lost', does: 'web-d1-1-1-host-rack TASK_LOST' },
   ])('$operation does what it says and answers 204', async ({ operation, does }) => {
     expect(await open.call('POST', `/api/test/${operation}`)).toMatchObject({ status: 204, body: '' });
     expect(done).toEqual([does]);

@@ -200,6 +200,8 @@ export class TaskStatisticsDto implements Partial<Omit<TaskStatistics, 'taskId'>
   /** Cores it may use, a part of one counted as one. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   cpusLimit?: number;
+  /** Cores it may use, with the part of one. An addition: clients read cpusLimit as a whole number. */
+  cpusLimitExact?: number;
   /** Periods in which its use of the processor was limited. */
   @ApiProperty(int64)
   cpusNrPeriods?: number;
