@@ -30,9 +30,7 @@ export async function startApp({ logger, ...options }: AppOptions): Promise<Runn
     forceCloseConnections: true,
   });
   try {
-    // Before what refuses calls without looking at who makes them.
-    app.use(app.get(AuditTrail).watch);
-    configureHttp(app, options.settings);
+    configureHttp(app, options.settings, app.get(AuditTrail).watch);
     // After what gives answers their form: it has to see them as the rooms give them.
     app.useGlobalInterceptors(app.get(IdempotentCalls), app.get(ReadableAnswers));
     const { host, port } = options.settings;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, Response } from 'express';
+import { rootOf } from '../../platform/http/context-path.js';
 import { pathsOfTheService } from '../../platform/settings/page-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import type { IndexViewDto } from './dto/index-view.dto.js';
@@ -13,7 +14,7 @@ type AssetNames = Pick<IndexViewDto, 'appJsPath' | 'appCssPath' | 'vendorJsPath'
 /** What the page is told about this installation. */
 export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDto {
   const { cluster, ui } = settings;
-  const base = ui.baseUrl.replace(/\/+$/, '');
+  const base = rootOf(settings);
   return {
     appRoot: `${base}/${ui.path}`,
     apiDocs: ui.apiDocs ?? `${base}/docs`,

@@ -4,7 +4,7 @@ import { longestAddress, NotificationsService } from './notifications.service.js
 
 const AddressBody = () =>
   applyDecorators(
-    ApiConsumes('application/json', 'text/plain'),
+    ApiConsumes('application/json', 'text/plain', 'application/x-www-form-urlencoded'),
     ApiBody({
       description: 'The address, plain or as a JSON string.',
       required: true,

@@ -44,6 +44,8 @@ describe('the address may come as', () => {
     { name: 'a JSON string', body: '"me@example.com"', type: 'application/json' },
     { name: 'bare text that calls itself JSON', body: 'me@example.com', type: 'application/json' },
     { name: 'text of no stated type', body: 'me@example.com\n', type: undefined },
+    { name: 'what curl calls a form', body: 'me@example.com', type: 'application/x-www-form-urlencoded' },
+    { name: 'a form, encoded', body: 'me%40example.com', type: 'application/x-www-form-urlencoded; charset=UTF-8' },
   ])('$name', async ({ body, type }) => {
     expect((await send('unsubscribe', body, type)).status).toBe(204);
     expect(await blacklist()).toEqual(['me@example.com']);
@@ -66,6 +68,22 @@ describe('400 for', () => {
   });
 });
 
-test('a body of any other type is 415', async () => {
-  expect((await send('unsubscribe', '<a>', 'application/xml')).status).toBe(415);
+test('a plus sign is kept, whatever the text is called', async () => {
+  await send('unsubscribe', 'me+you@example.com', 'application/x-www-form-urlencoded');
+  expect(await blacklist()).toEqual(['me+you@example.com']);
+});
+
+describe('415 for', () => {
+  const form = 'application/x-www-form-urlencoded';
+  test.each([
+    { name: 'any other type', body: '<a>', type: 'application/xml' },
+    { name: 'a form with a field', body: 'address=me%40example.com', type: form },
+    { name: 'a form with a field without a name', body: '=me@example.com', type: form },
+    { name: 'a form of fields without values', body: 'me@example.com&you@example.com', type: form },
+    { name: 'a field named like an address', body: 'me@example.com=', type: form },
+    { name: 'a form with files', body: 'me@example.com', type: 'multipart/form-data; boundary=x' },
+  ])('$name', async ({ body, type }) => {
+    expect((await send('unsubscribe', body, type)).status).toBe(415);
+    expect(await blacklist()).toEqual([]);
+  });
 });

@@ -3,14 +3,13 @@ import { type CallHandler, type ExecutionContext, type NestInterceptor, Streamab
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { SchedulerError } from '../errors.js';
-import type { Settings } from '../settings/settings.js';
 import { isKept, toJson } from './json.js';
-import { inOurNames, withLegacyNames } from './legacy-names.js';
+import { inOurNames, type Leniency, withLegacyNames } from './legacy-names.js';
 import { asksForPage, isNotGiven } from './query.js';
 
 /** Brings what a handler under /api returns into the form that leaves: JSON whatever its type, filtered, in the names asked for. */
 export class AnswerInterceptor implements NestInterceptor {
-  constructor(private readonly legacyFieldNames: Settings['legacyFieldNames']) {}
+  constructor(private readonly leniency: Leniency) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<Request>();
@@ -39,12 +38,12 @@ export class AnswerInterceptor implements NestInterceptor {
     const isList = Array.isArray(value) && request.method !== 'POST';
     const page = isList ? pageOf(value, request, response) : value;
     const filtered = isList && property !== undefined ? filterProperties(page, this.paths(property)) : page;
-    return this.legacyFieldNames === 'accept+emit' ? withLegacyNames(filtered) : filtered;
+    return this.leniency.emitsNames ? withLegacyNames(filtered) : filtered;
   }
 
   private paths(property: unknown): string[] {
     const paths = [property].flat().map(String);
-    return this.legacyFieldNames === 'off' ? paths : paths.map(inOurNames);
+    return this.leniency.acceptsNames ? paths.map(inOurNames) : paths;
   }
 }
 

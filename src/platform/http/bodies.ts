@@ -4,7 +4,7 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import type { FieldError } from '../../core/field-error.js';
 import { isStorable } from '../../core/storable-text.js';
 import { SchedulerError } from '../errors.js';
-import { freeFormMembers, legacyNames, legacyWords } from './legacy-names.js';
+import { freeFormMembers, type Leniency, legacyNames, legacyWords } from './legacy-names.js';
 
 const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -12,16 +12,19 @@ const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
  * Reads bodies of POST, PUT and DELETE alike: strict JSON in UTF-8, compressed or not, up to maxBytes. No body, an empty
  * one and null all read as {}, so that operations with an optional body need not tell them apart; `NeedsBody` does.
  */
-export function jsonBody(maxBytes: number, acceptLegacyNames: boolean): RequestHandler[] {
+export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Leniency): RequestHandler[] {
   return [
     refuseOtherMediaTypes,
+    ...(readsLoosely ? [forgetUnknownEncoding] : []),
     express.text({ limit: maxBytes, type: (request) => readsText(request as Request), verify: noteIfEmpty }),
     express.json({ strict: false, limit: maxBytes, type: hasBody, verify: noteIfEmpty }),
     (request, _response, next) => {
       if (withoutBody.has(request.method)) return next();
       if (request.body === undefined || request.body === null) markBodiless(request);
       try {
-        request.body = normalizeBody(request.body ?? {}, acceptLegacyNames);
+        const isFormText = typeof request.body === 'string' && isForm(request.get('content-type') ?? '');
+        const body: unknown = isFormText ? textOfForm(request.body as string) : request.body;
+        request.body = normalizeBody(body ?? {}, acceptsNames);
         next();
       } catch (cause) {
         next(cause instanceof BodyProblem ? SchedulerError.invalid('INVALID_REQUEST', [cause.error]) : cause);
@@ -43,10 +46,19 @@ function refuseOtherMediaTypes(request: Request, _response: Response, next: Next
   const empty = request.get('transfer-encoding') === undefined && (length === undefined || length === '0');
   const isJson = given !== undefined && /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(given);
   if (empty || !hasBody(request) || isJson) return next();
-  if (readsText(request) && (given === undefined || isPlainText(given))) return next();
+  if (readsText(request) && (given === undefined || isPlainText(given) || isForm(given))) return next();
   // A page of another origin can send a body without a type, but none of type JSON: so what has no type is not taken for JSON.
   const sent = given === undefined ? 'the header Content-Type is missing' : `not '${given}'`;
   next(new SchedulerError('UNSUPPORTED_MEDIA_TYPE', `The body must be application/json: ${sent}`));
+}
+
+const knownEncodings = new Set(['identity', 'gzip', 'deflate', 'br']);
+
+/** Older clients name in Content-Encoding what they could read, and send plain JSON. If it is none, that is what they are told. */
+function forgetUnknownEncoding({ headers }: Request, _response: Response, next: NextFunction): void {
+  const encoding = headers['content-encoding']?.trim().toLowerCase();
+  if (encoding !== undefined && !knownEncodings.has(encoding)) delete headers['content-encoding'];
+  next();
 }
 
 /** Operations whose body is one text, which clients send bare or as a JSON string. */
@@ -56,6 +68,23 @@ const takesText = /^\/api\/notifications\/(un)?subscribe\/?$/;
 const readsText = (request: Request): boolean => request.method === 'POST' && takesText.test(request.path);
 
 const isPlainText = (contentType: string): boolean => /^text\/plain\s*(;|$)/i.test(contentType);
+const isForm = (contentType: string): boolean => /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);
+
+/**
+ * curl calls whatever it sends a form, unless it is told otherwise. Fields, which every form of a page has, are not read: what is
+ * taken here is one text that has no more of a form than its name.
+ */
+function textOfForm(text: string): string {
+  if (/[=&]/.test(text)) {
+    const message = 'A form with fields is not read here: send the text alone, as text/plain or as a JSON string';
+    throw new SchedulerError('UNSUPPORTED_MEDIA_TYPE', message);
+  }
+  try {
+    return /%\w\w/.test(text) ? decodeURIComponent(text) : text;
+  } catch {
+    return text; // a percent sign that encodes nothing
+  }
+}
 
 const bodiless = new WeakSet<object>();
 

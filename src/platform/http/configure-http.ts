@@ -1,22 +1,29 @@
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { AnswerInterceptor } from './answer.interceptor.js';
 import { asCall } from '../database/permits.js';
 import { jsonBody } from './bodies.js';
 import { refuseForeignPages } from './browser-boundary.js';
+import { belowContextPath } from './context-path.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter, routesOf } from './error.filter.js';
 import { InputPipe } from './input.pipe.js';
 import { withoutNulls } from './json.js';
-import { followPathAliases } from './legacy-names.js';
+import { followPathAliases, leniencyOf } from './legacy-names.js';
 import { admitCalls, awaitBodies } from './admission.js';
-import { assignRequestId, compressAnswers, securityHeaders } from './middleware.js';
+import { assignRequestId, compressAnswers, jsonWithoutCharset, securityHeaders } from './middleware.js';
 import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
 export const httpOptions = { bodyParser: false } as const;
+
+type HttpSettings = Pick<
+  Settings,
+  'auth' | 'legacyFieldNames' | 'compatibility' | 'maxRequestBodyBytes' | 'cors' | 'enableCorsFilter' | 'http' | 'ui'
+> &
+  Partial<Pick<Settings, 'host' | 'advertisedUrl'>>;
 
 /**
  * Everything HTTP that is the same for all rooms: reading and checking input, the form of answers and errors, the
@@ -24,8 +31,9 @@ export const httpOptions = { bodyParser: false } as const;
  */
 export function configureHttp(
   app: INestApplication,
-  settings: Pick<Settings, 'auth' | 'legacyFieldNames' | 'maxRequestBodyBytes' | 'cors' | 'enableCorsFilter' | 'http'> &
-    Partial<Pick<Settings, 'host' | 'advertisedUrl'>>,
+  settings: HttpSettings,
+  /** Sees every call before it may be refused. */
+  watch: RequestHandler = (_call, _response, next) => next(),
 ): void {
   const express = app.getHttpAdapter().getInstance() as Express;
   express.disable('x-powered-by');
@@ -35,23 +43,26 @@ export function configureHttp(
   // Answers are tagged where they are made.
   express.disable('etag');
   express.set('json replacer', withoutNulls);
+  jsonWithoutCharset(express);
 
-  app.use(assignRequestId, securityHeaders(), requireHost, refuseForeignPages(settings));
+  app.use(assignRequestId, securityHeaders(), belowContextPath(settings.http), watch);
+  app.use(requireHost, refuseForeignPages(settings));
   app.use(followPathAliases, compressAnswers());
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
-  const emitLegacyNames = settings.legacyFieldNames === 'accept+emit';
-  app.use(awaitBodies(settings.http, settings.maxRequestBodyBytes, emitLegacyNames));
-  app.use(...jsonBody(settings.maxRequestBodyBytes, settings.legacyFieldNames !== 'off'));
+  const leniency = leniencyOf(settings);
+  const { emitsNames } = leniency;
+  app.use(awaitBodies(settings.http, settings.maxRequestBodyBytes, emitsNames));
+  app.use(...jsonBody(settings.maxRequestBodyBytes, leniency));
   app.use(admitCalls(settings.http));
   // After the body: what reads it goes on in the context of its socket.
   app.use((_call: Request, _response: Response, next: NextFunction) => asCall(next));
 
-  app.useGlobalPipes(new InputPipe());
-  app.useGlobalInterceptors(new AnswerInterceptor(settings.legacyFieldNames));
-  app.useGlobalFilters(new ErrorFilter(routesOf(app), emitLegacyNames));
+  app.useGlobalPipes(new InputPipe(leniency));
+  app.useGlobalInterceptors(new AnswerInterceptor(leniency));
+  app.useGlobalFilters(new ErrorFilter(routesOf(app), emitsNames));
   serveDocs(app, settings);
   limitWaiting(app, settings.http);
-  answerUnreadableCalls(app.getHttpServer() as Server, emitLegacyNames);
+  answerUnreadableCalls(app.getHttpServer() as Server, emitsNames);
 }
 
 function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void {

@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { ApiExtension, DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { needsBody } from './bodies.js';
 import { isGuarded } from './caller.js';
+import { rootOf } from './context-path.js';
 import { ErrorDto } from './error.dto.js';
 import type { Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
@@ -24,8 +25,8 @@ const asBrowsersSend = (request: SentByPage): object => {
 };
 
 /** Swagger UI at /docs and the document behind it at /docs/openapi.json, made when first asked for. */
-export function serveDocs(app: INestApplication, { auth }: Pick<Settings, 'auth'>): void {
-  SwaggerModule.setup('docs', app, () => describeApi(app, auth.enabled), {
+export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): void {
+  SwaggerModule.setup('docs', app, () => describeApi(app, settings), {
     jsonDocumentUrl: 'docs/openapi.json',
     customSiteTitle: 'Muster API',
     swaggerOptions: {
@@ -88,7 +89,7 @@ interface Operation {
 }
 
 /** The document as the rooms' controllers and records give it, with what is the same for all of them. */
-function describeApi(app: INestApplication, asksCallers: boolean): OpenAPIObject {
+function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Muster')
     .setDescription(description)
@@ -96,8 +97,10 @@ function describeApi(app: INestApplication, asksCallers: boolean): OpenAPIObject
     .addApiKey({ type: 'apiKey', in: 'header', name: 'Authorization', description: tokenDescription }, 'token')
     .addBearerAuth({ type: 'http', description: 'A token of the OIDC provider that is configured.' }, 'bearer')
     .build();
+  const root = rootOf(settings);
+  if (root !== '') config.servers = [{ url: root }];
   // One of them; while callers are not asked who they are, none will do as well.
-  config.security = [...(asksCallers ? [] : [{}]), { token: [] }, { bearer: [] }];
+  config.security = [...(settings.auth.enabled ? [] : [{}]), { token: [] }, { bearer: [] }];
   const document = SwaggerModule.createDocument(app, config, {
     extraModels: [ErrorDto],
     // The groups of the API are named by hand, and an operation is in one of them.

@@ -120,6 +120,7 @@ export const Integers = ({ min, max, what }: { min: number; max: number; what: s
       `must be a list of ${what}`,
       (value) => Array.isArray(value) && value.every((one) => Number.isInteger(one) && one >= min && one <= max),
     ),
+    Holds('NUMBERS'),
     is('length', `must have at most ${mostMembers} members`, (value) => isSmall(value, 'name')),
     ApiProperty({
       type: 'array',

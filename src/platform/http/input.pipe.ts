@@ -4,6 +4,7 @@ import { SchedulerError } from '../errors.js';
 import { isMap, isShort } from './fields.js';
 import { lastMillis, longestText } from './input-limits.js';
 import { knownMembers } from './known-members.js';
+import type { Leniency } from './legacy-names.js';
 import { isNotGiven, readBoolean, readInteger } from './query.js';
 
 /** Of all that is wrong with a body, so many of the first are told. */
@@ -28,6 +29,8 @@ export class InputPipe implements PipeTransform {
   private readonly bodies = validating('INVALID_REQUEST');
   private readonly parameters = validating('INVALID_PARAMETER');
 
+  constructor(private readonly leniency: Pick<Leniency, 'readsLoosely'>) {}
+
   transform(value: unknown, metadata: ArgumentMetadata): unknown {
     if (metadata.type === 'body') return this.body(value, metadata);
     if (metadata.type === 'query' || metadata.type === 'param') return this.parameter(value, metadata);
@@ -41,7 +44,7 @@ export class InputPipe implements PipeTransform {
       const message = 'The body must be a JSON object';
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: '', rule: 'type', message }]);
     }
-    return this.bodies.transform(knownMembers(value, declared), metadata);
+    return this.bodies.transform(knownMembers(value, declared, this.leniency.readsLoosely), metadata);
   }
 
   /** Either one named parameter of a simple type, or a class that describes all of them. */

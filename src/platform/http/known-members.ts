@@ -3,11 +3,17 @@ import { getMetadataStorage } from 'class-validator';
 import { SchedulerError } from '../errors.js';
 import { mostRecords } from './input-limits.js';
 
-/** What a field of a body holds beside simple values: a record of this class or a list of them, or anything as it was sent. */
-type Content = { records: () => ClassOf } | 'AS_SENT';
+/** What a field of a body holds beside one simple value: a record or a list of them, a list of numbers, or anything as it was sent. */
+type Content = { records: () => ClassOf } | 'NUMBERS' | 'AS_SENT';
+/** Of which type its simple values are, where older clients send them as another one. */
+type Simple = 'number' | 'boolean';
+interface Field {
+  content?: Content;
+  simple?: Simple;
+}
 
 const key = Symbol('content');
-const known = new WeakMap<ClassOf, ReadonlyMap<string, Content | undefined>>();
+const known = new WeakMap<ClassOf, ReadonlyMap<string, Field>>();
 
 /** Marks a field that may hold objects; in all other fields an object is a mistake. */
 export const Holds =
@@ -20,32 +26,58 @@ export const Holds =
  * whatever they are, and nothing else happens meanwhile. So it is not shown what has no effect: members that no class knows,
  * and objects in the place of simple values, of which an empty one is refused as well as a full one.
  */
-export function knownMembers(body: object, type: ClassOf, path = ''): Record<string, unknown> {
+export function knownMembers(body: object, type: ClassOf, readsLoosely: boolean, path = ''): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  for (const [name, content] of fieldsOf(type)) {
-    if (Object.hasOwn(body, name)) result[name] = shown((body as Record<string, unknown>)[name], content, path + name);
+  for (const [name, field] of fieldsOf(type)) {
+    if (!Object.hasOwn(body, name)) continue;
+    result[name] = shown((body as Record<string, unknown>)[name], field, readsLoosely, path + name);
   }
   return result;
 }
 
-function shown(value: unknown, content: Content | undefined, path: string): unknown {
-  if (content === 'AS_SENT' || value === null || typeof value !== 'object') return value;
+function shown(value: unknown, field: Field, readsLoosely: boolean, path: string): unknown {
+  const { content, simple } = field;
+  if (content === 'AS_SENT' || value === null) return value;
+  if (typeof value !== 'object') return readsLoosely && simple !== undefined ? readLoosely(value, simple) : value;
   if (Array.isArray(value)) {
-    if (content !== undefined && value.length > mostRecords) {
+    if (typeof content === 'object' && value.length > mostRecords) {
       const message = `${path} must have at most ${mostRecords} members`;
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: path, rule: 'length', message }]);
     }
-    return value.map((member, index) => shown(member, content, `${path}.${index}`));
+    return value.map((member, index) => shown(member, field, readsLoosely, `${path}.${index}`));
   }
-  return content === undefined ? {} : knownMembers(value, content.records(), `${path}.`);
+  return typeof content === 'object' ? knownMembers(value, content.records(), readsLoosely, `${path}.`) : {};
 }
 
-function fieldsOf(type: ClassOf): ReadonlyMap<string, Content | undefined> {
+/** As JSON writes one, and no longer than any number is written. */
+const numberText = /^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?$/;
+const truthValues: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  ['true', true],
+  ['false', false],
+  [1, true],
+  [0, false],
+]);
+
+/** A number or truth value as older clients may send one. What is none stays as it came, and is refused like any other. */
+function readLoosely(value: unknown, simple: Simple): unknown {
+  if (simple === 'boolean') return truthValues.get(typeof value === 'string' ? value.toLowerCase() : value) ?? value;
+  return typeof value === 'string' && numberText.test(value) ? Number(value) : value;
+}
+
+/** The validators by which a field says what simple values it takes. */
+const simpleBy: Readonly<Record<string, Simple>> = { isInt: 'number', isNumber: 'number', isBoolean: 'boolean' };
+
+function fieldsOf(type: ClassOf): ReadonlyMap<string, Field> {
   let fields = known.get(type);
   if (!fields) {
+    const found = new Map<string, Field>();
     const validated = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-    const contentOf = (name: string) => Reflect.getMetadata(key, type.prototype as object, name) as Content | undefined;
-    fields = new Map(validated.map(({ propertyName: name }) => [name, contentOf(name)]));
+    for (const { propertyName: name, name: rule = '' } of validated) {
+      const content = Reflect.getMetadata(key, type.prototype as object, name) as Content | undefined;
+      const simple = content === 'NUMBERS' ? 'number' : (simpleBy[rule] ?? found.get(name)?.simple);
+      found.set(name, { content, simple });
+    }
+    fields = found;
     known.set(type, fields);
   }
   return fields;

@@ -1,8 +1,30 @@
 import type { NextFunction, Request, Response } from 'express';
+import type { Settings } from '../settings/settings.js';
+
+/** How far callers are met that were made for an older version of this API. */
+export interface Leniency {
+  /** Members are taken by their older names, too, and written under both. */
+  readonly acceptsNames: boolean;
+  readonly emitsNames: boolean;
+  /** Numbers and truth values may come as text, and JSON under an encoding that it does not have. */
+  readonly readsLoosely: boolean;
+}
+
+export function leniencyOf({
+  legacyFieldNames,
+  compatibility,
+}: Pick<Settings, 'legacyFieldNames' | 'compatibility'>): Leniency {
+  const readsLoosely = compatibility === '1.5';
+  return {
+    acceptsNames: readsLoosely || legacyFieldNames !== 'off',
+    emitsNames: readsLoosely || legacyFieldNames === 'accept+emit',
+    readsLoosely,
+  };
+}
 
 /**
- * Members that older and newer clients of this API call differently: their name -> ours. Paths are aliased in
- * path-aliases.ts.
+ * Members that older and newer clients of this API call differently: their name -> ours. Paths are aliased below, words in
+ * them where they are read (PathWord).
  */
 export const legacyNames: Readonly<Record<string, string>> = {
   s3Artifacts: 'objstoreArtifacts',
@@ -38,6 +60,8 @@ const emittedOnly: Readonly<Record<string, string>> = {
   deadSlaves: 'deadAgents',
   decommissioningSlaves: 'decommissioningAgents',
   unknownSlaves: 'unknownAgents',
+  numActiveSlaves: 'numActiveAgents',
+  numLostSlaves: 'numLostAgents',
 };
 
 /** Words that newer clients say as the value of a member: member -> their word -> ours. They are never written. */
@@ -99,19 +123,14 @@ export function withLegacyNames(value: unknown): unknown {
   return result;
 }
 
-/** Newer clients say "agent" where the paths and parameters of this API say "slave", and call the blacklist otherwise. */
+/** Newer clients say "agent" where the paths and parameters of this API say "slave", and call or seek some things elsewhere. */
 const aliases: readonly [RegExp, string][] = [
   [/^\/api\/agents\/agent(?=[/?]|$)/, '/api/slaves/slave'],
   [/^\/api\/agents(?=[/?]|$)/, '/api/slaves'],
   [/^\/api\/usage\/agents(?=[/?]|$)/, '/api/usage/slaves'],
+  [/^\/api\/openapi\.json(?=[?]|$)/, '/docs/openapi.json'],
   [/^\/api\/tasks\/active\/agent(?=\/)/, '/api/tasks/active/slave'],
   [/^(\/api\/tasks\/(?:download|open)\/?\?(?:.*&)?)agentHostname(?==)/, '$1slaveHostname'],
-  [
-    /^\/api\/disasters\/disabled-actions\/(ACTIVATE|DECOMMISSION|FREEZE)_AGENT(?=[/?]|$)/i,
-    '/api/disasters/disabled-actions/$1_SLAVE',
-  ],
-  [/^\/api\/disasters\/disabled-actions\/VIEW_AGENTS(?=[/?]|$)/i, '/api/disasters/disabled-actions/VIEW_SLAVES'],
-  [/^\/api\/disasters\/active\/LOST_AGENTS(?=[/?]|$)/i, '/api/disasters/active/LOST_SLAVES'],
   [/^\/api\/notifications\/allowlist(?=[/?]|$)/, '/api/notifications/blacklist'],
 ];
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { ServerResponse } from 'node:http';
 import compression from 'compression';
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import { SchedulerError } from '../errors.js';
 import type { Leadership } from '../leadership/leadership.js';
@@ -73,6 +74,18 @@ export function securityHeaders(): RequestHandler {
     response.setHeaders(headers);
     next();
   };
+}
+
+/**
+ * JSON is UTF-8 by definition, so its type names no character set, and clients compare the type as a whole. Express adds one
+ * to whatever it sends as text; it is taken away where the headers of all answers pass.
+ */
+export function jsonWithoutCharset(express: Express): void {
+  function setHeader(this: ServerResponse, name: string, value: number | string | readonly string[]): ServerResponse {
+    const plain = value === 'application/json; charset=utf-8' ? 'application/json' : value;
+    return ServerResponse.prototype.setHeader.call(this, name, plain);
+  }
+  Object.assign(express.response, { setHeader });
 }
 
 /** Shorter answers become longer by it. */

@@ -79,9 +79,12 @@ export const QueryWord = (words: readonly string[]) =>
     ApiPropertyOptional({ type: 'string', enum: [...words] }),
   );
 
-/** The same as a part of the path, which is always given. */
-export const PathWord = (words: readonly string[]) =>
-  applyDecorators(transform(readWord), IsIn([...words]), ApiProperty({ type: 'string', enum: [...words] }));
+/** The same as a part of the path, which is always given. Newer clients say "agent" there where our words say "slave". */
+export const PathWord = (words: readonly string[]) => {
+  const ours = new Map(words.map((word) => [word.replace('SLAVE', 'AGENT'), word]));
+  const read = (value: unknown): unknown => ours.get(readWord(value) as string) ?? readWord(value);
+  return applyDecorators(transform(read), IsIn([...words]), ApiProperty({ type: 'string', enum: [...words] }));
+};
 
 /** One of the words, and the parameter may be repeated. */
 export const QueryWords = (words: readonly string[]) =>

@@ -55,7 +55,7 @@ function rawError(code: ErrorCode, message: string, numericCode: boolean, header
   const body = JSON.stringify(errorBody({ status, code, message, errors: [] }, requestId, numericCode));
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/json; charset=utf-8',
+    'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
     'X-Content-Type-Options: nosniff',

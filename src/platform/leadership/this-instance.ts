@@ -32,6 +32,7 @@ export class ThisInstance {
 
   private url(host: string): string | undefined {
     const listening = this.http.httpAdapter?.getHttpServer()?.address() as AddressInfo | null | undefined;
-    return listening ? `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}` : undefined;
+    if (!listening) return undefined;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}${this.settings.http.contextPath}`;
   }
 }

@@ -17,6 +17,10 @@ const QuickLink = z.strictObject({ title: z.string().min(1), linkFormat: z.strin
 
 /** Paths that are not the page's, however much else it answers. */
 export const pathsOfTheService = ['api', 'docs', 'static', 'metrics', 'healthz', 'readyz'] as const;
+/** Paths that answer without the context path, too: what watches this instance does not know it, and people begin at /. */
+const alsoAtRoot = /^\/(?:healthz|readyz|metrics)?\/?$/;
+export const isAtRoot = (path: string): boolean => path !== '' && alsoAtRoot.test(path);
+
 const ofTheService = new RegExp(`^(${pathsOfTheService.join('|')})(/|$)`);
 
 const rootUrlModes = ['UI_REDIRECT', 'INDEX_CATCHALL', 'DISABLED'] as const;
@@ -38,7 +42,9 @@ export const pageSettings = {
   baseUrl: z
     .union([z.literal(''), address()])
     .default('')
-    .describe('Address or path that a proxy has for the root of the service; empty: the root itself'),
+    .describe(
+      'Address or path that a proxy has for the root of the service; empty: http.contextPath, which a proxy keeps',
+    ),
   apiRoot: address().optional().describe('Where the page finds the API; default: /api below baseUrl'),
   apiDocs: address().optional().describe('Where the page finds the description of the API; default: /docs'),
   staticRoot: address().optional().describe('Where the page finds its scripts and styles; default: /static'),

@@ -5,7 +5,7 @@ import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
-import { UiSettings } from './page-settings.js';
+import { isAtRoot, UiSettings } from './page-settings.js';
 import {
   amount,
   amountAbove0,
@@ -337,6 +337,12 @@ const Sections = z.strictObject({
     .enum(['off', 'accept', 'accept+emit'])
     .default('accept')
     .describe('Names of older clients: refuse, accept on input, or also write'),
+  compatibility: z
+    .enum(['off', '1.5'], { error: 'must be "1.5", in quotes, or "off"' })
+    .default('off')
+    .describe(
+      '1.5: for unmodified clients up to that version: writes the older names too (legacyFieldNames), reads numbers and truth values sent as text, 0 and 1 as truth values, and JSON that says it is encoded but is not',
+    ),
   maxUserIdSize: count(0, longestText.name)
     .default(100)
     .describe('Longest id of a user who keeps settings, in characters'),
@@ -622,6 +628,15 @@ const Sections = z.strictObject({
   enableCorsFilter: z.boolean().default(false).describe('Older name of cors.enabled'),
   http: z
     .strictObject({
+      contextPath: z
+        .string()
+        .max(longestText.name)
+        .regex(/^(\/[\w~-][\w.~-]*)*$/, 'must be empty or a path such as /scheduler, without a slash at its end')
+        .refine((path) => !isAtRoot(path), 'is a path that answers at the root as well')
+        .default('')
+        .describe(
+          'Path below which everything stands: API, page, documents. /healthz, /readyz, /metrics and / answer at the root, too',
+        ),
       allowedHosts: z
         .array(
           z
@@ -666,8 +681,15 @@ function checkCors({ value, issues }: z.core.ParsePayload<z.infer<typeof Section
   issues.push({ code: 'custom', path: ['cors', 'allowedOrigins'], message, input: allowedOrigins });
 }
 
+function checkCompatibility({ value, issues }: z.core.ParsePayload<z.infer<typeof Sections>>): void {
+  const { compatibility, legacyFieldNames } = value;
+  if (compatibility === 'off' || legacyFieldNames !== 'off') return;
+  const message = 'must not be off with compatibility, which accepts and writes these names';
+  issues.push({ code: 'custom', path: ['legacyFieldNames'], message, input: legacyFieldNames });
+}
+
 /** Everything the settings file may say. */
-export const SettingsFile = Sections.check(checkAuthSections, checkCors);
+export const SettingsFile = Sections.check(checkAuthSections, checkCors, checkCompatibility);
 export type SettingsFile = z.infer<typeof SettingsFile>;
 
 /** Everything that can be set: the file above plus what comes from the environment and the command line. */

@@ -45,7 +45,7 @@ export function entryOf(request: Request, response: Response): Noted | undefined
   const isKnown = caller !== undefined && !(provenBy === undefined && unproven.has(refusal?.code ?? ''));
   const operation = `${method} ${route ?? request.path.slice(0, longestText)}`;
   const address = request.socket.remoteAddress ?? '';
-  const path = isNotedRead ? request.originalUrl : request.path;
+  const path = isNotedRead ? request.url : request.path;
   const entry: AuditEntry = {
     callId: requestIdOf(request),
     callerId: isKnown ? text(caller?.id) : null,

@@ -1,0 +1,30 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { SchedulerError } from '../errors.js';
+import { isAtRoot } from '../settings/page-settings.js';
+import type { Settings } from '../settings/settings.js';
+
+/**
+ * Takes the context path off every call, as it stands and no other way of writing it, before anything is decided by the path: so
+ * all that comes later knows one form of it, and there is no second one to get past a check. Without it there is nothing, but what
+ * answers at the root, too.
+ */
+export function belowContextPath({ contextPath }: Settings['http']): RequestHandler {
+  return (request: Request, _response: Response, next: NextFunction) => {
+    if (contextPath === '') return next();
+    // A proxy may be called by the whole address, which a service has to understand as well.
+    const target = request.url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+    const below = target.slice(contextPath.length);
+    if (target.startsWith(contextPath) && /^([/?]|$)/.test(below)) {
+      request.url = below.startsWith('/') ? below : `/${below}`;
+      return next();
+    }
+    if (isAtRoot(target.split('?', 1)[0]!)) return next();
+    next(
+      new SchedulerError('NOT_FOUND', `There is nothing outside of ${contextPath}, the context path of this service`),
+    );
+  };
+}
+
+/** The root of the service as callers write it: by the proxy that has another one for it, else as it is served. */
+export const rootOf = ({ ui, http }: Pick<Settings, 'ui' | 'http'>): string =>
+  ui.baseUrl.replace(/\/+$/, '') || http.contextPath;
