@@ -36,9 +36,11 @@ process.exit(total.failed === 0 ? 0 : 1);
 function readFindings() {
   const rows = readFileSync(join(root, page), 'utf8').split('\n');
   return rows.flatMap((row) => {
-    const [, id, , , tests] = row.split('|').map((cell) => cell.trim());
+    const [, id, , tests = ''] = row.split('|').map((cell) => cell.trim());
     if (!/^[A-Z]\d+[a-z]?$/.test(id ?? '')) return [];
-    return [{ id, files: [...(tests ?? '').matchAll(/\]\(\.\.\/([\w./-]+)\)/g)].map(([, file]) => file) }];
+    const named = [...tests.matchAll(/\]\(\.\.\/([\w./-]+)\)/g)].map(([, file]) => file);
+    if (named.length === 0) throw new Error(`${page} names no test of ${id}`);
+    return [{ id, files: named }];
   });
 }
 
