@@ -233,7 +233,8 @@ test('a slave that is forgotten and still there is a new one; all that are DEAD 
 
   await fleet.present(s1);
   for (const id of ['s2', 's3']) await becomes(id, 'DEAD');
-  expect((await change('decommission', 's2', 409)).message).toContain('it is DEAD');
+  for (const action of ['decommission', 'freeze', 'activate'] as const)
+    expect((await change(action, 's2', 409)).message).toContain('it is DEAD');
   await operations.call('DELETE /api/slaves/dead', 200, { body: { id: 'somebody', name: 'Some Body' } });
   expect((await slaves()).map(({ id }) => id)).toEqual(['s1']);
   expect(await history('s3')).toEqual([]);

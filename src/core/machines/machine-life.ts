@@ -33,9 +33,9 @@ export function nextMachineStep(from: MachineState | undefined, event: MachineEv
     case 'unlisted':
       return whenUnlisted(from, event.machine, event.atStart);
     case 'asked':
-      return judged(judgeOperatorChange(from, event.state), event.state);
+      return judged(judgeOrder(from, event.state), event.state);
     case 'lapsed':
-      return judged(judgeRevert(from, event.revertToState), event.revertToState);
+      return judged(judgeOrder(from, event.revertToState), event.revertToState);
     case 'drained':
       return whenDrained(from, event.tasksLeft);
   }
@@ -64,7 +64,7 @@ const judged = (change: StateChange, state: MachineState): MachineStep =>
 
 /** Can a change that lapses still be taken back, now that the machine is in this state? */
 export const canLapse = (state: MachineState, revertToState: MachineState): boolean =>
-  judgeRevert(state, revertToState) === 'CHANGED';
+  judgeOrder(state, revertToState) === 'CHANGED';
 
 const decommissioning: ReadonlySet<MachineState> = new Set<MachineState>([
   'STARTING_DECOMMISSION',
@@ -88,13 +88,8 @@ export function judgeStateChange(from: MachineState, to: MachineState): StateCha
   return 'CHANGED';
 }
 
-/** The same for operators: they decommission only what is there. */
-export function judgeOperatorChange(from: MachineState, to: MachineState): StateChange {
-  return to === 'STARTING_DECOMMISSION' && isInactive(from) ? 'ILLEGAL_TRANSITION' : judgeStateChange(from, to);
-}
-
-/** The same for a change that lapses: a machine that is gone stays gone until it is seen. */
-export function judgeRevert(from: MachineState, to: MachineState): StateChange {
+/** The same for what operators ask for, or asked for until now: a machine that is gone stays gone until it is seen. */
+export function judgeOrder(from: MachineState, to: MachineState): StateChange {
   return isInactive(from) ? 'ILLEGAL_TRANSITION' : judgeStateChange(from, to);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { machineStates, type MachineState } from '../model/enums.js';
-import { isInactive, judgeOperatorChange, judgeRevert, judgeStateChange, type StateChange } from './machine-life.js';
+import { isInactive, judgeOrder, judgeStateChange, type StateChange } from './machine-life.js';
 
 const decommissioning: MachineState[] = ['STARTING_DECOMMISSION', 'DECOMMISSIONING', 'DECOMMISSIONED'];
 const inactive: MachineState[] = ['DEAD', 'MISSING_ON_STARTUP'];
@@ -51,7 +51,7 @@ describe('judgeStateChange', () => {
   ])('%s to %s is allowed', (from, to) => expect(judgeStateChange(from, to)).toBe('CHANGED'));
 });
 
-describe('judgeOperatorChange', () => {
+describe('judgeOrder', () => {
   test.each<[MachineState, StateChange]>([
     ['ACTIVE', 'CHANGED'],
     ['FROZEN', 'CHANGED'],
@@ -60,24 +60,20 @@ describe('judgeOperatorChange', () => {
     ['DECOMMISSIONING', 'ILLEGAL_TRANSITION'],
     ['STARTING_DECOMMISSION', 'ALREADY_AT_STATE'],
   ])('operators decommission what is there: %s gives %s', (from, judged) => {
-    expect(judgeOperatorChange(from, 'STARTING_DECOMMISSION')).toBe(judged);
+    expect(judgeOrder(from, 'STARTING_DECOMMISSION')).toBe(judged);
   });
 
   test('activation unfreezes, and takes a decommission back', () => {
-    for (const from of ['FROZEN', ...decommissioning] as const) {
-      expect(judgeOperatorChange(from, 'ACTIVE')).toBe('CHANGED');
-    }
+    for (const from of ['FROZEN', ...decommissioning] as const) expect(judgeOrder(from, 'ACTIVE')).toBe('CHANGED');
   });
-});
 
-describe('judgeRevert', () => {
-  test.each(inactive)('nothing takes a %s machine anywhere because a change lapses', (from) => {
-    for (const to of machineStates) expect(judgeRevert(from, to)).toBe('ILLEGAL_TRANSITION');
+  test.each(inactive)('nothing takes a %s machine anywhere, neither an operator nor a change that lapses', (from) => {
+    for (const to of machineStates) expect(judgeOrder(from, to)).toBe('ILLEGAL_TRANSITION');
   });
 
   test('a machine that is there follows the rules of every change', () => {
     for (const from of machineStates.filter((state) => !isInactive(state))) {
-      for (const to of machineStates) expect(judgeRevert(from, to)).toBe(judgeStateChange(from, to));
+      for (const to of machineStates) expect(judgeOrder(from, to)).toBe(judgeStateChange(from, to));
     }
   });
 });

@@ -50,8 +50,8 @@ const stateOf = async (id: string): Promise<MachineState | undefined> => {
 const slaveIds = async () => (await rooms.get<Rack[]>('/api/slaves')).body.map((slave) => slave.id);
 const newestState = async (id: string) =>
   (await rooms.get<MachineStateHistoryUpdate[]>(`/api/slaves/slave/${id}`)).body[0];
-const setState = (id: string, state: MachineState) =>
-  rooms.database.manager.query('UPDATE slave SET state = $2 WHERE id = $1', [id, state]);
+const setState = (id: string, state: MachineState, table: 'slave' | 'rack' = 'slave') =>
+  rooms.database.manager.query(`UPDATE ${table} SET state = $2 WHERE id = $1`, [id, state]);
 const insert = (row: TaskRow) =>
   insertTask(rooms.database.manager, { ...row, updates: row.updates ?? [['TASK_RUNNING', start]] });
 const cleanups = () =>
@@ -123,12 +123,23 @@ describe('changing the state', () => {
     ['DECOMMISSIONED', 'freeze', 'cannot become FROZEN: it is DECOMMISSIONED'],
     ['DECOMMISSIONING', 'decommission', 'cannot become STARTING_DECOMMISSION: it is DECOMMISSIONING'],
     ['DEAD', 'decommission', 'cannot become STARTING_DECOMMISSION: it is DEAD'],
-  ] as const)('a %s slave: %s is a conflict', async (state, action, what) => {
+    ['DEAD', 'freeze', 'cannot become FROZEN: it is DEAD'],
+    ['DEAD', 'activate', 'cannot become ACTIVE: it is DEAD'],
+    ['MISSING_ON_STARTUP', 'freeze', 'cannot become FROZEN: it is MISSING_ON_STARTUP'],
+    ['MISSING_ON_STARTUP', 'activate', 'cannot become ACTIVE: it is MISSING_ON_STARTUP'],
+  ] as const)('a %s machine: %s is a conflict', async (state, action, what) => {
     await setState('s1', state);
-    expect(await act(`slaves/slave/s1/${action}`)).toMatchObject({
-      status: 409,
-      body: { code: 'MACHINE_STATE', message: `The slave 's1' ${what}` },
-    });
+    await setState('rack-1', state, 'rack');
+    for (const [path, name] of [
+      ['slaves/slave/s1', "slave 's1'"],
+      ['racks/rack/rack-1', "rack 'rack-1'"],
+    ]) {
+      expect(await act(`${path}/${action}`)).toMatchObject({
+        status: 409,
+        body: { code: 'MACHINE_STATE', message: `The ${name} ${what}` },
+      });
+    }
+    expect([await stateOf('s1'), await stateOf('rack-1')]).toEqual([state, state]);
   });
 
   test.each(['freeze', 'activate', 'decommission'])('%s of an unknown machine is not found', async (action) => {
