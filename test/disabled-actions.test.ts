@@ -138,7 +138,7 @@ const effects: Record<ActionType, Effect> = {
   RUN_CLEANUP_POLLER: stops('cleanup', 'load-balancer-cleanup'),
   RUN_DEPLOY_POLLER: stops('deploys'),
   RUN_SCHEDULER_POLLER: stops('scheduler'),
-  RUN_EXPIRING_ACTION_POLLER: stops('expiring actions of requests', 'expiring-machines', 'expiring priority freeze'),
+  RUN_EXPIRING_ACTION_POLLER: stops('expiring-requests', 'expiring-machines', 'expiring-priority-freeze'),
   RUN_UPSTREAM_POLLER: stops('upstream-check'),
   TASK_SHUFFLE: onlyTold('nothing is shuffled meanwhile: sampling.test.ts'),
 };

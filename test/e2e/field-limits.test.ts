@@ -16,6 +16,16 @@ interface Limited extends Schema {
 const withoutLook = ['delete /api/slaves/dead', 'delete /api/inactive/all'];
 const parameters: Readonly<Record<string, string>> = { taskId: 'a-b-1700000000000-1-host-rack' };
 
+/** Names of times, and the longest of each kind: ten years, and points in time that have four digits of year. */
+const longestTimes: [RegExp, number][] = [
+  [/(Millis|Ms)$|Millis[A-Z]\w*$/, 315_360_000_000],
+  [/Seconds$/, 315_360_000],
+  [/Minutes$/, 5_256_000],
+  [/Hours$/, 87_600],
+  [/Days$/, 3_650],
+  [/(At|^start|^end|[tT]imestamp|Before|After)$/, 253_402_300_799_999],
+];
+
 /** A field of what callers send: where it stands, and how a body that holds this value there looks. */
 interface Field {
   path: string;
@@ -69,6 +79,18 @@ describe('what callers send', () => {
     ]);
     expect(all.length).toBeGreaterThan(500);
     expect(all.filter(({ schema }) => !isLimited(schema)).map(({ name }) => name)).toEqual([]);
+  });
+
+  test('is a date where it is a time, added to the present one as well', () => {
+    const times = operations().flatMap(([method, path, operation]) =>
+      bodyFields(operation).flatMap(({ path: field, schema }) => {
+        const isNumber = schema.type === 'integer' || schema.type === 'number';
+        const [, most] = (isNumber && longestTimes.find(([name]) => name.test(field))) || [];
+        return most === undefined ? [] : [{ name: `${method} ${path}: ${field}`, maximum: schema.maximum!, most }];
+      }),
+    );
+    expect(times.length).toBeGreaterThan(50);
+    expect(times.filter(({ maximum, most }) => maximum > most)).toEqual([]);
   });
 
   test('is refused with 400 where a single field is beyond its limit, quickly, and the field is named', async () => {

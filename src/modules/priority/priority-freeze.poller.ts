@@ -26,7 +26,7 @@ export class FreezeExpiryPoller {
     @Inject(SETTINGS) settings: Settings,
   ) {
     pollers.register({
-      name: 'expiring priority freeze',
+      name: 'expiring-priority-freeze',
       everyMs: settings.checkExpiringUserActionEveryMillis,
       wakeOn: ['expiring'],
       runsWhile: 'RUN_EXPIRING_ACTION_POLLER',

@@ -32,7 +32,7 @@ export class SpreadAllPoller implements OnModuleInit {
   onModuleInit(): void {
     if (!this.settings.spreadAllSlavesEnabled) return;
     this.pollers.register({
-      name: 'spread over all slaves',
+      name: 'spread-all',
       everyMs: this.settings.checkAutoSpreadAllSlavesEverySeconds * 1000,
       pass: (now) => this.runOnce(now),
     });

@@ -8,6 +8,7 @@ import { Wake, type WakeTopic } from '../wake/wake.js';
 import { Poller, type PollerState } from './poller.js';
 
 export interface PollerOptions {
+  /** Words in small letters with hyphens between them: so it stands in metrics, /readyz, the log and docs/settings.md. */
   name: string;
   /** Milliseconds between the end of one pass and the start of the next. Below 1: only when woken. */
   everyMs: number;

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
+import { millisOfUnit, numberSettings } from '../../../test/support/number-settings.js';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { LocalClusterSettings } from '../../agent/settings.js';
 import { loadSettings, SettingsError, type SettingsSources } from './load-settings.js';
@@ -146,48 +146,23 @@ describe('what is wrong is named', () => {
 });
 
 describe('every number', () => {
-  type Schema = {
-    type?: string;
-    minimum?: number;
-    exclusiveMinimum?: number;
-    maximum?: number;
-    items?: Schema;
-    additionalProperties?: Schema;
-    properties?: Record<string, Schema>;
-    anyOf?: Schema[];
-  };
-  function* numbers(name: string, schema: Schema): Generator<[string, Schema]> {
-    if (schema.type === 'number' || schema.type === 'integer') yield [name, schema];
-    for (const inner of [schema.items, schema.additionalProperties, ...(schema.anyOf ?? [])])
-      if (typeof inner === 'object') yield* numbers(name, inner);
-    for (const [key, inner] of Object.entries(schema.properties ?? {})) yield* numbers(`${name}.${key}`, inner);
-  }
-  const all = [SettingsFile, LocalClusterSettings].flatMap((schema) => [
-    ...numbers('', z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema),
-  ]);
+  const all = [SettingsFile, LocalClusterSettings].flatMap(numberSettings);
   const lastDate = 253_402_300_799_999;
-  const units: [RegExp, number][] = [
-    [/Days$/, 86_400_000],
-    [/Hours$/, 3_600_000],
-    [/Minutes$|^minutes/, 60_000],
-    [/Seconds$/, 1_000],
-    [/(Millis|Ms|Expiration)$|Millis[A-Z]/, 1],
-  ];
 
   test('has a least and a greatest value', () => {
     expect(all.length).toBeGreaterThan(130);
     const without = all.filter(
-      ([, { minimum, exclusiveMinimum, maximum }]) =>
+      ({ minimum, exclusiveMinimum, maximum }) =>
         (minimum ?? exclusiveMinimum ?? Number.MIN_SAFE_INTEGER) <= Number.MIN_SAFE_INTEGER ||
         (maximum ?? Number.MAX_SAFE_INTEGER) >= Number.MAX_SAFE_INTEGER,
     );
-    expect(without.map(([name]) => name)).toEqual([]);
+    expect(without.map(({ name }) => name)).toEqual([]);
   });
 
   test('that is a time, added to the present one or taken from it, is a date', () => {
-    const times = all.flatMap(([name, { maximum = Infinity }]) => {
-      const [, unit] = units.find(([pattern]) => pattern.test(name.split('.').at(-1)!)) ?? [];
-      return unit === undefined ? [] : [{ name, millis: maximum * unit }];
+    const times = all.flatMap((setting) => {
+      const unit = millisOfUnit(setting);
+      return unit === undefined ? [] : [{ name: setting.name, millis: (setting.maximum ?? Infinity) * unit }];
     });
     expect(times.length).toBeGreaterThan(70);
     expect(times.filter(({ millis }) => Date.now() + 2 * millis > lastDate || Date.now() - millis < -lastDate)).toEqual(
@@ -196,9 +171,9 @@ describe('every number', () => {
   });
 
   test('that goes to a timer of Node fits into one', () => {
-    const timeouts = all.filter(([name]) => /timeout(Millis|Ms)$|checkThreadsEveryMillis/i.test(name));
+    const timeouts = all.filter(({ name }) => /timeout(Millis|Ms)$|checkThreadsEveryMillis/i.test(name));
     expect(timeouts.length).toBeGreaterThan(10);
-    expect(timeouts.filter(([, { maximum = Infinity }]) => maximum >= 2 ** 31)).toEqual([]);
+    expect(timeouts.filter(({ maximum = Infinity }) => maximum >= 2 ** 31)).toEqual([]);
   });
 
   test.each([

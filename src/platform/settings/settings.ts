@@ -196,7 +196,7 @@ const ClusterSettings = z.strictObject({
 const portion = () => z.number().min(0).max(1);
 const DisasterDetectionSettings = z.strictObject({
   enabled: z.boolean().default(true).describe('Whether disasters are looked for'),
-  runEveryMillis: millis().default(10_000).describe('Time between two looks'),
+  runEveryMillis: millis().default(10_000).describe('Time between two looks (poller `disasters`)'),
   statsHistorySize: count(1).default(10).describe('Data points kept; disasters are seen in these'),
   checkLateTasks: z.boolean().default(true).describe('Whether tasks that start late can be a disaster'),
   warningOverdueTaskPortion: portion().default(0.05).describe('Share of late tasks that counts together with the lag'),
@@ -289,7 +289,7 @@ const HistoryPurgingSettings = z.strictObject({
     .describe(
       'Whether old history goes by itself; deleteTaskHistoryAfterDays or ...AfterTasksPerRequest must be set too',
     ),
-  checkTaskHistoryEveryHours: hours().default(24).describe('Time between two purges'),
+  checkTaskHistoryEveryHours: hours().default(24).describe('Time between two purges (poller `history-purge`)'),
   deleteTaskHistoryAfterDays: keptDays().default(0).describe('Age at which an ended task is forgotten'),
   deleteTaskHistoryAfterTasksPerRequest: keptCount().default(0).describe('Newest ended tasks kept per request'),
   deleteTaskHistoryBytesAfterDays: keptDays()
@@ -404,15 +404,17 @@ const Sections = z.strictObject({
   maxActiveOnDemandTasksPerRequest: count()
     .default(0)
     .describe('Runs at once of an ON_DEMAND request without instances; 0: any number'),
-  checkSchedulerEverySeconds: seconds().default(1).describe('Timer of the scheduler; it is also woken'),
-  checkDeploysEverySeconds: seconds().default(5).describe('Timer of the deploy poller; it is also woken'),
-  cleanupEverySeconds: seconds().default(5).describe('Timer of the cleanup poller; it is also woken'),
+  checkSchedulerEverySeconds: seconds().default(1).describe('Timer of the poller `scheduler`; it is also woken'),
+  checkDeploysEverySeconds: seconds().default(5).describe('Timer of the poller `deploys`; it is also woken'),
+  cleanupEverySeconds: seconds().default(5).describe('Timer of the poller `cleanup`; it is also woken'),
   checkExpiringUserActionEveryMillis: millis()
     .default(45_000)
-    .describe('Timer of the poller that reverts lapsed actions'),
+    .describe(
+      'Timer of the pollers `expiring-requests`, `expiring-machines`, `expiring-priority-freeze`, which take back what has lapsed',
+    ),
   startNewReconcileEverySeconds: seconds()
     .default(600)
-    .describe('Time between two comparisons of our tasks with those of the machines'),
+    .describe('Time between two comparisons of our tasks with those of the machines (poller `reconciliation`)'),
   checkReconcileWhenRunningEveryMillis: millis()
     .default(30_000)
     .describe('Time after which machines that did not answer such a comparison are asked again'),
@@ -421,16 +423,20 @@ const Sections = z.strictObject({
     .describe('Age at which a launch without any status is asked after'),
   persistHistoryEverySeconds: seconds()
     .default(120)
-    .describe('Timer of the poller that moves ended tasks to the history; it is also woken'),
+    .describe('Timer of the poller `history`, which moves ended tasks to the history; it is also woken'),
   sqlFallBackToBytesFields: z
     .boolean()
     .default(true)
     .describe(
       'Whether history of an older installation is read from its old payloads until the backfill has been there',
     ),
-  checkWebhooksEveryMillis: millis().default(10_000).describe('Timer of the webhook poller; it is also woken'),
-  checkUsageEveryMillis: millis().default(60_000).describe('Time between two samples of resource usage'),
-  cleanUsageEveryMillis: millis().default(300_000).describe('Time between two removals of old samples'),
+  checkWebhooksEveryMillis: millis().default(10_000).describe('Timer of the poller `webhooks`; it is also woken'),
+  checkUsageEveryMillis: millis()
+    .default(60_000)
+    .describe('Time between two samples of resource usage (poller `usage`)'),
+  cleanUsageEveryMillis: millis()
+    .default(300_000)
+    .describe('Time between two removals of old samples (poller `usage-cleaner`)'),
   numUsageToKeep: count().default(15).describe('Newest samples kept per task'),
   maxConcurrentUsageCollections: count(1).default(15).describe('Slaves sampled at once'),
   shuffleTasksForOverloadedSlaves: z
@@ -453,7 +459,7 @@ const Sections = z.strictObject({
     .array(z.string())
     .default([])
     .describe('Requests whose tasks are never moved, besides those of the shuffle blacklist'),
-  checkJobsEveryMillis: millis().default(600_000).describe('Time between two checks of run times'),
+  checkJobsEveryMillis: millis().default(600_000).describe('Time between two checks of run times (poller `jobs`)'),
   taskExecutionTimeLimitMillis: millis()
     .optional()
     .describe('Longest run of a task that is not long-running; default: no limit'),
@@ -489,7 +495,9 @@ const Sections = z.strictObject({
     .default(8_192)
     .describe('Bytes of a health check answer that are kept'),
   newTaskCheckerBaseDelaySeconds: seconds().default(1).describe('First delay of the check of new tasks'),
-  checkNewTasksEverySeconds: seconds().default(5).describe('Time between two checks of a new task'),
+  checkNewTasksEverySeconds: seconds()
+    .default(5)
+    .describe('Time between two checks of a new task (poller `new-tasks`)'),
   killAfterTasksDoNotRunDefaultSeconds: seconds()
     .default(600)
     .describe('Age at which a task that never ran is replaced'),
@@ -531,7 +539,7 @@ const Sections = z.strictObject({
     .describe('Label of a task that names the group of its upstream'),
   checkUpstreamsEverySeconds: seconds()
     .default(600)
-    .describe('Time between two searches for upstreams behind which there is no task'),
+    .describe('Time between two searches for upstreams behind which there is no task (poller `upstream-check`)'),
   askDriverToKillTasksAgainAfterMillis: millis().default(300_000).describe('Time after which a kill is sent again'),
   pendingDeployHoldTaskDuringDecommissionMillis: millis()
     .default(600_000)
@@ -543,7 +551,7 @@ const Sections = z.strictObject({
   defaultBounceExpirationMinutes: minutesAbove0().default(60).describe('Time after which a bounce is given up'),
   dispatchTaskShellCommandsEverySeconds: seconds()
     .default(5)
-    .describe('Timer of the poller that sends shell commands to machines; it is also woken'),
+    .describe('Timer of the poller `shell-commands`, which sends them to machines; it is also woken'),
   runBeforeKillTimeoutMillis: timeout()
     .default(300_000)
     .describe('How long a kill waits for the shell command that is to run before it'),
@@ -573,7 +581,9 @@ const Sections = z.strictObject({
   maxMachineHistoryEntries: count().default(10).describe('Newest states kept per machine'),
   reconcileSlavesEveryMinutes: minutes()
     .default(60)
-    .describe('Time between two comparisons of our slaves with those that the cluster lists'),
+    .describe(
+      'Time between two comparisons of our slaves with those that the cluster lists (poller `slave-reconciliation`)',
+    ),
   deleteDeadSlavesAfterHours: hoursAbove0()
     .default(168)
     .describe('How long the record of a slave is kept that is DEAD or MISSING_ON_STARTUP'),
@@ -585,7 +595,7 @@ const Sections = z.strictObject({
     .describe('Whether requests with placement SPREAD_ALL_SLAVES are accepted and follow the number of active slaves'),
   checkAutoSpreadAllSlavesEverySeconds: seconds()
     .default(30)
-    .describe('Time between two adjustments of their instances'),
+    .describe('Time between two adjustments of their instances (poller `spread-all`)'),
   defaultTaskPriorityLevel: amount().default(0.3).describe('Priority of requests that name none'),
   defaultTaskPriorityLevelForRequestType: z
     .record(z.string(), amount())
@@ -593,7 +603,7 @@ const Sections = z.strictObject({
     .describe('The same by request type'),
   checkPriorityKillsEveryMillis: millis()
     .default(30_000)
-    .describe('Timer of the poller that kills what a priority freeze tells it to'),
+    .describe('Timer of the poller `priority-kills`, which kills what a priority freeze tells it to'),
   schedulerPriorityWeightFactor: amount()
     .max(1_000)
     .default(1)

@@ -47,7 +47,7 @@ export class SilentAgents {
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.unreachableAfterMillis = Math.max(silentAfterMillis, settings.cluster.agentReregisterTimeoutSeconds * 1_000);
-    pollers.register({ name: 'silent agents', everyMs: lookEveryMillis, pass: (now) => this.runOnce(now) });
+    pollers.register({ name: 'silent-agents', everyMs: lookEveryMillis, pass: (now) => this.runOnce(now) });
     degradations.add(() => this.describe());
     metrics.gauge('muster_agents_silent', 'Agents that do not answer the leader', [], (gauge) =>
       gauge.set(this.silent(this.clock.now()).length),

@@ -41,7 +41,7 @@ export class SlaveReconciliation {
     this.everyMillis = settings.reconcileSlavesEveryMinutes * 60_000;
     this.silenceMillis = settings.cluster.agentReregisterTimeoutSeconds * 1_000;
     pollers.register({
-      name: 'slave reconciliation',
+      name: 'slave-reconciliation',
       everyMs: this.everyMillis,
       pass: (now) => this.runOnce(now),
       // Also signalled whenever an instance begins to lead.

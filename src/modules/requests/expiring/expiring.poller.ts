@@ -115,7 +115,7 @@ export class ExpiringPoller implements OnModuleInit {
 
   onModuleInit(): void {
     this.pollers.register({
-      name: 'expiring actions of requests',
+      name: 'expiring-requests',
       runsWhile: 'RUN_EXPIRING_ACTION_POLLER',
       everyMs: this.settings.checkExpiringUserActionEveryMillis,
       pass: (now) => this.runOnce(now),
