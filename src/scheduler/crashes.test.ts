@@ -116,6 +116,46 @@ test('a new leader leaves planned runs of jobs as they are', async () => {
   expect(await world.query('SELECT id FROM pending_task')).toEqual(planned);
 });
 
+describe('after a leader whose clock was ten minutes ahead', () => {
+  const minute = 60_000;
+  const startAt = Date.parse('2026-01-05T12:00:30Z');
+  const ahead = () => (world.get(Clock).now = () => world.now + 10 * minute);
+
+  test('the next run of a schedule is its next hit again, and comes neither before that nor twice', async () => {
+    await start({ startAt });
+    await world.deployed({ id: 'cron', requestType: 'SCHEDULED', quartzSchedule: '0 * * * * ?' });
+    ahead();
+    await world.scheduler.runOnce(world.now + 10 * minute);
+    await world.crash();
+    await world.pass();
+    const planned = () => world.query<{ at: Date }>('SELECT next_run_at AS at FROM pending_task');
+    expect(await planned()).toEqual([{ at: new Date(startAt + minute / 2) }]);
+    await world.run(29);
+    expect(started()).toEqual([]);
+    await world.run(3);
+    expect(started()).toEqual([1]);
+    await world.crash();
+    await world.run(20);
+    expect(started()).toEqual([1]);
+  });
+
+  test('a run that waits for nothing is started at once, and one that was asked for later at its time', async () => {
+    await start({ startAt });
+    await world.deployed({ id: 'job', requestType: 'ON_DEMAND' });
+    ahead();
+    const asked = world.now + 10 * minute;
+    await world.query(`UPDATE slave SET state = 'FROZEN'`);
+    const run = { requestId: 'job', pendingType: 'ONEOFF' as const, timestamp: asked };
+    await world.enqueue({ ...run, runId: 'now' });
+    await world.enqueue({ ...run, runId: 'later', runAt: asked + minute });
+    await world.scheduler.runOnce(asked);
+    await world.query(`UPDATE slave SET state = 'ACTIVE'`);
+    await world.crash();
+    await world.run(2);
+    expect((await world.active()).map(({ runId }) => runId)).toEqual(['now']);
+  });
+});
+
 describe('a leader that was overtaken without noticing', () => {
   test('writes nothing and launches nothing', async () => {
     await start();

@@ -86,7 +86,9 @@ export class Scheduler implements LeaderDuty {
   async gained(epoch: Epoch): Promise<void> {
     this.memory.drop();
     this.reasons.drop();
-    await this.db.leaderTransaction((tx) => this.queue.enqueueStartups(tx, this.clock.now()));
+    const now = this.clock.now();
+    const misplanned = await this.drain.misplanned(now);
+    await this.db.leaderTransaction((tx) => this.queue.enqueueStartups(tx, now, misplanned));
     await this.held.load(this.db.manager);
     try {
       await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));

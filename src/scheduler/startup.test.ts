@@ -15,7 +15,9 @@ afterAll(() => world.close());
 beforeEach(() => tx().query('TRUNCATE request, pending_request, pending_task'));
 
 const begin = () =>
-  world.db.leaderTransaction((leaderTx) => world.get(PendingRequestRepository).enqueueStartups(leaderTx, world.now));
+  world.db.leaderTransaction((leaderTx) =>
+    world.get(PendingRequestRepository).enqueueStartups(leaderTx, world.now, []),
+  );
 const queue = () =>
   world.query<{ pending_type: string; request_id: string; deploy_id: string }>(
     'SELECT request_id, deploy_id, pending_type FROM pending_request ORDER BY request_id, deploy_id',

@@ -50,7 +50,7 @@ export const pendingTask = (
   own: Partial<Omit<PendingTask, 'pendingTaskId'>> & Partial<PendingTask['pendingTaskId']> = {},
 ): PendingTask => {
   const { requestId = 'svc', deployId = 'd1', nextRunAt = now - 1_000, pendingType = 'NEW_DEPLOY', ...rest } = own;
-  const { createdAt = nextRunAt, id: _, ...fields } = rest;
+  const { createdAt = Math.min(nextRunAt, now - 1_000), id: _, ...fields } = rest;
   return {
     pendingTaskId: makePendingTaskId({ requestId, deployId, nextRunAt, instanceNo, pendingType, createdAt }),
     ...fields,

@@ -3,7 +3,7 @@ import type { EndedTask, RequestOfTask } from './ended-task.js';
 import type { CooldownRules } from './cooldown.js';
 import { countEnd, type DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isLongRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
-import type { PendingRequest } from '../model/task.js';
+import { type PendingRequest, waitsUntil } from '../model/task.js';
 
 /** What the end of a task leads to. */
 interface Completion {
@@ -86,7 +86,7 @@ function relaunch(task: EndedTask, request: RequestOfTask, now: number): Pending
   const { deployId: own } = task.taskId;
   const deployId = own === request.pendingDeployId ? own : deployThatRunsAgain(task, request);
   if (deployId === undefined) return undefined;
-  return { ...runAgain(task, deployId, now), runAt: task.pendingTask.pendingTaskId.nextRunAt };
+  return { ...runAgain(task, deployId, now), runAt: waitsUntil(task.pendingTask.pendingTaskId) };
 }
 
 /** The active one; of a RUN_ONCE request each deploy has a run of its own, which no other deploy can make up for. */

@@ -18,7 +18,7 @@ import {
   type TaskCleanupType,
 } from '../model/enums.js';
 import { instancesOf, type Request, type RequestHistory, type RunNowRequest } from '../model/request.js';
-import type { PendingRequest, PendingTask, TaskCleanup } from '../model/task.js';
+import { type PendingRequest, type PendingTask, type TaskCleanup, waitsUntil } from '../model/task.js';
 import { runWishes } from '../requests/run-now.js';
 
 export interface FinishSurroundings {
@@ -206,6 +206,6 @@ function bringBackOldTasks(view: DeployView, { deployState }: DeployOutcome, ent
 
 /** The run of a task that waits under an older deploy, queued again for `deployId` as it was asked for. */
 export function runWith(deployId: string, { pendingTaskId, ...run }: PendingTask): PendingRequest {
-  const { requestId, pendingType, createdAt, nextRunAt } = pendingTaskId;
-  return { ...run, requestId, deployId, pendingType, timestamp: createdAt, runAt: nextRunAt };
+  const { requestId, pendingType, createdAt } = pendingTaskId;
+  return { ...run, requestId, deployId, pendingType, timestamp: createdAt, runAt: waitsUntil(pendingTaskId) };
 }

@@ -1,5 +1,5 @@
 import type { DeployProgress } from '../model/deploy.js';
-import { isLongRunning, isRunnable, type PendingType, type RequestState } from '../model/enums.js';
+import { isLongRunning, isRunnable, type PendingType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingRequest, PendingTask } from '../model/task.js';
 import {
@@ -12,8 +12,8 @@ import {
   type WorkDecision,
   type WorkRules,
 } from './pending-work.js';
+import { nextRunAt } from './next-run-at.js';
 import { scaleDown } from './scale-down.js';
-import { nextRun, readSchedule } from '../schedules/index.js';
 import { makePendingTaskId } from '../task-id.js';
 
 const runsOfTheirOwn: ReadonlySet<PendingType> = new Set<PendingType>(['IMMEDIATE', 'ONEOFF']);
@@ -161,7 +161,9 @@ class DrainPass {
     // Two runs asked for in the same millisecond would share an id, and one of them would be lost. What was found taken is
     // not looked at again: thousands may have come in few milliseconds.
     const seen: number[] = [];
-    for (let createdAt = entry.timestamp; ; createdAt = later.get(createdAt) ?? createdAt + 1) {
+    // What has to wait for its time was not asked for later than that, whatever the clock said then.
+    const askedAt = at > this.now ? Math.min(entry.timestamp, this.now) : entry.timestamp;
+    for (let createdAt = askedAt; ; createdAt = later.get(createdAt) ?? createdAt + 1) {
       seen.push(createdAt);
       if (later.has(createdAt)) continue;
       const pendingTaskId = makePendingTaskId({ ...parts, createdAt });
@@ -259,34 +261,3 @@ function takenOver(progress: DeployProgress): number {
 /** The deploy is about to end: its tasks may still be the only ones with traffic, so none begins and none is ended. */
 const isGivenUp = ({ pendingDeploy }: WaitingRequest, deployId: string): boolean =>
   pendingDeploy?.deployId === deployId && (pendingDeploy.state === 'CANCELED' || pendingDeploy.state === 'CANCELING');
-
-/** When a task planned for `entry` may start; undefined when the schedule has no further run. */
-function nextRunAt(
-  request: Request,
-  state: RequestState,
-  entry: PendingRequest,
-  cooldownMinScheduleMillis: number,
-  now: number,
-): number | undefined {
-  let at = now;
-  if (request.requestType === 'SCHEDULED' && entry.pendingType !== 'IMMEDIATE' && entry.pendingType !== 'RETRY') {
-    const hit = nextHit(request, now);
-    if (hit === undefined) return undefined;
-    at = hit;
-  }
-  if (!isLongRunning(request.requestType) && entry.runAt !== undefined) at = Math.max(at, entry.runAt);
-  const rest = request.waitAtLeastMillisAfterTaskFinishesForReschedule ?? 0;
-  if (entry.pendingType === 'TASK_DONE' && rest > 0) at = Math.max(at, now + rest);
-  if (state === 'SYSTEM_COOLDOWN' && entry.pendingType !== 'NEW_DEPLOY') {
-    at = Math.max(at, now + cooldownMinScheduleMillis);
-  }
-  return at;
-}
-
-function nextHit(request: Request, now: number): number | undefined {
-  const schedule = readSchedule(request);
-  if ('errors' in schedule) {
-    throw new Error(`Request '${request.id}' has no usable schedule: ${schedule.errors[0]?.message}`);
-  }
-  return nextRun(schedule, now);
-}

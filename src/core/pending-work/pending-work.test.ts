@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PendingType, RequestType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
-import type { PendingRequest } from '../model/task.js';
-import { makeTaskId } from '../task-id.js';
+import { isDue, isDueAtOnce, type PendingRequest } from '../model/task.js';
+import { makePendingTaskId, makeTaskId } from '../task-id.js';
 import {
   drain,
+  isPlannedTooFar,
   rackCount,
   spreadRules,
   type ActiveTask,
@@ -65,7 +66,9 @@ const work = (
 const kinds = (decision: WorkDecision) =>
   decision.outcomes.map((outcome) => (outcome.kind === 'obsolete' ? outcome.why : outcome.kind));
 const numbers = (decision: WorkDecision) => decision.create.map((task) => task.pendingTaskId.instanceNo);
-const times = (decision: WorkDecision) => decision.create.map((task) => task.pendingTaskId.nextRunAt - now);
+/** From now on; 0: at once. */
+const times = (decision: WorkDecision) =>
+  decision.create.map(({ pendingTaskId: id }) => (isDueAtOnce(id) ? 0 : id.nextRunAt - now));
 
 const progress = (target: number, own = {}) => ({
   targetActiveInstances: target,
@@ -441,7 +444,7 @@ describe('how many', () => {
   });
 
   test('runs asked for in the same millisecond all get pending tasks of their own', () => {
-    const taken = `svc-d1-${now}-1-ONEOFF-${now - 1_000}`;
+    const taken = `svc-d1-${now - 1_000}-1-ONEOFF-${now - 1_000}`;
     const decision = drain(
       work(waiting('ON_DEMAND'), [entry('ONEOFF', { runId: 'a' }), entry('ONEOFF', { runId: 'b' })], {
         pendingTaskIds: new Set([taken]),
@@ -545,6 +548,52 @@ describe('when', () => {
     expect(decision.leavesCooldown).toBe(true);
     expect(times(decision)).toEqual([0]);
   });
+
+  test.each([
+    { name: 'asked for by a clock ahead', asked: 600_000, planned: 0, later: 0 },
+    { name: 'planned by a clock ahead', asked: 0, planned: 600_000, later: 0 },
+    { name: 'planned before the clock was set back', asked: -1_000, planned: 0, later: -600_000 },
+  ])('a run $name is due at once', ({ asked, planned, later }) => {
+    const entries = [entry('ONEOFF', { timestamp: now + asked })];
+    const [task] = drain(work(waiting('ON_DEMAND'), entries), rules(), now + planned).create;
+    expect(isDue(task!.pendingTaskId, now + later)).toBe(true);
+  });
+
+  test.each([
+    { name: 'a hit', request: waiting('SCHEDULED'), type: 'TASK_DONE' as const, own: {} },
+    { name: 'a time', request: waiting('ON_DEMAND'), type: 'ONEOFF' as const, own: { runAt: now + minute } },
+  ])('a run that waits for $name does so, also when it was asked for by a clock ahead', ({ request, type, own }) => {
+    const entries = [entry(type, { timestamp: now + 600_000, ...own })];
+    const [task] = drain(work(request, entries), rules(), now).create;
+    expect(isDue(task!.pendingTaskId, now + 29_999)).toBe(false);
+  });
+
+  test.each<{
+    name: string;
+    at: number;
+    tooFar?: boolean;
+    own?: Partial<Request>;
+    state?: WaitingRequest['state'];
+    type?: PendingType;
+    requestType?: RequestType;
+  }>([
+    { name: 'the next hit', at: 30_000, tooFar: false },
+    { name: 'a hit after that', at: 90_000, tooFar: true },
+    { name: 'the end of its rest', at: 45_000, own: { waitAtLeastMillisAfterTaskFinishesForReschedule: 50_000 } },
+    { name: 'the end of a cooldown', at: 60_000, state: 'SYSTEM_COOLDOWN' },
+    { name: 'long after a cooldown', at: 700_000, state: 'SYSTEM_COOLDOWN', tooFar: true },
+    { name: 'a time that was asked for', at: 700_000, type: 'IMMEDIATE' },
+    { name: 'a service', at: 700_000, requestType: 'SERVICE' },
+    { name: 'no further hit', at: 700_000, own: { quartzSchedule: '0 0 0 1 1 ? 2020' } },
+  ])(
+    'the next run of a schedule planned for $name',
+    ({ at, tooFar = false, own, state = 'ACTIVE', type = 'TASK_DONE', requestType = 'SCHEDULED' }) => {
+      const { request } = waiting(requestType, own);
+      const parts = { requestId: 'svc', deployId: 'd1', instanceNo: 1, pendingType: type, createdAt: now };
+      const id = makePendingTaskId({ ...parts, nextRunAt: now + at });
+      expect(isPlannedTooFar(id, { request, state }, minute, now)).toBe(tooFar);
+    },
+  );
 
   test('a schedule without a further run finishes the request', () => {
     const request = waiting('SCHEDULED', { quartzSchedule: '0 0 0 1 1 ? 2020' });

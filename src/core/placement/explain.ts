@@ -1,4 +1,4 @@
-import type { PendingTask } from '../model/task.js';
+import { isDue, type PendingTask } from '../model/task.js';
 import type { RejectionReason } from './checks.js';
 import { demandKey } from './demand.js';
 import { Fleet } from './fleet.js';
@@ -52,7 +52,7 @@ export function explainPending(
 ): Explanation {
   const candidate = candidateOf(pending, snapshot);
   if ('why' in candidate) return unseen(candidate.why);
-  if (pending.pendingTaskId.nextRunAt > now) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
+  if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
   const held = heldBy(candidate, round.spreadOf(candidate.view).active, rules);
   if (held) return unseen(held);

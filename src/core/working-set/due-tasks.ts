@@ -1,4 +1,4 @@
-import type { PendingTask } from '../model/task.js';
+import { isDueAtOnce, type PendingTask } from '../model/task.js';
 
 const isBefore = ({ pendingTaskId: a }: PendingTask, { pendingTaskId: b }: PendingTask): boolean =>
   a.nextRunAt === b.nextRunAt ? a.id < b.id : a.nextRunAt < b.nextRunAt;
@@ -12,6 +12,10 @@ export class DueTasks {
 
   add(task: PendingTask): void {
     this.all.set(task.pendingTaskId.id, task);
+    if (isDueAtOnce(task.pendingTaskId)) {
+      this.now.set(task.pendingTaskId.id, task);
+      return;
+    }
     this.heap.push(task);
     let index = this.heap.length - 1;
     while (index > 0) {

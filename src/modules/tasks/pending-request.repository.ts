@@ -61,12 +61,13 @@ export class PendingRequestRepository {
 
   /**
    * For a new leader, in case something was missed between two leaders: a STARTUP entry per runnable request that goes on
-   * by itself; a job whose next run is planned needs none, if it was planned after the request changed last. Nor does a
+   * by itself; a job whose next run is planned needs none, if it was planned after the request changed last and is not one of
+   * those that are `misplanned`. Nor does a
    * request that a deploy is to wake from its pause: its active deploy still rests, and the new one looks after its own
    * tasks. What waits in the queue already stays as it is. The locks on the requests are taken when the queue is drained:
    * an entry is only a wish to look.
    */
-  async enqueueStartups(tx: EntityManager, now: number): Promise<void> {
+  async enqueueStartups(tx: EntityManager, now: number, misplanned: readonly string[]): Promise<void> {
     await tx.query(
       `INSERT INTO pending_request (request_id, deploy_id, pending_type, created_at, document)
        SELECT r.id, r.active_deploy_id, 'STARTUP', $1, jsonb_build_object('requestId', r.id,
@@ -76,10 +77,10 @@ export class PendingRequestRepository {
          AND r.request_type NOT IN ('ON_DEMAND', 'RUN_ONCE')
          AND NOT (r.request_type = 'SCHEDULED' AND EXISTS (SELECT 1 FROM pending_task p
            WHERE p.request_id = r.id AND p.deploy_id = r.active_deploy_id AND p.created_at >= r.changed_at
-             AND NOT p.delete_requested))
+             AND NOT p.delete_requested AND p.id <> ALL ($3)))
        ORDER BY r.id
        ON CONFLICT (request_id, deploy_id, entry_key) DO NOTHING`,
-      [new Date(now), now],
+      [new Date(now), now, misplanned],
     );
   }
 

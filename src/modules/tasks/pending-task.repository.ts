@@ -6,6 +6,7 @@ import {
   promisedTypes,
   requestStates,
   type PendingType,
+  type RequestState,
   type RequestType,
 } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
@@ -16,6 +17,13 @@ import { rows } from '../../platform/database/sql.js';
 /** Order of pending tasks everywhere. */
 const order = 'p.next_run_at, p.request_id, p.deploy_id, p.instance_no, p.created_at, p.id';
 const runnableStates = requestStates.filter(isRunnable);
+
+/** When a request runs next. */
+export interface PlannedRun {
+  id: PendingTaskId;
+  request: Request;
+  state: RequestState;
+}
 
 interface ScheduledRow {
   pending_task: PendingTask;
@@ -63,6 +71,18 @@ export class PendingTaskRepository {
       [requestIds],
     );
     return found.flatMap((row) => parsePendingTaskId(row.id) ?? []);
+  }
+
+  /** The next runs of active SCHEDULED requests that are after `time`. */
+  async scheduledAfter(tx: EntityManager, time: number): Promise<PlannedRun[]> {
+    const found = await rows<{ id: string; request: Request; state: RequestState }>(
+      tx,
+      `SELECT p.id, r.document AS request, r.state FROM pending_task p
+       JOIN request r ON r.id = p.request_id AND r.active_deploy_id = p.deploy_id AND r.state = ANY ($2)
+       WHERE r.request_type = 'SCHEDULED' AND p.next_run_at > $1 AND NOT p.delete_requested`,
+      [new Date(time), runnableStates],
+    );
+    return found.map(({ id, request, state }) => ({ id: parsePendingTaskId(id)!, request, state }));
   }
 
   /** Holds the row until `tx` ends. The type is that of its request, as long as there is one. */

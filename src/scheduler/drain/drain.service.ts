@@ -4,13 +4,19 @@ import { groupBy } from '../../core/group-by.js';
 import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
 import { isFailingFast } from '../../core/completion/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
-import { drain, type WaitingRequest, type WorkDecision, type WorkRules } from '../../core/pending-work/index.js';
+import {
+  drain,
+  isPlannedTooFar,
+  type WaitingRequest,
+  type WorkDecision,
+  type WorkRules,
+} from '../../core/pending-work/index.js';
 import { DeployRepository, type StoredPendingDeploy } from '../../modules/deploys/deploy.repository.js';
 import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
 import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
 import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import { PendingRequestRepository, type QueueEntry } from '../../modules/tasks/pending-request.repository.js';
-import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
+import { PendingTaskRepository, type PlannedRun } from '../../modules/tasks/pending-task.repository.js';
 import { TaskRepository, type LiveTask } from '../../modules/tasks/task.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
@@ -88,6 +94,22 @@ export class DrainService {
       someAreHeld ||= held;
     }
     return someAreHeld;
+  }
+
+  /** Next runs of schedules that were planned when the clock was ahead of where it is now, by their ids. */
+  async misplanned(now: number): Promise<string[]> {
+    const { cooldownMinScheduleMillis } = workRules(this.settings, []);
+    const isMisplanned = ({ id, ...request }: PlannedRun): boolean => {
+      try {
+        return isPlannedTooFar(id, request, cooldownMinScheduleMillis, now);
+      } catch (cause) {
+        this.log.error(`The next run of request '${id.requestId}' stays as it was planned: ${String(cause)}`);
+        return false;
+      }
+    };
+    const found = (await this.pendingTasks.scheduledAfter(this.db.manager, now)).filter(isMisplanned);
+    if (found.length > 0) this.log.warn(`${found.length} runs were planned by a clock that was ahead: planned anew`);
+    return found.map(({ id }) => id.id);
   }
 
   /** Answers whether some of them were held by another transaction. */

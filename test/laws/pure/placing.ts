@@ -1,7 +1,7 @@
 import type { MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
 import { groupBy } from '../../../src/core/group-by.js';
 import { planLaunch } from '../../../src/core/launch/index.js';
-import type { PendingTask } from '../../../src/core/model/task.js';
+import { isDue, type PendingTask } from '../../../src/core/model/task.js';
 import {
   type MachineView,
   type PlacementOutcome,
@@ -33,7 +33,7 @@ export function decide(model: Model, shown: readonly MachineSnapshot[], recent: 
   const { tables, settings, anyOrder } = model;
   const now = model.now();
   const rules = placementRules(settings, storedSlaves(model));
-  const due = [...tables.pendingTasks.values()].filter(({ pendingTaskId }) => pendingTaskId.nextRunAt <= now);
+  const due = [...tables.pendingTasks.values()].filter(({ pendingTaskId }) => isDue(pendingTaskId, now));
   const versions = new Map([...tables.requests].map(([id, { version }]) => [id, version]));
   if (due.length === 0) return { outcomes: [], versions, decidedAt: now };
   const outcomes = anyOrder.decide('placement', snapshot(model, due, shown, recent), shuffled, (rows) =>

@@ -1,0 +1,53 @@
+import { isLongRunning, type RequestState } from '../model/enums.js';
+import type { Request } from '../model/request.js';
+import type { PendingRequest, PendingTaskId } from '../model/task.js';
+import { nextRun, readSchedule } from '../schedules/index.js';
+
+/**
+ * When a task planned for `entry` may start; undefined when the schedule has no further run. One that has nothing to wait for is
+ * due since it was asked for, and so at once, whatever the clock says later (`isDueAtOnce`).
+ */
+export function nextRunAt(
+  request: Request,
+  state: RequestState,
+  entry: Pick<PendingRequest, 'pendingType' | 'timestamp' | 'runAt'>,
+  cooldownMinScheduleMillis: number,
+  now: number,
+): number | undefined {
+  let at = now;
+  if (followsSchedule(request, entry)) {
+    const hit = nextHit(request, now);
+    if (hit === undefined) return undefined;
+    at = hit;
+  }
+  if (!isLongRunning(request.requestType) && entry.runAt !== undefined) at = Math.max(at, entry.runAt);
+  const rest = request.waitAtLeastMillisAfterTaskFinishesForReschedule ?? 0;
+  if (entry.pendingType === 'TASK_DONE' && rest > 0) at = Math.max(at, now + rest);
+  if (state === 'SYSTEM_COOLDOWN' && entry.pendingType !== 'NEW_DEPLOY') {
+    at = Math.max(at, now + cooldownMinScheduleMillis);
+  }
+  return at > now ? at : Math.min(now, entry.timestamp);
+}
+
+/** The run of a schedule was planned by a clock that was ahead: planned now, it would come sooner. */
+export function isPlannedTooFar(
+  { pendingType, nextRunAt: plannedAt, createdAt }: PendingTaskId,
+  { request, state }: { request: Request; state: RequestState },
+  cooldownMinScheduleMillis: number,
+  now: number,
+): boolean {
+  if (!followsSchedule(request, { pendingType })) return false;
+  const entry = { pendingType, timestamp: createdAt };
+  return plannedAt > (nextRunAt(request, state, entry, cooldownMinScheduleMillis, now) ?? plannedAt);
+}
+
+const followsSchedule = ({ requestType }: Request, { pendingType }: Pick<PendingRequest, 'pendingType'>): boolean =>
+  requestType === 'SCHEDULED' && pendingType !== 'IMMEDIATE' && pendingType !== 'RETRY';
+
+function nextHit(request: Request, now: number): number | undefined {
+  const schedule = readSchedule(request);
+  if ('errors' in schedule) {
+    throw new Error(`Request '${request.id}' has no usable schedule: ${schedule.errors[0]?.message}`);
+  }
+  return nextRun(schedule, now);
+}
