@@ -50,6 +50,7 @@ import { UserSettingsEntity } from './modules/users/user-settings.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
+import { ImportItemEntity } from './modules/import/import-item.entity.js';
 import { DisabledActionEntity } from './platform/actions/disabled-action.entity.js';
 import { IdempotentCallEntity } from './platform/idempotency/idempotent-call.entity.js';
 import { LeaderEpochEntity } from './platform/leadership/leader.entity.js';
@@ -75,6 +76,7 @@ export const entities = [
   ExpiringActionEntity,
   HistoryBackfillEntity,
   IdempotentCallEntity,
+  ImportItemEntity,
   InactiveHostEntity,
   InstanceEntity,
   HeldStatusUpdateEntity,

@@ -4,6 +4,7 @@ import { loadSettings, type Flags } from '../platform/settings/load-settings.js'
 import type { Settings, SettingsFile } from '../platform/settings/settings.js';
 import { deployExamples } from './demo.js';
 import { makeFirstToken } from './make-token.js';
+import { importFrom, type ImportFlags } from './import-from.js';
 import { importHistory } from './import-history.js';
 import { reportFailure } from './report-failure.js';
 import { runAgent } from './run-agent.js';
@@ -26,7 +27,7 @@ export async function runCommand(
   const command = (
     name: string,
     description: string,
-    run: (flags: Flags & { keepTasks?: boolean }, ...words: string[]) => Promise<number>,
+    run: (flags: Flags & ImportFlags & { keepTasks?: boolean }, ...words: string[]) => Promise<number>,
   ) =>
     program
       .command(name)
@@ -71,6 +72,24 @@ export async function runCommand(
     'copies the history of an older installation: taskHistory.csv, requestHistory.csv, deployHistory.csv, taskUsage.csv',
     (flags, folder) => importHistory(settings(flags), folder!),
   );
+  command(
+    'import-from <url>',
+    'takes what another installation has, through its API: docs/migration.md',
+    (flags, url) => importFrom(settings(flags), url!, flags),
+  )
+    .option('--dry-run', 'say what would be taken and what differs, and write nothing')
+    .option('--no-history', 'leave out what happened: changes, deploys and ended tasks')
+    .option('--header <name: value>', 'sent with every call, or @file; may be repeated', (one, all: string[] = []) => [
+      ...all,
+      one,
+    ])
+    .option('--token <token>', 'sent as Authorization: Bearer, or @file')
+    .option('--concurrency <number>', 'calls at the same time (4)')
+    .option('--timeout <seconds>', 'for one answer (30)')
+    .option('--activate <pattern>', 'hand over the requests that are held and match, such as "web-*"')
+    .option('--pause-source', 'with --activate: pause them there first, which ends their tasks there')
+    .option('--side-by-side', 'with --activate: they may run there and here at the same time')
+    .option('--wait <seconds>', 'with --activate: for tasks that still run there (120)');
 
   try {
     await program.parseAsync([...argv], { from: 'user' });

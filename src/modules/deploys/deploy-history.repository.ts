@@ -91,6 +91,55 @@ export class DeployHistoryRepository {
     return Number(counted!.count);
   }
 
+  /** Of these deploys of another installation, the ids of those that are not here as they are there by now. */
+  async notTakenOver(
+    tx: EntityManager,
+    requestId: string,
+    theirs: readonly { deployId: string; ended: boolean }[],
+  ): Promise<Set<string>> {
+    const found = await rows<{ deploy_id: string }>(
+      tx,
+      `SELECT n.deploy_id FROM unnest($2::text[], $3::boolean[]) AS n (deploy_id, ended)
+       WHERE NOT EXISTS (SELECT 1 FROM deploy_history d WHERE d.request_id = $1 AND d.deploy_id = n.deploy_id
+         AND (d.deploy_state IS NOT NULL OR NOT n.ended))`,
+      [requestId, theirs.map(({ deployId }) => deployId), theirs.map(({ ended }) => ended)],
+    );
+    return new Set(found.map((row) => row.deploy_id));
+  }
+
+  /**
+   * Deploys of another installation, as they were there. One that is here already stays as it is, unless its end or what it
+   * deployed was not known yet. Answers how many were written.
+   */
+  async takeOver(tx: EntityManager, deploys: readonly DeployHistory[]): Promise<number> {
+    const written = await rows(
+      tx,
+      `INSERT INTO deploy_history AS d (request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data)
+       SELECT request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data
+       FROM jsonb_populate_recordset(NULL::deploy_history, $1::jsonb)
+       ON CONFLICT (request_id, deploy_id) DO UPDATE SET deploy_state = coalesce(excluded.deploy_state, d.deploy_state),
+         deploy_state_at = coalesce(excluded.deploy_state_at, d.deploy_state_at), bytes = NULL,
+         data = excluded.data || coalesce(d.data, '{}')
+       WHERE (d.deploy_state IS NULL AND excluded.deploy_state IS NOT NULL OR d.data IS NULL) AND NOT EXISTS (
+         SELECT 1 FROM pending_deploy p WHERE (p.request_id, p.deploy_id) = (d.request_id, d.deploy_id)) RETURNING 1`,
+      [
+        JSON.stringify(
+          deploys.map(({ deployMarker: marker, deploy, deployResult, deployStatistics }) => ({
+            request_id: marker.requestId,
+            deploy_id: marker.deployId,
+            created_at: new Date(marker.timestamp),
+            user_name: marker.user,
+            message: marker.message,
+            deploy_state: deployResult?.deployState,
+            deploy_state_at: deployResult && new Date(deployResult.timestamp),
+            data: { deploy, deployResult, deployStatistics },
+          })),
+        ),
+      ],
+    );
+    return written.length;
+  }
+
   /** undefined: there never was one of this id, or its history was purged. */
   async lifetime(tx: EntityManager, { requestId, deployId }: DeployKey): Promise<DeployLifetime | undefined> {
     const [row] = await rows<LifetimeRow>(

@@ -30,6 +30,6 @@ import { Rollbacks } from './rollbacks.service.js';
     DeployAcceptance,
     AcceptanceChecks,
   ],
-  exports: [DeploysService, AcceptanceChecks],
+  exports: [DeploysService, DeployChecks, AcceptanceChecks],
 })
 export class DeploysModule {}

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isTerminal, type TaskState } from '../../core/model/enums.js';
-import type { TaskHistory } from '../../core/model/task.js';
-import { rows, toMillis } from '../../platform/database/sql.js';
+import type { TaskHistory, TaskId } from '../../core/model/task.js';
+import { rows, toMillis, toTime } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LiveTaskHistoryRepository } from './live-task-history.repository.js';
 import { oldDocument } from './old-payloads.js';
@@ -16,6 +16,14 @@ export interface TaskRecord {
   /** Newest state; TASK_CLEANING never stands here. */
   state?: TaskState;
   history: TaskHistory;
+}
+
+/** A task that ended at another installation. */
+export interface EndedTask extends Pick<TaskRecord, 'runId' | 'slaveId' | 'state' | 'history'> {
+  taskId: TaskId;
+  /** Epoch milliseconds. */
+  runningAt?: number;
+  updatedAt: number;
 }
 
 interface RecordRow {
@@ -94,6 +102,49 @@ export class TaskHistoryRepository {
       [taskId],
     );
     return row && fromRow(row, row.data ?? oldDocument<TaskHistory>(this.settings, 'TASK', row.bytes));
+  }
+
+  /** Of these ids of tasks those that are not in the history. */
+  async missing(tx: EntityManager, ids: readonly string[]): Promise<string[]> {
+    const found = await rows<{ id: string }>(
+      tx,
+      `SELECT n.id FROM unnest($1::text[]) AS n (id)
+       WHERE NOT EXISTS (SELECT 1 FROM task_history h WHERE h.task_id = n.id)`,
+      [ids],
+    );
+    return found.map(({ id }) => id);
+  }
+
+  /** Ended tasks of another installation, as they were there. One that is here already stays. Answers how many were not. */
+  async takeOver(tx: EntityManager, tasks: readonly EndedTask[]): Promise<number> {
+    const written = await rows(
+      tx,
+      `INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at,
+         running_at, updated_at, last_task_status, purged, data)
+       SELECT task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at,
+         running_at, greatest(updated_at, started_at), last_task_status, false, data
+       FROM jsonb_populate_recordset(NULL::task_history, $1::jsonb) ON CONFLICT (task_id) DO NOTHING RETURNING 1`,
+      [
+        JSON.stringify(
+          tasks.map(({ taskId, runId, slaveId, runningAt, updatedAt, state, history }) => ({
+            task_id: taskId.id,
+            request_id: taskId.requestId,
+            deploy_id: taskId.deployId,
+            run_id: runId,
+            slave_id: slaveId,
+            host: taskId.host,
+            rack_id: taskId.rackId,
+            instance_no: taskId.instanceNo,
+            started_at: new Date(taskId.startedAt),
+            running_at: toTime(runningAt),
+            updated_at: new Date(updatedAt),
+            last_task_status: state,
+            data: history,
+          })),
+        ),
+      ],
+    );
+    return written.length;
   }
 
   /** What is known of these tasks, live or ended, by id; unknown ones are left out. */

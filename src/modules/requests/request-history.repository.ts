@@ -74,6 +74,37 @@ export class RequestHistoryRepository {
     await this.outbox.request(tx, { ...event, createdAt: written!.created_at.getTime() });
   }
 
+  /**
+   * Events of another installation, as they were there; webhooks heard of them then. Answers how many were not here yet:
+   * some stores keep only the second of an event, so one of the same kind and second is the same one.
+   */
+  async takeOver(tx: EntityManager, events: readonly RequestHistory[]): Promise<number> {
+    const written = await rows(
+      tx,
+      `INSERT INTO request_history (request_id, created_at, event_type, user_name, message, request)
+       SELECT n.request_id, n.created_at, n.event_type, n.user_name, n.message, n.request
+       FROM jsonb_populate_recordset(NULL::request_history, $1::jsonb) n WHERE NOT EXISTS (
+         SELECT 1 FROM request_history h WHERE h.request_id = n.request_id AND h.event_type = n.event_type
+           AND h.created_at >= date_trunc('second', n.created_at)
+           AND h.created_at < date_trunc('second', n.created_at) + interval '1 second'
+           AND date_trunc('second', n.created_at) IN (n.created_at, h.created_at))
+       ON CONFLICT DO NOTHING RETURNING 1`,
+      [
+        JSON.stringify(
+          events.map(({ request, createdAt, eventType, user, message }) => ({
+            request_id: request.id,
+            created_at: new Date(createdAt),
+            event_type: eventType,
+            user_name: user,
+            message,
+            request,
+          })),
+        ),
+      ],
+    );
+    return written.length;
+  }
+
   /** Time of the newest event of each of these requests, in epoch milliseconds. */
   async lastEventTimes(tx: EntityManager, requestIds: readonly string[]): Promise<Map<string, number>> {
     const found = await rows<{ request_id: string; at: Date }>(

@@ -64,6 +64,15 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     RequestGroupsService,
     SpreadAllPoller,
   ],
-  exports: [RequestsService, RequestParents, RequestChecks, RequestActions, RequestChanges, Scaling],
+  exports: [
+    RequestsService,
+    RequestParents,
+    RequestChecks,
+    RequestActions,
+    RequestChanges,
+    RequestGroupsService,
+    Pauses,
+    Scaling,
+  ],
 })
 export class RequestsModule {}

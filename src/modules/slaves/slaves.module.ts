@@ -28,6 +28,14 @@ import { SlavesController } from './slaves.controller.js';
     FleetComparison,
     InactiveMachines,
   ],
-  exports: [MachineReports, MachineReads, MachineChanges, MachinesPoller, FleetComparison, MachineRemoval],
+  exports: [
+    MachineReports,
+    MachineReads,
+    MachineChanges,
+    MachinesPoller,
+    FleetComparison,
+    MachineRemoval,
+    InactiveMachines,
+  ],
 })
 export class SlavesModule {}

@@ -5,5 +5,6 @@ import { NotificationsService } from './notifications.service.js';
 @Module({
   controllers: [NotificationsController],
   providers: [NotificationsService],
+  exports: [NotificationsService],
 })
 export class NotificationsModule {}

@@ -9,6 +9,6 @@ import { Webhooks } from './webhooks.service.js';
   // The queues first: their paths would be taken for ids of webhooks.
   controllers: [WebhookQueuesController, WebhooksController],
   providers: [Webhooks, WebhookMarks, WebhookSender, WebhookDelivery],
-  exports: [WebhookDelivery],
+  exports: [WebhookDelivery, Webhooks],
 })
 export class WebhooksModule {}

@@ -29,6 +29,7 @@ import { BouncingRequests1763950000000 } from '../../../migrations/1763950000000
 import { CleanupType1764000000000 } from '../../../migrations/1764000000000-cleanup-type.js';
 import { EndedRequests1765140000000 } from '../../../migrations/1765140000000-ended-requests.js';
 import { Audit1765150000001 } from '../../../migrations/1765150000001-audit.js';
+import { ImportItems1765260000000 } from '../../../migrations/1765260000000-import-items.js';
 import { IdempotentCalls1765150000002 } from '../../../migrations/1765150000002-idempotent-calls.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 
@@ -67,4 +68,5 @@ export const migrations = [
   SeveralTokens1765150000000,
   Audit1765150000001,
   IdempotentCalls1765150000002,
+  ImportItems1765260000000,
 ];
