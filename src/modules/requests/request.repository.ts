@@ -31,6 +31,9 @@ interface RequestRow {
 
 const columns = 'document, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing';
 
+/** A transaction of a call takes some 20 ms, and each instance has one in the line. */
+const lockWaitMillis = 500;
+
 /**
  * The rows of requests. Every change of a request or of its deploys goes through the lock on its row:
  * lock, change, save. By hand: every action, pass and list reads or locks these rows. Locks are taken in the order of ids, before those of pending_deploy, pending_task and task.
@@ -114,6 +117,17 @@ export class RequestRepository {
       [ids],
     );
     return found.map(fromRow);
+  }
+
+  /**
+   * Waits for all of them in the line of their rows, so that its turn comes however many calls there are, and not for long: a
+   * row that another transaction keeps is not free within `lockWaitMillis` (isLockTimeout).
+   */
+  async lockInTurn(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+    await tx.query(`SET LOCAL lock_timeout TO ${lockWaitMillis}`);
+    const locked = await this.lockMany(tx, ids);
+    await tx.query('SET LOCAL lock_timeout TO DEFAULT');
+    return locked;
   }
 
   /** Versions by id, locked like `lockMany`; `free`: those that another transaction holds are left out. */

@@ -75,6 +75,9 @@ function some(cause: unknown, holds: (error: CodedError) => boolean, seen: Set<u
   return holds(cause as CodedError) || [driverError, ...(errors ?? [])].some((inner) => some(inner, holds, seen));
 }
 
+/** A row was not free in the time for which this transaction waits for locks. Nothing of it was done. */
+export const isLockTimeout = (cause: unknown): boolean => some(cause, ({ code }) => code === '55P03', new Set());
+
 export function isRefusedText(cause: unknown): boolean {
   const { code } = (cause ?? {}) as CodedError;
   return typeof code === 'string' && refusedText.test(code);

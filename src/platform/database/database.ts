@@ -30,6 +30,11 @@ export class Database {
     return this.source.manager;
   }
 
+  /** For reads of the leader's passes outside a transaction: calls of the API, however many, do not make them wait. */
+  get leaderManager(): EntityManager {
+    return this.leaderSource.manager;
+  }
+
   /** Fails while the database does not answer. */
   async ping(): Promise<void> {
     await this.source.query('SELECT 1');

@@ -19,7 +19,7 @@ import { PendingRequestRepository, type QueueEntry } from '../../modules/tasks/p
 import { PendingTaskRepository, type PlannedRun } from '../../modules/tasks/pending-task.repository.js';
 import { TaskRepository, type LiveTask } from '../../modules/tasks/task.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
-import { concernsAll } from '../../platform/database/database-errors.js';
+import { concernsAll, isLockTimeout } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -35,9 +35,15 @@ interface Drained {
   cleanups: number;
   /** Some entries wait for what was just decided to take effect. */
   again: boolean;
-  /** Other transactions held some of the requests. */
-  held: boolean;
+  /** Requests that other transactions held. */
+  held: readonly string[];
 }
+
+/**
+ * Of the rows of requests, those that are free are taken first. The others are waited for in their lines: calls on one request
+ * may follow each other so closely that its row is never seen free.
+ */
+type RowLock = 'free' | 'inTurn';
 
 /** What is decided about the requests of a transaction, written together at its end. */
 interface Writes {
@@ -81,19 +87,18 @@ export class DrainService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** One look at the whole queue. Requests that another transaction holds wait for the next one; answers whether there are any. */
+  /**
+   * One look at the whole queue. Requests that another transaction holds come last, in their turn; answers whether some were
+   * not to be had even so, and wait for the next look.
+   */
   async runOnce(now: number): Promise<boolean> {
     const [hasUnwanted, waiting] = await Promise.all([
-      this.pendingTasks.hasUnwanted(this.db.manager),
-      this.queue.waitingRequestIds(this.db.manager),
+      this.pendingTasks.hasUnwanted(this.db.leaderManager),
+      this.queue.waitingRequestIds(this.db.leaderManager),
     ]);
     if (hasUnwanted) await this.db.leaderTransaction((tx) => this.pendingTasks.removeUnwanted(tx));
-    let someAreHeld = false;
-    for (let first = 0; first < waiting.length; first += requestsPerTransaction) {
-      const held = await this.drainTogether(waiting.slice(first, first + requestsPerTransaction), now);
-      someAreHeld ||= held;
-    }
-    return someAreHeld;
+    const held = await this.drainAll(waiting, 'free', now);
+    return (await this.drainAll(held, 'inTurn', now)).length > 0;
   }
 
   /** Next runs of schedules that were planned when the clock was ahead of where it is now, by their ids. */
@@ -112,29 +117,49 @@ export class DrainService {
     return found.map(({ id }) => id.id);
   }
 
-  /** Answers whether some of them were held by another transaction. */
-  private async drainTogether(requestIds: readonly string[], now: number): Promise<boolean> {
+  /** Answers those that were held by another transaction. */
+  private async drainAll(requestIds: readonly string[], lock: RowLock, now: number): Promise<readonly string[]> {
+    const held: string[] = [];
+    for (let first = 0; first < requestIds.length; first += requestsPerTransaction) {
+      held.push(...(await this.drainTogether(requestIds.slice(first, first + requestsPerTransaction), lock, now)));
+    }
+    return held;
+  }
+
+  private async drainTogether(requestIds: readonly string[], lock: RowLock, now: number): Promise<readonly string[]> {
     try {
-      const { cleanups, again, held } = await this.db.leaderTransaction((tx) => this.drainIn(tx, requestIds, now));
+      const work = (tx: EntityManager) => this.drainIn(tx, requestIds, lock, now);
+      const { cleanups, again, held } = await this.db.leaderTransaction(work);
       if (cleanups > 0) this.wake.signalOf(requestIds, 'cleanup');
       if (again) this.wake.signal('scheduler');
       return held;
     } catch (cause) {
       if (concernsAll(cause)) throw cause;
       if (requestIds.length === 1) {
+        if (isLockTimeout(cause)) return requestIds;
         this.log.error(`The queue of request '${requestIds[0]}' is stuck: ${String(cause)}`, cause);
-        return false;
+        return [];
       }
       // The broken one must not hold up the others.
-      let someAreHeld = false;
-      for (const requestId of requestIds) someAreHeld = (await this.drainTogether([requestId], now)) || someAreHeld;
-      return someAreHeld;
+      const held: string[] = [];
+      for (const requestId of requestIds) held.push(...(await this.drainTogether([requestId], lock, now)));
+      return held;
     }
   }
 
-  private async drainIn(tx: EntityManager, requestIds: readonly string[], now: number): Promise<Drained> {
+  private async drainIn(
+    tx: EntityManager,
+    requestIds: readonly string[],
+    lock: RowLock,
+    now: number,
+  ): Promise<Drained> {
     await commitLazily(tx);
-    const held = new Map((await this.requests.lockFree(tx, requestIds)).map((stored) => [stored.request.id, stored]));
+    const locked = await (lock === 'free' ? this.requests.lockFree : this.requests.lockInTurn).call(
+      this.requests,
+      tx,
+      requestIds,
+    );
+    const held = new Map(locked.map((stored) => [stored.request.id, stored]));
     const missing = requestIds.filter((id) => !held.has(id));
     const busy = new Set((await this.findMissing(tx, missing)).map((stored) => stored.request.id));
     const free = requestIds.filter((id) => !busy.has(id));
@@ -165,7 +190,7 @@ export class DrainService {
     await this.pendingTasks.removeOfDeploys(tx, writes.replaced);
     await this.pendingTasks.insert(tx, writes.create);
     await this.cleanups.createAll(tx, writes.cleanups);
-    return { cleanups: writes.cleanups.length, again, held: busy.size > 0 };
+    return { cleanups: writes.cleanups.length, again, held: [...busy] };
   }
 
   private findMissing(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../core/group-by.js';
 import type { TaskId } from '../../core/model/task.js';
 import type { FleetSnapshot, PlacementRules } from '../../core/placement/index.js';
@@ -91,6 +92,11 @@ export class LeaderMemory {
     }
   }
 
+  /** Requests whose rows are locked in `tx`, so that what is read stays true. Call within a round, after `refresh`. */
+  async readLocked(tx: EntityManager, ids: readonly string[]): Promise<void> {
+    await this.readSome(this.current, ids, tx);
+  }
+
   /** Call after `refresh`. */
   snapshot(now: number): FleetSnapshot {
     return this.current.set.snapshot(now, this.recent.usedIds(now));
@@ -174,8 +180,8 @@ export class LeaderMemory {
     this.recent.takeChangedSlaves(now);
     const [requests, slaves, latestStart] = await Promise.all([
       this.loader.load(),
-      this.machines.list(this.db.manager),
-      this.launches.latestStart(this.db.manager),
+      this.machines.list(this.db.leaderManager),
+      this.launches.latestStart(this.db.leaderManager),
     ]);
     this.recent.startedUpTo(latestStart);
     const shown = this.loader.shown();
@@ -196,7 +202,7 @@ export class LeaderMemory {
     const [requests, tasks, slaves] = await Promise.all([
       this.loader.load(part.requests),
       this.loader.tasksOn(part.slaves),
-      this.machines.list(this.db.manager, part.slaves),
+      this.machines.list(this.db.leaderManager, part.slaves),
     ]);
     const set = new WorkingSet(placementRules(this.settings, [...held.slaves.values()]));
     set.setFiguresOf(held.set);
@@ -217,7 +223,7 @@ export class LeaderMemory {
 
   private async takeChanges(): Promise<Changes> {
     const changes: Changes = { requests: new Set(), slaves: new Set(), racks: false };
-    if (!(await this.changes.any(this.db.manager))) return changes;
+    if (!(await this.changes.any(this.db.leaderManager))) return changes;
     const found = await this.db.leaderTransaction(async (tx) => {
       // Should the database lose this commit, the notes come back and are read once more.
       await commitLazily(tx);
@@ -252,18 +258,21 @@ export class LeaderMemory {
     held.usageAt = now;
   }
 
-  private async readRequests({ set }: Held): Promise<void> {
+  private async readRequests(held: Held): Promise<void> {
     const wanted = [...this.dirtyRequests];
     for (let first = 0; first < wanted.length; first += requestsPerRead) {
-      const ids = wanted.slice(first, first + requestsPerRead);
-      for (const id of ids) this.toldMeanwhile.delete(id);
-      for (const { id, request, tasks, pendingTasks } of await this.loader.load(ids)) {
-        if (this.toldMeanwhile.has(id)) continue;
-        set.putRequest(id, request, tasks, pendingTasks);
-        this.dirtyRequests.delete(id);
-      }
+      await this.readSome(held, wanted.slice(first, first + requestsPerRead));
     }
     this.toldMeanwhile.clear();
+  }
+
+  private async readSome({ set }: Held, ids: readonly string[], locking?: EntityManager): Promise<void> {
+    for (const id of ids) this.toldMeanwhile.delete(id);
+    for (const { id, request, tasks, pendingTasks } of await this.loader.load(ids, locking)) {
+      if (this.toldMeanwhile.has(id)) continue;
+      set.putRequest(id, request, tasks, pendingTasks);
+      this.dirtyRequests.delete(id);
+    }
   }
 
   private async readDirtySlaves(held: Held): Promise<void> {
@@ -272,7 +281,7 @@ export class LeaderMemory {
 
   /** The given ones, or all. */
   private async readSlaves({ set, slaves }: Held, ids?: readonly string[]): Promise<void> {
-    const read = await this.machines.list(this.db.manager, ids);
+    const read = await this.machines.list(this.db.leaderManager, ids);
     const asked = ids ?? [...slaves.keys()];
     for (const id of asked) slaves.delete(id);
     for (const slave of read) slaves.set(slave.id, slave);

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
 import type { PendingTask } from '../../core/model/task.js';
@@ -38,18 +39,21 @@ export class WorkingSetLoader {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** The given requests, or all there are; ids of which nothing is left come back empty. */
-  async load(ids?: readonly string[]): Promise<LoadedRequest[]> {
-    const tx = this.db.manager;
+  /**
+   * The given requests, or all there are; ids of which nothing is left come back empty. `locking`: the transaction that
+   * holds their rows.
+   */
+  async load(ids?: readonly string[], locking?: EntityManager): Promise<LoadedRequest[]> {
+    const tx = locking ?? this.db.leaderManager;
     const filter = ids ?? null;
-    // Each on a connection of its own: the answer is wanted in milliseconds.
-    const [stored, pendingDeploys, deploys, tasks, pendingTasks] = await Promise.all([
-      ids ? this.requests.findMany(tx, ids) : this.requests.findAll(tx),
-      this.deploys.findPending(tx, ids),
-      this.deployViews(filter),
-      this.tasks.held(tx, { requestIds: ids }),
-      this.pendingTasks.wanted(tx, filter),
-    ]);
+    const reads = [
+      () => (ids ? this.requests.findMany(tx, ids) : this.requests.findAll(tx)),
+      () => this.deploys.findPending(tx, ids),
+      () => this.deployViews(tx, filter),
+      () => this.tasks.held(tx, { requestIds: ids }),
+      () => this.pendingTasks.wanted(tx, filter),
+    ] as const;
+    const [stored, pendingDeploys, deploys, tasks, pendingTasks] = await (locking ? oneByOne(reads) : together(reads));
     const loaded = new Map<string, LoadedRequest>();
     const of = (id: string): LoadedRequest => {
       const known = loaded.get(id) ?? { id, request: undefined, tasks: [], pendingTasks: [] };
@@ -76,7 +80,7 @@ export class WorkingSetLoader {
 
   /** Active tasks on the given slaves. */
   tasksOn(slaveIds: readonly string[]): Promise<HeldTask[]> {
-    return this.tasks.held(this.db.manager, { slaveIds });
+    return this.tasks.held(this.db.leaderManager, { slaveIds });
   }
 
   /** The machines that the driver shows, as their records describe them. */
@@ -106,9 +110,12 @@ export class WorkingSetLoader {
   }
 
   /** Deploys in use, and those of pending tasks: by request id, then deploy id. */
-  private async deployViews(ids: readonly string[] | null): Promise<Map<string, Map<string, DeployToPlace>>> {
-    const found = await this.deploys.inUse(this.db.manager, ids);
-    const averages = await this.averageRuntimes(found);
+  private async deployViews(
+    tx: EntityManager,
+    ids: readonly string[] | null,
+  ): Promise<Map<string, Map<string, DeployToPlace>>> {
+    const found = await this.deploys.inUse(tx, ids);
+    const averages = await this.averageRuntimes(tx, found);
     const views = new Map<string, Map<string, DeployToPlace>>();
     for (const { requestId, deployId, deploy } of found) {
       const view = { deploy, averageRuntimeMillis: averages.get(deployKeyText({ requestId, deployId })) };
@@ -118,11 +125,31 @@ export class WorkingSetLoader {
   }
 
   /** Only where machines are set apart for short runs. */
-  private async averageRuntimes(keys: readonly DeployKey[]): Promise<Map<string, number | undefined>> {
+  private async averageRuntimes(
+    tx: EntityManager,
+    keys: readonly DeployKey[],
+  ): Promise<Map<string, number | undefined>> {
     if (Object.keys(this.settings.preemptibleTasksOnlyMachineAttributes).length === 0) return new Map();
-    const counts = await this.counts.find(this.db.manager, keys);
+    const counts = await this.counts.find(tx, keys);
     return new Map([...counts].map(([key, { averageRuntimeMillis }]) => [key, averageRuntimeMillis]));
   }
+}
+
+type Answers<Reads extends readonly (() => Promise<unknown>)[]> = {
+  -readonly [Index in keyof Reads]: Awaited<ReturnType<Reads[Index]>>;
+};
+
+/** Each on a connection of its own: the answer is wanted in milliseconds. */
+const together = <const Reads extends readonly (() => Promise<unknown>)[]>(reads: Reads): Promise<Answers<Reads>> =>
+  Promise.all(reads.map((read) => read())) as Promise<Answers<Reads>>;
+
+/** On one connection. */
+async function oneByOne<const Reads extends readonly (() => Promise<unknown>)[]>(
+  reads: Reads,
+): Promise<Answers<Reads>> {
+  const answers: unknown[] = [];
+  for (const read of reads) answers.push(await read());
+  return answers as Answers<Reads>;
 }
 
 /** A machine that is new, or began anew, has nothing to offer before its record says so. */

@@ -16,6 +16,13 @@ export interface ObsoleteTask {
   requestVersion: number | undefined;
 }
 
+/** What became of planned tasks. */
+export interface Written {
+  launched: readonly PlannedTask[];
+  /** Requests that another transaction held, or that are not as they were when it was decided. */
+  contended: readonly string[];
+}
+
 /**
  * Writes what was placed, as far as it still holds. The order of the statements is the order of locks: requests, fleet,
  * pending tasks, tasks.
@@ -31,22 +38,28 @@ export class PlacementWriter {
     private readonly outbox: WebhookOutboxRepository,
   ) {}
 
-  /** Answers the tasks that exist now; the others are decided again. Ids of starts after `mayBeUsedUpTo` are known to be new. */
+  /**
+   * Answers the tasks that exist now, and requests that were held or have changed; what is not written is decided again. Ids of
+   * starts after `mayBeUsedUpTo` are known to be new.
+   */
   async write(
     tx: EntityManager,
     planned: readonly PlannedTask[],
     now: number,
     mayBeUsedUpTo: number,
-  ): Promise<readonly PlannedTask[]> {
+  ): Promise<Written> {
     await this.changes.leaveNone(tx);
-    // Requests that the API holds right now are left out and wait for the next pass.
+    // Requests that the API holds right now are left out.
     const versions = await this.requests.lockVersions(
       tx,
       unique(planned.map(({ taskId }) => taskId.requestId)),
       'free',
     );
-    const current = planned.filter(({ taskId, requestVersion }) => versions.get(taskId.requestId) === requestVersion);
-    if (current.length === 0) return [];
+    const isCurrent = ({ taskId, requestVersion }: PlannedTask): boolean =>
+      versions.get(taskId.requestId) === requestVersion;
+    const current = planned.filter(isCurrent);
+    const contended = unique(planned.filter((plan) => !isCurrent(plan)).map(({ taskId }) => taskId.requestId));
+    if (current.length === 0) return { launched: [], contended };
     await this.slaves.shareFleet(tx);
     const slaves = await this.slaves.usable(tx, unique(current.map(({ launch }) => launch.slaveId)));
     const doubtful = current.filter(({ taskId }) => taskId.startedAt <= mayBeUsedUpTo).map(({ taskId }) => taskId.id);
@@ -56,10 +69,10 @@ export class PlacementWriter {
     );
     const taken = await this.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
-    if (launched.length === 0) return [];
+    if (launched.length === 0) return { launched, contended };
     await this.launches.insert(tx, launched, now);
     await this.tellWebhooks(tx, launched, now);
-    return launched;
+    return { launched, contended };
   }
 
   private tellWebhooks(tx: EntityManager, launched: readonly PlannedTask[], now: number): Promise<void> {
@@ -74,17 +87,22 @@ export class PlacementWriter {
     return this.outbox.tasks(tx, updates, () => Promise.resolve(records()));
   }
 
-  /** Removes pending tasks that are not wanted, unless their request changed (or came back) meanwhile. */
-  async removeObsolete(tx: EntityManager, obsolete: readonly ObsoleteTask[]): Promise<void> {
+  /** Waits for the rows of requests in their turn, for the rest of `tx`. */
+  async lock(tx: EntityManager, requestIds: readonly string[]): Promise<void> {
+    await this.requests.lockInTurn(tx, requestIds);
+  }
+
+  /** Removes pending tasks that are not wanted, unless their request changed (or came back) meanwhile; answers those requests. */
+  async removeObsolete(tx: EntityManager, obsolete: readonly ObsoleteTask[]): Promise<readonly string[]> {
     const requestIds = unique(obsolete.map(({ pendingTaskId }) => pendingTaskId.requestId));
     const versions = await this.requests.lockVersions(tx, requestIds, 'all');
-    const unchanged = obsolete.filter(
-      ({ pendingTaskId, requestVersion }) => versions.get(pendingTaskId.requestId) === requestVersion,
-    );
+    const isUnchanged = ({ pendingTaskId, requestVersion }: ObsoleteTask): boolean =>
+      versions.get(pendingTaskId.requestId) === requestVersion;
     await this.pendingTasks.remove(
       tx,
-      unchanged.map(({ pendingTaskId }) => pendingTaskId.id),
+      obsolete.filter(isUnchanged).map(({ pendingTaskId }) => pendingTaskId.id),
     );
+    return unique(obsolete.filter((task) => !isUnchanged(task)).map(({ pendingTaskId }) => pendingTaskId.requestId));
   }
 }
 

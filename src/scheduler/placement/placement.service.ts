@@ -1,9 +1,16 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { LaunchRules } from '../../core/launch/index.js';
 import { deployKeyText } from '../../core/model/deploy.js';
 import type { PendingTaskId } from '../../core/model/task.js';
-import { placeTasks, type WaitingOutcome } from '../../core/placement/index.js';
+import {
+  type FleetSnapshot,
+  placeTasks,
+  type PlacementRules,
+  type WaitingOutcome,
+} from '../../core/placement/index.js';
 import { Clock } from '../../platform/clock.js';
+import { isLockTimeout } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { PlacementFigures } from '../../platform/metrics/placement-figures.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -13,12 +20,12 @@ import { WaitingReasons } from '../explain/waiting-reasons.service.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { MemoryCheck } from '../memory/memory-check.service.js';
 import { launchRules } from '../rules.js';
-import { PlacementWriter } from './placement-writer.service.js';
+import { type ObsoleteTask, PlacementWriter } from './placement-writer.service.js';
 import { PlacementSwitches } from './placement-switches.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
-import { heldTask, planTask, type PlannedTask } from './task-planner.js';
+import { heldTask, type Placed, planTask, type PlannedTask } from './task-planner.js';
 
-/** Pause before what could not be written, because another transaction held or changed its request, is decided again. */
+/** Pause before what could not be written, because its request was not to be had or its machine has changed, is decided again. */
 const againAfterMillis = 50;
 /** The event loop also renews the lease, answers the API and takes status updates. */
 const turnMillis = 10;
@@ -29,6 +36,16 @@ const mostTasks = 500;
 const enoughTasks = 400;
 /** While one transaction waits for the disk, the next one is under way. */
 const mostWriting = 2;
+
+/** One round of placement. */
+interface Round {
+  /** Requests that others held, or changed while it was decided. */
+  contended: Set<string>;
+  /** As `RecentTasks` said when it began: within a round each id is given once. */
+  mayBeUsedUpTo: number;
+}
+
+type PlanRules = PlacementRules & { launch: LaunchRules };
 
 /** Puts due pending tasks on machines. */
 @Injectable()
@@ -54,7 +71,9 @@ export class PlacementService {
   async runOnce(now: number): Promise<number | undefined> {
     await this.memory.refresh(now);
     try {
-      const complete = await this.placeDue(now);
+      const round: Round = { contended: new Set(), mayBeUsedUpTo: this.recent.mayBeUsedUpTo };
+      let complete = await this.placeDue(round, now);
+      if (round.contended.size > 0) complete = (await this.placeInTurn([...round.contended], round, now)) && complete;
       await this.memoryCheck.runWhenDue(now);
       if (!complete) return now + againAfterMillis;
     } catch (cause) {
@@ -65,49 +84,113 @@ export class PlacementService {
     return this.memory.nextDueAt();
   }
 
-  /** Answers whether everything that got a machine was written. */
-  private async placeDue(now: number): Promise<boolean> {
+  /** Answers whether everything that got a machine was written, contended requests aside. */
+  private async placeDue(round: Round, now: number): Promise<boolean> {
     const snapshot = this.memory.snapshot(now);
     if (snapshot.due.length === 0) {
       await this.reasons.save([], 0, now);
       return true;
     }
-    const rules = { ...this.memory.rules(), ...(await this.switches.now()), launch: launchRules(this.settings) };
+    const rules = await this.rules();
     const obsolete: PendingTaskId[] = [];
     const waiting: WaitingOutcome[] = [];
-    // Within a round each id is given once.
-    const mayBeUsedUpTo = this.recent.mayBeUsedUpTo;
-    const batches = new PlacementBatches((planned) => this.launch(planned, mayBeUsedUpTo));
+    const batches = new PlacementBatches((planned) => this.launch(planned, round));
     let turnEndsAt = performance.now() + turnMillis;
     for (const outcome of placeTasks(snapshot, rules, now, now)) {
       if (outcome.kind === 'wait') waiting.push(outcome);
       if (outcome.kind === 'obsolete') obsolete.push(outcome.pending.pendingTaskId);
       if (outcome.kind === 'place') {
-        const { requestId } = outcome.taskId;
-        const deploy = snapshot.deploys.get(deployKeyText(outcome.taskId))!;
-        await batches.add(planTask(outcome, deploy, this.memory.versionOf(requestId)!, rules));
+        await batches.add(this.plan(outcome, snapshot, rules));
       }
       if (performance.now() < turnEndsAt) continue;
       await nextTurn();
       turnEndsAt = performance.now() + turnMillis;
     }
     const complete = await batches.end();
-    if (obsolete.length > 0) await this.remove(obsolete);
+    if (obsolete.length > 0) {
+      for (const requestId of await this.remove(obsolete)) round.contended.add(requestId);
+    }
     await this.reasons.save(waiting, snapshot.machines.machines.length, now);
     return complete;
   }
 
-  private async launch(planned: readonly PlannedTask[], mayBeUsedUpTo: number): Promise<boolean> {
+  /**
+   * Of requests that others held, or changed while it was decided. First the locks, in their turn; then the decision, on what the
+   * rows now say. So they are placed in this round, however many calls there are. Answers whether everything was written.
+   */
+  private async placeInTurn(requestIds: readonly string[], round: Round, now: number): Promise<boolean> {
+    let planned: PlannedTask[] = [];
+    const rules = await this.rules();
+    try {
+      const written = await this.db.leaderTransaction(async (tx) => {
+        this.takeBack(planned, []);
+        await this.writer.lock(tx, requestIds);
+        await this.memory.readLocked(tx, requestIds);
+        const decided = this.decide(requestIds, rules, now);
+        ({ planned } = decided);
+        for (const { taskId } of planned) this.recent.used(taskId, now);
+        await this.writer.removeObsolete(tx, this.listed(decided.obsolete));
+        return this.writer.write(tx, planned, this.clock.now(), round.mayBeUsedUpTo);
+      });
+      this.launched(planned, written.launched);
+      return written.launched.length === planned.length && planned.length < mostTasks;
+    } catch (cause) {
+      if (!isLockTimeout(cause)) throw cause;
+      this.takeBack(planned, []);
+      if (requestIds.length === 1) return false;
+      // The one that is kept must not hold up the others.
+      let complete = true;
+      for (const requestId of requestIds) complete = (await this.placeInTurn([requestId], round, now)) && complete;
+      return complete;
+    }
+  }
+
+  /** What becomes of due tasks of some requests, as far as there is room in one transaction. */
+  private decide(
+    requestIds: readonly string[],
+    rules: PlanRules,
+    now: number,
+  ): { planned: PlannedTask[]; obsolete: PendingTaskId[] } {
+    const wanted = new Set(requestIds);
+    const all = this.memory.snapshot(now);
+    const snapshot = { ...all, due: all.due.filter(({ pendingTaskId }) => wanted.has(pendingTaskId.requestId)) };
+    const planned: PlannedTask[] = [];
+    const obsolete: PendingTaskId[] = [];
+    for (const outcome of placeTasks(snapshot, rules, now, now)) {
+      if (outcome.kind === 'obsolete') obsolete.push(outcome.pending.pendingTaskId);
+      if (outcome.kind === 'place') planned.push(this.plan(outcome, snapshot, rules));
+      if (planned.length >= mostTasks) break;
+    }
+    return { planned, obsolete };
+  }
+
+  private async rules(): Promise<PlanRules> {
+    return { ...this.memory.rules(), ...(await this.switches.now()), launch: launchRules(this.settings) };
+  }
+
+  private plan(placed: Placed, { deploys }: FleetSnapshot, rules: PlanRules): PlannedTask {
+    const deploy = deploys.get(deployKeyText(placed.taskId))!;
+    return planTask(placed, deploy, this.memory.versionOf(placed.taskId.requestId)!, rules);
+  }
+
+  private async launch(planned: readonly PlannedTask[], { contended, mayBeUsedUpTo }: Round): Promise<boolean> {
     const now = this.clock.now();
     for (const { taskId } of planned) this.recent.used(taskId, now);
     const written = await this.db.leaderTransaction((tx) => this.writer.write(tx, planned, now, mayBeUsedUpTo));
-    for (const plan of written) this.memory.placed(plan.pending.pendingTaskId.id, heldTask(plan));
-    if (written.length < planned.length) this.takeBack(planned, written);
-    this.figures.placed(written.length);
-    this.launches.send(written.map(({ launch }) => launch));
-    this.log.debug(`Placed ${written.length} of ${planned.length} tasks`);
-    if (written.length > 0) this.wake.signal('webhooks');
-    return written.length === planned.length;
+    this.launched(planned, written.launched);
+    for (const requestId of written.contended) contended.add(requestId);
+    const kept = new Set(written.launched);
+    return planned.every((plan) => kept.has(plan) || contended.has(plan.taskId.requestId));
+  }
+
+  /** After the commit. */
+  private launched(planned: readonly PlannedTask[], launched: readonly PlannedTask[]): void {
+    for (const plan of launched) this.memory.placed(plan.pending.pendingTaskId.id, heldTask(plan));
+    if (launched.length < planned.length) this.takeBack(planned, launched);
+    this.figures.placed(launched.length);
+    this.launches.send(launched.map(({ launch }) => launch));
+    this.log.debug(`Placed ${launched.length} of ${planned.length} tasks`);
+    if (launched.length > 0) this.wake.signal('webhooks');
   }
 
   private takeBack(planned: readonly PlannedTask[], written: readonly PlannedTask[]): void {
@@ -115,12 +198,17 @@ export class PlacementService {
     for (const plan of planned) if (!kept.has(plan)) this.memory.takenBack(plan.place.slaveId);
   }
 
-  private async remove(obsolete: readonly PendingTaskId[]): Promise<void> {
-    const listed = obsolete.map((pendingTaskId) => ({
+  /** Answers requests that have changed meanwhile. */
+  private remove(obsolete: readonly PendingTaskId[]): Promise<readonly string[]> {
+    const listed = this.listed(obsolete);
+    return this.db.leaderTransaction((tx) => this.writer.removeObsolete(tx, listed));
+  }
+
+  private listed(obsolete: readonly PendingTaskId[]): ObsoleteTask[] {
+    return obsolete.map((pendingTaskId) => ({
       pendingTaskId,
       requestVersion: this.memory.versionOf(pendingTaskId.requestId),
     }));
-    await this.db.leaderTransaction((tx) => this.writer.removeObsolete(tx, listed));
   }
 }
 
