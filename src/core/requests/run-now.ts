@@ -35,7 +35,7 @@ export function runProblems(run: RunNowRequest, now: number, limits: RunLimits):
   return errors;
 }
 
-export interface RunFacts extends RequestFacts {
+export interface RunFacts extends Pick<RequestFacts, 'request' | 'state' | 'deployInUse'> {
   activeTasks: number;
   /** Tasks that wait for their time or a machine, and wishes for one that the scheduler has not seen yet. */
   waitingTasks: number;
@@ -58,6 +58,10 @@ type RunDecision =
       message: string;
       errors?: FieldError[];
     };
+
+/** Is it limited how many runs there may be at a time? Else nothing depends on how many there are. */
+export const countsRuns = ({ requestType, instances }: Request): boolean =>
+  requestType === 'SCHEDULED' || instances !== undefined;
 
 /** May this request run once more now? */
 export function decideRun(run: RunNowRequest, facts: RunFacts): RunDecision {

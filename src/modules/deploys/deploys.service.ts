@@ -66,7 +66,7 @@ export class DeploysService {
 
   async start(start: StartDeploy, caller: Caller): Promise<RequestParent> {
     await this.refuseUsers(start);
-    const answer = await this.db.transaction((tx) => this.startIn(tx, start, caller));
+    const answer = await this.db.transaction((tx) => this.startIn(tx, start, caller), [start.deploy.requestId]);
     this.wake.signalOf([start.deploy.requestId], ...startTopics);
     return answer;
   }
@@ -117,34 +117,40 @@ export class DeploysService {
 
   /** Best effort: the next look at the deploy ends it, unless it has just succeeded or failed by itself. */
   async cancel({ requestId, deployId }: DeployKey, caller: Caller): Promise<RequestParent> {
-    const answer = await this.db.transaction(async (tx) => {
-      const pending = await this.lockPending(tx, { requestId, deployId });
-      // The first one counts: it is named in the result.
-      if (!pending.cancel) {
-        const cancel = { user: caller.email, requestedAt: this.clock.now() };
-        await this.deploys.savePending(tx, { ...pending, cancel });
-      }
-      return this.parent(tx, requestId);
-    });
+    const answer = await this.db.transaction(
+      async (tx) => {
+        const pending = await this.lockPending(tx, { requestId, deployId });
+        // The first one counts: it is named in the result.
+        if (!pending.cancel) {
+          const cancel = { user: caller.email, requestedAt: this.clock.now() };
+          await this.deploys.savePending(tx, { ...pending, cancel });
+        }
+        return this.parent(tx, requestId);
+      },
+      [requestId],
+    );
     this.wake.signalOf([requestId], 'deploys');
     return answer;
   }
 
   /** Another number of new tasks for the deploy in progress. */
   async update(key: DeployKey, targetActiveInstances: number): Promise<RequestParent> {
-    const answer = await this.db.transaction(async (tx) => {
-      const pending = await this.lockPending(tx, key);
-      const stored = await this.requests.find(tx, key.requestId);
-      const most = instancesOf(pending.updatedRequest ?? stored?.request);
-      if (targetActiveInstances < 1 || targetActiveInstances > most) {
-        const message = `targetActiveInstances must be between 1 and ${most}, the instances of request '${key.requestId}'`;
-        throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'targetActiveInstances', rule: 'range', message }]);
-      }
-      if (pending.updateTargetInstances === undefined) {
-        await this.deploys.savePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });
-      }
-      return this.parent(tx, key.requestId);
-    });
+    const answer = await this.db.transaction(
+      async (tx) => {
+        const pending = await this.lockPending(tx, key);
+        const stored = await this.requests.find(tx, key.requestId);
+        const most = instancesOf(pending.updatedRequest ?? stored?.request);
+        if (targetActiveInstances < 1 || targetActiveInstances > most) {
+          const message = `targetActiveInstances must be between 1 and ${most}, the instances of request '${key.requestId}'`;
+          throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'targetActiveInstances', rule: 'range', message }]);
+        }
+        if (pending.updateTargetInstances === undefined) {
+          await this.deploys.savePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });
+        }
+        return this.parent(tx, key.requestId);
+      },
+      [key.requestId],
+    );
     this.wake.signalOf([key.requestId], 'deploys');
     return answer;
   }

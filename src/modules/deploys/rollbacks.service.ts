@@ -36,20 +36,23 @@ export class Rollbacks {
   ) {}
 
   async rollBack(requestId: string, { deployId, checkIndex, ...wish }: Rollback, caller: Caller): Promise<RolledBack> {
-    const answer = await this.db.transaction(async (tx) => {
-      const stored = await this.requests.lock(tx, requestId);
-      if (!stored) throw SchedulerError.requestNotFound(requestId);
-      refuseChanged(stored, checkIndex);
-      await this.starts.refuseSecondDeploy(tx, requestId);
-      const rolledBackTo = await this.choose(tx, stored, deployId);
-      const deploy = redeploy(
-        await this.read(tx, requestId, rolledBackTo),
-        await this.newId(tx, requestId, rolledBackTo),
-      );
-      const message = wish.message ?? `Rollback to ${rolledBackTo}`;
-      const parent = await this.starts.startIn(tx, { ...wish, deploy, message }, caller);
-      return { ...parent, deployId: deploy.id, rolledBackTo };
-    });
+    const answer = await this.db.transaction(
+      async (tx) => {
+        const stored = await this.requests.lock(tx, requestId);
+        if (!stored) throw SchedulerError.requestNotFound(requestId);
+        refuseChanged(stored, checkIndex);
+        await this.starts.refuseSecondDeploy(tx, requestId);
+        const rolledBackTo = await this.choose(tx, stored, deployId);
+        const deploy = redeploy(
+          await this.read(tx, requestId, rolledBackTo),
+          await this.newId(tx, requestId, rolledBackTo),
+        );
+        const message = wish.message ?? `Rollback to ${rolledBackTo}`;
+        const parent = await this.starts.startIn(tx, { ...wish, deploy, message }, caller);
+        return { ...parent, deployId: deploy.id, rolledBackTo };
+      },
+      [requestId],
+    );
     this.wake.signalOf([requestId], ...startTopics);
     return answer;
   }

@@ -34,18 +34,15 @@ export class RequestActions {
     topics: readonly WakeTopic[],
     action: (tx: EntityManager, locked: LockedRequest) => Promise<T>,
   ): Promise<T> {
-    const result = await this.database.transaction(async (tx) => {
-      const locked = await this.lock(tx, requestId);
-      if (!locked) throw SchedulerError.requestNotFound(requestId);
-      return action(tx, locked);
-    });
+    const result = await this.database.transaction(
+      async (tx) => {
+        const locked = await this.lock(tx, requestId);
+        if (!locked) throw SchedulerError.requestNotFound(requestId);
+        return action(tx, locked);
+      },
+      [requestId],
+    );
     this.wake.signalOf([requestId], ...topics);
-    return result;
-  }
-
-  async transaction<T>(topics: readonly WakeTopic[], work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    const result = await this.database.transaction(work);
-    this.wake.signal(...topics);
     return result;
   }
 

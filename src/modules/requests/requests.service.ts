@@ -4,6 +4,7 @@ import { instancesOf, type Request, type RequestParent, type UpdateGroupsRequest
 import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -27,6 +28,7 @@ export class RequestsService {
     private readonly history: RequestHistoryRepository,
     private readonly parents: RequestParents,
     private readonly disabled: DisabledActions,
+    private readonly database: Database,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
@@ -35,15 +37,18 @@ export class RequestsService {
     if (!sent.id) {
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'id', rule: 'required', message: 'id is required' }]);
     }
-    const { parent, isNew } = await this.actions.transaction([], async (tx) => {
-      for (;;) {
-        const updated = await this.update(tx, sent, caller);
-        if (updated) return { parent: await this.parent(tx, updated), isNew: false };
-        const created = await this.create(tx, sent, caller);
-        if (created) return { parent: this.parents.ofNew(created), isNew: true };
-        // Another caller created or removed it between the two looks: look again.
-      }
-    });
+    const { parent, isNew } = await this.database.transaction(
+      async (tx) => {
+        for (;;) {
+          const updated = await this.update(tx, sent, caller);
+          if (updated) return { parent: await this.parent(tx, updated), isNew: false };
+          const created = await this.create(tx, sent, caller);
+          if (created) return { parent: this.parents.ofNew(created), isNew: true };
+          // Another caller created or removed it between the two looks: look again.
+        }
+      },
+      [sent.id],
+    );
     // A new request has no deploy, so there is nothing to be done for it yet.
     if (!isNew) this.wake.signalOf([parent.request.id], 'scheduler', 'cleanup');
     return parent;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PendingRequest } from '../../core/model/task.js';
 import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
 
 let room: RequestsRoom;
@@ -186,4 +187,33 @@ test('many runs at once never exceed the instances', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => run('crowd')));
   const accepted = answers.filter(({ status }) => status === 200).length;
   expect([accepted, (await room.pending('crowd')).length]).toEqual([3, 3]);
+});
+
+describe('runs that are asked for at the same time', () => {
+  test('are queued once each, those with one runId too, and each answer is about its own', async () => {
+    await job('busy');
+    const ids = ['a', 'b', 'c', 'same', 'same', undefined, undefined];
+    const answers = await Promise.all(
+      ids.map((runId, index) => run('busy', runId === undefined ? {} : { runId }, index % 2 ? '?minimal=true' : '')),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 200));
+    expect(answers.map(({ body }) => body.pendingRequest.runId)).toEqual(ids.map((id) => id ?? expect.any(String)));
+    expect(answers.map(({ body }) => 'activeDeploy' in body)).toEqual(ids.map((_, index) => index % 2 === 0));
+    const { body: queue } = await room.call('GET', '/api/requests/queued/pending');
+    const queued = (queue as unknown as PendingRequest[]).filter(({ requestId }) => requestId === 'busy');
+    expect(new Set(queued.map(({ timestamp, runId }) => `${timestamp}/${runId}`)).size).toBe(ids.length);
+  });
+
+  test('are no more together than the request may have', async () => {
+    await job('limited', { instances: 3 });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => run('limited')));
+    const codes = answers.map(({ body }) => body.code);
+    expect(codes.filter((code) => code === undefined)).toHaveLength(3);
+    expect(codes.filter((code) => code === 'TOO_MANY_RUNS')).toHaveLength(9);
+  });
+
+  test('are refused together where there is no such request', async () => {
+    const answers = await Promise.all([run('none'), run('none'), run('none')]);
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+  });
 });

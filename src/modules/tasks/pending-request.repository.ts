@@ -24,15 +24,16 @@ export class PendingRequestRepository {
    * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced.
    */
   async enqueue(tx: EntityManager, entry: PendingRequest): Promise<EnqueueResult> {
-    return (await this.enqueueAll(tx, [entry])) > 0 ? 'CREATED' : 'EXISTED';
+    return (await this.enqueueAll(tx, [entry])).has(entry) ? 'CREATED' : 'EXISTED';
   }
 
-  /** The same for many at once, in the order given: of those with one key the first counts. Answers how many are new. */
-  async enqueueAll(tx: EntityManager, entries: readonly PendingRequest[]): Promise<number> {
-    const first = firstOfEachKey(entries);
-    if (first.length === 0) return 0;
+  /** The same for many at once, in the order given: of those with one key the first counts. Answers those that are new. */
+  async enqueueAll(tx: EntityManager, entries: readonly PendingRequest[]): Promise<ReadonlySet<PendingRequest>> {
+    const firsts = firstOfEachKey(entries);
+    if (firsts.size === 0) return new Set();
+    const first = [...firsts.values()];
     const column = <T>(pick: (entry: PendingRequest) => T): T[] => first.map(pick);
-    const stored = await rows(
+    const stored = await rows<{ request_id: string; deploy_id: string; entry_key: string }>(
       tx,
       `INSERT INTO pending_request AS waiting
          (request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document)
@@ -44,7 +45,7 @@ export class PendingRequestRepository {
          pending_type = excluded.pending_type, created_at = excluded.created_at, run_id = excluded.run_id,
          action_id = excluded.action_id, document = excluded.document
        WHERE waiting.pending_type = 'STARTUP' AND excluded.pending_type <> 'STARTUP'
-       RETURNING id`,
+       RETURNING request_id, deploy_id, entry_key`,
       [
         column((entry) => entry.requestId),
         column((entry) => entry.deployId),
@@ -56,7 +57,7 @@ export class PendingRequestRepository {
         column((entry) => JSON.stringify(entry)),
       ],
     );
-    return stored.length;
+    return new Set(stored.map((row) => firsts.get(keyText(row.request_id, row.deploy_id, row.entry_key))!));
   }
 
   /**
@@ -154,15 +155,17 @@ export class PendingRequestRepository {
 }
 
 /** One statement cannot decide about a row twice, so what `enqueue` one by one would come to is worked out before. */
-function firstOfEachKey(entries: readonly PendingRequest[]): PendingRequest[] {
+function firstOfEachKey(entries: readonly PendingRequest[]): Map<string, PendingRequest> {
   const first = new Map<string, PendingRequest>();
   for (const entry of entries) {
-    const key = JSON.stringify([entry.requestId, entry.deployId, entryKey(entry)]);
+    const key = keyText(entry.requestId, entry.deployId, entryKey(entry));
     const waiting = first.get(key);
     if (!waiting || (waiting.pendingType === 'STARTUP' && entry.pendingType !== 'STARTUP')) first.set(key, entry);
   }
-  return [...first.values()];
+  return first;
 }
+
+const keyText = (...key: [requestId: string, deployId: string, entryKey: string]): string => JSON.stringify(key);
 
 /** A promised run is never the same as another wish: neither of two runs that fail at once, nor a new deploy that waits for it. */
 const entryKey = ({ pendingType, timestamp, runId }: PendingRequest): string =>

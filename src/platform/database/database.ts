@@ -4,6 +4,7 @@ import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership, NotLeaderError } from '../leadership/leadership.js';
 import { bracketsOfCall, outsideOfCalls } from './permits.js';
 import { isPlanOutdated } from './prepared-statements.js';
+import { Turns } from './turns.js';
 
 const attempts = 3;
 /** Serialization failure and deadlock. */
@@ -16,6 +17,7 @@ const isRepeatable = (cause: unknown): boolean =>
 @Injectable()
 export class Database {
   private readonly log = new Logger(Database.name);
+  private readonly turns = new Turns();
 
   constructor(
     /** Connections of the API. */
@@ -40,18 +42,25 @@ export class Database {
     await this.source.query('SELECT 1');
   }
 
-  /** Begins by asking again whether the call that it belongs to may act, so that no change comes in between. */
-  transaction<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  /**
+   * Begins by asking again whether the call that it belongs to may act, so that no change comes in between. `requestIds`: whose
+   * rows `work` locks, so that it waits for its turn without a connection.
+   */
+  transaction<T>(work: (tx: EntityManager) => Promise<T>, requestIds: readonly string[] = []): Promise<T> {
     const { permit, ending } = bracketsOfCall();
-    if (!permit && !ending) return this.repeat(() => this.source.transaction(work));
-    return this.repeat(() =>
-      this.source.transaction(async (tx) => {
-        await permit?.hold(tx);
-        const result = await work(tx);
-        await ending?.(tx);
-        return result;
-      }),
-    );
+    const bracketed = async (tx: EntityManager): Promise<T> => {
+      await permit?.hold(tx);
+      const result = await work(tx);
+      await ending?.(tx);
+      return result;
+    };
+    const locked = [...requestIds, ...(permit?.requestIds ?? [])];
+    return this.inTurn(locked, () => this.repeat(() => this.source.transaction(bracketed)));
+  }
+
+  /** Calls of this process that lock the row of a request do so one after the other, in the order in which they came. */
+  inTurn<T>(requestIds: readonly string[], work: () => Promise<T>): Promise<T> {
+    return requestIds.length > 0 ? this.turns.with(requestIds, work) : work();
   }
 
   /** Reads that must agree with each other: one snapshot of the database. Nothing can be written in it. */

@@ -3,6 +3,8 @@ import type { EntityManager } from 'typeorm';
 
 /** What a call was allowed before its operation began, by what was known then. */
 export interface Permit {
+  /** Whose rows it locks. */
+  readonly requestIds: readonly string[];
   /** Locks what the decision stands on and decides again where it has changed. Fails when it no longer holds. */
   hold(tx: EntityManager): Promise<void>;
 }
@@ -10,11 +12,12 @@ export interface Permit {
 /** What a transaction of a call does last. Fails when it must not be committed. */
 type Ending = (tx: EntityManager) => Promise<void>;
 
-interface Call {
+/** What the transactions of a call begin and end with. */
+export interface Brackets {
   permit?: Permit;
   ending?: Ending;
 }
-const calls = new AsyncLocalStorage<Call | undefined>();
+const calls = new AsyncLocalStorage<Brackets | undefined>();
 
 /** Everything that `work` begins belongs to one call. */
 export const asCall = <T>(work: () => T): T => calls.run({}, work);
@@ -32,11 +35,11 @@ export function beforeEachCommit(ending: Ending): void {
   presentCall().ending = ending;
 }
 
-function presentCall(): Call {
+function presentCall(): Brackets {
   const call = calls.getStore();
   if (!call) throw new Error('There is no call whose transactions this could be about');
   return call;
 }
 
-/** What the transactions of the present call begin and end with. */
-export const bracketsOfCall = (): Readonly<Call> => calls.getStore() ?? {};
+/** Of the present call. */
+export const bracketsOfCall = (): Readonly<Brackets> => calls.getStore() ?? {};

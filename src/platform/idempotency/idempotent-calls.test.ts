@@ -175,6 +175,18 @@ test('a call whose place was taken meanwhile changes nothing', async () => {
   expect(await runsSince()).toBe(0);
 });
 
+test('of calls that share a transaction, one whose place was taken changes nothing, and the others are done', async () => {
+  await app.sql(`CREATE FUNCTION lose_claim_of_one() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN IF NEW.run_id = 'loses' THEN UPDATE idempotent_call SET claim = 'another'; END IF; RETURN NEW; END $$`);
+  await app.sql(`CREATE TRIGGER lose_claim_of_one AFTER INSERT ON pending_request
+    FOR EACH ROW EXECUTE FUNCTION lose_claim_of_one()`);
+  const runIds = ['keeps-1', 'loses', 'keeps-2', 'keeps-3', 'keeps-4'];
+  const answers = await Promise.all(runIds.map((runId) => run(`shared-${runId}`, { body: { runId } })));
+  await app.sql('DROP TRIGGER lose_claim_of_one ON pending_request');
+  expect(answers.map(({ status }) => status)).toEqual([200, 409, 200, 200, 200]);
+  expect(await runsSince()).toBe(4);
+});
+
 test('after a day it is forgotten', async () => {
   await run('old');
   await app.sql("UPDATE idempotent_call SET begun_at = now() - interval '25 hours'");

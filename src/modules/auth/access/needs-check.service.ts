@@ -71,7 +71,7 @@ export class NeedsCheck {
       const now = await this.access.find(tx, ids, present);
       if (!isDeepStrictEqual(now, seen)) this.decide(need, user, call, named, now);
     };
-    return { ...allowed, permit: { hold } };
+    return { ...allowed, permit: { requestIds: ids, hold } };
   }
 
   /** What an operation does not name to the guard it cannot be allowed. */

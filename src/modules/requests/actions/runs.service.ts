@@ -6,55 +6,90 @@ import type { Past } from '../../../core/authorization/index.js';
 import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
-import { decideRun, type RunFacts, runProblems, runWishes } from '../../../core/requests/run-now.js';
+import { countsRuns, decideRun, type RunFacts, runProblems, runWishes } from '../../../core/requests/run-now.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
+import { SharedTransactions, type Settled } from '../../../platform/database/shared-transactions.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { Wake } from '../../../platform/wake/wake.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
 import { refusedRunUserErrors, unsupportedRunErrors } from '../../deploys/deploy-support.js';
 import { TaskSearchRepository } from '../../history/task-search.repository.js';
 import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
 import { TaskRepository } from '../../tasks/task.repository.js';
-import { RequestActions, type LockedRequest } from '../request-actions.service.js';
-import { RequestParents, shownPendingRequest } from '../request-parents.service.js';
+import { deployInUse } from '../request-actions.service.js';
+import { shownPendingRequest } from '../request-parents.service.js';
+import { RequestReads } from '../request-reads.service.js';
+import { RequestRepository, type StoredRequest } from '../request.repository.js';
+
+/** A run that a caller asks for. */
+interface RunWish {
+  run: RunNowRequest;
+  user: string | undefined;
+}
 
 /** Runs of SCHEDULED and ON_DEMAND requests that a caller asks for. */
 @Injectable()
 export class Runs {
+  private readonly together: SharedTransactions<RunWish, PendingRequestParent>;
+
   constructor(
-    private readonly actions: RequestActions,
+    private readonly requests: RequestRepository,
+    private readonly reads: RequestReads,
     private readonly deploys: DeployRepository,
     private readonly queue: PendingRequestRepository,
     private readonly tasks: TaskRepository,
-    private readonly parents: RequestParents,
     private readonly searches: TaskSearchRepository,
     private readonly database: Database,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
+    private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    this.together = new SharedTransactions(database, (tx, id, wishes) => this.queueAll(tx, id, wishes));
+  }
 
   /** `minimal`: the answer has only the request, its state and the pending request. */
   async run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
     const errors = runProblems(run, this.clock.now(), { ...this.settings.cluster, ...this.settings });
     errors.push(...unsupportedRunErrors(this.driver, run), ...(await refusedRunUserErrors(this.driver, run)));
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
-    return this.actions.perform(id, ['scheduler'], async (tx, locked) => {
-      const decision = decideRun(run, await this.facts(tx, locked));
+    const answer = await this.together.add(id, { run, user: caller.email });
+    this.wake.signalOf([id], 'scheduler');
+    return minimal ? answer : this.around(answer);
+  }
+
+  private async queueAll(
+    tx: EntityManager,
+    requestId: string,
+    wishes: readonly RunWish[],
+  ): Promise<Settled<PendingRequestParent>[]> {
+    const stored = await this.requests.lock(tx, requestId);
+    if (!stored) return wishes.map(() => ({ refusal: SchedulerError.requestNotFound(requestId) }));
+    const facts = await this.facts(tx, stored, wishes);
+    const now = this.clock.now();
+    const timesAsked = new Map<string, number>();
+    const decided = wishes.map(({ run, user }) => {
+      const decision = decideRun(run, facts);
       if (decision.kind === 'refuse') {
-        throw new SchedulerError(decision.code, decision.message, { errors: decision.errors });
+        return { refusal: new SchedulerError(decision.code, decision.message, { errors: decision.errors }) };
       }
-      const pending = pendingRequest(run, { requestId: id, ...decision, timestamp: locked.now, user: caller.email });
-      if ((await this.queue.enqueue(tx, pending)) === 'EXISTED') {
-        throw new SchedulerError('ALREADY_PENDING', `Run '${pending.runId}' of request '${id}' waits already`);
-      }
-      const pendingRequestMember = { pendingRequest: shownPendingRequest(pending) };
-      const { request, state } = locked.stored;
-      if (minimal) return { request, state, ...pendingRequestMember };
-      const [parent] = await this.parents.load(tx, [id], { full: true });
-      return { ...parent!, ...pendingRequestMember };
+      if (decision.pendingType === 'ONEOFF') facts.waitingTasks += 1;
+      // A run is known by its time and its id: two calls with one id are two runs.
+      const earlier = timesAsked.get(run.runId ?? '') ?? 0;
+      if (run.runId !== undefined) timesAsked.set(run.runId, earlier + 1);
+      return pendingRequest(run, { requestId, ...decision, timestamp: now + earlier, user });
+    });
+    const isWanted = (one: (typeof decided)[number]): one is PendingRequest => !('refusal' in one);
+    const queued = await this.queue.enqueueAll(tx, decided.filter(isWanted));
+    const { request, state } = stored;
+    return decided.map((one) => {
+      if (!isWanted(one)) return one;
+      if (queued.has(one)) return { value: { request, state, pendingRequest: shownPendingRequest(one) } };
+      const message = `Run '${one.runId}' of request '${requestId}' waits already`;
+      return { refusal: new SchedulerError('ALREADY_PENDING', message) };
     });
   }
 
@@ -65,13 +100,28 @@ export class Runs {
     return found.taskId;
   }
 
-  private async facts(tx: EntityManager, { facts, stored }: LockedRequest): Promise<RunFacts> {
-    const requestId = stored.request.id;
-    const { active: activeTasks, waiting: waitingTasks } = await this.tasks.runCounts(tx, requestId);
-    const { deployInUse: deployId } = facts;
-    const deploy = deployId === undefined ? undefined : await this.deploys.find(tx, { requestId, deployId });
+  /** Only what a decision may depend on: others wait for the row meanwhile. */
+  private async facts(tx: EntityManager, stored: StoredRequest, wishes: readonly RunWish[]): Promise<RunFacts> {
+    const { request, state } = stored;
+    const deployId = deployInUse(stored);
+    const counts = countsRuns(request) ? await this.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
+    const looksAtDeploy = deployId !== undefined && wishes.some(({ run }) => run.resources);
+    const deploy = looksAtDeploy ? await this.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
     const numPorts = deploy?.deploy.resources?.numPorts ?? 0;
-    return { ...facts, activeTasks, waitingTasks, numPorts };
+    return {
+      request,
+      state,
+      deployInUse: deployId,
+      activeTasks: counts.active,
+      waitingTasks: counts.waiting,
+      numPorts,
+    };
+  }
+
+  /** What goes on around the request. What was accepted is said even where that cannot be read any more. */
+  private async around(answer: PendingRequestParent): Promise<PendingRequestParent> {
+    const parent = await this.reads.one(answer.request.id).catch(() => undefined);
+    return { ...parent, ...answer };
   }
 }
 
