@@ -17,6 +17,9 @@ const attack = `async ([base, path, body]) => {
     ['a text', { method: 'POST', mode: 'no-cors', body }],
     ['a form', { method: 'POST', mode: 'no-cors', body: new URLSearchParams({ [body]: '' }) }],
     ['with credentials', { method: 'POST', mode: 'no-cors', body: new Blob([body]), credentials: 'include' }],
+    ['what curl calls a form', {
+      method: 'POST', mode: 'no-cors', body, headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    }],
     ['JSON, asked for', { method: 'POST', body, headers: { 'content-type': 'application/json' } }],
     ['a deletion, asked for', { method: 'DELETE' }],
     ['without a body', { method: 'POST', mode: 'no-cors' }],
@@ -95,11 +98,13 @@ describe.runIf(hasBrowser)('a page of another origin, in a browser on the machin
         ['/api/deploys', deploy],
         ['/api/disasters/disable', ''],
         ['/api/disasters/failover', ''],
+        ['/api/notifications/unsubscribe', 'planted@evil.example'],
       ] as const) {
         expect(await attackFrom(page, muster.api.url, path, body)).toEqual([]);
       }
       expect(await muster.api.get('requests/ids')).toEqual([]);
       expect(await muster.api.get('disasters/disabled-actions')).toEqual([]);
+      expect(await muster.api.get('notifications/blacklist')).toEqual([]);
     },
   );
 

@@ -1,5 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Api } from './support/api.js';
 import { Installation } from './support/product.js';
 
 interface Described {
@@ -11,7 +12,7 @@ interface Described {
 interface Operation {
   summary?: string;
   description?: string;
-  parameters?: ({ name: string } & Described)[];
+  parameters?: ({ name: string; in: string; schema?: { enum?: string[] } } & Described)[];
   responses: Record<string, unknown>;
 }
 interface Document {
@@ -21,10 +22,11 @@ interface Document {
 
 /** The document of the built product: the plugin that reads the comments runs in the build only. */
 describe('the OpenAPI document', () => {
-  const installation = new Installation();
+  const installation = new Installation({ settings: { allowTestResourceCalls: true } });
+  let api: Api;
   let document: Document;
   beforeAll(async () => {
-    const { api } = await installation.start();
+    ({ api } = await installation.start());
     document = await api.document();
   }, 90_000);
   afterAll(() => installation.dispose(), 90_000);
@@ -59,5 +61,33 @@ describe('the OpenAPI document', () => {
 
   test('promises no 201, which this API never answers', () => {
     expect(operations().filter(([, { responses }]) => '201' in responses)).toEqual([]);
+  });
+
+  test('a word in a path may be written in any case, and is one of those it lists', async () => {
+    const ids: Record<string, string> = { taskId: 'a-b-1700000000000-1-host-rack' };
+    const words = operations().flatMap(([operation, { parameters = [] }]) =>
+      parameters
+        .filter((parameter) => parameter.in === 'path' && parameter.schema?.enum)
+        .map(({ name, schema }) => ({ operation, name, enum: schema!.enum! })),
+    );
+    expect(words.map(({ operation }) => operation)).toEqual(
+      expect.arrayContaining([expect.stringContaining('{taskState}'), expect.stringContaining('{action}')]),
+    );
+    const said: string[] = [];
+    const statusOf = async (operation: string, name: string, word: string): Promise<number> => {
+      const [method, path] = operation.split(' ') as [string, string];
+      const url = path.replaceAll(/\{(\w+)\}/g, (_all, id: string) => (id === name ? word : (ids[id] ?? 'none')));
+      return (await fetch(api.url + url, { method: method.toUpperCase() })).status;
+    };
+    for (const { operation, name, enum: listed } of words) {
+      for (const word of listed) {
+        const status = await statusOf(operation, name, word);
+        for (const written of [word.toLowerCase(), word[0] + word.slice(1).toLowerCase()])
+          if ((await statusOf(operation, name, written)) !== status) said.push(`${operation} ${written}`);
+      }
+      for (const none of ['nothing', `${listed[0]}x`, `${listed[0]}%20`])
+        if ((await statusOf(operation, name, none)) !== 400) said.push(`${operation} ${none}`);
+    }
+    expect(said).toEqual([]);
   });
 });

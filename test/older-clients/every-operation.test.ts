@@ -59,6 +59,9 @@ function queryOf(operation: ContractOperation, rest: Query = []): string {
 async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
   const response = await fetch(api.url + url, { redirect: 'manual', signal: AbortSignal.timeout(15_000), ...init });
   await response.arrayBuffer();
+  const type = response.headers.get('content-type') ?? '';
+  // Clients compare the whole type.
+  if (type.includes('json')) expect(type).toBe('application/json');
   return response.status;
 }
 

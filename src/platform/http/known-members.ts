@@ -3,8 +3,11 @@ import { getMetadataStorage } from 'class-validator';
 import { SchedulerError } from '../errors.js';
 import { mostRecords } from './input-limits.js';
 
-/** What a field of a body holds beside one simple value: a record or a list of them, a list of numbers, or anything as it was sent. */
-type Content = { records: () => ClassOf } | 'NUMBERS' | 'AS_SENT';
+/**
+ * What a field of a body holds beside one simple value: a record of this class or a list of them, a list of numbers, a map whose
+ * values are numbers in the end, or anything as it was sent.
+ */
+type Content = { records: () => ClassOf } | 'NUMBERS' | 'MAP_OF_NUMBERS' | 'AS_SENT';
 /** Of which type its simple values are, where older clients send them as another one. */
 type Simple = 'number' | 'boolean';
 interface Field {
@@ -38,6 +41,7 @@ export function knownMembers(body: object, type: ClassOf, readsLoosely: boolean,
 function shown(value: unknown, field: Field, readsLoosely: boolean, path: string): unknown {
   const { content, simple } = field;
   if (content === 'AS_SENT' || value === null) return value;
+  if (content === 'MAP_OF_NUMBERS') return readsLoosely ? numbersIn(value) : value;
   if (typeof value !== 'object') return readsLoosely && simple !== undefined ? readLoosely(value, simple) : value;
   if (Array.isArray(value)) {
     if (typeof content === 'object' && value.length > mostRecords) {
@@ -62,6 +66,11 @@ const truthValues: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
 function readLoosely(value: unknown, simple: Simple): unknown {
   if (simple === 'boolean') return truthValues.get(typeof value === 'string' ? value.toLowerCase() : value) ?? value;
   return typeof value === 'string' && numberText.test(value) ? Number(value) : value;
+}
+
+function numbersIn(value: unknown): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return readLoosely(value, 'number');
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, numbersIn(member)]));
 }
 
 /** The validators by which a field says what simple values it takes. */

@@ -75,7 +75,8 @@ export class Installation {
         ...env,
       },
     });
-    const instance = new Instance(child, port);
+    const { contextPath = '' } = (this.options.settings?.['http'] ?? {}) as { contextPath?: string };
+    const instance = new Instance(child, port, contextPath);
     this.instances.push(instance);
     return instance;
   }
@@ -135,8 +136,9 @@ export class Instance {
   constructor(
     private readonly child: ChildProcess,
     readonly port: number,
+    contextPath: string,
   ) {
-    this.api = new Api(`http://127.0.0.1:${port}`);
+    this.api = new Api(`http://127.0.0.1:${port}${contextPath}`);
     for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (text) => (this.output += String(text)));
     child.on('exit', (code) => (this.exitCode = code));
   }

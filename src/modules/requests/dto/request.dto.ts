@@ -26,6 +26,7 @@ import {
   Small,
 } from '../../../platform/http/fields.js';
 import { mostMembers } from '../../../platform/http/input-limits.js';
+import { Holds } from '../../../platform/http/known-members.js';
 
 const isDestinations = (value: unknown): boolean =>
   Array.isArray(value) && value.every((word) => (emailDestinations as readonly unknown[]).includes(word));
@@ -116,6 +117,7 @@ export class RequestDto implements Request {
   allowedSlaveAttributes?: Record<string, string>;
   /** By attribute and value: the percentage of tasks that at least run on such machines. */
   @IsOptional()
+  @Holds('MAP_OF_NUMBERS')
   @raw((value) => value)
   @is('type', 'must be a map of attributes to maps of values to whole percentages', (value) =>
     everyValue(value, isMinimums),
