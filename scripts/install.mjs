@@ -1,25 +1,20 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { during } from './progress.mjs';
 import { SetupError, nodeProgram } from './run.mjs';
 
-const progressMillis = 5_000;
 /** A slow network is given time, a missing one should not take minutes to be noticed. */
 const patience = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=8000'];
 
 /** Installs what the lockfile names, development packages included whatever NODE_ENV says: the compiler is one of them. */
 export async function install(root, owner) {
-  console.log('Installing packages (only needed when package-lock.json or the Node.js version has changed)');
-  const begin = performance.now();
-  const seconds = () => Math.round((performance.now() - begin) / 1_000);
-  const progress = setInterval(() => console.log(`  still installing (${seconds()} s)`), progressMillis);
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', ...patience];
-  try {
+  const what = 'Installing packages (only needed when package-lock.json or the Node.js version has changed)';
+  const work = async () => {
     const { code, output } = await nodeProgram([findNpm(), ...args], { cwd: root, owner });
     if (code !== 0) throw new SetupError(explain(output));
-  } finally {
-    clearInterval(progress);
-  }
-  console.log(`  installed in ${seconds()} s`);
+  };
+  await during(what, work, { still: 'still installing' });
 }
 
 /** The npm that runs us, else the one that came with this Node. */

@@ -6,6 +6,7 @@ import { hashOfRestContract, hashOfSources } from './source-hash.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { makePostgresLinks } from './postgres-links.mjs';
+import { during } from './progress.mjs';
 import { SetupError, nodeProgram } from './run.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -26,7 +27,7 @@ export async function setUp() {
         writeFileSync(stampFile, wantedStamp());
       }
       await makePostgresLinks(root);
-      if (!isBuilt()) await build(owner);
+      if (!isBuilt()) await during('Building', () => build(owner));
     });
   } catch (cause) {
     if (!(cause instanceof SetupError)) throw cause;
@@ -75,7 +76,6 @@ function isMade(folder, hash) {
 
 /** Compiles into a folder of its own and puts that in the place of the old one: a half build is never seen. */
 async function build(owner) {
-  console.log('Building');
   // First, because the program imports it by name: its types are needed to compile, its output to run.
   if (!isRestContractBuilt()) await buildRestContract(owner);
   const [fresh, present, old] = ['dist.new', 'dist', 'dist.old'].map((name) => join(root, name));

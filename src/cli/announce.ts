@@ -1,3 +1,7 @@
+import ora from 'ora';
+import { isForPeople } from '../platform/logging/log.js';
+import type { LogFormat } from '../platform/settings/settings.js';
+
 export interface Addresses {
   url: string;
   databaseUrl: string;
@@ -27,6 +31,32 @@ export function warnIfOpen(host: string, authEnabled: boolean): void {
 /** Lines for the person at the terminal, apart from the log. */
 export function say(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** Whether what takes its time shows on the terminal that it goes on. */
+let isAnimated = false;
+export function animate(format: LogFormat): void {
+  // Some terminals do not say how wide they are, and nothing can be drawn over on those.
+  isAnimated = process.stdout.isTTY === true && process.stdout.columns > 0 && isForPeople(format);
+}
+
+/** Says what is done now; on a terminal until it is done, and how long it took. */
+export async function during<T>(what: string, work: () => Promise<T>): Promise<T> {
+  if (!isAnimated) {
+    say(what);
+    return work();
+  }
+  const begin = performance.now();
+  // Lines that are written meanwhile appear above it. The keyboard stays with the terminal, for Ctrl-C.
+  const spinner = ora({ text: what, stream: process.stdout, discardStdin: false }).start();
+  try {
+    const result = await work();
+    spinner.succeed(`${what} (${((performance.now() - begin) / 1_000).toFixed(1)} s)`);
+    return result;
+  } catch (cause) {
+    spinner.fail();
+    throw cause;
+  }
 }
 
 /** A terminal that was closed must not end the program in the middle of its ordered stop. */

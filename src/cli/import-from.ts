@@ -54,7 +54,7 @@ const progressEveryMillis = 5_000;
  * be repeated, and goes on where it was ended. Answers the exit code.
  */
 export async function importFrom(settings: Settings, url: string, flags: ImportFlags): Promise<number> {
-  const logger = new PinoLogger({ level: settings.logLevel, format: settings.logFormat });
+  const logger = new PinoLogger(settings.log);
   Logger.overrideLogger(logger);
   const stop = new StopSequence(['import', 'source', 'database']);
   stop.listen();

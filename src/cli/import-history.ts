@@ -18,7 +18,7 @@ const quiet = (): void => undefined;
 
 /** Copies the history of an older installation, a folder of CSV files, into ours. Answers the exit code. */
 export async function importHistory(settings: Settings, folder: string): Promise<number> {
-  Logger.overrideLogger(new PinoLogger({ level: settings.logLevel, format: settings.logFormat }));
+  Logger.overrideLogger(new PinoLogger(settings.log));
   const files = filesOf(folder);
   const ownsDatabase = settings.databaseUrl === undefined;
   if (ownsDatabase) claim(settings.dataDir);

@@ -3,7 +3,7 @@ import { checkDatabase } from '../platform/database/check-database.js';
 import { migrate } from '../platform/database/migrate.js';
 import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
 import type { Settings } from '../platform/settings/settings.js';
-import { say } from './announce.js';
+import { during, say } from './announce.js';
 import type { StopSequence } from './stop-sequence.js';
 
 interface OpenDatabase {
@@ -17,13 +17,13 @@ export async function openDatabase(settings: Settings, stop: StopSequence): Prom
   const log = new Logger('Database');
   let url = settings.databaseUrl;
   if (url === undefined) {
-    say('Starting PostgreSQL');
-    const server = await EmbeddedServer.start({ dataDir: settings.dataDir, say });
+    const server = await during('Starting PostgreSQL', () => EmbeddedServer.start({ dataDir: settings.dataDir, say }));
     stop.add({ name: 'database', inOrder: () => server.stop('fast'), atOnce: () => server.stop('immediate') });
     url = server.url;
   }
   await checkDatabase(url);
-  for (const name of await migrate(url)) log.log(`Migrated: ${name}`);
+  const applied = await migrate(url);
+  if (applied.length > 0) log.log(`Migrated by ${applied.length} steps, the last one is ${applied.at(-1)}`);
   return { url, shownUrl: withoutPassword(url) };
 }
 

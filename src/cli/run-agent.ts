@@ -8,7 +8,7 @@ import type { Settings } from '../platform/settings/settings.js';
 
 /** The agent alone, in this process. Its tasks run on when it stops. Answers the exit code. */
 export async function runAgent(settings: Settings): Promise<number> {
-  const logger = new PinoLogger({ level: settings.logLevel, format: settings.logFormat });
+  const logger = new PinoLogger(settings.log);
   try {
     closeInherited();
     const agent = await runAgentOn({

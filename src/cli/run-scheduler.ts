@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { settingsOfAgent } from '../agent/settings.js';
 import { startApp } from '../app.js';
@@ -16,7 +17,7 @@ import { Pollers } from '../platform/poller/pollers.js';
 import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { AgentProcess } from './agent-process.js';
-import { announce, say, surviveClosedTerminal, warnIfOpen } from './announce.js';
+import { animate, announce, during, say, surviveClosedTerminal, warnIfOpen } from './announce.js';
 import { openDatabase } from './open-database.js';
 import { reportFailure } from './report-failure.js';
 import { StopSequence } from './stop-sequence.js';
@@ -35,9 +36,10 @@ interface RunOptions {
 
 /** Starts what was asked for, waits for the order to stop, stops it. Answers the exit code. */
 export async function runScheduler(settings: Settings, options: RunOptions): Promise<number> {
-  const logger = new PinoLogger({ level: settings.logLevel, format: settings.logFormat });
+  const logger = new PinoLogger(settings.log);
   Logger.overrideLogger(logger);
   logConsoleLines(logger);
+  animate(settings.log.format);
   surviveClosedTerminal();
   surviveUncaughtErrors(logger);
   const stop = new StopSequence(['tasks', 'agent', 'scheduler', 'database']);
@@ -81,6 +83,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
     announce({ url, databaseUrl: shownUrl, dataDir: settings.dataDir });
     warnIfOpen(settings.host, settings.auth.enabled);
     await options.ready?.(url);
+    await tellWhoLeads(app.get(Leadership), url, checkpoint);
   }, reportFailure);
   const exitCode = await stop.stopped;
   releasePidFile(pidFileOf(settings.dataDir));
@@ -93,11 +96,32 @@ function claimDataDir(dataDir: string): void {
 }
 
 async function startAgent(agent: AgentProcess, { keepTasks }: RunOptions, stop: StopSequence): Promise<void> {
-  say('Starting the agent');
   const leave = () => agent.leave().then(() => 'left running, with its tasks');
   const end = { inOrder: () => agent.stop(), atOnce: () => agent.stopAtOnce() };
   stop.add({ name: 'agent', ...(keepTasks ? { inOrder: leave } : end) });
-  await agent.start();
+  await during('Starting the agent', () => agent.start());
+}
+
+const lookEveryMillis = 50;
+/** What takes less is not worth a word. */
+const quietMillis = 1_000;
+/** Within this time the lease of a leader that has died has run out. */
+const leaseRunsOutMillis = 4_000;
+
+/** After a crash nothing is scheduled until the lease of the former leader has run out: whoever waits is told. */
+async function tellWhoLeads(leadership: Leadership, url: string, checkpoint: () => void): Promise<void> {
+  const leader = async (patienceMillis: number): Promise<string | undefined> => {
+    const deadline = performance.now() + patienceMillis;
+    while (!leadership.ready()) {
+      checkpoint();
+      if (performance.now() > deadline) return leadership.leaderAddress().catch(() => undefined);
+      await delay(lookEveryMillis);
+    }
+    return url;
+  };
+  if ((await leader(quietMillis)) === url) return;
+  const address = await during('Waiting for a leader', () => leader(leaseRunsOutMillis));
+  if (address !== url) say(address ? `${address} leads; this instance waits to take over` : 'No instance leads yet');
 }
 
 function driverLog() {

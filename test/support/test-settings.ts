@@ -10,8 +10,7 @@ export function testSettings(changes: Partial<Settings> = {}): Settings {
     dataDir: '.muster',
     allowTestResourceCalls: false,
     clusterDriver: 'simulated',
-    logLevel: 'warn',
-    logFormat: 'json',
+    log: { level: 'warn', format: 'json' },
     ...changes,
   };
 }

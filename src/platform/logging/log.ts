@@ -1,10 +1,11 @@
 import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
-import type { LogLevel } from '../settings/settings.js';
+import { isColorSupported, prettyFactory } from 'pino-pretty';
+import type { LogFormat, LogLevel } from '../settings/settings.js';
 
 export interface LogOptions {
   level: LogLevel;
-  format: 'auto' | 'pretty' | 'json';
+  format: LogFormat;
   /** Where lines go; the standard output unless a test listens. */
   destination?: DestinationStream & { isTTY?: boolean };
 }
@@ -18,12 +19,16 @@ const aboutWiring = new Set<unknown>([
   'RouterExplorer',
 ]);
 
+/** auto: for people on a terminal, JSON elsewhere. */
+export const isForPeople = (format: LogFormat, { isTTY }: { isTTY?: boolean } = process.stdout): boolean =>
+  format === 'pretty' || (format === 'auto' && isTTY === true);
+
 /** Nest's logger on pino: one line per message, with the class that speaks as `context` and errors with their stack. */
 export class PinoLogger implements LoggerService {
   private readonly pino: Logger;
 
   constructor({ level, format, destination = process.stdout }: LogOptions) {
-    const people = format === 'pretty' || (format === 'auto' && destination.isTTY === true);
+    const people = isForPeople(format, destination);
     this.pino = pino(
       {
         level,
@@ -70,31 +75,19 @@ export class PinoLogger implements LoggerService {
   }
 }
 
-const colours: Record<string, string> = { error: '31', fatal: '31', warn: '33', info: '32', debug: '36', trace: '90' };
+const forTerminals = {
+  translateTime: 'SYS:HH:MM:ss.l',
+  messageFormat: '{if context}[{context}] {end}{msg}',
+  customPrettifiers: { stack: (stack: unknown) => `\n${String(stack)}` },
+};
 
-interface Line {
-  time: string;
-  level: string;
-  msg?: string;
-  context?: string;
-  data?: unknown;
-  stack?: string;
-  err?: { stack?: string };
-}
-
-/** Turns lines of JSON into lines for a terminal: time of day, level, who speaks, what. */
-function forPeople(destination: DestinationStream): DestinationStream {
-  return {
-    write: (json) => {
-      const { time, level, msg, context, data, stack, err } = JSON.parse(json) as Line;
-      const clock = time.slice(11, 23);
-      const head = `\u001b[90m${clock}\u001b[0m \u001b[${colours[level]}m${level.toUpperCase().padEnd(5)}\u001b[0m`;
-      const who = context ? `\u001b[90m[${context}]\u001b[0m ` : '';
-      const text = msg ?? JSON.stringify(data);
-      const trace = err?.stack ?? stack;
-      destination.write(`${head} ${who}${text}\n${trace && level !== 'warn' ? `${trace}\n` : ''}`);
-    },
-  };
+/** Turns lines of JSON into lines for people: time of day, level, who speaks, what. A warning goes without its stack. */
+function forPeople(destination: LogOptions['destination'] & object): DestinationStream {
+  // To a file or a pipe also when this format was asked for: colours are for terminals.
+  const colorize = destination.isTTY === true && isColorSupported;
+  const whole = prettyFactory({ ...forTerminals, colorize, ignore: 'context' });
+  const brief = prettyFactory({ ...forTerminals, colorize, ignore: 'context,err,stack' });
+  return { write: (json) => destination.write((json.startsWith('{"level":"warn"') ? brief : whole)(json)) };
 }
 
 const mask = '***';

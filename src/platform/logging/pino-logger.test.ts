@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { PinoLogger, type LogOptions } from './log.js';
 
 function listen(options: Partial<LogOptions> & { isTTY?: boolean } = {}): { logger: PinoLogger; lines: string[] } {
@@ -42,13 +42,35 @@ test('what is below the level is left out, and so is what Nest tells about its m
   expect(lines).toEqual([]);
 });
 
-test('on a terminal a message is a line for people', () => {
-  const { logger, lines } = listen({ isTTY: true });
-  logger.warn('Cannot listen, trying again', 'Notifier');
+describe('for people', () => {
   // eslint-disable-next-line no-control-regex -- colours
-  expect(lines.join('').replace(/\u001b\[\d+m/g, '')).toMatch(
-    /^\d\d:\d\d:\d\d\.\d{3} WARN {2}\[Notifier\] Cannot listen, trying again\n$/,
-  );
+  const plain = (lines: string[]) => lines.join('').replace(/\u001b\[\d+m/g, '');
+  test('on a terminal a message is a line with time, level and who speaks', () => {
+    const { logger, lines } = listen({ isTTY: true });
+    logger.warn('Cannot listen, trying again', 'Notifier');
+    logger.log('Nobody in particular');
+    expect(plain(lines)).toMatch(
+      /^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: \[Notifier\] Cannot listen, trying again\n\[[\d:.]+\] INFO: Nobody in particular\n$/,
+    );
+  });
+  test('an error is told with its stack line by line, a warning without', () => {
+    const { logger, lines } = listen({ isTTY: true });
+    const error = new Error('no row');
+    logger.warn('Trying again', error, 'Pollers');
+    expect(plain(lines)).toMatch(/^[^\n]* WARN: \[Pollers\] Trying again\n$/);
+    logger.error('The pass failed', error, 'Pollers');
+    logger.error('Boom', 'Error: Boom\n    at somewhere', 'ExceptionsHandler');
+    expect(plain(lines)).toMatch(/ERROR: \[Pollers\] The pass failed\n[^]*\n +at .*pino-logger\.test\.ts/);
+    expect(plain(lines)).toMatch(/ERROR: \[ExceptionsHandler\] Boom\n[^]*\n +at somewhere\n/);
+  });
+  test.each([
+    ['pretty', false, /^\[[\d:.]+\] INFO: x\n$/],
+    ['json', true, /^\{.*"msg":"x"\}\n$/],
+  ] as const)('%s is %s whatever reads it', (format, isTTY, expected) => {
+    const { logger, lines } = listen({ format, isTTY });
+    logger.log('x');
+    expect(lines.join('')).toMatch(expected);
+  });
 });
 
 test('works as the logger behind Logger', () => {

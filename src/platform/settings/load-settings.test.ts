@@ -33,8 +33,7 @@ test('with nothing given, everything has its default', () => {
     dataDir: join(process.cwd(), '.muster'),
     allowTestResourceCalls: false,
     clusterDriver: 'local',
-    logLevel: 'info',
-    logFormat: 'auto',
+    log: { level: 'info', format: 'auto' },
   });
 });
 
@@ -49,7 +48,7 @@ test('the environment is read, an empty value counts as not given', () => {
     port: 0,
     host: '127.0.0.1',
     databaseUrl: 'postgresql://a:b@c:1/d',
-    logLevel: 'debug',
+    log: { level: 'debug', format: 'auto' },
   });
 });
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { StartError } from '../errors.js';
-import { logLevels, type Settings, SettingsFile } from './settings.js';
+import { logFormats, logLevels, type Settings, SettingsFile } from './settings.js';
 
 /** What may be given on the command line; it wins over the environment. */
 export interface Flags {
@@ -48,8 +48,8 @@ const Environment = z.object({
   MUSTER_CONFIG: z.string().optional(),
   MUSTER_ALLOW_TEST_RESOURCE_CALLS: flag.optional(),
   MUSTER_CLUSTER: z.enum(['local']).default('local'),
-  MUSTER_LOG_LEVEL: z.enum(logLevels).default('info'),
-  MUSTER_LOG_FORMAT: z.enum(['auto', 'pretty', 'json']).default('auto'),
+  MUSTER_LOG_LEVEL: z.enum(logLevels).optional(),
+  MUSTER_LOG_FORMAT: z.enum(logFormats).optional(),
 });
 
 const nameOfFlag: Record<string, string> = {
@@ -89,8 +89,10 @@ export function loadSettings({ environment, flags = {}, furtherChecks }: Setting
     dataDir: resolve(data.MUSTER_DATA_DIR),
     allowTestResourceCalls: data.MUSTER_ALLOW_TEST_RESOURCE_CALLS ?? settings.data.allowTestResourceCalls,
     clusterDriver: data.MUSTER_CLUSTER,
-    logLevel: data.MUSTER_LOG_LEVEL,
-    logFormat: data.MUSTER_LOG_FORMAT,
+    log: {
+      level: data.MUSTER_LOG_LEVEL ?? settings.data.log.level,
+      format: data.MUSTER_LOG_FORMAT ?? settings.data.log.format,
+    },
   };
 }
 

@@ -311,7 +311,23 @@ const HistoryPurgingSettings = z.strictObject({
 });
 
 /** The settings file: every key with its default; units are in the names. */
+export const logLevels = ['error', 'warn', 'info', 'debug', 'trace'] as const;
+export type LogLevel = (typeof logLevels)[number];
+export const logFormats = ['auto', 'pretty', 'json'] as const;
+export type LogFormat = (typeof logFormats)[number];
+
 const Sections = z.strictObject({
+  log: z
+    .strictObject({
+      level: z.enum(logLevels).default('info').describe('Messages of this weight and above (MUSTER_LOG_LEVEL)'),
+      format: z
+        .enum(logFormats)
+        .default('auto')
+        .describe(
+          'pretty: lines for people; json: one JSON object per line; auto: pretty on a terminal, else json (MUSTER_LOG_FORMAT)',
+        ),
+    })
+    .prefault({}),
   auth: AuthSettings.prefault({}),
   cluster: ClusterSettings.prefault({}),
   crashLoop: CrashLoopSettings.prefault({}),
@@ -712,12 +728,6 @@ export interface Settings extends SettingsFile {
   databaseUrl: string | undefined;
   dataDir: string;
   clusterDriver: 'local' | 'kubernetes' | 'simulated';
-  logLevel: LogLevel;
-  /** auto: for people on a terminal, JSON elsewhere. */
-  logFormat: 'auto' | 'pretty' | 'json';
 }
-
-export const logLevels = ['error', 'warn', 'info', 'debug', 'trace'] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 export const SETTINGS = Symbol('Settings');
