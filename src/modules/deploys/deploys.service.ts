@@ -99,7 +99,7 @@ export class DeploysService {
   }
 
   /** Before the transaction of whatever is to become of the deploy: the cluster is asked. */
-  refuseUsers({ deploy }: StartDeploy): Promise<void> {
+  refuseUsers({ deploy }: Pick<StartDeploy, 'deploy'>): Promise<void> {
     return this.checks.refuseUsers(deploy);
   }
 

@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertDeploy, insertRequest, start } from '../../../test/support/builders.js';
+import { FileDriver } from '../../../test/support/file-driver.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { DeployState } from '../../core/model/enums.js';
@@ -14,7 +15,8 @@ let rooms: RoomApp;
 let tx: EntityManager;
 
 beforeAll(async () => {
-  rooms = await startRooms({ modules: [DeploysModule] });
+  const refusedUser = (user: string) => Promise.resolve(user === 'gone' ? "no user 'gone' on this machine" : undefined);
+  rooms = await startRooms({ modules: [DeploysModule], driver: Object.assign(new FileDriver(), { refusedUser }) });
   tx = rooms.database.manager;
   // Nobody leads: deploys stay as the API left them.
   rooms.app.get(Leadership).stepDown('this test is about the API');
@@ -69,6 +71,15 @@ describe('a rollback deploys an earlier version again, as a new deploy', () => {
       { deploy_id: 'v2.rollback1', pending_type: 'NEW_DEPLOY' },
     ]);
     expect(await stored('v2')).toMatchObject({ id: 'v2' });
+  });
+
+  test.each([{}, { deployId: 'v1' }])('but not as a user that tasks may not be any more: %j', async (body) => {
+    await history({ v1: 'SUCCEEDED', v2: 'SUCCEEDED' }, { user: 'gone' });
+    expect(await rollBack(body)).toMatchObject({
+      status: 400,
+      body: { code: 'INVALID_DEPLOY', errors: [{ field: 'deploy.user', rule: 'user' }] },
+    });
+    expect(await tx.query('SELECT 1 FROM pending_deploy')).toEqual([]);
   });
 
   test('of the one that is named, also if it failed', async () => {

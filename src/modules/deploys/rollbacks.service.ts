@@ -36,6 +36,7 @@ export class Rollbacks {
   ) {}
 
   async rollBack(requestId: string, { deployId, checkIndex, ...wish }: Rollback, caller: Caller): Promise<RolledBack> {
+    await this.refuseUsers(requestId, deployId);
     const answer = await this.db.transaction(
       async (tx) => {
         const stored = await this.requests.lock(tx, requestId);
@@ -55,6 +56,16 @@ export class Rollbacks {
     );
     this.wake.signalOf([requestId], ...startTopics);
     return answer;
+  }
+
+  /** The cluster is asked, so before the transaction, which says whatever else is wrong. */
+  private async refuseUsers(requestId: string, asked: string | undefined): Promise<void> {
+    const { manager } = this.db;
+    const active = (await this.requests.find(manager, requestId))?.activeDeployId;
+    const deployId =
+      asked ?? (active && (await this.deploys.lastSuccessfulBefore(manager, { requestId, deployId: active })));
+    const earlier = deployId && (await this.deploys.find(manager, { requestId, deployId }));
+    if (earlier) await this.starts.refuseUsers({ deploy: redeploy(earlier.deploy, earlier.deploy.id) });
   }
 
   private async choose(
