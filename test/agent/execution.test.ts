@@ -119,6 +119,14 @@ describe('plain commands', () => {
   });
 });
 
+test.each([
+  { value: 'echo hi && exit 3', says: 'Exit code 127: not a program; a shell line with arguments needs shell: true' },
+  { value: 'no-such-program', says: 'Exit code 127' },
+])('that is not found ends with a word on why: $value', async ({ value, says }) => {
+  const spec = await cluster.run('', { command: { shell: false, value, arguments: ['x'] } });
+  expect(cluster.seen.messagesOf(spec.taskId).at(-1)).toBe(says);
+});
+
 describe('what cannot be launched is refused', () => {
   test.each([
     { why: 'an unknown slave', changes: { slaveId: 's9' }, reason: "no slave 's9' here" },

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ClusterArtifact, EmbeddedArtifact, ExternalArtifact } from '../../core/model/deploy.js';
 import { errorCode } from '../files.js';
+import { fileNameOf } from '../wire/unsupported.js';
 import { createFileBelow, openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
 import { download, type Meter } from './download.js';
 import { DeployFault, type FetchLimits } from './order.js';
@@ -134,21 +135,10 @@ const remove = (path: string, staging: Staging): Promise<void> =>
     });
   });
 
-/** The last part of the path. A name in a URL may be percent-encoded. */
 function nameFromUri(uri: string): string {
-  const isUrl = /^[a-z]+:\/\//i.test(uri);
-  if (isUrl && !URL.canParse(uri)) throw new DeployFault(`${uri}: is no URL`);
-  const name = isUrl ? basename(decoded(new URL(uri).pathname)) : basename(uri);
-  if (!name || name === '..') throw new DeployFault(`${uri}: has no file name, give outputFile`);
+  const name = fileNameOf(uri);
+  if (name === undefined) throw new DeployFault(`${uri}: has no file name, give outputFile`);
   return name;
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 /** undefined: no such file. */

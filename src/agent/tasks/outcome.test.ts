@@ -7,12 +7,19 @@ const facts = (changes: Partial<EndFacts> = {}): EndFacts => ({
   started: true,
   waitingForHealthFile: false,
   successfulExitCodes: [],
+  programIsShellLine: false,
   ...changes,
 });
 const kill = { graceMillis: 1_000, tookMillis: 12, forced: false };
 
 test.each([
   { name: 'exit 0', changes: {}, is: ['TASK_FINISHED', 'Exit code 0'] },
+  { name: 'exit 127', changes: { exitCode: 127 }, is: ['TASK_FAILED', 'Exit code 127'] },
+  {
+    name: 'a shell line that was started as a program',
+    changes: { exitCode: 127, programIsShellLine: true },
+    is: ['TASK_FAILED', 'Exit code 127: not a program; a shell line with arguments needs shell: true'],
+  },
   { name: 'exit 1', changes: { exitCode: 1 }, is: ['TASK_FAILED', 'Exit code 1'] },
   { name: 'a signal', changes: { exitCode: 139 }, is: ['TASK_FAILED', 'Exit code 139 (signal 11)'] },
   { name: 'a listed code', changes: { exitCode: 9, successfulExitCodes: [9] }, is: ['TASK_FINISHED', 'Exit code 9'] },

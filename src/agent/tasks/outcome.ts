@@ -16,6 +16,8 @@ export interface EndFacts {
   waitingForHealthFile: boolean;
   memoryExceededMb?: number;
   successfulExitCodes: readonly number[];
+  /** What was started as a program looks like a line for a shell. */
+  programIsShellLine: boolean;
 }
 
 export interface Outcome {
@@ -38,10 +40,19 @@ export function outcomeOf(facts: EndFacts): Outcome {
   if (!facts.started) return couldNotStart(facts.exitCode);
   if (isSuccess(facts.exitCode, facts.successfulExitCodes))
     return { state: 'TASK_FINISHED', message: `Exit code ${facts.exitCode}` };
+  // No longer than messages are by default: the rest would be cut off.
+  if (facts.exitCode === notFound && facts.programIsShellLine)
+    return failed('Exit code 127: not a program; a shell line with arguments needs shell: true');
   const signal = facts.exitCode > 128 ? ` (signal ${facts.exitCode - 128})` : '';
   const early = facts.waitingForHealthFile ? ' before the health file was there' : '';
   return failed(`Exit code ${facts.exitCode}${signal}${early}`);
 }
+
+/** How a shell ends that finds no such program. */
+const notFound = 127;
+
+/** Blanks, and what means something to a shell: hardly ever in the name of a program. */
+export const isShellLine = (text: string): boolean => /[\s|&;<>()$`"'*?]/.test(text);
 
 /** A list that is given is complete: 0 is a success only if it is in it. */
 export const isSuccess = (exitCode: number, successful: readonly number[]): boolean =>

@@ -12,7 +12,7 @@ import { TaskCommands } from '../shell-commands/task-commands.js';
 import { programName } from '../shim/command.js';
 import { type Shim, unlessAborted, whenAdoptedGone, whenStarted } from '../shim/shim.js';
 import { couldNotStart, prepareAndStart } from '../shim/start-task.js';
-import { type EndFacts, isSuccess, type Outcome, outcomeOf } from './outcome.js';
+import { type EndFacts, isShellLine, isSuccess, type Outcome, outcomeOf } from './outcome.js';
 import { AgentStops, StatusReports } from './status-reports.js';
 import { fileNameOf, type SavedKill, type StartedTask, TaskFolder } from './task-folder.js';
 import { TaskKill } from './task-kill.js';
@@ -249,6 +249,7 @@ export class TaskRun {
       started: this.started !== undefined,
       waitingForHealthFile: this.isAwaitingHealthFile,
       successfulExitCodes: spec.successfulExitCodes,
+      programIsShellLine: !spec.executorData && !spec.command.shell && isShellLine(spec.command.value),
       memoryExceededMb: isOutOfMemory ? spec.memoryMb : undefined,
       ...this.kill.facts(Date.now()),
     };

@@ -1,4 +1,4 @@
-import { normalize } from 'node:path';
+import { basename, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ClusterArtifact, EmbeddedArtifact, ExecutorData, ExternalArtifact } from '../../core/model/deploy.js';
 
@@ -33,12 +33,32 @@ export function unsupportedDownloads(
   artifacts: readonly ClusterArtifact[] | undefined,
   allowedPaths?: readonly string[],
 ): Unsupported[] {
-  return (artifacts ?? []).flatMap(({ uri, outputFile }, index) => [
-    ...unsupportedSource(`${field}[${index}].uri`, uri, allowedPaths),
-    ...(outputFile === undefined || isFileName(outputFile)
-      ? []
-      : [{ field: `${field}[${index}].outputFile`, message: "must be the relative path of a file, without '..'" }]),
-  ]);
+  return (artifacts ?? []).flatMap(({ uri, outputFile }, index) => {
+    const problems = unsupportedSource(`${field}[${index}].uri`, uri, allowedPaths);
+    const isNamed = outputFile === undefined ? problems.length > 0 || fileNameOf(uri) : isFileName(outputFile);
+    if (isNamed) return problems;
+    const message =
+      outputFile === undefined
+        ? 'must be given where the uri ends without a file name'
+        : "must be the relative path of a file, without '..'";
+    return [...problems, { field: `${field}[${index}].outputFile`, message }];
+  });
+}
+
+/** The last part of the path. A name in a URL may be percent-encoded. */
+export function fileNameOf(uri: string): string | undefined {
+  const isUrl = /^[a-z]+:\/\//i.test(uri);
+  if (isUrl && !URL.canParse(uri)) return undefined;
+  const name = basename(isUrl ? decoded(new URL(uri).pathname) : uri);
+  return ['', '.', '..'].includes(name) ? undefined : name;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 function unsupportedSource(field: string, source: string | undefined, allowedPaths?: readonly string[]): Unsupported[] {

@@ -118,6 +118,18 @@ test.each([
     is: Array.from({ length: 6 }, (_, index) => `uris[${index}].outputFile`),
   },
   {
+    name: 'a source that names no file, without a name for it',
+    value: deploy({
+      uris: ['http://h', 'http://h/a/', 'http://h/a/..', 'http://h/%2e%2e']
+        .map((uri) => ({ uri }))
+        .concat({
+          uri: 'http://h/a/',
+          outputFile: 'b',
+        } as never),
+    }),
+    is: [0, 2, 3].map((index) => `uris[${index}].outputFile`),
+  },
+  {
     name: 'a run with the deploy',
     value: deploy({ runImmediately: { envOverrides: { '1': 'x' } } }),
     is: ['runImmediately.envOverrides.1'],
