@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { insertDeploy, insertPendingTask, insertRequest, makePendingTask } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import { makeTaskId } from '../../core/task-id.js';
 import { SchedulerModule } from '../scheduler.module.js';
 
 let rooms: RoomApp;
@@ -47,6 +48,24 @@ test('any instance answers from rows alone: machines by the first reason against
     status: 200,
     body: { requestId: 'web', state: 'ACTIVE', activeTasks: 0, pendingTasks: [answer], queued: [] },
   });
+});
+
+test('of a request whose newest deploy failed it says what to look at first', async () => {
+  await insertRequest(tx(), { activeDeployId: 'd1' });
+  const taskId = makeTaskId({ requestId: 'web', deployId: 'd2', startedAt: 1, instanceNo: 1, host: 'h', rackId: 'r' });
+  const failed = { reason: 'TASK_FAILED_ON_STARTUP', taskId, message: 'Exit code 127' } as const;
+  const result = { deployState: 'FAILED', message: 'too bad', timestamp: 3, deployFailures: [failed] } as const;
+  await insertDeploy(tx(), {
+    deploy: { id: 'd1' },
+    createdAt: 1,
+    result: { deployState: 'SUCCEEDED', timestamp: 1, deployFailures: [] },
+  });
+  const explained = async () =>
+    (await rooms.get<{ failedDeploy?: object }>('/api/requests/request/web/explain')).body.failedDeploy;
+  expect(await explained()).toBeUndefined();
+  await insertDeploy(tx(), { deploy: { id: 'd2' }, createdAt: 2, result: { ...result, deployFailures: [failed] } });
+  const lookAtFirst = `Look first at its last status message in GET /api/history/task/${taskId.id}, then its output: GET /api/sandbox/${taskId.id}/read?path=stderr and stdout`;
+  expect(await explained()).toEqual({ deployId: 'd2', deployState: 'FAILED', message: 'too bad', lookAtFirst });
 });
 
 test('an id that cannot be one is 400, an unknown one 404', async () => {

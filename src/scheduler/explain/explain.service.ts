@@ -1,14 +1,22 @@
 import { Injectable } from '@nestjs/common';
+import { lookAtFirst } from '../../core/deploys/index.js';
+import type { DeployHistory } from '../../core/model/deploy.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable, promisedTypes } from '../../core/model/enums.js';
 import { waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { explainPending, explanationText } from '../../core/placement/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
+import { DeployHistoryRepository } from '../../modules/deploys/deploy-history.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
-import type { QueuedEntryDto, RequestExplanationDto, TaskExplanationDto } from './dto/explanation.dto.js';
+import type {
+  FailedDeployDto,
+  QueuedEntryDto,
+  RequestExplanationDto,
+  TaskExplanationDto,
+} from './dto/explanation.dto.js';
 import { ExplainLoader, type ExplainData } from './explain-loader.service.js';
 
 /** Says why tasks are not running. Works on every instance. */
@@ -18,6 +26,7 @@ export class ExplainService {
     private readonly db: Database,
     private readonly loader: ExplainLoader,
     private readonly queue: PendingRequestRepository,
+    private readonly deploys: DeployHistoryRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -29,7 +38,11 @@ export class ExplainService {
   }
 
   async request(id: string): Promise<RequestExplanationDto> {
-    const [data, queued] = await Promise.all([this.loader.load(id), this.queue.list(this.db.manager, id)]);
+    const [data, queued, [newest]] = await Promise.all([
+      this.loader.load(id),
+      this.queue.list(this.db.manager, id),
+      this.deploys.list(this.db.manager, id, { count: 1, offset: 0 }),
+    ]);
     const { request, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
     const ordered = pendingTasks.toSorted(
@@ -41,6 +54,7 @@ export class ExplainService {
       activeTasks: tasks.length,
       pendingTasks: ordered.map((pending) => this.explain(pending, data)),
       queued: queued.map((entry) => queuedEntry(entry, queued, data)),
+      failedDeploy: newest && failedDeploy(newest),
     };
   }
 
@@ -48,6 +62,13 @@ export class ExplainService {
     const explanation = explainPending(pending, snapshot, rules, this.clock.now());
     return { pendingTaskId: pending.pendingTaskId, ...explanation, message: explanationText(explanation) };
   }
+}
+
+function failedDeploy({ deployMarker: { deployId }, deployResult }: DeployHistory): FailedDeployDto | undefined {
+  const place = deployResult && lookAtFirst(deployResult);
+  if (!place) return undefined;
+  const { deployState, message } = deployResult;
+  return { deployId, deployState, message, lookAtFirst: `Look first at ${place}` };
 }
 
 function queuedEntry(

@@ -1,5 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { pendingTypes, requestStates, type PendingType, type RequestState } from '../../../core/model/enums.js';
+import {
+  deployStates,
+  pendingTypes,
+  requestStates,
+  type DeployState,
+  type PendingType,
+  type RequestState,
+} from '../../../core/model/enums.js';
 import {
   rejectionReasons,
   waitingReasons,
@@ -52,6 +59,19 @@ export class QueuedEntryDto {
   message: string;
 }
 
+/** How the newest deploy failed. */
+export class FailedDeployDto {
+  /** The deploy. */
+  deployId: string;
+  /** How it ended. */
+  @ApiProperty({ enum: deployStates, enumName: 'DeployState' })
+  deployState: DeployState;
+  /** What was said about it. */
+  message?: string;
+  /** What to look at first to find out why. */
+  lookAtFirst: string;
+}
+
 /** Why tasks of a request are not running. */
 export class RequestExplanationDto {
   /** The request. */
@@ -66,4 +86,6 @@ export class RequestExplanationDto {
   pendingTasks: TaskExplanationDto[];
   /** Its entries in the pending queue, the oldest first. */
   queued: QueuedEntryDto[];
+  /** The newest deploy, if it has failed. */
+  failedDeploy?: FailedDeployDto;
 }
