@@ -4,6 +4,7 @@ import type { LoggerService } from '@nestjs/common';
 import { AppModule } from './app.module.js';
 import { AuditTrail } from './modules/auth/audit/audit-trail.service.js';
 import { ReadableAnswers } from './modules/auth/access/readable-answers.interceptor.js';
+import { CallsInFlight } from './platform/http/calls-in-flight.js';
 import { configureHttp, httpOptions } from './platform/http/configure-http.js';
 import { IdempotentCalls } from './platform/idempotency/idempotent-calls.interceptor.js';
 import { Leadership } from './platform/leadership/leadership.js';
@@ -30,6 +31,7 @@ export async function startApp({ logger, ...options }: AppOptions): Promise<Runn
     forceCloseConnections: true,
   });
   try {
+    app.use(app.get(CallsInFlight).watch);
     configureHttp(app, options.settings, app.get(AuditTrail).watch);
     // After what gives answers their form: it has to see them as the rooms give them.
     app.useGlobalInterceptors(app.get(IdempotentCalls), app.get(ReadableAnswers));

@@ -115,5 +115,14 @@ export class SchedulerError extends Error {
   }
 }
 
+/** The database was silent when a change was to be committed: it may stand or not, and is not tried again by itself. */
+export class OutcomeUnknownError extends SchedulerError {
+  constructor(cause: unknown) {
+    const message =
+      'The database did not answer when the change was committed: it may have been made or not; look before you call again, or call with an Idempotency-Key';
+    super('UNAVAILABLE', message, { cause });
+  }
+}
+
 /** Something the person who starts the program can put right. The message says what, on one line. */
 export class StartError extends Error {}

@@ -17,6 +17,7 @@ import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
 import { Degradations } from './health/degradations.js';
 import { HealthController } from './health/health.controller.js';
+import { CallsInFlight } from './http/calls-in-flight.js';
 import { refuseNewerSchema } from './http/middleware.js';
 import { IdempotentCallRepository } from './idempotency/idempotent-call.repository.js';
 import { IdempotentCalls } from './idempotency/idempotent-calls.interceptor.js';
@@ -91,6 +92,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
           inject: [DataSource, LEADER_SOURCE, Leadership],
           useFactory: (api: DataSource, leader: DataSource, who: Leadership) => new Database(api, leader, who),
         },
+        CallsInFlight,
         DisabledActionRepository,
         DisabledActions,
         Degradations,
@@ -102,6 +104,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         StatusDelays,
       ],
       exports: [
+        CallsInFlight,
         IdempotentCalls,
         SETTINGS,
         CLUSTER_DRIVER,
@@ -128,6 +131,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
     private readonly leadership: Leadership,
     private readonly notifier: Notifier,
     private readonly database: Database,
+    private readonly calls: CallsInFlight,
     clock: Clock,
   ) {
     if (!(clock instanceof DatabaseClock)) return;
@@ -139,13 +143,15 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
 
   /** Before the caller is known: that is read from the database, too. */
   configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(refuseNewerSchema(this.leadership)).forRoutes('/api/*path');
+    consumer.apply(this.calls.refuseWhenStopping, refuseNewerSchema(this.leadership)).forRoutes('/api/*path');
   }
 
-  /** While HTTP still answers: no new pass, the duties end, the lease goes back. */
+  /** While HTTP still answers: no new call, no new pass, the duties end, the lease goes back, the calls in flight end. */
   async beforeApplicationShutdown(): Promise<void> {
+    const answered = this.calls.end();
     await this.pollers.stop();
     await this.leadership.stop();
+    await answered;
   }
 
   async onApplicationShutdown(): Promise<void> {

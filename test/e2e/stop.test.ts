@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Api } from './support/api.js';
 import { isAlive, pidsOfTask } from './support/processes.js';
 import { Installation, type Instance } from './support/product.js';
@@ -106,4 +107,55 @@ describe('a stop', () => {
     await waitFor('the task to be gone', () => tasks.flatMap(pidsOfTask).length === 0);
     await waitFor('the agent to be gone', () => !isAlive(agent));
   }, 120_000);
+});
+
+describe('a stop of an instance that is called', () => {
+  test('lets the calls in flight end with their answers, and refuses new ones', async () => {
+    const installation = install();
+    const muster = await installation.start(['scheduler']);
+    await muster.api.saveRequest({ id: 'job', requestType: 'ON_DEMAND' });
+    await muster.api.deploy({ requestId: 'job', id: 'v1', command: 'true', resources: { cpus: 0.1, memoryMb: 8 } });
+    const db = new Client({ connectionString: installation.databaseUrl() });
+    await db.connect();
+    onTestFinished(() => db.end().catch(() => undefined));
+    const post = (path: string, body: unknown) =>
+      fetch(`http://127.0.0.1:${muster.port}/api/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }).then(
+        async (answer) => ({
+          status: answer.status,
+          closes: answer.headers.get('connection'),
+          body: await answer.text(),
+        }),
+        (cause: unknown) => ({ status: 0, closes: null, body: String(cause) }),
+      );
+    // They have all begun, and wait for the row of their request.
+    await db.query('BEGIN');
+    await db.query(`SELECT 1 FROM request WHERE id = 'job' FOR UPDATE`);
+    const calls = Array.from({ length: 8 }, () => post('requests/request/job/run', {}));
+    await waitFor('the calls to wait', async () => {
+      const { rows } = await db.query(
+        `SELECT 1 FROM pg_stat_activity WHERE application_name = 'muster api' AND wait_event_type = 'Lock'`,
+      );
+      return rows.length > 0;
+    });
+    muster.signal('SIGTERM');
+    const refused = await waitFor('a new call to be refused', async () => {
+      const answer = await post('requests/request/none/run', {});
+      return answer.status === 503 && answer;
+    });
+    expect(refused).toMatchObject({ closes: 'close', body: expect.stringContaining('is stopping') });
+    await db.query('ROLLBACK');
+    await db.end();
+    // On a machine that is very slow the row was not theirs in time: that is an answer, too.
+    for (const { status, closes } of await Promise.all(calls)) {
+      expect([200, 503]).toContain(status);
+      expect(closes).toBe('close');
+    }
+    await waitFor('its end', () => muster.exitCode !== undefined, { timeoutMillis: 60_000 });
+    expect(muster.exitCode).toBe(0);
+    expect(muster.output).not.toMatch(/NotLeaderError|AlreadyReleased/);
+  }, 180_000);
 });

@@ -8,6 +8,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { DeployRepository } from './deploy.repository.js';
 import { DeploySteps, type OutsideJob, type StepResult } from './deploy-steps.service.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Deploys that wait for an answer from outside at the same time. */
 const mostAtOnce = 8;
@@ -101,7 +102,7 @@ export class DeploysPoller implements OnModuleInit {
       return result;
     } catch (cause) {
       if (concernsAll(cause)) throw cause;
-      this.log.error(`Deploy ${deployId} of request ${requestId} is stuck: ${String(cause)}`, cause);
+      tellFailure(this.log, `Deploy ${deployId} of request ${requestId} is stuck`, cause);
       return undefined;
     }
   }

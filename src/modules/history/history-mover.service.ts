@@ -5,6 +5,7 @@ import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { TaskHistoryMoveRepository } from './task-history-move.repository.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Moves ended tasks to the history in transactions of their own, which hold nothing that status updates wait for. */
 @Injectable()
@@ -24,8 +25,7 @@ export class HistoryMover {
         moved += (await this.db.leaderTransaction((tx) => this.tasks.move(tx, some))).length;
       },
       isAboutItems: (cause) => !isPassing(cause),
-      alone: (id, cause) =>
-        this.log.error(`Task '${id}' has ended and cannot be moved to the history: ${String(cause)}`, cause),
+      alone: (id, cause) => tellFailure(this.log, `Task '${id}' has ended and cannot be moved to the history`, cause),
     });
     return moved;
   }

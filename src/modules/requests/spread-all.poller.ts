@@ -12,6 +12,7 @@ import { SlaveRepository } from '../slaves/slave.repository.js';
 import { RequestActions } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestRepository } from './request.repository.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Keeps requests that run once on every slave at as many instances as there are active slaves. */
 @Injectable()
@@ -47,7 +48,7 @@ export class SpreadAllPoller implements OnModuleInit {
         const scaled = await this.db.leaderTransaction((tx) => this.scale(tx, request.id, activeSlaves, now));
         if (scaled) this.wake.signalOf([request.id], 'scheduler', 'cleanup', 'webhooks');
       } catch (cause) {
-        this.log.error(`Request '${request.id}' could not be spread; it is tried again: ${String(cause)}`, cause);
+        tellFailure(this.log, `Request '${request.id}' could not be spread; it is tried again`, cause);
       }
     }
   }

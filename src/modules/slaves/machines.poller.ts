@@ -12,6 +12,7 @@ import { ExpiringActionRepository } from '../requests/expiring/expiring-action.r
 import { MachineStates } from './machine-states.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
 import { SlaveRepository } from './slave.repository.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 const kinds: readonly MachineKind[] = ['SLAVE', 'RACK'];
 
@@ -80,7 +81,7 @@ export class MachinesPoller {
       if (changed) this.wake.signal('scheduler', 'cleanup', 'webhooks');
     } catch (cause) {
       if (concernsAll(cause)) throw cause;
-      this.log.error(`The ${what} is stuck; it is tried again: ${String(cause)}`, cause); // the others still move
+      tellFailure(this.log, `The ${what} is stuck; it is tried again`, cause); // the others still move
     }
   }
 

@@ -1,3 +1,4 @@
+import { OutcomeUnknownError } from '../errors.js';
 import { NotLeaderError } from '../leadership/leadership.js';
 
 /**
@@ -47,7 +48,7 @@ interface CodedError {
  * list: what callers are told to try again is what the scheduler tries again.
  */
 export const isPassing = (cause: unknown): boolean =>
-  cause instanceof NotLeaderError || some(cause, isPassingItself, new Set());
+  cause instanceof NotLeaderError || cause instanceof OutcomeUnknownError || some(cause, isPassingItself, new Set());
 
 /**
  * Passing, and whatever else was tried now would fail as well: the database is away or full, another instance leads. What work on
@@ -74,6 +75,11 @@ function some(cause: unknown, holds: (error: CodedError) => boolean, seen: Set<u
   const { driverError, errors } = cause as CodedError;
   return holds(cause as CodedError) || [driverError, ...(errors ?? [])].some((inner) => some(inner, holds, seen));
 }
+
+/** The connection broke or was silent: what the server made of the statement is not known. */
+export const isUnanswered = (cause: unknown): boolean =>
+  isPassing(cause) &&
+  !some(cause, ({ code }) => typeof code === 'string' && isState(code) && !systemErrors.has(code), new Set());
 
 /** A row was not free in the time for which this transaction waits for locks. Nothing of it was done. */
 export const isLockTimeout = (cause: unknown): boolean => some(cause, ({ code }) => code === '55P03', new Set());

@@ -3,6 +3,8 @@ import type { DataSource, EntityManager } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership, NotLeaderError } from '../leadership/leadership.js';
 import { bracketsOfCall, outsideOfCalls } from './permits.js';
+import { OutcomeUnknownError } from '../errors.js';
+import { isUnanswered } from './database-errors.js';
 import { isPlanOutdated } from './prepared-statements.js';
 import { Turns } from './turns.js';
 
@@ -55,7 +57,22 @@ export class Database {
       return result;
     };
     const locked = [...requestIds, ...(permit?.requestIds ?? [])];
-    return this.inTurn(locked, () => this.repeat(() => this.source.transaction(bracketed)));
+    return this.inTurn(locked, () => this.repeat(() => this.attempt(bracketed)));
+  }
+
+  /** What fails before its commit has changed nothing; of a commit without an answer it is not known. */
+  private async attempt<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    let isCommitting = false;
+    try {
+      return await this.source.transaction(async (tx) => {
+        isCommitting = false;
+        const result = await work(tx);
+        isCommitting = true;
+        return result;
+      });
+    } catch (cause) {
+      throw isCommitting && isUnanswered(cause) ? new OutcomeUnknownError(cause) : cause;
+    }
   }
 
   /** Calls of this process that lock the row of a request do so one after the other, in the order in which they came. */

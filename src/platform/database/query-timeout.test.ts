@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { DataSource } from 'typeorm';
+import { FixedLeadership } from '../../../test/support/fixed-leadership.js';
 import { startTcpProxy, throughProxy, type TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import {
@@ -9,7 +10,9 @@ import {
   leaseParameters,
   migrationParameters,
 } from './connection.js';
+import { Database } from './database.js';
 import { createDataSource } from './data-sources.js';
+import { OutcomeUnknownError } from '../errors.js';
 import { isPassing } from './database-errors.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -62,3 +65,28 @@ test.each([
     expect(await source.query('SELECT 2 AS two')).toEqual([{ two: 2 }]);
   },
 );
+
+test('of a change whose commit is not answered it is said that it may have been made, and of no other', async () => {
+  const db = new Database(source, source, new FixedLeadership(1));
+  await source.query('CREATE TABLE changed (name text)');
+  onTestFinished(() => proxy.restore());
+  const change = (name: string, silentFrom: 'commit' | 'change') =>
+    db
+      .transaction(async (tx) => {
+        if (silentFrom === 'change') proxy.freeze();
+        await tx.query('INSERT INTO changed VALUES ($1)', [name]);
+        if (silentFrom === 'commit') proxy.freeze();
+      })
+      .catch((cause: unknown) => cause);
+  const atCommit = await change('at its commit', 'commit');
+  proxy.restore();
+  const before = await change('before', 'change');
+  proxy.restore();
+  expect(atCommit).toBeInstanceOf(OutcomeUnknownError);
+  expect(atCommit).toMatchObject({ status: 503, message: expect.stringContaining('may have been made or not') });
+  expect(before).not.toBeInstanceOf(OutcomeUnknownError);
+  // Neither is tried again by itself as if nothing had happened.
+  expect([atCommit, before].map(isPassing)).toEqual([true, true]);
+  const names: { name: string }[] = await source.query('SELECT name FROM changed');
+  expect(names.map(({ name }) => name)).not.toContain('before');
+});

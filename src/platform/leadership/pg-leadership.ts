@@ -7,6 +7,7 @@ import { Wake, wakeTopics } from '../wake/wake.js';
 import { type LeaderDuty, Leadership, NotLeaderError, type Standing } from './leadership.js';
 import { Lease } from './lease.js';
 import { Orders, Term } from './term.js';
+import { tellFailure } from '../tell-failure.js';
 
 const renewEveryMillis = 1_000;
 /** A failed renewal is tried again soon: there are only seconds until the lease becomes doubtful. */
@@ -227,7 +228,7 @@ export class PgLeadership extends Leadership {
       const late = delay(dutyEndMillis, 'late' as const, { ref: false });
       if ((await Promise.race([duty.lost(), late])) === 'late') this.log.error(`'${duty.name}' does not end`);
     } catch (cause) {
-      this.log.error(`'${duty.name}' ended with an error: ${String(cause)}`, cause);
+      tellFailure(this.log, `'${duty.name}' ended with an error`, cause);
     }
   }
 

@@ -6,6 +6,7 @@ import { Clock } from '../clock.js';
 import { Leadership } from '../leadership/leadership.js';
 import { Wake, type WakeTopic } from '../wake/wake.js';
 import { Poller, type PollerState } from './poller.js';
+import { tellFailure } from '../tell-failure.js';
 
 export interface PollerOptions {
   /** Words in small letters with hyphens between them: so it stands in metrics, /readyz, the log and docs/settings.md. */
@@ -59,7 +60,7 @@ export class Pollers {
           options.onEveryInstance === true
             ? this.leadership.standing().newerSchema === undefined
             : this.leadership.ready(),
-        failed: (cause) => this.log.error(`Poller '${options.name}' failed; it runs again: ${String(cause)}`, cause),
+        failed: (cause) => tellFailure(this.log, `Poller '${options.name}' failed; it runs again`, cause),
       },
     );
     this.pollers.set(options.name, poller);

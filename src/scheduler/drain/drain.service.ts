@@ -26,6 +26,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { cooldownRules, workRules } from '../rules.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Requests drained in one transaction: enough to pay the commit for many, few enough that the API waits briefly. */
 const requestsPerTransaction = 50;
@@ -137,7 +138,7 @@ export class DrainService {
       if (concernsAll(cause)) throw cause;
       if (requestIds.length === 1) {
         if (isLockTimeout(cause)) return requestIds;
-        this.log.error(`The queue of request '${requestIds[0]}' is stuck: ${String(cause)}`, cause);
+        tellFailure(this.log, `The queue of request '${requestIds[0]}' is stuck`, cause);
         return [];
       }
       // The broken one must not hold up the others.

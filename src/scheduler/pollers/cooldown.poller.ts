@@ -11,6 +11,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { cooldownRules } from '../rules.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Ends cooldowns whose failures have aged out. */
 @Injectable()
@@ -36,7 +37,7 @@ export class CooldownPoller {
       } catch (cause) {
         if (cause instanceof NotLeaderError) throw cause;
         // The others are still looked at.
-        this.log.error(`Cooldown of request '${request.id}' is stuck: ${String(cause)}`, cause);
+        tellFailure(this.log, `Cooldown of request '${request.id}' is stuck`, cause);
       }
     }
   }

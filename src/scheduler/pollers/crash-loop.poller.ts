@@ -14,6 +14,7 @@ import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { crashLoopRules } from '../rules.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Requests looked at together: their failures are read at once, up to fifty of each. */
 const requestsPerLook = 100;
@@ -57,7 +58,7 @@ export class CrashLoopPoller {
     } catch (cause) {
       if (cause instanceof NotLeaderError) throw cause;
       // The others are still looked at.
-      this.log.error(`Crash loops of request '${requestId}' are stuck: ${String(cause)}`, cause);
+      tellFailure(this.log, `Crash loops of request '${requestId}' are stuck`, cause);
     }
   }
 

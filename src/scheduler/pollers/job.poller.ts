@@ -10,6 +10,7 @@ import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Ends runs that take longer than they may, and logs once each of those that take longer than they should. */
 @Injectable()
@@ -31,7 +32,7 @@ export class JobPoller {
     for (const run of await this.runs.find(this.db.manager, this.settings, now)) {
       await this.judge(run, now).catch((cause: unknown) => {
         if (concernsAll(cause)) throw cause;
-        this.log.error(`The run time of task '${run.taskId}' cannot be judged: ${String(cause)}`, cause);
+        tellFailure(this.log, `The run time of task '${run.taskId}' cannot be judged`, cause);
       });
     }
   }

@@ -20,6 +20,7 @@ import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
 import { StatusApplier, type Applied } from './status-applier.service.js';
 import { AgentCursorRepository } from './agent-cursor.repository.js';
+import { tellFailure } from '../../platform/tell-failure.js';
 
 export const updatesPerTransaction = 500;
 /** A task that runs although it is not wanted gets this long to end by itself. */
@@ -149,7 +150,7 @@ export class StatusUpdates {
       this.memory.touched(requestId);
       this.wake.signalOf([requestId], 'scheduler', 'deploys', 'webhooks', 'load-balancer');
     } catch (cause) {
-      this.log.error(`Task '${report.taskId}' is ${report.state} and cannot be settled: ${String(cause)}`, cause);
+      tellFailure(this.log, `Task '${report.taskId}' is ${report.state} and cannot be settled`, cause);
     }
   }
 

@@ -17,6 +17,7 @@ import { deployInUse, RequestActions, type LockedRequest } from '../request-acti
 import { BounceReverts } from './bounce-reverts.service.js';
 import type { ExpiringRequestAction, ExpiringScaleAction } from './expiring-action.entity.js';
 import { ExpiringActionRepository } from './expiring-action.repository.js';
+import { tellFailure } from '../../../platform/tell-failure.js';
 
 /** Undoes what has lapsed. Each action is undone, or found impossible to undo, once; then its record is removed. */
 @Injectable()
@@ -130,7 +131,7 @@ export class ExpiringPoller implements OnModuleInit {
     for (const due of all.filter(isDue)) {
       await this.reverts.revert(due, now).catch((cause: unknown) => {
         if (concernsAll(cause)) throw cause;
-        this.log.error(`${due.kind} of request '${due.targetId}' could not be ended; it is tried again`, cause);
+        tellFailure(this.log, `${due.kind} of request '${due.targetId}' could not be ended; it is tried again`, cause);
       });
     }
     const ends = all

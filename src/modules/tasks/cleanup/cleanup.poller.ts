@@ -7,6 +7,7 @@ import { Wake } from '../../../platform/wake/wake.js';
 import { KilledTaskRepository } from '../killed-task.repository.js';
 import { TaskCleanupRepository } from '../task-cleanup.repository.js';
 import { RequestCleaner } from './request-cleaner.service.js';
+import { tellFailure } from '../../../platform/tell-failure.js';
 
 /** Carries out what was ordered: pauses, deletions, bounces, and tasks that have to go. */
 @Injectable()
@@ -42,7 +43,7 @@ export class CleanupPoller implements OnModuleInit {
       // The others are cleaned even when one is stuck.
       await this.clean(requestId, now).catch((cause: unknown) => {
         if (concernsAll(cause)) throw cause;
-        this.log.error(`Cleanup of request ${requestId} is stuck: ${String(cause)}`, cause);
+        tellFailure(this.log, `Cleanup of request ${requestId} is stuck`, cause);
       });
     }
     if (!(await this.kills.needsRepeat(this.db.manager, now))) return;

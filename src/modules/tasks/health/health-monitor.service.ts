@@ -15,6 +15,7 @@ import { NewTaskCheckPoller, isOnItsOwn } from './new-task-check.poller.js';
 import { TaskChecker } from './task-checker.service.js';
 import type { Cancel } from './timed-queue.js';
 import { setTimeout as delay } from 'node:timers/promises';
+import { tellFailure } from '../../../platform/tell-failure.js';
 
 /** Status batches come many times a second; looking for new tasks after each would be all the database does. */
 const lookEveryMs = 250;
@@ -135,7 +136,7 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
   private begin(watch: Watch): void {
     watch.inFlight = true;
     this.check(watch).catch((cause: unknown) =>
-      this.log.error(`Health check of ${watch.task.live.taskId.id} broke`, cause),
+      tellFailure(this.log, `Health check of ${watch.task.live.taskId.id} broke`, cause),
     );
   }
 

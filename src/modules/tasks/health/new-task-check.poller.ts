@@ -11,6 +11,7 @@ import { TaskCleanupRepository } from '../task-cleanup.repository.js';
 import { CheckedTasks, type CheckedTask } from './checked-tasks.service.js';
 import { WatchedTaskRepository } from './watched-task.repository.js';
 import { TaskHealthcheckRepository } from './task-healthcheck.repository.js';
+import { tellFailure } from '../../../platform/tell-failure.js';
 
 /** Watches the tasks that no deploy in progress watches: those that never run, or never become healthy, have to go. */
 @Injectable()
@@ -62,7 +63,7 @@ export class NewTaskCheckPoller implements OnModuleInit {
         cleaned = true;
       } catch (cause) {
         // The others are looked at all the same, and this one again in the next pass.
-        this.log.error(`Task '${task.live.taskId.id}' cannot be told to go: ${String(cause)}`, cause);
+        tellFailure(this.log, `Task '${task.live.taskId.id}' cannot be told to go`, cause);
         failures.push(cause);
       }
     }
