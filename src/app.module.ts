@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { entities } from './entities.js';
 import { AuthModule } from './modules/auth/auth.module.js';
+import { ConfigurationModule } from './modules/configuration/configuration.module.js';
 import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
@@ -31,6 +32,7 @@ import { SchedulerModule } from './scheduler/scheduler.module.js';
 
 const rooms = [
   AuthModule,
+  ConfigurationModule,
   RequestsModule,
   DeploysModule,
   DisastersModule,

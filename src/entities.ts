@@ -1,3 +1,4 @@
+import { PlacementOverrideEntity } from './modules/configuration/placement-override.entity.js';
 import { AuditEntity } from './modules/auth/audit/audit.entity.js';
 import { AuthLookupKeyEntity } from './modules/auth/tokens/auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './modules/auth/tokens/auth-token.entity.js';
@@ -17,7 +18,7 @@ import { LoadBalancerRecordEntity } from './modules/load-balancer/load-balancer-
 import { LoadBalancerRemovalEntity } from './modules/load-balancer/load-balancer-removal.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { InstanceEntity } from './modules/leadership/instance.entity.js';
-import { MailBlacklistEntity } from './modules/users/mail-blacklist.entity.js';
+import { MailAllowlistEntity, MailBlacklistEntity } from './modules/users/mail-blacklist.entity.js';
 import { RackEntity } from './modules/slaves/rack.entity.js';
 import { RequestGroupEntity } from './modules/requests/groups/request-group.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
@@ -88,10 +89,12 @@ export const entities = [
   LoadBalancerRecordEntity,
   LoadBalancerRemovalEntity,
   MachineHistoryEntity,
+  MailAllowlistEntity,
   MailBlacklistEntity,
   PendingDeployEntity,
   PendingRequestEntity,
   PendingTaskEntity,
+  PlacementOverrideEntity,
   PriorityFreezeEntity,
   RackEntity,
   ReconciliationWishEntity,

@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { AgentCursorRepository } from './scheduler/status/agent-cursor.repository.js';
 import { AuditRepository } from './modules/auth/audit/audit.repository.js';
 import { AuthTokenRepository } from './modules/auth/tokens/auth-token.repository.js';
+import { PlacementOverrideRepository } from './modules/configuration/placement-override.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
 import { DeployHistoryRepository } from './modules/deploys/deploy-history.repository.js';
 import { DeployRepository } from './modules/deploys/deploy.repository.js';
@@ -83,6 +84,7 @@ const repositories = [
   MailBlacklistRepository,
   PendingRequestRepository,
   PendingTaskRepository,
+  PlacementOverrideRepository,
   PriorityFreezeRepository,
   ReconciliationWishRepository,
   RequestAccessRepository,

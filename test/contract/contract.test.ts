@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Installation } from '../e2e/support/product.js';
-import { readContract } from './contract.js';
+import { readAdditions, readContract } from './contract.js';
 import type { Document } from './document.js';
-import { walk } from './walk.js';
+import { beyond, walk } from './walk.js';
 
 /** Of the built product: the plugin that describes records from their comments and types runs in the build only. */
 const installation = new Installation();
@@ -21,4 +21,14 @@ test('every operation, parameter, body, answer and record of the contract is in 
   const missing = [...found.operations, ...found.records].map(([name, what]) => `${name}: ${what.join('; ')}`);
   console.log([`${whole('operations')}, ${whole('records')}`, ...missing].join('\n'));
   expect(missing).toEqual([]);
+});
+
+test('what goes beyond the contract is marked as an addition, and its operations are listed', () => {
+  const { operations, unmarked } = beyond(readContract(), document);
+  expect(unmarked).toEqual([]);
+  expect(operations.toSorted()).toEqual(
+    readAdditions()
+      .map(({ method, path }) => `${method} ${path}`)
+      .toSorted(),
+  );
 });

@@ -25,5 +25,11 @@ export interface ContractField {
   writeOnly?: boolean;
 }
 
+/** An operation that older clients do not know. Of what it takes and answers the served document alone says more. */
+export type Addition = Pick<ContractOperation, 'group' | 'method' | 'path' | 'statedStatuses'>;
+
+export const readAdditions = (): Addition[] =>
+  JSON.parse(readFileSync(new URL('additions.json', import.meta.url), 'utf8')) as Addition[];
+
 export const readContract = (): Contract =>
   JSON.parse(readFileSync(new URL('contract.json', import.meta.url), 'utf8')) as Contract;

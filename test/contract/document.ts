@@ -5,8 +5,9 @@ export interface Document {
 }
 
 export interface Operation {
-  parameters?: { name: string; in: string; required?: boolean; schema?: Schema }[];
+  parameters?: { name: string; in: string; required?: boolean; schema?: Schema; 'x-since'?: string }[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> };
+  'x-since'?: string;
   responses: Record<string, { content?: Record<string, { schema?: Schema }> }>;
 }
 
@@ -23,6 +24,7 @@ export interface Schema {
   required?: string[];
   writeOnly?: boolean;
   default?: unknown;
+  'x-since'?: string;
 }
 
 /** Schemas by the names that the contract gives to records. */

@@ -24,6 +24,38 @@ export function walk(contract: Contract, document: Document): Findings {
   return { operations: different(operations), records: different(records) };
 }
 
+/** What a served document has below /api that the contract does not know: the operations, and what bears no mark as an addition. */
+export function beyond(contract: Contract, document: Document): { operations: string[]; unmarked: string[] } {
+  const schemas = new Schemas(document.components.schemas);
+  const known = new Map(contract.operations.map((operation) => [`${operation.method} ${operation.path}`, operation]));
+  const operations: string[] = [];
+  const unmarked: string[] = [];
+  const note = (what: string, marked: { 'x-since'?: string }) => {
+    if (!['1.5', 'muster'].includes(marked['x-since'] ?? '')) unmarked.push(what);
+  };
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, served] of Object.entries(methods)) {
+      const name = `${method.toUpperCase()} ${path}`;
+      const operation = known.get(name);
+      if (operation) {
+        const extra = (served.parameters ?? []).filter((one) => !operation.params.some((own) => own.name === one.name));
+        for (const parameter of extra) note(`${name}: parameter ${parameter.name}`, parameter);
+      } else if (path.startsWith('/api/')) {
+        operations.push(name);
+        note(name, served);
+      }
+    }
+  }
+  for (const [record, fields] of Object.entries(contract.records)) {
+    const name = schemas.nameOf(record);
+    const { properties = {} } = name === undefined ? {} : schemas.named(name);
+    for (const [field, served] of Object.entries(properties)) {
+      if (!Object.hasOwn(fields, field)) note(`${name}.${field}`, served);
+    }
+  }
+  return { operations, unmarked };
+}
+
 function compareOperation(
   wanted: ContractOperation,
   served: Operation,

@@ -70,6 +70,6 @@ test('prose, collections and reads of the tables of another room are accepted', 
     'src/modules/tasks/task.repository.ts':
       'return [tx.getRepository(UserSettingsEntity).find(), tx.query(`SELECT 1 FROM user_settings`)];',
   });
-  expect(stdout).toMatch(/^Every row has one home: 2 tables/);
+  expect(stdout).toMatch(/^Every row has one home: 3 tables/);
   expect(status).toBe(0);
 });

@@ -96,7 +96,11 @@ describe('the library for the JVM', () => {
     expect((await send('POST', path, 'a@b.example', 'text/plain')).status).toBe(204);
     expect((await send('POST', path, 'c@d.example', 'application/json')).status).toBe(204);
     expect((await send('POST', path, '"e@f.example"', 'application/json; charset=utf-8')).status).toBe(204);
-    expect((await send('GET', '/notifications/allowlist')).body).toEqual(['a@b.example', 'c@d.example', 'e@f.example']);
+    const unsubscribed = ['a@b.example', 'c@d.example', 'e@f.example'];
+    expect((await send('GET', '/notifications/blacklist')).body).toEqual(unsubscribed);
+    expect((await send('GET', '/notifications/blocklist')).body).toEqual(unsubscribed);
+    expect((await send('POST', '/notifications/subscribe', 'c@d.example', 'text/plain')).status).toBe(204);
+    expect((await send('GET', '/notifications/allowlist')).body).toEqual(['c@d.example']);
   });
 
   test('registers a webhook and removes it by its id, encoded once more', async () => {

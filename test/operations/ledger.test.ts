@@ -21,7 +21,7 @@ const contract: Contract = {
 };
 
 test('names the operations of its group that were not seen to succeed, and the stated failures not seen', () => {
-  const ledger = new Ledger(contract, 'Things');
+  const ledger = new Ledger(contract.operations, 'Things');
   expect(ledger.missing()).toEqual(['GET /api/things: success', 'POST /api/things: success, 400, 409']);
   ledger.record('GET /api/things', 404);
   ledger.record('POST /api/things', 202);
@@ -33,5 +33,5 @@ test('names the operations of its group that were not seen to succeed, and the s
 });
 
 test('knows no group that the contract does not have', () => {
-  expect(() => new Ledger(contract, 'Thing')).toThrow(`no group 'Thing'`);
+  expect(() => new Ledger(contract.operations, 'Thing')).toThrow(`no group 'Thing'`);
 });

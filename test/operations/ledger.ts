@@ -1,4 +1,4 @@
-import type { Contract, ContractOperation } from '../contract/contract.js';
+import type { Addition } from '../contract/contract.js';
 
 /** "GET /api/state": a method and the path as the contract writes it. */
 export type OperationName = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
@@ -9,14 +9,14 @@ const failsOnPurpose = 'POST /api/test/exception';
 /** Which statuses each operation of a group was seen to answer, held against what the contract states. */
 export class Ledger {
   private readonly seen = new Map<string, Set<number>>();
-  private readonly wanted: readonly ContractOperation[];
+  private readonly wanted: readonly Addition[];
 
   constructor(
-    contract: Contract,
+    operations: readonly Addition[],
     readonly group: string,
   ) {
-    this.wanted = contract.operations.filter((operation) => operation.group === group);
-    if (this.wanted.length === 0) throw new Error(`The contract has no group '${group}'`);
+    this.wanted = operations.filter((operation) => operation.group === group);
+    if (this.wanted.length === 0) throw new Error(`There is no group '${group}'`);
   }
 
   record(operation: OperationName, status: number): void {
@@ -38,5 +38,5 @@ export class Ledger {
 }
 
 /** Every number in the text that names them, as in "200, 404 none active". */
-export const statedStatuses = ({ statedStatuses: text }: ContractOperation): number[] =>
+export const statedStatuses = ({ statedStatuses: text }: Addition): number[] =>
   [...text.matchAll(/\b[2-5]\d\d\b/g)].map(([status]) => Number(status));

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readContract } from '../contract/contract.js';
+import { readAdditions, readContract } from '../contract/contract.js';
 import { Api } from '../e2e/support/api.js';
 import { Installation, type InstallationOptions, type Instance } from '../e2e/support/product.js';
 import { AnswerSchemas } from './answer-schemas.js';
@@ -135,8 +135,8 @@ function noteRepeat(operation: OperationName): void {
  * can note its calls where a first one does.
  */
 export function operationsOf(groups: readonly string[] | Operations, options?: OperationsOptions): Operations {
-  const contract = readContract();
-  const ledgers = groups instanceof Operations ? groups.ledgers : groups.map((group) => new Ledger(contract, group));
+  const all = [...readContract().operations, ...readAdditions()];
+  const ledgers = groups instanceof Operations ? groups.ledgers : groups.map((group) => new Ledger(all, group));
   const operations = new Operations(ledgers, options);
   beforeAll(() => operations.start(), 90_000);
   afterAll(() => operations.dispose(), 90_000);

@@ -20,6 +20,9 @@ test('an address that unsubscribed is on the blacklist until it subscribes again
   await operations.call(subscribe, 204, { body: 'me@example.com' });
   await operations.call(subscribe, 204, { body: 'nobody@example.com' });
   expect(await blacklist()).toEqual(['you@example.com']);
+  expect(await operations.call('GET /api/notifications/blocklist', 200)).toEqual(['you@example.com']);
+  const subscribed = ['me@example.com', 'nobody@example.com'];
+  expect(await operations.call('GET /api/notifications/allowlist', 200)).toEqual(subscribed);
   for (const operation of [unsubscribe, subscribe]) {
     expect(await refused(operation, 400, { body: 'me' })).toContain("'me'");
     expect(await refused(operation, 400)).toContain('e-mail address');

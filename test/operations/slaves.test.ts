@@ -29,7 +29,8 @@ const stateOf = async (slaveId: string) => (await history(slaveId))[0]?.state;
 const becomes = (slaveId: string, state: string) =>
   waitFor(`${slaveId} to be ${state}`, async () => (await stateOf(slaveId)) === state);
 const expiring = () => operations.call<ExpiringMachineState[]>('GET /api/slaves/expiring', 200);
-const change = (verb: 'activate' | 'decommission' | 'freeze', slaveId: string, status: number, body?: object) =>
+type Verb = 'activate' | 'decommission' | 'decommission/update' | 'freeze';
+const change = (verb: Verb, slaveId: string, status: number, body?: object) =>
   operations.call<{ message: string }>(`POST /api/slaves/slave/{slaveId}/${verb}`, status, {
     params: { slaveId },
     body,
@@ -65,7 +66,7 @@ test('an unknown slave has no past and no details, and cannot be changed or forg
   const unknown = { code: 'MACHINE_NOT_FOUND', message: `No slave with id 'nope'` };
   expect(await operations.call('GET /api/slaves/slave/{slaveId}/details', 404, { params })).toMatchObject(unknown);
   expect(await operations.call('DELETE /api/slaves/slave/{slaveId}', 404, { params })).toMatchObject(unknown);
-  for (const verb of ['activate', 'decommission', 'freeze'] as const) {
+  for (const verb of ['activate', 'decommission', 'decommission/update', 'freeze'] as const) {
     expect(await change(verb, 'nope', 404)).toMatchObject(unknown);
   }
 });
@@ -162,7 +163,14 @@ test('a decommission sends tasks away, one slave at a time, and kills what is le
     message: 'too old',
   });
   expect(await expiring()).toMatchObject([{ machineId: 's3', killTasksOnDecommissionTimeout: true }]);
+  expect((await change('decommission/update', 's3', 400, { durationMillis: 1 })).message).toContain('revertToState');
+  expect((await change('decommission/update', 's2', 409)).message).toContain('it is ACTIVE');
   await becomes('s3', 'DECOMMISSIONING');
+  await change('decommission/update', 's3', 200, {
+    durationMillis: 4_000,
+    revertToState: 'DECOMMISSIONED',
+    killTasksOnDecommissionTimeout: true,
+  });
   const cleanups = await api.get<TaskCleanup[]>('tasks/cleaning');
   const cleanup = cleanups.find(({ taskId }) => taskId.id === id);
   expect(cleanup).toMatchObject({

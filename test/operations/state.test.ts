@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { State, TaskReconciliationStatistics } from '../../src/core/model/state.js';
+import type { ScheduledTasksInfo, State, TaskReconciliationStatistics } from '../../src/core/model/state.js';
 import { connect } from '../../src/platform/database/connection.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
@@ -131,6 +131,8 @@ describe('the service in figures', () => {
     expect(hostStates[0]!.availableCachedCpus).toBeCloseTo(8 - 4 * 0.1);
     expect(hostStates[0]!.availableCachedMemory).toBe(8192 - 4 * 16);
     expect(lastHeartbeatAt).toBeGreaterThan(Date.now() - 600_000);
+    const heard = Date.now();
+    await waitFor('the next word of the machine', async () => (await state()).lastHeartbeatAt! > heard);
     expect(avgStatusUpdateDelayMs).toBeGreaterThanOrEqual(0);
   });
 
@@ -143,6 +145,14 @@ describe('the service in figures', () => {
     expect(now.numDeploys).toBe(now.activeDeploys.length);
     expect(now.oldestDeploy).toBeGreaterThanOrEqual(now.oldestDeployStep);
     expect(now.oldestDeployStep).toBeGreaterThan(0);
+    const waiting = await operations.call<ScheduledTasksInfo>('GET /api/state/scheduled-tasks-info', 200);
+    expect(waiting).toMatchObject({
+      lateTasks: now.listLateTasks,
+      onDemandLateTasks: now.onDemandListLateTasks,
+      numFutureTasks: now.futureTasks,
+    });
+    expect(waiting.maxTaskLag).toBeGreaterThanOrEqual(now.maxTaskLag);
+    expect(waiting.timestamp).toBeGreaterThanOrEqual(now.generatedAt);
   });
 
   test('follow a frozen machine and a priority freeze', async () => {

@@ -78,6 +78,10 @@ describe('active tasks', () => {
     const { healthy, ...others } = sorted;
     expect(healthy.map(({ id }) => id).sort()).toEqual(ids);
     expect(others).toEqual({ notYetHealthy: [], pending: [], cleaning: [], loadBalanced: [], killed: [] });
+    const counts = (requestId: string) =>
+      operations.call('GET /api/tasks/counts/request/{requestId}', 200, { params: { requestId } });
+    expect(await counts('pool')).toEqual({ requestId: 'pool', active: ids.length, pending: 0, cleaning: 0 });
+    expect(await counts('nobody')).toEqual({ requestId: 'nobody', active: 0, pending: 0, cleaning: 0 });
   });
 
   test('of an unknown slave or request are 404, and useWebCache is true or false', async () => {
@@ -143,6 +147,8 @@ describe('a waiting task', () => {
     expect(await operations.call('GET /api/tasks/scheduled/ids', 200, { query })).toContainEqual(pendingTaskId);
     const show = 'GET /api/tasks/scheduled/task/{pendingTaskId}';
     expect(await operations.call(show, 200, { params: { pendingTaskId: id } })).toEqual(task);
+    const explain = 'GET /api/tasks/scheduled/task/{pendingTaskId}/explain';
+    expect(await operations.call(explain, 200, { params: { pendingTaskId: id } })).toMatchObject({ pendingTaskId });
 
     const remove = 'DELETE /api/tasks/scheduled/task/{scheduledTaskId}';
     const removed = await operations.call<PendingTask>(remove, 200, { params: { scheduledTaskId: id } });

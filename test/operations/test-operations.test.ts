@@ -39,6 +39,7 @@ const plain = [
   'POST /api/test/purge-history',
   'POST /api/test/purge-history/request',
   'POST /api/test/purge-history/deploy',
+  'POST /api/test/persist-task-history',
   'POST /api/test/exception',
 ] as const;
 const statusUpdate = 'POST /api/test/scheduler/statusUpdate/{taskId}/{taskState}';
@@ -88,6 +89,10 @@ describe('a purge', () => {
     await open.call('POST /api/test/purge-history', 204);
     expect(await idsOf('history/request/job/tasks')).toEqual([newest]);
   });
+});
+
+test('tasks that have ended go to the history when any instance is told so', async () => {
+  await open.call('POST /api/test/persist-task-history', 204);
 });
 
 test('an exception is 500, and its message stands in the log alone', async () => {

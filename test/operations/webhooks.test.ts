@@ -135,6 +135,7 @@ test('an action that is switched off changes and shows no webhook', async () => 
   await off('VIEW_WEBHOOKS', async (message) => {
     expect(await operations.call('GET /api/webhooks', 409)).toMatchObject(message);
     expect(await operations.call('GET /api/webhooks/summary', 409)).toMatchObject(message);
+    expect(await operations.call('GET /api/webhooks/dead-letters', 409)).toMatchObject(message);
     for (const queue of ['task', 'deploy', 'request'] as const) {
       expect(await operations.call(`GET /api/webhooks/${queue}`, 409, { query: { webhookId } })).toMatchObject(message);
       const input = { params: { webhookId } };
@@ -160,6 +161,10 @@ test('a webhook is removed by its plain or its stored id, with all that waits fo
   expect(await operations.call('GET /api/webhooks/request', 200)).toEqual([]);
   const missing = await operations.call<{ message: string }>('DELETE /api/webhooks', 400);
   expect(missing.message).toContain('webhookId');
+});
+
+test('nothing was given up so far', async () => {
+  expect(await operations.call('GET /api/webhooks/dead-letters', 200)).toEqual([]);
 });
 
 everyOperationWasCalled(operations);

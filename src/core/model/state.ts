@@ -98,6 +98,17 @@ export interface Disaster {
   active: boolean;
 }
 
+/** Tasks that wait for their time or for a machine. */
+export interface ScheduledTasksInfo {
+  lateTasks: PendingTaskId[];
+  onDemandLateTasks: PendingTaskId[];
+  /** Those that are not late. */
+  numFutureTasks: number;
+  /** Of the latest one. */
+  maxTaskLag: number;
+  timestamp: number;
+}
+
 /** The cluster in figures at one moment. Losses are those since the point before. */
 export interface DisasterDataPoint {
   /** Epoch milliseconds. */
@@ -113,9 +124,15 @@ export interface DisasterDataPoint {
   numLostSlaves: number;
 }
 
+/** As answers show it: with the later names of two figures. */
+export interface ShownDataPoint extends DisasterDataPoint {
+  numActiveAgents: number;
+  numLostAgents: number;
+}
+
 export interface DisastersData {
   /** Newest first. */
-  stats: DisasterDataPoint[];
+  stats: ShownDataPoint[];
   disasters: Disaster[];
   automatedActionsDisabled: boolean;
 }

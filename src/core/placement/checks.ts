@@ -81,7 +81,7 @@ const spreadChecks: readonly Check<Demand>[] = [
   (task, machine, surroundings) =>
     keepsMinimums(task, machine, surroundings) ? undefined : 'SLAVE_ATTRIBUTE_MINIMUMS',
   (task, machine, { rules }) =>
-    task.request.rackSensitive && rackIsSaturated(task, machine.view.rackId, rules) ? 'RACK_SATURATED' : undefined,
+    task.rackSensitive && rackIsSaturated(task, machine.view.rackId, rules) ? 'RACK_SATURATED' : undefined,
   (task, machine, { rules }) => (slaveIsSaturated(task, machine.view.slaveId, rules) ? 'SLAVE_SATURATED' : undefined),
   (_task, machine) => (machine.isUnsampled ? 'SLAVE_USAGE_UNKNOWN' : undefined),
   ({ estimatedCpus }, machine) => (machine.isTooBusyFor(estimatedCpus) ? 'SLAVE_OVERLOADED' : undefined),

@@ -34,6 +34,7 @@ export interface Demand {
   shape: Shape;
   instances: number;
   strategy: SlavePlacement;
+  rackSensitive: boolean;
   /** Set for a bounce: may stand beside the task it replaces. */
   bounce?: { actionId?: string; toSameHost: boolean };
   /** Machines that hold an allowed pair, or suit what its tasks use, are worth more, unless any machine will do. */
@@ -53,12 +54,13 @@ export function makeDemand(
   rules: PlacementRules,
   utilization?: RequestUtilization,
 ): Demand {
-  const strategy = request.slavePlacement ?? rules.defaultPlacement;
+  const strategy = rules.override?.slavePlacement ?? request.slavePlacement ?? rules.defaultPlacement;
+  const rackSensitive = request.rackSensitive === true && rules.override?.ignoresRackSensitivity !== true;
   const shape = makeShape(pending, request, deployView, rules);
   const leaning = rules.preference && leaningOfRequest(utilization, rules.preference);
   const { cpus, memory, disk } = shape.units;
   const asked = amountsOf({ cpus: cpus / 1_000, memoryMb: memory / 1_000, diskMb: disk / 1_000 });
-  const particular = strategy !== 'GREEDY' || request.rackSensitive === true;
+  const particular = strategy !== 'GREEDY' || rackSensitive;
   return {
     request,
     deploy: deployView.deploy,
@@ -66,6 +68,7 @@ export function makeDemand(
     shape,
     instances: instancesOf(request),
     strategy,
+    rackSensitive,
     bounce:
       pending.pendingTaskId.pendingType === 'BOUNCE'
         ? {

@@ -285,6 +285,22 @@ describe('spreading', () => {
     });
   });
 
+  test('what operators set for all requests comes before what each says itself', () => {
+    const due = [pendingTask(1), pendingTask(2)];
+    const greedy = scene({ machines: [machine('s1')], request: { slavePlacement: 'GREEDY', instances: 2 }, due });
+    const override = { slavePlacement: 'SEPARATE_BY_REQUEST' as const, ignoresRackSensitivity: false };
+    expect(answers(place(greedy))).toEqual({ 1: 's1', 2: 's1' });
+    expect(answers(place(greedy, { override }))).toEqual({ 1: 's1', 2: 'SLAVE_SATURATED' });
+    const racks = scene({
+      machines: [machine('s1', { cpus: 40 })],
+      request: { rackSensitive: true, instances: 2 },
+      due,
+    });
+    expect(answers(place(racks, { rackCount: 2 }))).toEqual({ 1: 's1', 2: 'RACK_SATURATED' });
+    const ignored = { rackCount: 2, override: { ignoresRackSensitivity: true } };
+    expect(answers(place(racks, ignored))).toEqual({ 1: 's1', 2: 's1' });
+  });
+
   test('a minimum share of machines with an attribute is kept free for it', () => {
     const machines = [machine('s1', { cpus: 40 }), machine('s2', { attributes: { ssd: 'y' }, cpus: 2 })];
     const request = { instances: 4, slaveAttributeMinimums: { ssd: { y: 50 } } };

@@ -78,6 +78,14 @@ export interface MachineView {
   probable?: Readonly<Amounts>;
 }
 
+/** What operators set for all requests, whatever these say themselves. */
+export interface PlacementOverride {
+  /** In place of the strategy of each request. */
+  slavePlacement?: SlavePlacement;
+  /** Tasks are placed as if no request were rackSensitive. */
+  ignoresRackSensitivity: boolean;
+}
+
 export interface PlacementRules {
   defaultResources: { cpus: number; memoryMb: number; diskMb: number };
   executorResources: { cpus: number; memoryMb: number; diskMb: number };
@@ -98,6 +106,7 @@ export interface PlacementRules {
   maxActiveOnDemandTasks: number;
   /** Nothing is placed: an operator switched it off. */
   disabled?: boolean;
+  override?: PlacementOverride;
   /** A priority freeze is on: tasks of a lower level stay pending. */
   minimumPriorityLevel?: number;
   /** What machines are worth by their use; absent: by what is free. */

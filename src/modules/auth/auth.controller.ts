@@ -12,6 +12,7 @@ import {
   TokenResponseDto,
   UserHolderDto,
 } from './auth.dto.js';
+import { Since } from '../../platform/http/since.js';
 
 @ApiTags('Auth')
 @Controller('api/auth')
@@ -45,6 +46,7 @@ export class AuthController {
 
   /** Lists the caller's tokens or, for administrators, those of another user or of all: never their text. */
   @Get('tokens')
+  @Since('muster')
   @ApiForbiddenResponse({ type: ErrorDto })
   listTokens(@Query() query: TokenListQuery, @CallerUser() caller: User): Promise<TokenInfoDto[]> {
     return this.auth.listTokens(query, caller);
@@ -52,6 +54,7 @@ export class AuthController {
 
   /** Takes one token away: the caller's own or, for administrators, any. */
   @Delete('tokens/:tokenId')
+  @Since('muster')
   @ApiNotFoundResponse({ type: ErrorDto })
   revokeToken(@Param('tokenId') tokenId: string, @CallerUser() caller: User): Promise<void> {
     return this.auth.revokeToken(tokenId, caller);

@@ -5,6 +5,7 @@ import { Nested, Text, Texts, Timestamp } from '../../platform/http/fields.js';
 import { QueryBoolean, QueryText, QueryWord } from '../../platform/http/query.js';
 import { UserSettingsDto } from '../users/user-settings.dto.js';
 import type { AuthTokenEntity } from './tokens/auth-token.entity.js';
+import { Since } from '../../platform/http/since.js';
 
 const longestTokenName = 100;
 
@@ -77,10 +78,12 @@ export class TokenRequestDto {
   @Nested(() => UserDto)
   user?: UserDto;
   /** What the token is called: it takes the place of the one of this name, or of the one without a name. */
+  @Since('muster')
   @IsOptional()
   @Text('name', longestTokenName)
   name?: string;
   /** When it ends; by default as late as may be: after auth.tokenDays, and not after what proves who makes it. */
+  @Since('muster')
   @IsOptional()
   @Timestamp()
   expiresAt?: number;
@@ -132,8 +135,10 @@ export class TokenInfoDto {
 /** A token that was made. */
 export class TokenResponseDto {
   /** Id, by which it can be revoked. */
+  @Since('muster')
   id: string;
   /** When it ends. */
+  @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int64' })
   expiresAt: number;
   /** Its text, shown this one time. */

@@ -16,6 +16,7 @@ import {
 } from './dto/deploy-request.dto.js';
 import { PendingDeployDto } from './dto/pending-deploy.dto.js';
 import { Rollbacks, type RolledBack } from './rollbacks.service.js';
+import { Since } from '../../platform/http/since.js';
 
 @ApiTags('Deploys')
 @Controller('api/deploys')
@@ -70,6 +71,7 @@ export class RollbackController {
 
   /** Deploy an earlier version again, as a new deploy that serves when it is healthy. */
   @Post()
+  @Since('muster')
   @NeedsAction('DEPLOY')
   @HttpCode(200)
   @ApiOkResponse({ type: RollbackDto })

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { actionsToDisable, canBeDisabled, disabledMessage, disableRules } from '../../core/disasters/index.js';
-import type { DisabledAction, DisastersData } from '../../core/model/state.js';
+import type { DisabledAction, DisasterDataPoint, DisastersData, ShownDataPoint } from '../../core/model/state.js';
 import { disasterTypes, type ActionType, type DisasterType } from '../../core/model/enums.js';
 import { DisabledActionRepository } from '../../platform/actions/disabled-action.repository.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
@@ -75,7 +75,7 @@ export class DisastersService {
     return this.db.snapshot(async (tx) => {
       const active = await this.store.active(tx);
       return {
-        stats: await this.store.dataPoints(tx),
+        stats: (await this.store.dataPoints(tx)).map(shown),
         disasters: disasterTypes.map((type) => ({ type, active: active.includes(type) })),
         automatedActionsDisabled: !(await this.store.isAutomated(tx)),
       };
@@ -91,3 +91,9 @@ export class DisastersService {
     this.wake.signal('actions');
   }
 }
+
+const shown = (point: DisasterDataPoint): ShownDataPoint => ({
+  ...point,
+  numActiveAgents: point.numActiveSlaves,
+  numLostAgents: point.numLostSlaves,
+});

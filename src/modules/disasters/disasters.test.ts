@@ -199,6 +199,8 @@ describe('a data point', () => {
       numLostTasks: 0,
       numActiveSlaves: 2,
       numLostSlaves: 0,
+      numActiveAgents: 2,
+      numLostAgents: 0,
     });
   });
 

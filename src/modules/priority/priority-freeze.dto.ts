@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import type { PriorityFreeze, PriorityFreezeParent } from '../../core/model/state.js';
 import { Decimal, Text, Millis } from '../../platform/http/fields.js';
+import { Since } from '../../platform/http/since.js';
 
 /** Which tasks are not started. */
 export class PriorityFreezeDto implements PriorityFreeze {
@@ -21,6 +22,7 @@ export class PriorityFreezeDto implements PriorityFreeze {
   @Text('name')
   actionId?: string;
   /** Time in milliseconds after which the freeze ends by itself; absent: it stays until it is deleted. */
+  @Since('muster')
   @IsOptional()
   @Millis()
   durationMillis?: number;

@@ -17,7 +17,7 @@ import { Wake } from '../../platform/wake/wake.js';
 import type { ExpiringMachineAction } from '../requests/expiring/expiring-action.entity.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { MachineRemoval } from './machine-removal.service.js';
-import { MachineStates } from './machine-states.service.js';
+import { MachineStates, type ChangeNote } from './machine-states.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
 import { kindText, SlaveRepository, type MachineStanding } from './slave.repository.js';
 
@@ -52,6 +52,22 @@ export class MachineChanges {
       await this.enter(tx, kind, id, target, asked, caller);
     });
     this.wake.signal('machines', 'scheduler', 'expiring', 'webhooks');
+  }
+
+  /** The decommission goes on; only when and how it lapses is new. */
+  async updateDecommission(id: string, asked: MachineChangeRequest, caller: Caller): Promise<void> {
+    const problem = checkLapsingChange('STARTING_DECOMMISSION', asked);
+    if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
+    await this.db.transaction(async (tx) => {
+      await this.slaves.lockFleet(tx);
+      const { state } = (await this.lock(tx, 'SLAVE', id)).currentState;
+      if (!isDecommissioning(state)) {
+        throw new SchedulerError('MACHINE_STATE', `The slave '${id}' is not being decommissioned: it is ${state}`);
+      }
+      await this.expiring.removeOfMachines(tx, 'SLAVE', [id]);
+      await this.letLapse(tx, 'SLAVE', id, asked, { now: this.clock.now(), user: caller.email });
+    });
+    this.wake.signal('expiring');
   }
 
   /** Erases record and history; a decommission is cancelled. A machine that the cluster still lists is stored as a new one. */
@@ -123,6 +139,16 @@ export class MachineChanges {
       const what = isSame ? `is ${state} already` : `cannot become ${state}: it is ${from}`;
       throw new SchedulerError('MACHINE_STATE', `The ${kindText(kind)} '${id}' ${what}`);
     }
+    await this.letLapse(tx, kind, id, asked, note);
+  }
+
+  private async letLapse(
+    tx: EntityManager,
+    kind: MachineKind,
+    id: string,
+    asked: MachineChangeRequest,
+    { now, user }: ChangeNote,
+  ): Promise<void> {
     if (asked.durationMillis === undefined) return;
     await this.expiring.insertOfMachine(tx, {
       kind,

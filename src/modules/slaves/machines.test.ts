@@ -43,6 +43,7 @@ const act = (path: string, body?: unknown) => rooms.call('POST', `/api/${path}`,
 const freeze = (id: string, body?: unknown) => act(`slaves/slave/${id}/freeze`, body);
 const activate = (id: string) => act(`slaves/slave/${id}/activate`);
 const decommission = (id: string, body?: unknown) => act(`slaves/slave/${id}/decommission`, body);
+const updateDecommission = (id: string, body?: unknown) => act(`agents/agent/${id}/decommission/update`, body);
 const stateOf = async (id: string): Promise<MachineState | undefined> => {
   const found = [...(await rooms.get<Rack[]>('/api/slaves')).body, ...(await rooms.get<Rack[]>('/api/racks')).body];
   return found.find((machine) => machine.id === id)?.currentState.state;
@@ -372,6 +373,44 @@ describe('decommission', () => {
     await poller.expire(now + 11);
     expect(await stateOf('s1')).toBe('DECOMMISSIONED');
     expect(await cleanups()).toMatchObject([{ task_id: id, cleanup_type: 'DECOMMISSION_TIMEOUT' }]);
+  });
+});
+
+describe('a decommission that goes on', () => {
+  const minute = { durationMillis: 60_000, revertToState: 'ACTIVE' };
+  const lapsing = async () => (await rooms.get<{ startMillis: number }[]>('/api/slaves/expiring')).body;
+
+  test('is given another end, one for the first time, or none', async () => {
+    await decommission('s1');
+    expect(await updateDecommission('s1', minute)).toMatchObject({ status: 200, body: '' });
+    expect(await lapsing()).toMatchObject([{ machineId: 's1', startMillis: start, revertToState: 'ACTIVE' }]);
+    now = start + 30_000;
+    await updateDecommission('s1', {
+      ...minute,
+      revertToState: 'DECOMMISSIONED',
+      killTasksOnDecommissionTimeout: true,
+    });
+    expect(await lapsing()).toMatchObject([{ startMillis: now, killTasksOnDecommissionTimeout: true }]);
+    now = start + 60_001;
+    await poller.expire(now);
+    expect(await stateOf('s1')).not.toBe('ACTIVE');
+    await updateDecommission('s1');
+    expect(await lapsing()).toEqual([]);
+  });
+
+  test('is judged like the end of a new one, and has to be there', async () => {
+    await decommission('s1', minute);
+    const refusals: [string, object, number, string][] = [
+      ['s1', { durationMillis: 1 }, 400, 'INVALID_REQUEST'],
+      ['s1', { durationMillis: 1, revertToState: 'FROZEN' }, 400, 'INVALID_REQUEST'],
+      ['s2', minute, 409, 'MACHINE_STATE'],
+      ['s9', minute, 404, 'MACHINE_NOT_FOUND'],
+    ];
+    for (const [id, body, status, code] of refusals) {
+      expect(await updateDecommission(id, body), id).toMatchObject({ status, body: { code } });
+    }
+    expect(await lapsing()).toMatchObject([{ machineId: 's1' }]);
+    expect(await lapsing()).toHaveLength(1);
   });
 });
 

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@ne
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { Since } from '../../platform/http/since.js';
 import { IgnoredUserBody } from '../auth/auth.dto.js';
 import {
   ExpiringMachineStateDto,
@@ -82,6 +83,19 @@ export class SlavesController {
     @CallerUser() caller: Caller,
   ): Promise<void> {
     return this.changes.change('SLAVE', slaveId, 'STARTING_DECOMMISSION', change, caller);
+  }
+
+  /** Changes when and how the decommission of a slave lapses; without a duration it stays. */
+  @Post('slave/:slaveId/decommission/update')
+  @NeedsAction('ACTIVATE_SLAVE', 'DECOMMISSION_SLAVE')
+  @HttpCode(200)
+  @Since('1.5')
+  updateDecommission(
+    @Param('slaveId') slaveId: string,
+    @Body() change: MachineChangeRequestDto,
+    @CallerUser() caller: Caller,
+  ): Promise<void> {
+    return this.changes.updateDecommission(slaveId, change, caller);
   }
 
   /** Lets a slave take no new tasks; those on it stay. */

@@ -1,6 +1,13 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { ProvisioningQuery, StateDto, StateQuery, TaskReconciliationStatisticsDto } from './dto/state.dto.js';
+import { Since } from '../../platform/http/since.js';
+import {
+  ProvisioningQuery,
+  ScheduledTasksInfoDto,
+  StateDto,
+  StateQuery,
+  TaskReconciliationStatisticsDto,
+} from './dto/state.dto.js';
 import { StateService } from './state.service.js';
 
 @ApiTags('State')
@@ -18,6 +25,13 @@ export class StateController {
   @Get('task-reconciliation')
   lastReconciliation(): Promise<TaskReconciliationStatisticsDto> {
     return this.states.lastReconciliation();
+  }
+
+  /** Shows the tasks that should run by now and do not, and how many others wait. */
+  @Get('scheduled-tasks-info')
+  @Since('1.5')
+  scheduledTasks(): Promise<ScheduledTasksInfoDto> {
+    return this.states.scheduledTasks();
   }
 
   /** Lists the requests with fewer tasks than instances, although nothing is under way to change that. */

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { MachineState } from '../../core/model/enums.js';
 import { findLateTasks, judgeProvisioning } from '../../core/pending-work/index.js';
-import type { HostState, State, TaskReconciliationStatistics } from '../../core/model/state.js';
+import type { HostState, ScheduledTasksInfo, State, TaskReconciliationStatistics } from '../../core/model/state.js';
 import { isDecommissioning } from '../../core/machines/machine-life.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -58,6 +58,20 @@ export class StateService {
     const figures = await this.store.lastReconciliation(this.db.manager);
     if (!figures) throw new SchedulerError('NOT_FOUND', 'Tasks have not been reconciled yet');
     return figures;
+  }
+
+  /** As they are now: it is one statement. */
+  async scheduledTasks(): Promise<ScheduledTasksInfo> {
+    const timestamp = this.clock.now();
+    const waiting = await this.store.waitingTasks(this.db.manager);
+    const found = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, timestamp);
+    return {
+      lateTasks: found.late,
+      onDemandLateTasks: found.onDemandLate,
+      numFutureTasks: found.future,
+      maxTaskLag: found.maxLagMillis,
+      timestamp,
+    };
   }
 
   private full(skipCache: boolean): Promise<FullState> {

@@ -1,8 +1,9 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { Since } from '../../platform/http/since.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { KilledTaskIdRecordDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
-import { TaskIdDto, TaskIdsByStatusDto, TaskHistoryUpdateDto } from './dto/task-id.dto.js';
+import { TaskCountsDto, TaskHistoryUpdateDto, TaskIdDto, TaskIdsByStatusDto } from './dto/task-id.dto.js';
 import { TaskDto } from './dto/task.dto.js';
 import { TaskLists } from './active-tasks.service.js';
 import { TaskReads } from './task-reads.service.js';
@@ -67,5 +68,12 @@ export class ActiveTasksController {
   @Get('ids/request/:requestId')
   ofRequest(@Param('requestId') requestId: string): Promise<TaskIdsByStatusDto> {
     return this.tasks.ofRequest(requestId);
+  }
+
+  /** Counts the tasks of one request. One that is not there has none. */
+  @Get('counts/request/:requestId')
+  @Since('1.5')
+  countsOfRequest(@Param('requestId') requestId: string): Promise<TaskCountsDto> {
+    return this.tasks.countsOfRequest(requestId);
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type TaskStatistics } from '../../cluster/cluster-driver.js';
-import type { TaskIdsByStatus } from '../../core/model/request.js';
+import type { TaskCounts, TaskIdsByStatus } from '../../core/model/request.js';
 import type { Task, TaskCleanup } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -56,6 +56,11 @@ export class TaskReads {
       if (!(await this.requests.find(tx, requestId))) throw SchedulerError.requestNotFound(requestId);
       return (await this.byStatus.forRequests(tx, [requestId])).get(requestId)!;
     });
+  }
+
+  /** All zero when there is no such request. */
+  async countsOfRequest(requestId: string): Promise<TaskCounts> {
+    return { requestId, ...(await this.tasks.countsOf(this.db.manager, requestId)) };
   }
 
   /** Has the leader compare what it knows of the task with what its machine says. */

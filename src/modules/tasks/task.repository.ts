@@ -191,6 +191,19 @@ export class TaskRepository {
     );
   }
 
+  /** Of a request: those launched and not ended, those that wait, and those that have to go. */
+  async countsOf(tx: EntityManager, id: string): Promise<{ active: number; pending: number; cleaning: number }> {
+    const [found] = await rows<{ active: number; pending: number; cleaning: number }>(
+      tx,
+      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL)::int AS active,
+         (SELECT count(*) FROM pending_task WHERE request_id = $1 AND NOT delete_requested)::int AS pending,
+         (SELECT count(*) FROM task_cleanup JOIN task USING (task_id)
+          WHERE task.request_id = $1 AND ended_at IS NULL)::int AS cleaning`,
+      [id],
+    );
+    return found!;
+  }
+
   /** Runs of a request. One statement, so that a task on its way from one table to the next is counted once. */
   async runCounts(tx: EntityManager, requestId: string): Promise<{ active: number; waiting: number }> {
     const [counts] = await rows<{ active: number; waiting: number }>(

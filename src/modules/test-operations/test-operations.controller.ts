@@ -12,6 +12,7 @@ import {
 import { ApiConflictResponse, ApiForbiddenResponse, ApiInternalServerErrorResponse, ApiTags } from '@nestjs/swagger';
 import { SchedulerError } from '../../platform/errors.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
+import { Since } from '../../platform/http/since.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { NotLeaderDto } from '../leadership/not-leader.dto.js';
 import { TaskIdPipe } from '../tasks/task-id.pipe.js';
@@ -118,6 +119,14 @@ export class TestOperationsController {
   @HttpCode(204)
   purgeDeployHistory(): Promise<void> {
     return this.tests.purgeHistory('deploys');
+  }
+
+  /** Has the leader move tasks that have ended to the history now. */
+  @Post('persist-task-history')
+  @HttpCode(204)
+  @Since('1.5')
+  persistTaskHistory(): void {
+    this.tests.persistTaskHistory();
   }
 
   /** Fails. */

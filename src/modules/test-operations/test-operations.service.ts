@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { TaskState } from '../../core/model/enums.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Leadership, NotLeaderError } from '../../platform/leadership/leadership.js';
+import { Wake } from '../../platform/wake/wake.js';
 import { HistoryPurger } from '../history/history-purger.service.js';
 import { notLeader } from '../leadership/failovers.service.js';
 
@@ -24,6 +25,7 @@ export class TestOperations {
     private readonly leadership: Leadership,
     private readonly scheduler: SchedulerControls,
     private readonly history: HistoryPurger,
+    private readonly wake: Wake,
   ) {}
 
   abort(): void {
@@ -64,6 +66,10 @@ export class TestOperations {
   purgeHistory(of?: 'requests' | 'deploys'): Promise<void> {
     if (of === 'requests') return this.history.purgeRequests();
     return of === 'deploys' ? this.history.purgeDeploys() : this.history.purge();
+  }
+
+  persistTaskHistory(): void {
+    this.wake.signal('history');
   }
 
   fail(message = 'test exception'): never {

@@ -21,6 +21,7 @@ const operations = [
   'purge-history',
   'purge-history/request',
   'purge-history/deploy',
+  'persist-task-history',
   'exception',
 ];
 

@@ -1,32 +1,48 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { MailBlacklistEntity } from './mail-blacklist.entity.js';
+import { MailAllowlistEntity, MailBlacklistEntity } from './mail-blacklist.entity.js';
 
-/** The rows of addresses that want no mail, spelt as their owners did. */
+/** The rows of addresses that want no mail, and of those that want it, spelt as their owners did. An address is in one of them. */
 @Injectable()
 export class MailBlacklistRepository {
   /** In alphabetical order. */
-  async list(tx: EntityManager): Promise<string[]> {
-    const found = await tx.getRepository(MailBlacklistEntity).find({ order: { address: 'ASC' } });
-    return found.map(({ address }) => address);
+  list(tx: EntityManager): Promise<string[]> {
+    return addresses(tx, MailBlacklistEntity);
   }
 
-  /** Once, however it is spelt. By hand: TypeORM has no INSERT whose values depend on a condition. */
+  /** Those whose owners subscribed, in alphabetical order. */
+  subscribed(tx: EntityManager): Promise<string[]> {
+    return addresses(tx, MailAllowlistEntity);
+  }
+
   async add(tx: EntityManager, address: string): Promise<void> {
-    await tx.query(
-      `INSERT INTO mail_blacklist (address) SELECT $1
-       WHERE NOT EXISTS (SELECT 1 FROM mail_blacklist WHERE lower(address) = lower($1)) ON CONFLICT DO NOTHING`,
-      [address],
-    );
+    await remove(tx, MailAllowlistEntity, address);
+    await add(tx, 'mail_blacklist', address);
   }
 
-  /** In whatever letters it was added: people forget the letters, and mail servers ignore them. */
-  async remove(tx: EntityManager, address: string): Promise<void> {
-    await tx
-      .createQueryBuilder()
-      .delete()
-      .from(MailBlacklistEntity)
-      .where('lower(address) = lower(:address)', { address })
-      .execute();
+  async subscribe(tx: EntityManager, address: string): Promise<void> {
+    await remove(tx, MailBlacklistEntity, address);
+    await add(tx, 'mail_allowlist', address);
   }
+}
+
+type AddressEntity = typeof MailAllowlistEntity | typeof MailBlacklistEntity;
+
+async function addresses(tx: EntityManager, entity: AddressEntity): Promise<string[]> {
+  const found = await tx.getRepository(entity).find({ order: { address: 'ASC' } });
+  return found.map(({ address }) => address);
+}
+
+/** Once, however it is spelt. By hand: TypeORM has no INSERT whose values depend on a condition. */
+async function add(tx: EntityManager, table: 'mail_allowlist' | 'mail_blacklist', address: string): Promise<void> {
+  await tx.query(
+    `INSERT INTO ${table} (address) SELECT $1
+     WHERE NOT EXISTS (SELECT 1 FROM ${table} WHERE lower(address) = lower($1)) ON CONFLICT DO NOTHING`,
+    [address],
+  );
+}
+
+/** In whatever letters it was added: people forget the letters, and mail servers ignore them. */
+async function remove(tx: EntityManager, entity: AddressEntity, address: string): Promise<void> {
+  await tx.createQueryBuilder().delete().from(entity).where('lower(address) = lower(:address)', { address }).execute();
 }

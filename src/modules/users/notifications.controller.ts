@@ -1,5 +1,6 @@
 import { applyDecorators, Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
+import { Since } from '../../platform/http/since.js';
 import { longestAddress, NotificationsService } from './notifications.service.js';
 
 const AddressBody = () =>
@@ -23,7 +24,21 @@ export class NotificationsController {
     return this.notifications.list();
   }
 
-  /** Takes an address off the blacklist, in capital or small letters. No effect if it is not on it. */
+  /** Lists the addresses that no mail is sent to: the later name of `blacklist`. */
+  @Get('blocklist')
+  @Since('1.5')
+  blocklist(): Promise<string[]> {
+    return this.notifications.list();
+  }
+
+  /** Lists the addresses that subscribed, in their order. */
+  @Get('allowlist')
+  @Since('1.5')
+  allowlist(): Promise<string[]> {
+    return this.notifications.subscribed();
+  }
+
+  /** Notes that an address wants mail, and takes it off the blacklist, in capital or small letters. No effect if it has subscribed. */
   @Post('subscribe')
   @HttpCode(204)
   @AddressBody()

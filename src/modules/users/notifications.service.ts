@@ -3,7 +3,7 @@ import { Database } from '../../platform/database/database.js';
 import { MailBlacklistRepository } from './mail-blacklist.repository.js';
 import { SchedulerError } from '../../platform/errors.js';
 
-/** The addresses that want no mail. */
+/** The addresses that want no mail, and those that want it. */
 @Injectable()
 export class NotificationsService {
   constructor(
@@ -15,6 +15,10 @@ export class NotificationsService {
     return this.blacklist.list(this.db.manager);
   }
 
+  subscribed(): Promise<string[]> {
+    return this.blacklist.subscribed(this.db.manager);
+  }
+
   async unsubscribe(body: unknown): Promise<void> {
     const address = readAddress(body);
     await this.db.transaction((tx) => this.blacklist.add(tx, address));
@@ -22,7 +26,7 @@ export class NotificationsService {
 
   async subscribe(body: unknown): Promise<void> {
     const address = readAddress(body);
-    await this.db.transaction((tx) => this.blacklist.remove(tx, address));
+    await this.db.transaction((tx) => this.blacklist.subscribe(tx, address));
   }
 }
 

@@ -7,7 +7,7 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [NotificationsModule] });
 });
 afterAll(() => rooms.close());
-beforeEach(() => rooms.database.manager.query('TRUNCATE mail_blacklist'));
+beforeEach(() => rooms.database.manager.query('TRUNCATE mail_blacklist, mail_allowlist'));
 
 const blacklist = async () => (await rooms.get('/api/notifications/blacklist')).body;
 async function send(what: 'subscribe' | 'unsubscribe', body: string | undefined, type?: string) {
@@ -31,6 +31,23 @@ test('who unsubscribes is on the blacklist until they subscribe again; both may 
   }
 });
 
+test('who subscribes is on the allowlist until they unsubscribe, and on no more than one of the lists', async () => {
+  const lists = async () => {
+    const [black, block, allow] = await Promise.all(
+      ['blacklist', 'blocklist', 'allowlist'].map(async (list) => (await rooms.get(`/api/notifications/${list}`)).body),
+    );
+    expect(block).toEqual(black);
+    return [black, allow];
+  };
+  await send('subscribe', 'zoe@example.com', 'text/plain');
+  await send('subscribe', 'ZOE@example.com', 'text/plain');
+  await send('unsubscribe', 'adam@example.com', 'text/plain');
+  expect(await lists()).toEqual([['adam@example.com'], ['zoe@example.com']]);
+  await send('unsubscribe', 'Zoe@Example.com', 'text/plain');
+  await send('subscribe', 'adam@example.com', 'text/plain');
+  expect(await lists()).toEqual([['Zoe@Example.com'], ['adam@example.com']]);
+});
+
 test('an address is taken off in whatever letters it was put on', async () => {
   await send('unsubscribe', 'Adam@Example.com', 'text/plain');
   await send('subscribe', 'adam@example.COM', 'text/plain');
@@ -43,6 +60,7 @@ describe('the address may come as', () => {
     { name: 'plain text in double quotes', body: '"me@example.com"', type: 'text/plain' },
     { name: 'a JSON string', body: '"me@example.com"', type: 'application/json' },
     { name: 'bare text that calls itself JSON', body: 'me@example.com', type: 'application/json' },
+    { name: 'what curl sends by default', body: 'me@example.com', type: 'application/x-www-form-urlencoded' },
     { name: 'text of no stated type', body: 'me@example.com\n', type: undefined },
     { name: 'what curl calls a form', body: 'me@example.com', type: 'application/x-www-form-urlencoded' },
     { name: 'a form, encoded', body: 'me%40example.com', type: 'application/x-www-form-urlencoded; charset=UTF-8' },

@@ -14,6 +14,7 @@ import {
   WebhookSummaryDto,
 } from './webhooks.dto.js';
 import { Webhooks } from './webhooks.service.js';
+import { Since } from '../../platform/http/since.js';
 
 /** What waits to be delivered. Reading it changes nothing. */
 @ApiTags('Webhooks')
@@ -109,6 +110,7 @@ export class WebhooksController {
 
   /** Lists updates that were given up, newest first. */
   @Get('dead-letters')
+  @Since('muster')
   @NeedsAction('VIEW_WEBHOOKS')
   deadLetters(@Query() query: DeadLetterQuery): Promise<DeadLetterDto[]> {
     const { count, offset } = pageBounds(query);

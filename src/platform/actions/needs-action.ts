@@ -12,9 +12,9 @@ import type { ActionType } from '../../core/model/enums.js';
 import { ErrorDto } from '../http/error.dto.js';
 import { DisabledActions } from './disabled-actions.js';
 
-const neededAction = 'neededAction';
+const neededActions = 'neededActions';
 
-/** Lets a call through unless the action that its handler needs is switched off. */
+/** Lets a call through unless an action that its handler needs is switched off. */
 @Injectable()
 class ActionGuard implements CanActivate {
   constructor(
@@ -24,19 +24,22 @@ class ActionGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const places = [context.getHandler(), context.getClass()];
-    const action = this.reflector.getAllAndOverride<ActionType | undefined>(neededAction, places);
-    if (action) await this.actions.refuse(action);
+    const actions = this.reflector.getAllAndOverride<ActionType[] | undefined>(neededActions, places) ?? [];
+    for (const action of actions) await this.actions.refuse(action);
     return true;
   }
 }
 
 /**
- * On a handler, or on a controller for all its handlers: 409 while the action is switched off. Where the action depends
+ * On a handler, or on a controller for all its handlers: 409 while one of the actions is switched off. Where the action depends
  * on what is asked for, the service asks `DisabledActions.refuse` instead.
  */
-export const NeedsAction = (action: ActionType) =>
+export const NeedsAction = (...actions: ActionType[]) =>
   applyDecorators(
-    SetMetadata(neededAction, action),
+    SetMetadata(neededActions, actions),
     UseGuards(ActionGuard),
-    ApiConflictResponse({ type: ErrorDto, description: `Action ${action} is disabled, or the state forbids it.` }),
+    ApiConflictResponse({
+      type: ErrorDto,
+      description: `Action ${actions.join(' or ')} is disabled, or the state forbids it.`,
+    }),
   );

@@ -31,6 +31,8 @@ import { EndedRequests1765140000000 } from '../../../migrations/1765140000000-en
 import { Audit1765150000001 } from '../../../migrations/1765150000001-audit.js';
 import { ImportItems1765260000000 } from '../../../migrations/1765260000000-import-items.js';
 import { IdempotentCalls1765150000002 } from '../../../migrations/1765150000002-idempotent-calls.js';
+import { PlacementOverride1765270000000 } from '../../../migrations/1765270000000-placement-override.js';
+import { MailAllowlist1765270000001 } from '../../../migrations/1765270000001-mail-allowlist.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -69,4 +71,6 @@ export const migrations = [
   Audit1765150000001,
   IdempotentCalls1765150000002,
   ImportItems1765260000000,
+  PlacementOverride1765270000000,
+  MailAllowlist1765270000001,
 ];

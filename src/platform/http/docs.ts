@@ -6,6 +6,7 @@ import { rootOf } from './context-path.js';
 import { ErrorDto } from './error.dto.js';
 import type { Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
+import { sentenceOf, sinceExtension } from './since.js';
 
 interface SentByPage {
   method: string;
@@ -45,7 +46,8 @@ whatever its status; each answer carries an id in X-Request-Id. Query parameters
 "undefined" count as not given. Lists take \`property\` (repeatable): the dotted path of a member to keep, or to drop
 after a '!'. A POST, PUT or DELETE with the header Idempotency-Key is done once: repeated within a day, it is given the
 first answer, with Idempotent-Replayed. Any list can be read in pages: \`limit\` and \`cursor=*\`, then what X-Next-Cursor (or Link, rel="next") says,
-until there is none. Reads carry an ETag. Under overload a call is refused at once with 503 and Retry-After.`;
+until there is none. Reads carry an ETag. Under overload a call is refused at once with 503 and Retry-After.
+What older clients do not know is marked with \`x-since\`: \`1.5\` came with that version of this API, \`muster\` is our own.`;
 
 const tokenDescription = 'A token of this service: `Token`, a space and its text. In this page the text alone will do.';
 
@@ -79,8 +81,14 @@ interface SimpleSchema {
   maxLength?: number;
 }
 
-interface Operation {
-  parameters?: { in: string; name: string; description?: string; schema?: SimpleSchema }[];
+/** What may be marked as later than what older clients know. */
+interface Marked {
+  description?: string;
+  [sinceExtension]?: string;
+}
+
+interface Operation extends Marked {
+  parameters?: ({ in: string; name: string; schema?: SimpleSchema } & Marked)[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string } }> };
   'x-needs-body'?: true;
   'x-shown-at'?: string;
@@ -108,6 +116,10 @@ function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'u
     operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
   });
   showAtNames(document);
+  for (const schema of Object.values(document.components?.schemas ?? {})) {
+    if ('properties' in schema)
+      for (const member of Object.values(schema.properties ?? {})) sayAddition(member as Marked);
+  }
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const operation of Object.values(operations as unknown as Record<string, Operation>)) {
       complete(operation, document);
@@ -130,8 +142,16 @@ function showAtNames({ paths }: OpenAPIObject): void {
   }
 }
 
+/** In words as well, for readers of the page. */
+function sayAddition(marked: Marked): void {
+  const sentence = sentenceOf(marked[sinceExtension]);
+  if (sentence) marked.description = [marked.description, sentence].filter(Boolean).join(' ');
+}
+
 function complete(operation: Operation, document: OpenAPIObject): void {
+  sayAddition(operation);
   for (const parameter of operation.parameters ?? []) {
+    sayAddition(parameter);
     if (parameter.in === 'path') parameter.description ??= pathParameters[parameter.name];
     if (parameter.schema) Object.assign(parameter.schema, { ...limitsOf(parameter.schema), ...parameter.schema });
   }

@@ -368,7 +368,6 @@ describe('paths and methods', () => {
     ['/api/tasks/download?agentHostname=h&path=/x', '/api/tasks/download?slaveHostname=h&path=/x'],
     ['/api/tasks/open/?path=/x&agentHostname=h', '/api/tasks/open/?path=/x&slaveHostname=h'],
     ['/api/openapi.json', '/docs/openapi.json'],
-    ['/api/notifications/allowlist', '/api/notifications/blacklist'],
     ['/api/requests/request/agents', '/api/requests/request/agents'],
     ['/api/history/tasks?requestId=agentHostname=', '/api/history/tasks?requestId=agentHostname='],
   ])('%s, as newer clients say, is %s', (theirs, ours) => expect(resolveAlias(theirs)).toBe(ours));

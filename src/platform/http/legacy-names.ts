@@ -90,6 +90,7 @@ export const freeFormMembers: ReadonlySet<string> = new Set([
   'driverOptions',
   'attributes',
   'emailConfigurationOverrides',
+  'actionPermissions',
   'requestsAndDeploys',
   'continuationTokens',
   'requiredSlaveAttributes',
@@ -131,7 +132,6 @@ const aliases: readonly [RegExp, string][] = [
   [/^\/api\/openapi\.json(?=[?]|$)/, '/docs/openapi.json'],
   [/^\/api\/tasks\/active\/agent(?=\/)/, '/api/tasks/active/slave'],
   [/^(\/api\/tasks\/(?:download|open)\/?\?(?:.*&)?)agentHostname(?==)/, '$1slaveHostname'],
-  [/^\/api\/notifications\/allowlist(?=[/?]|$)/, '/api/notifications/blacklist'],
 ];
 
 export function resolveAlias(url: string): string {

@@ -8,6 +8,7 @@ import { NeedsBody } from '../../platform/http/bodies.js';
 import { DeployPlans } from './deploy-plans.service.js';
 import { DeployPlanDto, ScalePlanDto } from './dto/plan.dto.js';
 import { ScalePlans } from './scale-plans.service.js';
+import { Since } from '../../platform/http/since.js';
 
 @ApiTags('Deploys')
 @Controller('api/deploys/plan')
@@ -16,6 +17,7 @@ export class DeployPlanController {
 
   /** Says what a deploy would change, which tasks it would start and stop, and whether they fit. Changes nothing. */
   @Post()
+  @Since('muster')
   @NeedsAction('DEPLOY')
   @HttpCode(200)
   @ApiOkResponse({ type: DeployPlanDto })
@@ -31,6 +33,7 @@ export class ScalePlanController {
 
   /** Says which tasks another number of instances would start and stop, and whether they fit. Changes nothing. */
   @Post()
+  @Since('muster')
   @NeedsAction('SCALE_REQUEST')
   @NeedsBody()
   @HttpCode(200)

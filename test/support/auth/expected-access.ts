@@ -76,6 +76,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/sandbox/:taskId/read
     GET /api/shuffle/blacklist/:requestId
     GET /api/tasks/ids/request/:requestId
+    GET /api/tasks/counts/request/:requestId
     GET /api/tasks/scheduled/request/:requestId
     GET /api/tasks/scheduled/task/:pendingTaskId
     GET /api/tasks/scheduled/task/:pendingTaskId/explain
@@ -134,6 +135,10 @@ const asked: Record<Ask, string[]> = {
     POST /api/disasters/disable
     POST /api/disasters/enable
     GET /api/disasters/stats
+    POST /api/configuration/rack-sensitive/enable
+    POST /api/configuration/rack-sensitive/disable
+    POST /api/configuration/placement-strategy/override/set/:strategy
+    POST /api/configuration/placement-strategy/override/clear
     POST /api/history/sql-backfill
     POST /api/inactive
     DELETE /api/inactive
@@ -152,6 +157,7 @@ const asked: Record<Ask, string[]> = {
     DELETE /api/slaves/slave/:slaveId
     POST /api/slaves/slave/:slaveId/activate
     POST /api/slaves/slave/:slaveId/decommission
+    POST /api/slaves/slave/:slaveId/decommission/update
     POST /api/slaves/slave/:slaveId/freeze
     DELETE /api/slaves/slave/:slaveId/expiring
     DELETE /api/slaves/dead
@@ -175,7 +181,11 @@ const asked: Record<Ask, string[]> = {
     GET /api/metrics
     GET /api/metrics/zk-bytes
     GET /metrics
+    GET /api/configuration/singularity-limits
+    GET /api/configuration/placement
+    GET /api/notifications/allowlist
     GET /api/notifications/blacklist
+    GET /api/notifications/blocklist
     GET /api/racks
     GET /api/racks/expiring
     GET /api/racks/rack/:rackId
@@ -187,6 +197,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/slaves/slave/:slaveId
     GET /api/slaves/slave/:slaveId/details
     GET /api/state
+    GET /api/state/scheduled-tasks-info
     GET /api/state/task-reconciliation
     GET /api/state/requests/under-provisioned
     GET /api/state/requests/over-provisioned
@@ -205,6 +216,7 @@ const asked: Record<Ask, string[]> = {
     POST /api/test/purge-history
     POST /api/test/purge-history/request
     POST /api/test/purge-history/deploy
+    POST /api/test/persist-task-history
     POST /api/test/exception
     POST /api/test/start
     POST /api/test/stop`),

@@ -5,6 +5,7 @@ import { RequestParentDto } from '../../requests/dto/request-parent.dto.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
 import type { StartDeploy } from '../deploys.service.js';
 import { DeployDto } from './deploy.dto.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** A deploy to start. */
 export class DeployRequestDto {
@@ -41,6 +42,7 @@ export class UpdatePendingDeployRequestDto {
 /** Parameters of the plan of a deploy. */
 export class PlanDeployQuery {
   /** The deploy may end more tasks at once than the service allows without being told so. */
+  @Since('1.5')
   @QueryBoolean()
   largeScaleDownAcknowledged?: boolean;
 }
@@ -48,6 +50,7 @@ export class PlanDeployQuery {
 /** Parameters of a deploy. */
 export class StartDeployQuery extends PlanDeployQuery {
   /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
+  @Since('muster')
   @QueryText('name')
   checkIndex?: string;
 }

@@ -37,6 +37,7 @@ import {
   ResourcesDto,
   RunNowRequestDto,
 } from './deploy-options.dto.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** A label of a task. */
 export class ClusterTaskLabelDto {
@@ -255,6 +256,7 @@ export class DeployDto implements Deploy {
   @Int32()
   maxTaskRetries?: number;
   /** Roll out with the canary engine; its wishes come before those of deployInstanceCountPerStep and its kin. */
+  @Since('1.5')
   @IsOptional()
   @Nested(() => CanaryDeploySettingsDto)
   canaryDeploySettings?: CanaryDeploySettingsDto;

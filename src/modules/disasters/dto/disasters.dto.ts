@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import type { DisabledAction, Disaster, DisasterDataPoint, DisastersData } from '../../../core/model/state.js';
+import type { DisabledAction, Disaster, DisastersData, ShownDataPoint } from '../../../core/model/state.js';
 import { type ActionType, actionTypes, type DisasterType, disasterTypes } from '../../../core/model/enums.js';
 import { OlderNames, OneOf, Text } from '../../../platform/http/fields.js';
 import { PathWord } from '../../../platform/http/query.js';
+import { Since } from '../../../platform/http/since.js';
 
 const actionType = { enum: actionTypes, enumName: 'ActionType' } as const;
 const disasterType = { enum: disasterTypes, enumName: 'DisasterType' } as const;
@@ -62,7 +63,7 @@ export class DisasterDto implements Disaster {
 }
 
 /** The cluster in figures at one moment. */
-export class DisasterDataPointDto implements DisasterDataPoint {
+export class DisasterDataPointDto implements ShownDataPoint {
   /** When, in epoch milliseconds. */
   @ApiProperty(int64)
   timestamp: number;
@@ -87,6 +88,14 @@ export class DisasterDataPointDto implements DisasterDataPoint {
   /** Slaves lost since the moment before. */
   @ApiProperty(int32)
   numLostSlaves: number;
+  /** The same as numActiveSlaves. */
+  @Since('1.5')
+  @ApiProperty(int32)
+  numActiveAgents: number;
+  /** The same as numLostSlaves. */
+  @Since('1.5')
+  @ApiProperty(int32)
+  numLostAgents: number;
 }
 
 /** What is known of disasters. */

@@ -10,6 +10,7 @@ import type {
 import { everyValue, Int32, is, isMap, raw, Texts, Timestamp, Small } from '../../../platform/http/fields.js';
 import { longestText, mostMembers } from '../../../platform/http/input-limits.js';
 import { QueryBoolean, QueryInt, QueryTimestamp } from '../../../platform/http/query.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** Which logs of a task, and what of each. */
 export class TaskLogsQuery {
@@ -56,8 +57,10 @@ export class ObjstoreLogMetadataDto implements ObjstoreLogMetadata {
   @ApiProperty({ type: 'integer', format: 'int64', required: false })
   endTime?: number;
   /** Shows the file; left out with list or listOnly. */
+  @Since('1.5')
   getUrl?: string;
   /** Saves the file as it is stored; left out with list or listOnly. */
+  @Since('1.5')
   downloadUrl?: string;
 }
 

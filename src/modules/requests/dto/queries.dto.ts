@@ -1,5 +1,6 @@
 import { requestStates, requestTypes, type RequestState, type RequestType } from '../../../core/model/enums.js';
 import { QueryBoolean, QueryLimit, QueryText, QueryTexts, QueryWords } from '../../../platform/http/query.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** Parameters of reads that could be answered from a cache. */
 export class CacheQuery {
@@ -44,6 +45,7 @@ export class BatchQuery {
 /** Parameters of the plan of a scale. */
 export class PlanScaleQuery {
   /** Ending many tasks at once is meant. */
+  @Since('1.5')
   @QueryBoolean()
   largeScaleDownAcknowledged?: boolean;
 }
@@ -51,6 +53,7 @@ export class PlanScaleQuery {
 /** Parameters of a scale. */
 export class ScaleQuery extends PlanScaleQuery {
   /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
+  @Since('muster')
   @QueryText('name')
   checkIndex?: string;
 }

@@ -35,6 +35,7 @@ import {
   SkipHealthchecksRequestDto,
 } from './actions.dto.js';
 import { RequestDto } from './request.dto.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** A change that will be undone by itself. */
 export class ExpiringActionDto {
@@ -194,6 +195,7 @@ export class RequestParentDto implements RequestParent {
   /** The number of instances that holds for a while. */
   expiringScale?: ExpiringScaleDto;
   /** The priority that holds for a while. */
+  @Since('1.5')
   expiringPriority?: ExpiringPriorityDto;
   /** The skip of health checks that holds for a while. */
   expiringSkipHealthchecks?: ExpiringSkipHealthchecksDto;

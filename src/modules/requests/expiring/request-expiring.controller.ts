@@ -3,6 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { RequestParent } from '../../../core/model/request.js';
 import { RequestParentDto } from '../dto/request-parent.dto.js';
 import { ExpiringRemovals } from './expiring-removals.service.js';
+import { Since } from '../../../platform/http/since.js';
 
 @ApiTags('Requests')
 @Controller('api/requests/request/:requestId')
@@ -32,6 +33,7 @@ export class RequestExpiringController {
 
   /** Makes a priority that would be taken back permanent. */
   @Delete('priority')
+  @Since('1.5')
   @ApiOkResponse({ type: RequestParentDto })
   priority(@Param('requestId') id: string): Promise<RequestParent> {
     return this.removals.remove(id, 'PRIORITY');

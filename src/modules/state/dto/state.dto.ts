@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { type ConnectionState, connectionStates } from '../../../core/leadership/connection-state.js';
-import type { HostState, State, TaskReconciliationStatistics } from '../../../core/model/state.js';
+import type { HostState, ScheduledTasksInfo, State, TaskReconciliationStatistics } from '../../../core/model/state.js';
 import { QueryBoolean } from '../../../platform/http/query.js';
 import { DeployMarkerDto } from '../../deploys/dto/pending-deploy.dto.js';
 import { PendingTaskIdDto } from '../../tasks/dto/task-id.dto.js';
@@ -179,6 +179,23 @@ export class StateDto implements State {
   allRequests: number;
   /** Whether the directory of users answers. Absent where there is none. */
   authDatastoreHealthy?: boolean;
+}
+
+/** The tasks that wait for their time or for a machine. */
+export class ScheduledTasksInfoDto implements ScheduledTasksInfo {
+  /** Those that should run by now and do not. */
+  lateTasks: PendingTaskIdDto[];
+  /** The same of ON_DEMAND requests that have room for more tasks. */
+  onDemandLateTasks: PendingTaskIdDto[];
+  /** How many wait and are not late. */
+  @ApiProperty(int32)
+  numFutureTasks: number;
+  /** Delay of the latest task, in milliseconds. */
+  @ApiProperty(int64)
+  maxTaskLag: number;
+  /** When this was computed, in epoch milliseconds. */
+  @ApiProperty(int64)
+  timestamp: number;
 }
 
 /** How the last comparison of our tasks with those of the machines went. Times in milliseconds. */

@@ -8,7 +8,7 @@ import type {
   TaskIdHistory,
   TaskTracking,
 } from '../../../core/model/task.js';
-import type { TaskIdsByStatus } from '../../../core/model/request.js';
+import type { TaskCounts, TaskIdsByStatus } from '../../../core/model/request.js';
 
 /** Names one task for ever: id is made of the other fields. */
 @OlderNames({ nextRunAt: { of: 'startedAt', type: 'integer', format: 'int64' } })
@@ -71,6 +71,21 @@ export class TaskIdsByStatusDto implements TaskIdsByStatus {
   loadBalanced: TaskIdDto[];
   /** A kill was sent; their end has not been reported yet. */
   killed: TaskIdDto[];
+}
+
+/** How many tasks a request has. */
+export class TaskCountsDto implements TaskCounts {
+  /** The request. */
+  requestId: string;
+  /** Launched and not ended, those that have to go included. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  active: number;
+  /** Waiting for their time or for a machine. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  pending: number;
+  /** Have to go. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  cleaning: number;
 }
 
 /** One state that a task came to. */

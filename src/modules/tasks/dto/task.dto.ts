@@ -20,6 +20,7 @@ import type {
   TaskRequest,
   Task,
 } from '../../../core/model/task.js';
+import { Since } from '../../../platform/http/since.js';
 
 const anyObject = { type: 'object', additionalProperties: true } as const;
 
@@ -200,7 +201,8 @@ export class TaskStatisticsDto implements Partial<Omit<TaskStatistics, 'taskId'>
   /** Cores it may use, a part of one counted as one. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   cpusLimit?: number;
-  /** Cores it may use, with the part of one. An addition: clients read cpusLimit as a whole number. */
+  /** Cores it may use, with the part of one. Clients read cpusLimit as a whole number. */
+  @Since('muster')
   cpusLimitExact?: number;
   /** Periods in which its use of the processor was limited. */
   @ApiProperty(int64)
