@@ -70,6 +70,7 @@ let comparisons: MockInstance<SimulatedDriver['reconcile']>;
 const effects: Record<ActionType, Effect> = {
   BOUNCE_REQUEST: refuses(['POST', `${request}/bounce`], ['PUT', `${request}/scale`, { instances: 2, bounce: true }]),
   SCALE_REQUEST: refuses(['PUT', `${request}/scale`, { instances: 2 }]),
+  PRIORITY_REQUEST: refuses(['PUT', `${request}/priority`, { priority: 0.5 }]),
   REMOVE_REQUEST: refuses(['DELETE', request]),
   CREATE_REQUEST: refuses(['POST', '/api/requests', { id: 'new', requestType: 'SERVICE' }]),
   UPDATE_REQUEST: refuses(
@@ -124,8 +125,14 @@ const effects: Record<ActionType, Effect> = {
   ENABLE_ACTION: alwaysAllowed,
   VIEW_DISASTERS: alwaysAllowed,
   FREEZE_SLAVE: refuses(['POST', '/api/slaves/slave/s1/freeze']),
-  ACTIVATE_SLAVE: refuses(['POST', '/api/slaves/slave/s1/activate']),
-  DECOMMISSION_SLAVE: refuses(['POST', '/api/slaves/slave/s1/decommission']),
+  ACTIVATE_SLAVE: refuses(
+    ['POST', '/api/slaves/slave/s1/activate'],
+    ['POST', '/api/slaves/slave/s1/decommission/update'],
+  ),
+  DECOMMISSION_SLAVE: refuses(
+    ['POST', '/api/slaves/slave/s1/decommission'],
+    ['POST', '/api/slaves/slave/s1/decommission/update'],
+  ),
   VIEW_SLAVES: alwaysAllowed,
   FREEZE_RACK: refuses(['POST', '/api/racks/rack/r1/freeze']),
   ACTIVATE_RACK: refuses(['POST', '/api/racks/rack/r1/activate']),

@@ -1,3 +1,5 @@
+import type { UserAction } from '../model/enums.js';
+
 export const authModes = ['GROUPS', 'GROUPS_SCOPES', 'GROUPS_LOG_SCOPES'] as const;
 type AuthMode = (typeof authModes)[number];
 
@@ -23,11 +25,22 @@ export interface RequestGroups {
   group?: string;
   readWriteGroups?: readonly string[];
   readOnlyGroups?: readonly string[];
+  /** By group: the actions it may take. */
+  actionPermissions?: Readonly<Record<string, readonly UserAction[]>>;
+}
+
+export interface RequestQuestion {
+  kind: 'request';
+  scope: AccessScope;
+  requestId: string;
+  groups: RequestGroups;
+  /** What the request may keep to some of its groups. */
+  action?: UserAction;
 }
 
 /** What is asked about a caller. */
 export type Question =
-  | { kind: 'request'; scope: AccessScope; requestId: string; groups: RequestGroups }
+  | RequestQuestion
   /** What concerns the whole cluster, such as switching actions off. */
   | { kind: 'admin' }
   /** What every caller with any right to read may read, such as the machines. */

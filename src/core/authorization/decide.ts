@@ -4,6 +4,7 @@ import {
   list,
   overlaps,
   type Question,
+  type RequestQuestion,
   readersOf,
   refuse,
   type User,
@@ -20,6 +21,36 @@ export interface Decision extends Verdict {
 /** Whether a caller may do what they ask for. */
 export function decide(rules: AccessRules, user: User, question: Question): Decision {
   if (!rules.enabled) return allow;
+  const decision = decideByMode(rules, user, question);
+  if (!decision.allowed || question.kind !== 'request') return decision;
+  return actionRefusal(rules, user, question) ?? decision;
+}
+
+/** A request may keep single actions to some of the groups that may change it. Administrators may take them all. */
+function actionRefusal(rules: AccessRules, user: User, { action, groups, requestId }: RequestQuestion) {
+  const { actionPermissions } = groups;
+  if (action === undefined || actionPermissions === undefined || isAdmin(rules, user)) return undefined;
+  const suffice = Object.keys(actionPermissions).filter((group) => actionPermissions[group]!.includes(action));
+  const { groups: own } = rules.authMode === 'GROUPS_LOG_SCOPES' ? withScopesAsGroups(user) : user;
+  if (overlaps(own, suffice)) return undefined;
+  return refuse(
+    `'${user.id}' needs one of these groups for ${action} on request '${requestId}', as its actionPermissions say: ${list(suffice)}`,
+  );
+}
+
+/**
+ * Whether the caller may do this as an administrator or by just-in-time access only: a request of groups that they do not
+ * belong to.
+ */
+export function isElevated(rules: AccessRules, user: User, question: RequestQuestion): boolean {
+  if (!rules.enabled || !decide(rules, user, question).allowed) return false;
+  const { read, write, deploy } = rules.scopes;
+  const plainRules = { ...rules, adminGroups: [], jitaGroups: [], scopes: { ...rules.scopes, admin: [] } };
+  const plainUser = { ...user, scopes: [...user.scopes, ...read, ...write, ...deploy] };
+  return !decideByMode(plainRules, plainUser, question).allowed;
+}
+
+function decideByMode(rules: AccessRules, user: User, question: Question): Decision {
   switch (rules.authMode) {
     case 'GROUPS':
       return decideByGroups(rules, user, question);

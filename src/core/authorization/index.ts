@@ -3,6 +3,7 @@ export {
   decide,
   type Decision,
   isAdmin,
+  isElevated,
   isRelevantFor,
   type RelevanceFacts,
   writersNeededToRegroup,

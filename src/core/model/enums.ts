@@ -214,7 +214,7 @@ export type LoadBalancerMethod = (typeof loadBalancerMethods)[number];
 export const loadMetrics = ['LOAD_1', 'LOAD_5', 'LOAD_15'] as const;
 export type LoadMetric = (typeof loadMetrics)[number];
 
-export const webhookTypes = ['TASK', 'REQUEST', 'DEPLOY', 'CRASHLOOP'] as const;
+export const webhookTypes = ['TASK', 'REQUEST', 'DEPLOY', 'CRASHLOOP', 'ELEVATED_ACCESS'] as const;
 export type WebhookType = (typeof webhookTypes)[number];
 
 export const emailDestinations = ['OWNERS', 'ACTION_TAKER', 'ADMINS'] as const;
@@ -223,6 +223,7 @@ export type EmailDestination = (typeof emailDestinations)[number];
 export const actionTypes = [
   'BOUNCE_REQUEST',
   'SCALE_REQUEST',
+  'PRIORITY_REQUEST',
   'REMOVE_REQUEST',
   'CREATE_REQUEST',
   'UPDATE_REQUEST',
@@ -266,6 +267,19 @@ export const actionTypes = [
 ] as const;
 /** What operators can switch off. */
 export type ActionType = (typeof actionTypes)[number];
+
+/** What a request can keep to some of the groups that may change it. */
+export const userActions = [
+  'EXEC',
+  'BOUNCE',
+  'PAUSE',
+  'SCALE',
+  'PRIORITIZE',
+  'KILL_TASK',
+  'DELETE_SCHEDULED_TASK',
+  'RUN_SHELL_COMMAND',
+] as const;
+export type UserAction = (typeof userActions)[number];
 
 export const disasterTypes = ['EXCESSIVE_TASK_LAG', 'LOST_SLAVES', 'LOST_TASKS', 'USER_INITIATED'] as const;
 export type DisasterType = (typeof disasterTypes)[number];

@@ -6,6 +6,7 @@ import type {
   RequestType,
   ScheduleType,
   SlavePlacement,
+  UserAction,
 } from './enums.js';
 import type {
   ClusterArtifact,
@@ -24,6 +25,8 @@ export interface Request {
   numRetriesOnFailure?: number;
   schedule?: string;
   instances?: number;
+  /** The most instances that it may be given. Only SERVICE and WORKER. */
+  maxScale?: number;
   rackSensitive?: boolean;
   loadBalanced?: boolean;
   killOldNonLongRunningTasksAfterMillis?: number;
@@ -41,6 +44,8 @@ export interface Request {
   group?: string;
   readWriteGroups?: string[];
   readOnlyGroups?: string[];
+  /** By group: the actions it may take, which no other group may. Absent: whoever may change the request may take all. */
+  actionPermissions?: Record<string, UserAction[]>;
   bounceAfterScale?: boolean;
   skipHealthchecks?: boolean;
   emailConfigurationOverrides?: Record<string, EmailDestination[]>;
@@ -221,6 +226,13 @@ export interface TaskIdsByStatus {
   cleaning: TaskId[];
   loadBalanced: TaskId[];
   killed: TaskId[];
+}
+
+export interface TaskCounts {
+  requestId: string;
+  active: number;
+  pending: number;
+  cleaning: number;
 }
 
 export interface UpdateGroupsRequest {

@@ -72,9 +72,10 @@ const rules: readonly Rule[] = [
 ];
 
 function instancesRule(
-  { requestType, instances, slavePlacement }: Request,
+  { requestType, instances, maxScale, slavePlacement }: Request,
   { limits }: RequestSurroundings,
 ): FieldError[] {
+  if (maxScale !== undefined && maxScale <= 0) return problem('maxScale', 'min', 'maxScale must be more than 0');
   if (instances === undefined) return [];
   if (instances <= 0) return problem('instances', 'min', 'instances must be more than 0');
   if (requestType === 'SCHEDULED' && instances !== 1) {
@@ -82,6 +83,13 @@ function instancesRule(
   }
   // A request that follows the number of slaves is not asked for its own.
   if (slavePlacement === 'SPREAD_ALL_SLAVES') return [];
+  if (maxScale !== undefined && isLongRunning(requestType) && instances > maxScale) {
+    return problem(
+      'instances',
+      'maxScale',
+      `instances must be at most ${maxScale}, the maxScale of the request, not ${instances}`,
+    );
+  }
   const most = limits.maxNumInstancesPerRequest;
   return instances > most ? problem('instances', 'max', `instances must be at most ${most}, not ${instances}`) : [];
 }

@@ -50,9 +50,9 @@ export function afterFailure(failed: FailedAttempt, rules: RetryRules, now: numb
 const isTooOld = (eventAt: number, { giveUpAfterMillis }: RetryRules, now: number): boolean =>
   giveUpAfterMillis > 0 && now - eventAt > giveUpAfterMillis;
 
-/** Fills $REQUEST_ID, $DEPLOY_ID and $TASK_ID in. Encoded, so that no id can change the path or the query around it. */
+/** Fills $REQUEST_ID, $DEPLOY_ID, $TASK_ID, $USER_ID and $SCOPE in. Encoded, so that no id can change the path or the query around it. */
 export const fillPlaceholders = (uri: string, placeholders: Readonly<Record<string, string>>): string =>
-  uri.replaceAll(/\$([A-Z]+_ID)\b/g, (whole, name: string) => {
+  uri.replaceAll(/\$([A-Z]+_ID|SCOPE)\b/g, (whole, name: string) => {
     const value = placeholders[name];
     return value === undefined ? whole : encodeURIComponent(value);
   });

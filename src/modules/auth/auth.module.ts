@@ -12,6 +12,7 @@ import { CookieAuthenticator } from './authenticators/cookie.authenticator.js';
 import { OidcAuthenticator, TokenAuthenticator, WebhookAuthenticator } from './authenticators/header.authenticators.js';
 import { HeaderPassthrough, QueryParameterPassthrough } from './authenticators/passthrough.authenticators.js';
 import { ConfiguredDirectory } from './directory/configured-directory.js';
+import { ElevatedAccess } from './access/elevated-access.service.js';
 import { UserDirectory } from './directory/user-directory.js';
 import { OidcTokens } from './oidc/oidc-tokens.service.js';
 import { Tokens } from './tokens/tokens.service.js';
@@ -24,6 +25,7 @@ import { VerificationService } from './webhook/verification.service.js';
     { provide: APP_GUARD, useClass: AccessGuard },
     Access,
     AuditTrail,
+    ElevatedAccess,
     { provide: UserDirectory, useClass: ConfiguredDirectory },
     NeedsCheck,
     ReadableAnswers,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RequestGroups } from '../../core/authorization/index.js';
+import type { UserAction } from '../../core/model/enums.js';
 import { rows } from '../../platform/database/sql.js';
 
 interface GroupsRow {
@@ -8,6 +9,7 @@ interface GroupsRow {
   group: string | null;
   readWriteGroups: string[] | null;
   readOnlyGroups: string[] | null;
+  actionPermissions: Record<string, UserAction[]> | null;
 }
 
 /** One of the requests that had an id one after the other. */
@@ -19,7 +21,7 @@ export interface EndedRequest {
 }
 
 const columns = (document: string): string =>
-  ['group', 'readWriteGroups', 'readOnlyGroups']
+  ['group', 'readWriteGroups', 'readOnlyGroups', 'actionPermissions']
     .map((name) => (name === 'group' ? `${document}->>'group' AS "group"` : `${document}->'${name}' AS "${name}"`))
     .join(', ');
 
@@ -87,10 +89,11 @@ export class RequestAccessRepository {
   }
 }
 
-const groupsOf = ({ group, readWriteGroups, readOnlyGroups }: GroupsRow): RequestGroups => ({
+const groupsOf = ({ group, readWriteGroups, readOnlyGroups, actionPermissions }: GroupsRow): RequestGroups => ({
   group: group ?? undefined,
   readWriteGroups: readWriteGroups ?? undefined,
   readOnlyGroups: readOnlyGroups ?? undefined,
+  actionPermissions: actionPermissions ?? undefined,
 });
 
 const byId = (found: readonly GroupsRow[]): Map<string, RequestGroups> =>

@@ -25,6 +25,7 @@ import {
 } from './dto/actions.dto.js';
 import { RunQuery, ScaleQuery } from './dto/queries.dto.js';
 import { PendingRequestParentDto, RequestParentDto } from './dto/request-parent.dto.js';
+import { Since } from '../../platform/http/since.js';
 
 @ApiTags('Requests')
 @Controller('api/requests/request/:requestId')
@@ -102,7 +103,8 @@ export class RequestActionsController {
 
   /** Changes how important the tasks are when not all can run, for good or for a while. */
   @Put('priority')
-  @NeedsAction('UPDATE_REQUEST')
+  @Since('1.5')
+  @NeedsAction('PRIORITY_REQUEST', 'UPDATE_REQUEST')
   @NeedsBody()
   @ApiOkResponse({ type: RequestParentDto })
   priority(

@@ -4,6 +4,7 @@ import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
+import type { ElevatedAccessEvent } from '../../core/model/webhook.js';
 import { Clock } from '../../platform/clock.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -112,6 +113,21 @@ export class WebhookOutboxRepository {
     );
   }
 
+  elevatedAccess(tx: EntityManager, events: readonly ElevatedAccessEvent[]): Promise<void> {
+    return this.queue(
+      tx,
+      events.map((event) => ({
+        type: 'ELEVATED_ACCESS',
+        key: `${event.user}:${event.requestId}:${event.scope}:${event.createdAt}`,
+        requestId: event.requestId,
+        eventAt: event.createdAt,
+        placeholders: { REQUEST_ID: event.requestId, USER_ID: event.user, SCOPE: event.scope },
+        listed: event,
+        body: event,
+      })),
+    );
+  }
+
   /** The tasks are read only when there is a listener, all in one go: status updates are a hot path. */
   async tasks(
     tx: EntityManager,
@@ -138,6 +154,11 @@ export class WebhookOutboxRepository {
       });
     }
     await this.queue(tx, entries, listeners);
+  }
+
+  /** Whether any webhook is told of such updates. */
+  async isHeard(tx: EntityManager, type: WebhookType): Promise<boolean> {
+    return (await this.listeners(tx, [type])).length > 0;
   }
 
   private async listeners(tx: EntityManager, types: readonly WebhookType[]): Promise<string[]> {

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import { IsOptional } from 'class-validator';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import { type WebhookType, webhookTypes } from '../../core/model/enums.js';
@@ -9,6 +10,7 @@ import { DeployDto } from '../deploys/dto/deploy.dto.js';
 import { DeployMarkerDto } from '../deploys/dto/pending-deploy.dto.js';
 import { DeployResultDto } from '../history/dto/history.dto.js';
 import type { DeadLetter } from './webhooks.service.js';
+import { Since } from '../../platform/http/since.js';
 
 const isHttpUri = (value: unknown): boolean => {
   if (typeof value !== 'string' || !URL.canParse(value)) return false;
@@ -20,6 +22,15 @@ const longestUri = 2_500;
 const fitsIntoId = (value: unknown): boolean =>
   typeof value !== 'string' || encodeURIComponent(value).length <= longestUri;
 
+/** Clients offer the words to people as they would write them. */
+const readType = (value: unknown): unknown =>
+  typeof value === 'string'
+    ? value
+        .trim()
+        .toUpperCase()
+        .replaceAll(/[\s-]+/g, '_')
+    : value;
+
 /** They would be shown to all who may see the webhook, and are not sent. */
 const hasNoCredentials = (value: unknown): boolean => {
   if (typeof value !== 'string' || !URL.canParse(value)) return true;
@@ -29,13 +40,14 @@ const hasNoCredentials = (value: unknown): boolean => {
 
 /** A receiver of updates. */
 export class WebhookDto implements Partial<Webhook> {
-  /** Where updates are posted to. $REQUEST_ID, $DEPLOY_ID and $TASK_ID in it are filled in for each update. */
+  /** Where updates are posted to. In it $REQUEST_ID, $DEPLOY_ID, $TASK_ID, $USER_ID and $SCOPE are filled in, as far as an update has them. */
   @is('credentials', 'must be without user and password: give the webhook a secret instead', hasNoCredentials)
   @is('uri', 'must be an http or https URI', isHttpUri)
   @is('encodedLength', `must have at most ${longestUri} characters once it is encoded`, fitsIntoId)
   @Text('uri')
   uri: string;
-  /** What it is told of. */
+  /** What it is told of. ELEVATED_ACCESS is an addition of version 1.5; blanks and small letters are understood. */
+  @Transform(({ value }: { value: unknown }) => readType(value))
   @OneOf(webhookTypes, 'WebhookType')
   type: WebhookType;
   /** When it was registered, in epoch milliseconds; default: now. */
@@ -47,6 +59,7 @@ export class WebhookDto implements Partial<Webhook> {
   @Text('name')
   user?: string;
   /** Key for the signatures of its deliveries (Standard Webhooks), plain or as whsec_ with Base64. Never shown again. */
+  @Since('muster')
   @ApiProperty({ writeOnly: true })
   @IsOptional()
   @Text('uri')

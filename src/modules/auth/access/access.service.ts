@@ -12,6 +12,7 @@ import {
   type RequestGroups,
   type User,
 } from '../../../core/authorization/index.js';
+import type { UserAction } from '../../../core/model/enums.js';
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError, type ErrorCode } from '../../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -65,9 +66,15 @@ export class Access {
    * By the groups of the request, if anything is known of it. A caller who may not read it gets the same answer whether it
    * exists or not.
    */
-  decideById(user: User, scope: AccessScope, requestId: string, groups: RequestGroups | undefined): Decision {
+  decideById(
+    user: User,
+    scope: AccessScope,
+    requestId: string,
+    groups: RequestGroups | undefined,
+    action?: UserAction,
+  ): Decision {
     if (groups && (this.may(user, scope, requestId, groups) || this.may(user, 'READ', requestId, groups))) {
-      return this.decide(user, { kind: 'request', scope, requestId, groups });
+      return this.decide(user, { kind: 'request', scope, requestId, groups, action });
     }
     const decision = this.decide(user, { kind: 'request', scope, requestId, groups: untold });
     return groups && decision.allowed ? { allowed: false, reason: `'${user.id}' may not ${scope} this` } : decision;

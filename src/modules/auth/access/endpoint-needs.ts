@@ -1,3 +1,4 @@
+import type { UserAction } from '../../../core/model/enums.js';
 import {
   groupsOfUpdatedRequest,
   inBody,
@@ -33,6 +34,7 @@ const readAllPast = on(inPath, 'READ', { past: 'all' });
 const readTask = on(ofTask, 'READ');
 const writeTask = on(ofTask, 'WRITE');
 const act = on(inPath, ['READ', 'WRITE']);
+const take = (action: UserAction) => on(inPath, ['READ', 'WRITE'], { action });
 const undoAction = on(inPath, 'WRITE');
 const regroup = { newGroups: sentGroups, writesNew: true, refusal: 'GROUPS_NOT_PERMITTED' } as const;
 const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ', { past: 'some' }) : readAll));
@@ -98,9 +100,18 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/metrics/zk-bytes': openable('METRICS', globalRead),
   'GET /metrics': openable('METRICS', globalRead),
 
+  'GET /api/notifications/allowlist': openable('NOTIFICATIONS', globalRead),
+  'GET /api/notifications/blocklist': openable('NOTIFICATIONS', globalRead),
   'GET /api/notifications/blacklist': openable('NOTIFICATIONS', globalRead),
   'POST /api/notifications/subscribe': openable('NOTIFICATIONS', admin),
   'POST /api/notifications/unsubscribe': openable('NOTIFICATIONS', admin),
+
+  'GET /api/configuration/singularity-limits': globalRead,
+  'GET /api/configuration/placement': globalRead,
+  'POST /api/configuration/rack-sensitive/enable': admin,
+  'POST /api/configuration/rack-sensitive/disable': admin,
+  'POST /api/configuration/placement-strategy/override/set/:strategy': admin,
+  'POST /api/configuration/placement-strategy/override/clear': admin,
 
   'GET /api/priority/freeze': admin,
   'POST /api/priority/freeze': admin,
@@ -140,22 +151,22 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'DELETE /api/requests/request/:requestId': act,
   'POST /api/requests/request/:requestId/groups': on(inPath, ['READ', 'WRITE'], regroup),
   'POST /api/requests/request/:requestId/groups/auth-check': on(inPath, 'WRITE', { ...creates, ...regroup }),
-  'POST /api/requests/request/:requestId/bounce': act,
+  'POST /api/requests/request/:requestId/bounce': take('BOUNCE'),
   'DELETE /api/requests/request/:requestId/bounce': undoAction,
-  'POST /api/requests/request/:requestId/pause': act,
+  'POST /api/requests/request/:requestId/pause': take('PAUSE'),
   'DELETE /api/requests/request/:requestId/pause': undoAction,
-  'POST /api/requests/request/:requestId/unpause': act,
+  'POST /api/requests/request/:requestId/unpause': take('PAUSE'),
   'POST /api/requests/request/:requestId/exit-cooldown': act,
-  'PUT /api/requests/request/:requestId/scale': act,
+  'PUT /api/requests/request/:requestId/scale': take('SCALE'),
   'DELETE /api/requests/request/:requestId/scale': undoAction,
-  'PUT /api/requests/request/:requestId/priority': act,
+  'PUT /api/requests/request/:requestId/priority': take('PRIORITIZE'),
   'DELETE /api/requests/request/:requestId/priority': undoAction,
   'POST /api/requests/request/:requestId/scale/plan': on(inPath, 'READ'),
   'PUT /api/requests/request/:requestId/skip-healthchecks': act,
   'DELETE /api/requests/request/:requestId/skip-healthchecks': undoAction,
   'PUT /api/requests/request/:requestId/skipHealthchecks': act,
   'DELETE /api/requests/request/:requestId/skipHealthchecks': undoAction,
-  'POST /api/requests/request/:requestId/run': act,
+  'POST /api/requests/request/:requestId/run': take('EXEC'),
   'GET /api/requests/request/:requestId/run/:runId': readPast,
 
   'GET /api/logs/task/:taskId': readTask,
@@ -178,12 +189,14 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'DELETE /api/slaves/slave/:slaveId': admin,
   'POST /api/slaves/slave/:slaveId/activate': admin,
   'POST /api/slaves/slave/:slaveId/decommission': admin,
+  'POST /api/slaves/slave/:slaveId/decommission/update': admin,
   'POST /api/slaves/slave/:slaveId/freeze': admin,
   'DELETE /api/slaves/slave/:slaveId/expiring': admin,
   'DELETE /api/slaves/dead': admin,
 
   'GET /api/state': openable('STATE', globalRead),
   'GET /api/state/task-reconciliation': openable('STATE', globalRead),
+  'GET /api/state/scheduled-tasks-info': openable('STATE', globalRead),
   'GET /api/state/requests/under-provisioned': openable('STATE', globalRead),
   'GET /api/state/requests/over-provisioned': openable('STATE', globalRead),
 
@@ -196,19 +209,20 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/tasks/lbcleanup': list(ownedRows),
   'GET /api/tasks/killed': list(taskRows),
   'GET /api/tasks/ids/request/:requestId': read,
+  'GET /api/tasks/counts/request/:requestId': read,
   'GET /api/tasks/scheduled': expensiveList(parentRows),
   'GET /api/tasks/scheduled/ids': list(ownedRows),
   'GET /api/tasks/scheduled/request/:requestId': read,
   'GET /api/tasks/scheduled/task/:pendingTaskId': on(ofPendingTask, 'READ'),
   'GET /api/tasks/scheduled/task/:pendingTaskId/explain': on(ofPendingTask, 'READ'),
-  'DELETE /api/tasks/scheduled/task/:scheduledTaskId': on(ofPendingTask, 'WRITE'),
+  'DELETE /api/tasks/scheduled/task/:scheduledTaskId': on(ofPendingTask, 'WRITE', { action: 'DELETE_SCHEDULED_TASK' }),
   'GET /api/tasks/task/:taskId': readTask,
-  'DELETE /api/tasks/task/:taskId': writeTask,
+  'DELETE /api/tasks/task/:taskId': on(ofTask, 'WRITE', { action: 'KILL_TASK' }),
   'GET /api/tasks/task/:taskId/cleanup': readTask,
   'GET /api/tasks/task/:taskId/statistics': readTask,
   'POST /api/tasks/task/:taskId/metadata': writeTask,
   'GET /api/tasks/task/:taskId/command': readTask,
-  'POST /api/tasks/task/:taskId/command': writeTask,
+  'POST /api/tasks/task/:taskId/command': on(ofTask, 'WRITE', { action: 'RUN_SHELL_COMMAND' }),
   'GET /api/tasks/task/:taskId/command/:commandName/:commandTimestamp': readTask,
   'GET /api/tasks/commands/queued': admin,
   'GET /api/tasks/download': files,
@@ -228,6 +242,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/test/purge-history': nothing,
   'POST /api/test/purge-history/request': nothing,
   'POST /api/test/purge-history/deploy': nothing,
+  'POST /api/test/persist-task-history': nothing,
   'POST /api/test/exception': nothing,
   'POST /api/test/start': nothing,
   'POST /api/test/stop': nothing,

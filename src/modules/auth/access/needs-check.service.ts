@@ -14,6 +14,7 @@ import type { Permit } from '../../../platform/database/permits.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 import { Access, type KnownRequest } from './access.service.js';
+import { ElevatedAccess } from './elevated-access.service.js';
 import type { Call, Named } from './call.js';
 import type { Need, RequestNeed } from './needs.js';
 
@@ -36,6 +37,7 @@ export class NeedsCheck {
     private readonly access: Access,
     private readonly requests: RequestAccessRepository,
     private readonly db: Database,
+    private readonly elevated: ElevatedAccess,
   ) {}
 
   async check(need: Need, user: User, call: Call): Promise<Allowed> {
@@ -60,12 +62,16 @@ export class NeedsCheck {
   }
 
   private async checkRequests(need: RequestNeed, user: User, call: Call): Promise<Allowed> {
-    if (this.access.isAdmin(user)) return everything;
     const named = need.requests(call);
+    if (this.access.isAdmin(user)) {
+      await this.elevated.note(need, user, named);
+      return everything;
+    }
     if (named.length === 0) this.refuseUnnamed(need, user);
     const ids = [...new Set(named.map(({ id }) => id))];
     const seen = await this.access.find(this.db.manager, ids);
     const allowed = this.decide(need, user, call, named, seen);
+    await this.elevated.note(need, user, named);
     const hold = async (tx: EntityManager): Promise<void> => {
       const present = await this.requests.lock(tx, ids);
       const now = await this.access.find(tx, ids, present);
@@ -122,7 +128,7 @@ export class NeedsCheck {
 
   private require(need: RequestNeed, user: User, id: string, groups: RequestGroups | undefined): void {
     for (const scope of need.scopes) {
-      const { allowed, reason } = this.access.decideById(user, scope, id, groups);
+      const { allowed, reason } = this.access.decideById(user, scope, id, groups, need.action);
       if (!allowed) throw new SchedulerError(need.refusal ?? 'FORBIDDEN', reason!);
     }
   }

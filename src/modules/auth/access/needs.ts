@@ -1,4 +1,5 @@
 import type { AccessScope, RequestGroups } from '../../../core/authorization/index.js';
+import type { UserAction } from '../../../core/model/enums.js';
 import type { ErrorCode } from '../../../platform/errors.js';
 import type { OpenableArea } from '../../../platform/settings/auth-settings.js';
 import type { Call, Named } from './call.js';
@@ -39,6 +40,8 @@ export interface RequestNeed {
   /** What becomes of a call that names no request. Default: 400, as the operation would answer. */
   unnamed?: 'admin' | 'forbidden';
   refusal?: ErrorCode;
+  /** What the request may keep to some of its groups. */
+  action?: UserAction;
 }
 
 type Requests = RequestNeed['requests'];

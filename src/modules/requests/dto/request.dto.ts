@@ -5,10 +5,12 @@ import {
   requestTypes,
   scheduleTypes,
   slavePlacements,
+  userActions,
   type EmailDestination,
   type RequestType,
   type ScheduleType,
   type SlavePlacement,
+  type UserAction,
 } from '../../../core/model/enums.js';
 import type { Request } from '../../../core/model/request.js';
 import { readLegacyType } from '../../../core/request-validation/index.js';
@@ -27,7 +29,10 @@ import {
 } from '../../../platform/http/fields.js';
 import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
+import { Since } from '../../../platform/http/since.js';
 
+const isActions = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((action) => (userActions as readonly unknown[]).includes(action));
 const isDestinations = (value: unknown): boolean =>
   Array.isArray(value) && value.every((word) => (emailDestinations as readonly unknown[]).includes(word));
 /** What is an int32; that it is no more than 100 is said of the single value, by the rules of requests. */
@@ -68,6 +73,11 @@ export class RequestDto implements Request {
   @IsOptional()
   @Int32()
   instances?: number;
+  /** The most instances that it may be given, by an update or a scale. Only of SERVICE and WORKER. */
+  @Since('1.5')
+  @IsOptional()
+  @Int32()
+  maxScale?: number;
   /** Spread the tasks evenly over the racks. Only SERVICE and WORKER. */
   @IsOptional()
   @IsBoolean()
@@ -153,6 +163,22 @@ export class RequestDto implements Request {
   @IsOptional()
   @Texts('name')
   readOnlyGroups?: string[];
+  /**
+   * By group: the actions that its members may take, on top of what lets them change the request. When it is given, no other
+   * callers but administrators may take them: run now (EXEC), bounce, pause and unpause, scale, prioritize, kill tasks, delete
+   * scheduled tasks, run shell commands.
+   */
+  @Since('1.5')
+  @IsOptional()
+  @raw((value) => value)
+  @is('oneOf', `must be a map of groups to lists of ${userActions.join(', ')}`, (value) => everyValue(value, isActions))
+  @Small('name')
+  @ApiProperty({
+    type: 'object',
+    maxProperties: mostMembers,
+    additionalProperties: { type: 'array', maxItems: mostMembers, items: { type: 'string', enum: [...userActions] } },
+  })
+  actionPermissions?: Record<string, UserAction[]>;
   /** A scale is followed by a bounce unless it says otherwise. */
   @IsOptional()
   @IsBoolean()
