@@ -31,6 +31,12 @@ test.each([
     }),
     is: [],
   },
+  { name: 'a container that is none', value: deploy({ containerInfo: { type: 'MESOS', volumes: [] } }), is: [] },
+  {
+    name: 'a network of its own',
+    value: deploy({ containerInfo: { type: 'MESOS', networkInfos: [{}] } }),
+    is: ['containerInfo'],
+  },
   { name: 'a container', value: deploy({ containerInfo: { type: 'DOCKER' } }), is: ['containerInfo'] },
   { name: 'a foreign executor', value: deploy({ customExecutorCmd: '/x' }), is: ['customExecutorCmd'] },
   {

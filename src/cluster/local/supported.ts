@@ -1,4 +1,4 @@
-import type { ClusterArtifact, Deploy, ObjstoreUploaderFile } from '../../core/model/deploy.js';
+import { hasContainer, type ClusterArtifact, type Deploy, type ObjstoreUploaderFile } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import {
   staysInside,
@@ -11,7 +11,7 @@ import {
 /** What the local driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
 export function unsupportedByLocalDriver(deploy: Deploy, allowedArtifactPaths: readonly string[] = []): Unsupported[] {
   const problems: Unsupported[] = [];
-  if (deploy.containerInfo)
+  if (hasContainer(deploy))
     problems.push({
       field: 'containerInfo',
       message: 'cannot be used with the local driver, which runs processes and not containers',

@@ -92,6 +92,7 @@ export async function followAgent(
       const patience = { signal, timeoutMs: pollMillis + callMillis };
       const answer = await agent.askAsLeader(epoch, (api) => api.updates(question, patience));
       if (answer.incarnation !== hello.incarnation) return;
+      seen.answeredAt = Date.now();
       if (answer.updates.length > 0) {
         await events.statusUpdates(answer.updates);
         // The next question is the acknowledgement, and only now may it be asked.

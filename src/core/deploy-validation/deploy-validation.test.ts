@@ -108,6 +108,7 @@ describe('what to launch', () => {
       errors: ['deploy.command launchForm'],
     },
     { name: 'a container', deploy: { command: undefined, containerInfo: docker() } },
+    { name: 'a command beside a container that is none', deploy: { containerInfo: { type: 'MESOS' as const } } },
     {
       name: 'the reserved name everywhere',
       deploy: {

@@ -2,7 +2,7 @@ import { type DeployRule, type DeployValidationContext, problem } from './contex
 import { healthcheckRule, loadBalancerPortRule } from './healthcheck-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
 import type { FieldError } from '../field-error.js';
-import type { ClusterTaskLabel, Deploy } from '../model/deploy.js';
+import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import { runProblems } from '../requests/run-now.js';
 
@@ -38,15 +38,21 @@ const priorityRule: DeployRule = (_deploy, { request, settings, minimumPriorityL
 };
 
 /** Exactly one way to say what to run. */
-const launchFormRule: DeployRule = ({ command, executorData, customExecutorCmd, containerInfo }) => {
-  if (containerInfo) return [];
+const launchFormRule: DeployRule = (deploy) => {
+  const { command, executorData, customExecutorCmd } = deploy;
+  if (hasContainer(deploy)) return [];
   if (executorData) {
     return [
       ...problem(command !== undefined, 'command', 'launchForm', 'may not be given together with executorData'),
       ...problem(!customExecutorCmd, 'customExecutorCmd', 'launchForm', 'is required with executorData'),
     ];
   }
-  return problem(!command, 'command', 'launchForm', 'is required unless executorData or containerInfo is given');
+  return problem(
+    !command,
+    'command',
+    'launchForm',
+    'is required unless executorData, or a container in containerInfo, is given',
+  );
 };
 
 /** The scheduler itself sets this variable, and only it may. */

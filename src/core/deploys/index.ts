@@ -3,7 +3,7 @@ export { balanceIdText, withBalance, type DeployBalance, type DeployEnding, type
 export { nextDeployStep } from './deploy-step.js';
 export { finishDeploy, type FinishSurroundings, runWith } from './finish.js';
 export { lookAtFirst } from './look-at-first.js';
-export { firstProgress, isCanaryEngine } from './progress.js';
+export { firstProgress, isCanaryEngine, progressOfJob } from './progress.js';
 export { type DeployStep } from './step.js';
 export {
   type DeployOutcome,

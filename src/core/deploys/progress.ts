@@ -32,6 +32,23 @@ export function firstProgress(
   };
 }
 
+/** What answers show of the deploy of a job, which has no steps: it starts with its deploy, so nothing is left to launch. */
+export const progressOfJob = (startedAt: number): CanaryDeployProgress => ({
+  targetActiveInstances: 1,
+  currentActiveInstances: 1,
+  deployInstanceCountPerStep: 1,
+  deployStepWaitTimeMs: 0,
+  stepComplete: true,
+  autoAdvanceDeploySteps: true,
+  failedDeployTasks: [],
+  timestamp: startedAt,
+  canary: false,
+  stepLaunchComplete: true,
+  stepAcceptanceResults: {},
+  acceptanceResultMessageHistory: [],
+  lbUpdates: {},
+});
+
 /** A job starts with its deploy, so nothing of it is left to launch. */
 function firstCanaryProgress(
   request: Request,

@@ -1,4 +1,4 @@
-import type { Deploy } from '../model/deploy.js';
+import { hasContainer, type Deploy } from '../model/deploy.js';
 import type { LaunchSpec } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
@@ -68,7 +68,7 @@ function commandLine(
   }
   const words = [...(deploy.arguments ?? []), ...ofRun];
   // A command with arguments is a program; alone it is a line for the shell.
-  const shell = deploy.shell ?? (words.length === 0 && deploy.containerInfo === undefined);
+  const shell = deploy.shell ?? (words.length === 0 && !hasContainer(deploy));
   return { shell, value: deploy.command ?? '', arguments: words };
 }
 

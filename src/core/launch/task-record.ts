@@ -1,4 +1,4 @@
-import type { ClusterTaskLabel, ContainerInfo } from '../model/deploy.js';
+import { hasContainer, type ClusterTaskLabel, type ContainerInfo } from '../model/deploy.js';
 import type { LaunchSpec } from '../model/launch.js';
 import type { ClusterOfferObject, ClusterResourceObject, ClusterTaskObject, PendingTask, Task } from '../model/task.js';
 import { type LaunchInput, placeholders } from './launch-plan.js';
@@ -48,7 +48,8 @@ function clusterTask(input: LaunchedFor, plan: LaunchSpec): ClusterTaskObject {
     resources: resourcesOf(plan),
     name: taskId.requestId,
     command: { uris: plan.artifacts, environment: { variables }, value, arguments: words, shell, user: plan.user },
-    ...(deploy.containerInfo && { container: { ...containerFor(input, deploy.containerInfo) } }),
+    ...(deploy.containerInfo &&
+      hasContainer(deploy) && { container: { ...containerFor(input, deploy.containerInfo) } }),
   };
 }
 

@@ -185,6 +185,14 @@ export interface ContainerInfo {
   networkInfos?: NetworkInfo[];
 }
 
+/** Clients name a type also where nothing of a container is wanted: without anything that makes one it is none. */
+export function hasContainer({ containerInfo }: Pick<Deploy, 'containerInfo'>): boolean {
+  if (!containerInfo) return false;
+  const { type, docker, cluster, volumes = [], networkInfos = [] } = containerInfo;
+  const hasImage = docker !== undefined || cluster?.image !== undefined;
+  return type === 'DOCKER' || hasImage || volumes.length > 0 || networkInfos.length > 0;
+}
+
 export interface Volume {
   containerPath?: string;
   hostPath?: string;

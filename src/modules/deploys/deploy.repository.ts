@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { DeployBalance, DeployEnding } from '../../core/deploys/index.js';
+import { progressOfJob, type DeployBalance, type DeployEnding } from '../../core/deploys/index.js';
 import type { DeployState } from '../../core/model/enums.js';
 import {
   type Deploy,
@@ -71,12 +71,12 @@ interface PendingDeployRow {
   update_target_instances: number | null;
 }
 
-/** A deploy in progress as the API shows it. */
+/** A deploy in progress as the API shows it. That of a job is not rolled out in steps, so none of it is stored. */
 export const toPendingDeploy = (pending: StoredPendingDeploy, deployMarker: DeployMarker): PendingDeploy => ({
   deployMarker,
   lastLoadBalancerUpdate: pending.balance?.update,
   currentDeployState: pending.state,
-  deployProgress: pending.progress,
+  deployProgress: pending.progress ?? progressOfJob(deployMarker.timestamp),
   updatedRequest: pending.updatedRequest,
 });
 

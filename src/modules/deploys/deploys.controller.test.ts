@@ -96,8 +96,26 @@ describe('starting a deploy', () => {
       requestId: 'web',
       activeDeploy: expect.objectContaining({ deployId: 'v1' }),
     });
-    expect(body.pendingDeployState).toMatchObject({ currentDeployState: 'WAITING' });
-    expect(body.pendingDeployState).not.toHaveProperty('deployProgress');
+    const { deployMarker, ...state } = body.pendingDeployState as { deployMarker: { timestamp: number } };
+    // Nothing of it is left to launch.
+    expect(state).toEqual({
+      currentDeployState: 'WAITING',
+      deployProgress: {
+        targetActiveInstances: 1,
+        currentActiveInstances: 1,
+        deployInstanceCountPerStep: 1,
+        deployStepWaitTimeMs: 0,
+        stepComplete: true,
+        autoAdvanceDeploySteps: true,
+        failedDeployTasks: [],
+        timestamp: deployMarker.timestamp,
+        canary: false,
+        stepLaunchComplete: true,
+        stepAcceptanceResults: {},
+        acceptanceResultMessageHistory: [],
+        lbUpdates: {},
+      },
+    });
     expect(await queue()).toEqual([]);
   });
 
@@ -301,7 +319,7 @@ describe('a deploy is refused', () => {
     },
     {
       name: 'with what the cluster cannot do',
-      body: { deploy: deploy({ containerInfo: { type: 'CLUSTER' } }) },
+      body: { deploy: deploy({ containerInfo: { type: 'CLUSTER', volumes: [{ containerPath: '/a' }] } }) },
       status: 400,
       code: 'NOT_SUPPORTED',
       field: 'deploy.containerInfo',

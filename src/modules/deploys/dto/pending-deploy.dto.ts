@@ -14,6 +14,7 @@ import {
 import { LoadBalancerUpdateDto } from '../../load-balancer/load-balancer.dto.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
 import { TaskIdDto } from '../../tasks/dto/task-id.dto.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** A change of the load balancer that a deploy asked for. */
 export class DeployProgressLbUpdateDto implements DeployProgressLbUpdate {
@@ -64,19 +65,25 @@ export class DeployProgressDto implements DeployProgress {
   /** When the current step began, in epoch milliseconds; its time limit counts from here. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** Only with canaryDeploySettings: it is rolled out in groups. */
+  /** Only with canaryDeploySettings, and of jobs: it is rolled out in groups. */
+  @Since('1.5')
   canary?: boolean;
-  /** Only with canaryDeploySettings: the tasks of the step are healthy and wait to be accepted. */
+  /** Only with canaryDeploySettings, and of jobs: the tasks of the step are healthy and wait to be accepted. */
+  @Since('1.5')
   stepLaunchComplete?: boolean;
-  /** Only with canaryDeploySettings: what each check says of the step. */
+  /** Only with canaryDeploySettings, and of jobs: what each check says of the step. */
+  @Since('1.5')
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string', enum: [...deployAcceptanceStates] } })
   stepAcceptanceResults?: Record<string, DeployAcceptanceState>;
-  /** Only with canaryDeploySettings: what checks said so far, as "(name - STATE) text". */
+  /** Only with canaryDeploySettings, and of jobs: what checks said so far, as "(name - STATE) text". */
+  @Since('1.5')
   acceptanceResultMessageHistory?: string[];
-  /** Only with canaryDeploySettings: what the load balancer was asked for, by the text of the id it was asked under. */
+  /** Only with canaryDeploySettings, and of jobs: what the load balancer was asked for, by the text of the id it was asked under. */
+  @Since('1.5')
   @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(DeployProgressLbUpdateDto) } })
   lbUpdates?: Record<string, DeployProgressLbUpdateDto>;
   /** Only with canaryDeploySettings: the one of lbUpdates that is not done yet. */
+  @Since('1.5')
   pendingLbUpdate?: string;
 }
 
