@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { SchedulerRegistry } from '@nestjs/schedule';
 import { settingsOfAgent } from '../agent/settings.js';
 import { LocalDriver } from '../cluster/local/local-driver.js';
 import { entities } from '../entities.js';
@@ -172,8 +171,6 @@ async function openRooms(settings: Settings & { databaseUrl: string }, logger: P
   class Rooms {}
   const imports = [PlatformModule.forRoot({ settings, driver, entities }), RepositoriesModule, ImportModule];
   const app = await NestFactory.createApplicationContext({ module: Rooms, imports }, { logger, abortOnError: false });
-  // Nothing is looked after from here.
-  app.get(SchedulerRegistry).deleteCronJob('pollers');
   // What waits for the leader is told to it at once.
   app.get(Notifier).start();
   return app;

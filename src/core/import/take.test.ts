@@ -90,6 +90,8 @@ test.each([
   ['web*', 'web-2', true],
   ['*', 'anything', true],
   ['a.b', 'a-b', false],
+  ['web-?', 'web-2', true],
+  ['web-?', 'web-22', false],
   ['*-v2', 'web-v2', true],
   ['*-v2', 'web-v22', false],
 ])('%s and %s', (pattern, id, result) => expect(matches(pattern, id)).toBe(result));

@@ -49,8 +49,9 @@ export function stateHere(
   return { state: 'PAUSED', held: true };
 }
 
-/** Whether a request is meant by a pattern in which `*` stands for any characters. */
+/** Whether a request is meant by a pattern in which `*` stands for any characters and `?` for one. */
 export function matches(pattern: string, requestId: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`).test(requestId);
+  const wild: Readonly<Record<string, string>> = { '*': '.*', '?': '.' };
+  const source = pattern.replaceAll(/[.*+?^${}()|[\]\\]/g, (character) => wild[character] ?? `\\${character}`);
+  return new RegExp(`^${source}$`).test(requestId);
 }

@@ -13,7 +13,7 @@ import { readParent, type OriginalParent } from './records.js';
 import { fingerprintOf, type ImportRun, importUser, RequestImport } from './request-import.service.js';
 
 export interface HandOverWishes {
-  /** Ids, in which `*` stands for any characters. */
+  /** Ids, in which `*` stands for any characters and `?` for one. */
   pattern: string;
   /** Pause it there first, which ends its tasks there. */
   pauseSource: boolean;
