@@ -122,7 +122,8 @@ describe('starting a deploy', () => {
   test('of a job takes over the runs that wait', async () => {
     await insertRequest(tx, { request: { requestType: 'ON_DEMAND', instances: undefined }, activeDeployId: 'v0' });
     const { pendingTaskId, ...run } = makePendingTask({ runId: 'r1', cmdLineArgsList: ['a'] });
-    const waiting = makePendingTaskId({ ...pendingTaskId, deployId: 'v0', pendingType: 'ONEOFF' });
+    const later = { nextRunAt: start + 60_000, deployId: 'v0', pendingType: 'ONEOFF' } as const;
+    const waiting = makePendingTaskId({ ...pendingTaskId, ...later });
     await insertPendingTask(tx, { ...run, pendingTaskId: waiting });
     const queued = { requestId: 'web', deployId: 'v0', pendingType: 'ONEOFF', timestamp: start, runId: 'r2' } as const;
     await rooms.app.get(PendingRequestRepository, { strict: false }).enqueue(tx, queued);
@@ -134,7 +135,7 @@ describe('starting a deploy', () => {
         pendingType: 'ONEOFF',
         runId: 'r1',
         cmdLineArgsList: ['a'],
-        runAt: start,
+        runAt: start + 60_000,
       }),
     ]);
     expect(await tx.query('SELECT delete_requested FROM pending_task')).toEqual([{ delete_requested: true }]);
