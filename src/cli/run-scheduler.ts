@@ -83,7 +83,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
     announce({ url, databaseUrl: shownUrl, dataDir: settings.dataDir });
     warnIfOpen(settings.host, settings.auth.enabled);
     await options.ready?.(url);
-    await tellWhoLeads(app.get(Leadership), url, checkpoint);
+    await tellWhoLeads(app.get(Leadership), url, settings.leadership.competes, checkpoint);
   }, reportFailure);
   const exitCode = await stop.stopped;
   releasePidFile(pidFileOf(settings.dataDir));
@@ -109,7 +109,12 @@ const quietMillis = 1_000;
 const leaseRunsOutMillis = 4_000;
 
 /** After a crash nothing is scheduled until the lease of the former leader has run out: whoever waits is told. */
-async function tellWhoLeads(leadership: Leadership, url: string, checkpoint: () => void): Promise<void> {
+async function tellWhoLeads(
+  leadership: Leadership,
+  url: string,
+  competes: boolean,
+  checkpoint: () => void,
+): Promise<void> {
   const leader = async (patienceMillis: number): Promise<string | undefined> => {
     const deadline = performance.now() + patienceMillis;
     while (!leadership.ready()) {
@@ -121,7 +126,10 @@ async function tellWhoLeads(leadership: Leadership, url: string, checkpoint: () 
   };
   if ((await leader(quietMillis)) === url) return;
   const address = await during('Waiting for a leader', () => leader(leaseRunsOutMillis));
-  if (address !== url) say(address ? `${address} leads; this instance waits to take over` : 'No instance leads yet');
+  if (address !== url)
+    say(
+      `${address ? `${address} leads` : 'No instance leads yet'}; this instance ${competes ? 'waits to take over' : 'serves the API alone'}`,
+    );
 }
 
 function driverLog() {

@@ -83,6 +83,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
                 holder,
                 readAddress: () => leaderAddress(api),
                 clock: measured instanceof DatabaseClock ? measured : undefined,
+                competes: settings.leadership.competes,
               },
               wake,
             ),

@@ -214,6 +214,9 @@ describe('task record', () => {
     );
     const record = taskRecord(given, planLaunch(given, rules));
     expect(record.taskRequest.deploy.executorData).toBeUndefined();
+    const whole = taskRecord(given, planLaunch(given, rules), true);
+    expect(whole).toEqual({ ...record, taskRequest: { ...record.taskRequest, deploy: given.deploy } });
+    expect(whole.taskRequest.deploy.executorData).toBeDefined();
     expect(record).toMatchObject({
       taskId: { id: taskId.id },
       rackId: 'rack-1',

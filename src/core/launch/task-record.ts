@@ -6,9 +6,10 @@ import { type LaunchInput, placeholders } from './launch-plan.js';
 /** What was decided about a task, beside what its machine is told. */
 export type LaunchedFor = Pick<LaunchInput, 'taskId' | 'place' | 'request' | 'deploy' | 'pending'>;
 
-/** The Task record that answers show, slimmed: the executor's data stands in the deploy and in the launch. */
-export function taskRecord(input: LaunchedFor, plan: LaunchSpec): Task {
-  const { executorData: _, ...deploy } = input.deploy;
+/** The Task record that answers show, slimmed unless it `isWhole`: the executor's data stands in the deploy and in the launch. */
+export function taskRecord(input: LaunchedFor, plan: LaunchSpec, isWhole = false): Task {
+  const { executorData: _, ...slim } = input.deploy;
+  const deploy = isWhole ? input.deploy : slim;
   const offers = [offer(input)];
   return {
     taskRequest: { request: input.request, deploy, pendingTask: input.pending },

@@ -51,19 +51,24 @@ export class HistoryPoller {
     private readonly tasks: TaskHistoryMoveRepository,
     private readonly mover: HistoryMover,
     pollers: Pollers,
-    @Inject(SETTINGS) { persistHistoryEverySeconds }: Settings,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    const everyMs = persistHistoryEverySeconds * 1000;
+    const everyMs = settings.persistHistoryEverySeconds * 1000;
     pollers.register({ name: 'history', essential: true, everyMs, wakeOn: ['history'], pass: (now) => this.look(now) });
   }
 
-  /** One pass: batch after batch, each in a transaction of its own, until nothing is left that may move. */
+  /** One pass: some batches at once, each in a transaction of its own, until nothing is left that may move. */
   async runOnce(): Promise<void> {
+    const { historyPollerConcurrency } = this.settings;
     for (;;) {
-      const ids = await this.tasks.movable(this.db.leaderSource.manager, batchSize);
+      const ids = await this.tasks.movable(this.db.leaderSource.manager, batchSize * historyPollerConcurrency);
       if (ids.length === 0) return;
+      const batches = Array.from({ length: Math.ceil(ids.length / batchSize) }, (_, index) =>
+        ids.slice(index * batchSize, (index + 1) * batchSize),
+      );
+      const moved = await Promise.all(batches.map((batch) => this.mover.move(batch)));
       // What does not move now, because it changed meanwhile, is looked at in the next pass.
-      if ((await this.mover.move(ids)) === 0) return;
+      if (moved.every((count) => count === 0)) return;
     }
   }
 

@@ -8,7 +8,7 @@ import { HistoryPoller } from './history-mover.service.js';
 
 let rooms: RoomApp;
 beforeAll(async () => {
-  rooms = await startRooms({ modules: [HistoryModule] });
+  rooms = await startRooms({ modules: [HistoryModule], settings: { historyPollerConcurrency: 2 } });
 });
 afterAll(() => rooms.close());
 beforeEach(() => rooms.database.manager.query('TRUNCATE task, task_launch, task_update, task_history, request'));

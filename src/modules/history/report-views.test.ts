@@ -37,7 +37,7 @@ beforeAll(async () => {
     const task = { requestId: 'cron', deployId, instanceNo: index + 1, startedAt: launchedAt, updates };
     ids.push((await insertTask(db.database.manager, task)).id);
   }
-  const histories = new LiveTaskHistoryRepository(new LaunchedTaskRepository());
+  const histories = new LiveTaskHistoryRepository(new LaunchedTaskRepository(testSettings()));
   const balancing = new LoadBalancerRecordRepository();
   const writer = new TaskHistoryMoveRepository(histories, balancing, new Clock(), testSettings());
   await db.database.leaderTransaction((tx) => writer.move(tx, ids));

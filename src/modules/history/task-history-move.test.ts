@@ -26,7 +26,7 @@ let now = start;
 const clock = new (class extends Clock {
   override now = () => now;
 })();
-const launched = new LaunchedTaskRepository();
+const launched = new LaunchedTaskRepository(testSettings());
 const balancing = new LoadBalancerRecordRepository();
 const histories = new LiveTaskHistoryRepository(launched);
 const writer = new TaskHistoryMoveRepository(histories, balancing, clock, testSettings());

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { taskRecord } from '../../core/launch/index.js';
 import type { Deploy } from '../../core/model/deploy.js';
@@ -7,6 +7,7 @@ import type { Request } from '../../core/model/request.js';
 import type { PendingTask, Task } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { rows } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
 /** Tasks per query: to read thousands of documents in one go would keep all other calls waiting. */
 const batch = 500;
@@ -43,6 +44,8 @@ interface LaunchedTaskRow {
  */
 @Injectable()
 export class LaunchedTaskRepository {
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
   /** By task id, ended tasks included; those that are gone are left out. */
   async find(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, LaunchedTask>> {
     const found = new Map<string, LaunchedTask>();
@@ -85,11 +88,12 @@ export class LaunchedTaskRepository {
        WHERE ${condition}`,
       parameters,
     );
-    return found.map((row) => fromRow(row, deploys));
+    const isWhole = this.settings.storeAllClusterTaskInfoForDebugging;
+    return found.map((row) => fromRow(row, deploys, isWhole));
   }
 }
 
-function fromRow(row: LaunchedTaskRow, deploys: Map<string, Deploy>): LaunchedTask {
+function fromRow(row: LaunchedTaskRow, deploys: Map<string, Deploy>, isWhole: boolean): LaunchedTask {
   const { request, pendingTask: pending, launch } = row.document;
   const taskId = parseTaskId(row.task_id)!; // made by this service, so it can be read
   const place = { slaveId: row.slave_id, incarnation: row.incarnation, hostname: row.host, rackId: row.rack_id };
@@ -97,7 +101,7 @@ function fromRow(row: LaunchedTaskRow, deploys: Map<string, Deploy>): LaunchedTa
   const deploy = deploys.get(key) ?? row.deploy ?? { requestId: taskId.requestId, id: taskId.deployId };
   deploys.set(key, deploy);
   return {
-    task: taskRecord({ taskId, place, request, deploy, pending }, launch),
+    task: taskRecord({ taskId, place, request, deploy, pending }, launch, isWhole),
     directory: row.directory ?? undefined,
   };
 }

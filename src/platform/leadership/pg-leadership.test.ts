@@ -25,6 +25,7 @@ interface Options {
   wake?: Wake;
   monotonic?: () => number;
   readAddress?: () => Promise<string | undefined>;
+  competes?: boolean;
 }
 
 function contender({ holder = 'one', wake = new Wake(), ...rest }: Options = {}): PgLeadership {
@@ -35,6 +36,22 @@ function contender({ holder = 'one', wake = new Wake(), ...rest }: Options = {})
 
 const ready = (leadership: PgLeadership) => waitFor('the leadership', () => leadership.ready());
 const over = (leadership: PgLeadership) => waitFor('its end', () => leadership.current() === undefined);
+
+test('an instance that does not compete never leads, whatever it is told, and another one does', async () => {
+  const idle = contender({ holder: 'idle', competes: false });
+  idle.start('http://idle');
+  await expect(idle.takeOver()).rejects.toThrow('it never leads (leadership.competes)');
+  idle.resume();
+  const other = contender({ holder: 'other' });
+  other.start('http://other');
+  await ready(other);
+  expect(idle.current()).toBeUndefined();
+  await other.stop();
+  const third = contender({ holder: 'third' });
+  third.start('http://third');
+  await ready(third);
+  expect(idle.current()).toBeUndefined();
+});
 
 describe('duties', () => {
   const events: string[] = [];

@@ -29,6 +29,8 @@ interface PgLeadershipOptions {
   readAddress: () => Promise<string | undefined>;
   monotonic?: () => number;
   clock?: DatabaseClock;
+  /** Whether it may lead, true unless given. */
+  competes?: boolean;
 }
 
 /**
@@ -42,6 +44,7 @@ export class PgLeadership extends Leadership {
   private readonly monotonic: () => number;
   private readonly stopping = new AbortController();
   private readonly orders = new Orders();
+  private readonly neverLeads: boolean;
   private readonly listeners: (() => void)[] = [];
   private term: Term | undefined;
   private competing: Promise<void> | undefined;
@@ -61,6 +64,7 @@ export class PgLeadership extends Leadership {
     super();
     this.lease = new Lease(options.url, options.holder, options.clock);
     this.monotonic = options.monotonic ?? (() => performance.now());
+    this.neverLeads = options.competes === false;
     this.wake.on('leadership', () => this.cutPause.abort());
   }
 
@@ -92,6 +96,7 @@ export class PgLeadership extends Leadership {
   }
 
   async takeOver(): Promise<void> {
+    if (this.neverLeads) throw new NotLeaderError('it never leads (leadership.competes)');
     this.orders.takeOver();
     this.changed();
     this.cutPause.abort();
@@ -163,7 +168,7 @@ export class PgLeadership extends Leadership {
   private async take(address: string): Promise<Term | undefined> {
     try {
       this.found(await this.lease.newerSchema());
-      if (this.orders.suspended || this.newerSchema !== undefined) return undefined;
+      if (this.neverLeads || this.orders.suspended || this.newerSchema !== undefined) return undefined;
       const epoch = await this.lease.take(address, { byForce: this.orders.byForce, above: this.highestSeen });
       if (this.databaseAway) this.log.log('The database answers again');
       this.databaseAway = false;

@@ -440,6 +440,21 @@ const Sections = z.strictObject({
   persistHistoryEverySeconds: seconds()
     .default(120)
     .describe('Timer of the poller `history`, which moves ended tasks to the history; it is also woken'),
+  historyPollerConcurrency: count(1, 20)
+    .default(1)
+    .describe('Batches of 500 ended tasks that this poller moves at once'),
+  storeAllClusterTaskInfoForDebugging: z
+    .boolean()
+    .default(false)
+    .describe('Whether records of tasks keep the executor data of the deploy'),
+  leadership: z
+    .strictObject({
+      competes: z
+        .boolean()
+        .default(true)
+        .describe('Whether this instance may lead; false: it serves the API alone, and another one has to schedule'),
+    })
+    .prefault({}),
   sqlFallBackToBytesFields: z
     .boolean()
     .default(true)

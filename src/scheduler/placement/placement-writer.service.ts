@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { launchedText } from '../../core/launch/index.js';
 import type { PendingTaskId } from '../../core/model/task.js';
@@ -7,6 +7,7 @@ import { SlaveRepository, type UsableSlave } from '../../modules/slaves/slave.re
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
 import { WebhookOutboxRepository } from '../../modules/webhooks/webhook-outbox.repository.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LeaderChangeRepository } from '../memory/leader-change.repository.js';
 import { recordOf, type PlannedTask } from './task-planner.js';
 
@@ -36,6 +37,7 @@ export class PlacementWriter {
     private readonly launches: TaskLaunchRepository,
     private readonly changes: LeaderChangeRepository,
     private readonly outbox: WebhookOutboxRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /**
@@ -83,7 +85,8 @@ export class PlacementWriter {
       statusMessage: launchedText(pending),
       previous: [],
     }));
-    const records = () => new Map(launched.map((planned) => [planned.taskId.id, recordOf(planned)]));
+    const isWhole = this.settings.storeAllClusterTaskInfoForDebugging;
+    const records = () => new Map(launched.map((planned) => [planned.taskId.id, recordOf(planned, isWhole)]));
     return this.outbox.tasks(tx, updates, () => Promise.resolve(records()));
   }
 

@@ -67,4 +67,4 @@ export const heldTask = ({ taskId: { id, deployId, requestId }, place, pending, 
   ports: launch.ports,
 });
 
-export const recordOf = (planned: PlannedTask): Task => taskRecord(planned, planned.launch);
+export const recordOf = (planned: PlannedTask, isWhole: boolean): Task => taskRecord(planned, planned.launch, isWhole);
