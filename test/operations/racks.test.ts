@@ -79,7 +79,7 @@ test('a change that lapses is listed until it is made permanent or its time is o
     {
       startMillis: (await history('rack1'))[0]!.timestamp,
       actionId: 'mine',
-      expiringAPIRequestObject: asked,
+      expiringAPIRequestObject: { ...asked, killTasksOnDecommissionTimeout: false },
       machineId: 'rack1',
       revertToState: 'ACTIVE',
       killTasksOnDecommissionTimeout: false,

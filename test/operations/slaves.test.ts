@@ -110,7 +110,7 @@ describe('a change that lapses', () => {
       {
         startMillis: frozen!.timestamp,
         actionId: 'mine',
-        expiringAPIRequestObject: asked,
+        expiringAPIRequestObject: { ...asked, killTasksOnDecommissionTimeout: false },
         machineId: 's1',
         revertToState: 'ACTIVE',
         killTasksOnDecommissionTimeout: false,
