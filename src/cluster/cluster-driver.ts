@@ -38,6 +38,8 @@ export type LaunchAnswer =
   | { taskId: string; outcome: 'PORT_IN_USE'; port: number }
   /** So little of the disk is free that it starts nothing. Nothing was started and nothing ever will under this id. */
   | { taskId: string; outcome: 'DISK_FULL' }
+  /** The machine knows the id from another launch (`launchId`). Nothing was started for this one, and nothing ever will. */
+  | { taskId: string; outcome: 'ID_IN_USE' }
   /** Refused for good: tombstoned id, other incarnation, unreadable document. Nothing was started. */
   | { taskId: string; outcome: 'REFUSED'; reason: string }
   /** Not known: the agent could not be reached. Ask again. */
@@ -214,7 +216,7 @@ export interface ClusterDriver {
    * machines of agents that have answered, each agent with all of its own.
    */
   readonly listsEveryMachine?: boolean;
-  /** Asking twice for the same task id is safe: after a crash the scheduler repeats what it is not sure of. */
+  /** Sending the same launch twice is safe: after a crash the scheduler repeats what it is not sure of. */
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
   /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace. */
   kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer>;

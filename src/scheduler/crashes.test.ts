@@ -116,6 +116,27 @@ test('a new leader leaves planned runs of jobs as they are', async () => {
   expect(await world.query('SELECT id FROM pending_task')).toEqual(planned);
 });
 
+test('a run whose id its machine knows from another launch is placed anew, and runs', async () => {
+  await start();
+  await world.deployed({ id: 'job', requestType: 'ON_DEMAND' });
+  // What no row tells of any more: the machine had that task.
+  const send = world.driver.launch.bind(world.driver);
+  let former: string | undefined;
+  world.driver.launch = async (batch, epoch) => {
+    if (former === undefined) {
+      former = batch[0]!.taskId;
+      await send([{ ...batch[0]!, launchId: 'former' }], epoch);
+    }
+    return send(batch, epoch);
+  };
+  await world.enqueue({ requestId: 'job', pendingType: 'ONEOFF', runId: 'wanted' });
+  await world.run(4);
+  expect(world.cluster.starts.size).toBe(2);
+  const [task, ...others] = await world.active();
+  expect([task?.runId, task?.state, others]).toEqual(['wanted', 'TASK_RUNNING', []]);
+  expect(task!.taskId.id).not.toBe(former);
+});
+
 describe('after a leader whose clock was ten minutes ahead', () => {
   const minute = 60_000;
   const startAt = Date.parse('2026-01-05T12:00:30Z');

@@ -130,6 +130,20 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       await untilState(spec, 'TASK_KILLED');
     });
 
+    test('an id that is known from another launch is refused; the same launch sent again is not', async () => {
+      for (const kind of ['RUNS', { exit: 0 }] as const) {
+        const spec = { ...launchOf(kind), launchId: 'first' };
+        expect(outcomes(await driver.launch([spec], 1))).toEqual(['ACCEPTED']);
+        await untilState(spec, kind === 'RUNS' ? 'TASK_RUNNING' : 'TASK_FINISHED');
+        await untilStarted(spec);
+        for (const again of ['first', undefined])
+          expect(outcomes(await driver.launch([{ ...spec, launchId: again }], 1))).toEqual(['ACCEPTED']);
+        expect(outcomes(await driver.launch([{ ...spec, launchId: 'second' }], 1))).toEqual(['ID_IN_USE']);
+        await harness.pause();
+        expect(harness.starts(spec.taskId)).toBe(1);
+      }
+    });
+
     test('a launch that comes after the kill of its id starts nothing', async () => {
       const spec = launchOf('RUNS');
       expect(await driver.kill(spec.taskId, spec.slaveId, 0, 1)).toBe('GONE');

@@ -45,18 +45,21 @@ export class Launcher {
     if (spec.incarnation !== this.machines.incarnation)
       return refused(taskId, `incarnation ${spec.incarnation} has gone, this is ${this.machines.incarnation}`);
     const state = await this.tasks.stateOf(taskId);
-    if (state) return { taskId, outcome: 'ACCEPTED', state, directory: sandboxRoot(this.context.folder, taskId) };
+    if (state) {
+      if (isOther(spec, await this.tasks.launchIdOf(taskId))) return this.idInUse(spec);
+      return { taskId, outcome: 'ACCEPTED', state, directory: sandboxRoot(this.context.folder, taskId) };
+    }
     const tombstone = await this.tombstones.find(fileNameOf(taskId));
-    if (tombstone) return answerOf(taskId, tombstone);
+    if (tombstone) return isOther(spec, tombstone.launchId) ? this.idInUse(spec) : answerOf(taskId, tombstone);
     if (!this.machines.has(spec.slaveId))
-      return this.forbid(taskId, { reason: 'REFUSED', message: `no slave '${spec.slaveId}' here` });
+      return this.forbid(spec, { reason: 'REFUSED', message: `no slave '${spec.slaveId}' here` });
     if (this.machines.isDiskFull) {
       this.epochs.require(epoch);
-      return this.forbid(taskId, { reason: 'DISK_FULL' });
+      return this.forbid(spec, { reason: 'DISK_FULL' });
     }
     const { users, folder } = this.context;
     const runAs = await users.resolve(spec.user, sandboxRoot(folder, taskId));
-    if (typeof runAs === 'string') return this.forbid(taskId, { reason: 'REFUSED', message: runAs });
+    if (typeof runAs === 'string') return this.forbid(spec, { reason: 'REFUSED', message: runAs });
     try {
       this.epochs.require(epoch);
       const answer = await this.accept(spec, runAs);
@@ -79,7 +82,7 @@ export class Launcher {
       run.launch();
       return { taskId, outcome: 'ACCEPTED', state: run.state, directory: run.sandbox.root };
     }
-    const answer = await this.forbid(taskId, { reason: 'PORT_IN_USE', port });
+    const answer = await this.forbid(spec, { reason: 'PORT_IN_USE', port });
     await folder.remove();
     return answer;
   }
@@ -106,9 +109,14 @@ export class Launcher {
     return spec.ports.find((port) => spokenFor.has(port));
   }
 
+  private idInUse({ taskId }: LaunchSpec): LaunchAnswer {
+    this.context.log.warn(`Task ${taskId} is known here from another launch: nothing is started for this one`);
+    return { taskId, outcome: 'ID_IN_USE' };
+  }
+
   /** From the moment this resolves the id can never start here. */
-  private async forbid(taskId: string, tombstone: Omit<Tombstone, 'at'>): Promise<LaunchAnswer> {
-    const complete = { ...tombstone, at: Date.now() };
+  private async forbid({ taskId, launchId }: LaunchSpec, tombstone: Omit<Tombstone, 'at'>): Promise<LaunchAnswer> {
+    const complete = { ...tombstone, launchId, at: Date.now() };
     await this.tombstones.put(fileNameOf(taskId), complete);
     return answerOf(taskId, complete);
   }
@@ -119,6 +127,10 @@ function answerOf(taskId: string, { reason, port, message }: Tombstone): LaunchA
   if (reason === 'PORT_IN_USE' && port !== undefined) return { taskId, outcome: 'PORT_IN_USE', port };
   return refused(taskId, message ?? 'killed before it was launched');
 }
+
+/** What is not known cannot differ. */
+const isOther = ({ launchId }: LaunchSpec, known: string | undefined): boolean =>
+  launchId !== undefined && known !== undefined && launchId !== known;
 
 const savedUser = ({ prefix: _words, ...user }: RunAs): SavedUser => user;
 

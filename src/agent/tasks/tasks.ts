@@ -41,6 +41,13 @@ export class Tasks {
     return run ? run.state : (await TaskFolder.ended(this.context.folder, taskId).readEnd())?.state;
   }
 
+  /** By which launch the task came that is or was here. */
+  async launchIdOf(taskId: string): Promise<string | undefined> {
+    const spec =
+      this.runs.get(taskId)?.spec ?? (await TaskFolder.ended(this.context.folder, taskId).readLaunch())?.spec;
+    return spec?.launchId;
+  }
+
   /** What was begun before is in the list: a launch under way is either decided first or carries a later epoch. */
   async list(): Promise<Omit<AgentTaskList, 'agentId' | 'incarnation'>> {
     await this.decisions.settled();

@@ -8,6 +8,8 @@ const Tombstone = z.object({
   reason: z.enum(['KILLED_BEFORE_LAUNCH', 'PORT_IN_USE', 'DISK_FULL', 'REFUSED']),
   port: z.number().int().optional(),
   message: z.string().optional(),
+  /** Of the launch that was refused; absent: none had come. */
+  launchId: z.string().optional(),
   /** Epoch millis. */
   at: z.number(),
 });

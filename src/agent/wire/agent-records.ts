@@ -20,6 +20,7 @@ export const launchAnswer: z.ZodType<LaunchAnswer> = z.discriminatedUnion('outco
   z.object({ taskId: z.string(), outcome: z.literal('ACCEPTED'), state: State, directory: z.string() }),
   z.object({ taskId: z.string(), outcome: z.literal('PORT_IN_USE'), port: z.number() }),
   z.object({ taskId: z.string(), outcome: z.literal('DISK_FULL') }),
+  z.object({ taskId: z.string(), outcome: z.literal('ID_IN_USE') }),
   z.object({ taskId: z.string(), outcome: z.literal('REFUSED'), reason: z.string() }),
   z.object({ taskId: z.string(), outcome: z.literal('UNKNOWN'), reason: z.string() }),
 ]);

@@ -46,6 +46,7 @@ const members = {
   taskId: word.min(1).refine((id) => !id.includes('/') && Buffer.byteLength(encodeURIComponent(id)) <= 240, {
     message: "must not contain '/' and must be at most 240 bytes",
   }),
+  launchId: z.string().min(1).optional(),
   slaveId: z.string(),
   incarnation: z.string(),
   requestId: z.string(),

@@ -3,6 +3,11 @@ import type { ClusterArtifact, ExecutorData } from './deploy.js';
 /** Everything the machine needs to run one task. Written once; the same document may be sent many times. */
 export interface LaunchSpec {
   taskId: string;
+  /**
+   * Made anew for each launch, and the same whenever it is sent: a machine that knows the task id from another launch says so,
+   * rather than taking this one for it. Absent: written by an older version, which is never refused for it.
+   */
+  launchId?: string;
   slaveId: string;
   incarnation: string;
   requestId: string;

@@ -50,6 +50,7 @@ export class LaunchAnswers {
       const spec = specs.get(answer.taskId);
       if (answer.outcome === 'PORT_IN_USE' && spec) await this.portInUse(answer, spec);
       if (answer.outcome === 'DISK_FULL' && spec) await this.placeAgain(spec, 'its disk is almost full');
+      if (answer.outcome === 'ID_IN_USE' && spec) await this.placeAgain(spec, 'it knows the id from another launch');
       if (answer.outcome === 'REFUSED' && spec) await this.refused(answer, spec);
     }
   }

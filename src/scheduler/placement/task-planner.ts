@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type LaunchedFor,
   type LaunchInput,
@@ -37,7 +38,7 @@ export function planTask(
 ): PlannedTask {
   const { own, needed } = taskNeeds(pending.resources, deploy, rules);
   const input: LaunchInput = { taskId, place: machine, request, deploy, pending, ports, own, needed };
-  const launch = planLaunch(input, rules.launch);
+  const launch = { ...planLaunch(input, rules.launch), launchId: randomUUID() };
   const document: LaunchDocument = { request, pendingTask: pending, launch };
   return {
     taskId,

@@ -56,6 +56,8 @@ export class SimulatedAgent {
   private refusals = new Map<string, Refusal>();
   /** Acknowledged ends: their ids never start again. */
   private ended = new Map<string, TaskState>();
+  /** Of every task that was started here, while its id is known. */
+  private launchIds = new Map<string, string | undefined>();
   /** Every command that was ever accepted: it runs once. */
   private commands = new Set<string>();
   private updates: StatusUpdate[] = [];
@@ -77,18 +79,24 @@ export class SimulatedAgent {
     const { taskId } = spec;
     if (spec.incarnation !== this.incarnation) return { taskId, outcome: 'REFUSED', reason: 'other incarnation' };
     const known = this.tasks.get(taskId)?.state ?? this.ended.get(taskId);
-    if (known) return accepted(taskId, known);
+    if (known) return this.isOther(spec) ? { taskId, outcome: 'ID_IN_USE' } : accepted(taskId, known);
     const refusal = this.refusals.get(taskId);
     if (refusal) return refusal;
     const script = this.world.script(spec);
     if (script.portInUse !== undefined) return this.refuse({ taskId, outcome: 'PORT_IN_USE', port: script.portInUse });
     if (script.diskFull) return this.refuse({ taskId, outcome: 'DISK_FULL' });
     if (script.refuse !== undefined) return this.refuse({ taskId, outcome: 'REFUSED', reason: script.refuse });
+    this.launchIds.set(taskId, spec.launchId);
     this.start(
       { spec, script, state: 'TASK_STARTING', startedAt: this.world.now(), killedAt: Infinity, commands: new Set() },
       epoch,
     );
     return accepted(taskId, 'TASK_STARTING');
+  }
+
+  private isOther({ taskId, launchId }: LaunchSpec): boolean {
+    const known = this.launchIds.get(taskId);
+    return launchId !== undefined && known !== undefined && launchId !== known;
   }
 
   kill(taskId: string, graceMillis: number, epoch: Epoch): Exclude<KillAnswer, 'UNKNOWN'> {
