@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
 import { backOffMillis } from '../../platform/async.js';
+import { ClockDifference } from '../../platform/clock-difference.js';
 import { type ClusterDriver, type ClusterEvents, type MachineSnapshot, StaleEpochError } from '../cluster-driver.js';
 import { type AgentConnection, callMillis } from './agent-connection.js';
 
@@ -42,6 +43,8 @@ export async function followAgent(
 ): Promise<void> {
   let failuresInRow = 0;
   let isDown = false;
+  /** The clock of the agent's machine, of that of the scheduler: what it tells is put into the time of all other records. */
+  const ahead = new ClockDifference(0);
   const over = new AbortController();
   const listening = listen(AbortSignal.any([signal, over.signal]));
   await follow();
@@ -94,7 +97,9 @@ export async function followAgent(
       if (answer.incarnation !== hello.incarnation) return;
       seen.answeredAt = Date.now();
       if (answer.updates.length > 0) {
-        await events.statusUpdates(answer.updates);
+        await events.statusUpdates(
+          answer.updates.map((update) => ({ ...update, timestamp: update.timestamp - ahead.millis })),
+        );
         // The next question is the acknowledgement, and only now may it be asked.
         after = answer.updates.at(-1)?.number ?? after;
       }
@@ -104,7 +109,10 @@ export async function followAgent(
   }
 
   async function tellMachines(): Promise<number> {
+    const sentAt = now();
     const { machines, machinesVersion } = await agent.ask((api) => api.machines({}, { signal }));
+    const shown = machines[0]?.seenAt;
+    if (shown !== undefined) ahead.learn({ sentAt, shown: { first: shown, last: shown }, receivedAt: now() });
     const present = new Set(machines.map((machine) => machine.slaveId));
     for (const machine of machines) {
       seen.machines.set(machine.slaveId, machine);

@@ -49,7 +49,7 @@ export class StatusApplier {
     const reports = given.filter(({ shellCommand }) => !shellCommand);
     const locked = await this.lockRequestsOfEnds(tx, reports);
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
-    const batch = new StatusBatch(await this.statuses.lockTasks(tx, taskIds));
+    const batch = new StatusBatch(await this.statuses.lockTasks(tx, taskIds), now);
     // Before the ends, which take the commands of their tasks along into the history.
     const commandsEnded = await this.commands.record(tx, given.flatMap(commandUpdate));
     for (const report of reports) batch.take(report);

@@ -22,7 +22,10 @@ export class StatusBatch {
   readonly dataless: Report[] = [];
 
   /** By task id; changed by `take`. */
-  constructor(private readonly tasks: ReadonlyMap<string, ReportedTask>) {}
+  constructor(
+    private readonly tasks: ReadonlyMap<string, ReportedTask>,
+    private readonly now: number,
+  ) {}
 
   taskId(id: string): TaskId {
     return this.tasks.get(id)!.taskId;
@@ -30,7 +33,9 @@ export class StatusBatch {
 
   take(given: Report): void {
     const task = this.tasks.get(given.taskId);
-    const report = task ? { ...given, message: statusText(given, task) } : given;
+    const report = task
+      ? { ...given, message: statusText(given, task), timestamp: this.possible(given.timestamp, task) }
+      : given;
     const change = statusChange(task, report);
     if (change.kind === 'kill') this.strangers.push(report);
     if (change.kind === 'recover') this.returned.push(report);
@@ -43,6 +48,11 @@ export class StatusBatch {
     if (change.ends) this.ends.push({ taskId: task.taskId, report });
     if (change.advances) Object.assign(task, { state: report.state, stateAt: report.timestamp, ended: change.ends });
     this.advance(task, report);
+  }
+
+  /** Whatever the clock of its machine said: not before its launch, nor in the future. */
+  private possible(time: number, { taskId }: ReportedTask): number {
+    return Math.max(Math.min(time, this.now), Math.min(taskId.startedAt, this.now));
   }
 
   private advance(task: ReportedTask, { taskId, state, timestamp, directory }: Report): void {

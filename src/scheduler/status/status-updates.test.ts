@@ -43,7 +43,16 @@ test('each is applied once, and how far it got is stored with it', async () => {
   expect(await cursor()).toBe(2);
   expect(await recorded()).toEqual(['TASK_LAUNCHED', 'TASK_STARTING', 'TASK_RUNNING']);
   const [task] = await world.active();
-  expect(task).toMatchObject({ state: 'TASK_RUNNING', stateAt: world.now + 2, runningAt: world.now + 2 });
+  expect(task).toMatchObject({ state: 'TASK_RUNNING', stateAt: world.now, runningAt: world.now });
+});
+
+test('whatever the clock of the machine says, it is neither before the launch nor in the future', async () => {
+  const task = async () => (await world.active()).find(({ taskId }) => taskId.id === taskIds[0])!;
+  const { taskId } = await task();
+  await report(update(1, 'TASK_STARTING', { timestamp: taskId.startedAt - 600_000 }));
+  expect(await task()).toMatchObject({ stateAt: taskId.startedAt });
+  await report(update(2, 'TASK_RUNNING', { timestamp: world.now + 600_000 }));
+  expect(await task()).toMatchObject({ stateAt: world.now, runningAt: world.now });
 });
 
 test('out of order within a batch they are put in order', async () => {
