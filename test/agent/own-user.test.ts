@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -345,8 +346,13 @@ describe('what the agent inherited', () => {
       expect(readlinkSync(`/proc/${pid}/fd/0`)).toBe('/dev/null');
     } finally {
       await driver.stop();
+      const ended = once(agent, 'exit');
       agent.kill('SIGTERM');
-      for (const left of processesUnder(join(root, 'sandboxes'))) signal(left, 'SIGKILL');
+      await ended;
+      const left = () => processesUnder(join(root, 'sandboxes'));
+      for (const one of left()) signal(one, 'SIGKILL');
+      // Its shim writes down how the task ended.
+      await waitFor('the end of the shim', () => left().length === 0, { everyMillis: 5 });
       data.remove();
     }
   });

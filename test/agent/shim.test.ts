@@ -127,10 +127,15 @@ test('between a start and its prohibition exactly one wins', async () => {
   let forbidden = 0;
   for (let round = 0; round < 40; round++) {
     const control = newControl();
-    const running = runShim(['sh'], control, 'touch', join(control, 'started'));
-    await delay(round % 8);
-    const isForbidden = await TaskFolder.at(control).forbidStart();
-    await running;
+    const start = () => runShim(['sh'], control, 'touch', join(control, 'started'));
+    const forbid = () => TaskFolder.at(control).forbidStart();
+    // Each is so many milliseconds ahead of the other, in its turn.
+    const ahead = (round % 10) - 5;
+    const [first, second] = ahead < 0 ? [forbid, start] : [start, forbid];
+    const running = first();
+    await delay(Math.abs(ahead));
+    const answers = await Promise.all([running, second()]);
+    const isForbidden = answers[ahead < 0 ? 0 : 1] === true;
     expect(existsSync(join(control, 'started'))).toBe(!isForbidden);
     if (isForbidden) forbidden++;
   }

@@ -8,7 +8,7 @@ import {
 /** Leads in one epoch from the beginning, for tests that are not about leadership. */
 export class FixedLeadership extends Leadership {
   private readonly duties: LeaderDuty[] = [];
-  private begun = false;
+  private begun: Promise<void> | undefined;
 
   constructor(private epoch: number | undefined = 1) {
     super();
@@ -59,15 +59,19 @@ export class FixedLeadership extends Leadership {
   }
 
   start(): void {
-    this.begun = true;
     const begin = async () => {
       for (const duty of this.duties) if (this.epoch !== undefined) await duty.gained(this.epoch);
     };
-    void begin();
+    // What steps down in the middle of it has not begun.
+    this.begun = begin().catch((cause: unknown) => {
+      if (!(cause instanceof NotLeaderError)) throw cause;
+    });
   }
 
   async stop(): Promise<void> {
     this.stepDown();
-    if (this.begun) for (const duty of this.duties.toReversed()) await duty.lost();
+    if (!this.begun) return;
+    await this.begun;
+    for (const duty of this.duties.toReversed()) await duty.lost();
   }
 }

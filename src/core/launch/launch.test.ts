@@ -147,7 +147,7 @@ describe('command', () => {
     },
     {
       name: 'no shell for a container',
-      deploy: { containerInfo: { type: 'MESOS' as const } },
+      deploy: { containerInfo: { type: 'DOCKER' as const, docker: { image: 'app', privileged: false } } },
       run: undefined,
       is: { shell: false, value: 'run', arguments: [] },
     },

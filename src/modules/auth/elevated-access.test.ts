@@ -30,7 +30,7 @@ describe('webhooks of type ELEVATED_ACCESS', () => {
   beforeAll(async () => {
     receiver = await startReceiver();
     // As the web page of 1.5.0 says it.
-    const body = { uri: `${receiver.url}/$USER_ID/$SCOPE/$REQUEST_ID`, type: 'Elevated access' };
+    const body = { uri: `${receiver.url}/$USER_ID/$SCOPE/$REQUEST_ID`, type: 'ELEVATED ACCESS' };
     await call('admin', 'POST', '/api/webhooks', body);
   });
   afterAll(() => receiver.close());

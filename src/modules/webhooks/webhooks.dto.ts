@@ -22,14 +22,8 @@ const longestUri = 2_500;
 const fitsIntoId = (value: unknown): boolean =>
   typeof value !== 'string' || encodeURIComponent(value).length <= longestUri;
 
-/** Clients offer the words to people as they would write them. */
-const readType = (value: unknown): unknown =>
-  typeof value === 'string'
-    ? value
-        .trim()
-        .toUpperCase()
-        .replaceAll(/[\s-]+/g, '_')
-    : value;
+/** The page of version 1.5 sends the words as it shows them. */
+const readType = (value: unknown): unknown => (typeof value === 'string' ? value.replaceAll(' ', '_') : value);
 
 /** They would be shown to all who may see the webhook, and are not sent. */
 const hasNoCredentials = (value: unknown): boolean => {
@@ -46,7 +40,7 @@ export class WebhookDto implements Partial<Webhook> {
   @is('encodedLength', `must have at most ${longestUri} characters once it is encoded`, fitsIntoId)
   @Text('uri')
   uri: string;
-  /** What it is told of. ELEVATED_ACCESS is an addition of version 1.5; blanks and small letters are understood. */
+  /** What it is told of. ELEVATED_ACCESS is an addition of version 1.5; a blank is read as its underscore. */
   @Transform(({ value }: { value: unknown }) => readType(value))
   @OneOf(webhookTypes, 'WebhookType')
   type: WebhookType;
