@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readContract, type ContractOperation } from '../contract/contract.js';
@@ -65,6 +67,14 @@ async function statusOf(url: string, init: RequestInit = {}): Promise<number> {
   return response.status;
 }
 
+/** As programs that know no content type without content: fetch does not let its caller say how long nothing is. */
+async function statusWithoutBody(method: string, url: string): Promise<number> {
+  const call = request(api.url + url, { method, headers: { 'content-length': '0' } }).end();
+  const [answer] = (await once(call, 'response')) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode!;
+}
+
 const zeroOf = (type: string): string => (type.startsWith('int') ? '0' : type === 'boolean' ? 'false' : '');
 /** What a client with a fixed set of parameters sends along with every call. */
 const zeros = 'count=0&page=0&start=0&end=0&offset=0&length=0&limit=0&useWebCache=false&grep=&lastTaskStatus=';
@@ -127,7 +137,7 @@ describe('writes', () => {
     if (!needsBody.test(operation.path)) {
       answers['no body'] = await call({});
       answers['an empty body'] = await call({ body: '', headers: json });
-      answers['an empty body of no type'] = await call({ headers: { 'content-length': '0' } });
+      answers['an empty body of no type'] = await statusWithoutBody(operation.method, url);
       answers['null'] = await call({ body: 'null', headers: json });
     }
     expect(answers).toEqual(Object.fromEntries(Object.keys(answers).map((name) => [name, plain])));

@@ -98,7 +98,7 @@ export async function followAgent(
       seen.answeredAt = Date.now();
       if (answer.updates.length > 0) {
         await events.statusUpdates(
-          answer.updates.map((update) => ({ ...update, timestamp: update.timestamp - ahead.millis })),
+          answer.updates.map((update) => ({ ...update, timestamp: Math.round(update.timestamp - ahead.millis) })),
         );
         // The next question is the acknowledgement, and only now may it be asked.
         after = answer.updates.at(-1)?.number ?? after;

@@ -50,9 +50,9 @@ export class StatusBatch {
     this.advance(task, report);
   }
 
-  /** Whatever the clock of its machine said: not before its launch, nor in the future. */
+  /** Whatever the clock of its machine said: a whole number, not before its launch, nor in the future. */
   private possible(time: number, { taskId }: ReportedTask): number {
-    return Math.max(Math.min(time, this.now), Math.min(taskId.startedAt, this.now));
+    return Math.floor(Math.max(Math.min(time, this.now), Math.min(taskId.startedAt, this.now)));
   }
 
   private advance(task: ReportedTask, { taskId, state, timestamp, directory }: Report): void {

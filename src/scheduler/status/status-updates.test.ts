@@ -55,6 +55,17 @@ test('whatever the clock of the machine says, it is neither before the launch no
   expect(await task()).toMatchObject({ stateAt: world.now, runningAt: world.now });
 });
 
+test('whatever part of a millisecond a difference of clocks leaves, times are whole', async () => {
+  const { startedAt } = (await world.active()).find(({ taskId }) => taskId.id === taskIds[0])!.taskId;
+  await world.cluster.advance(1_000);
+  const [running, finished] = [startedAt + 200.25, startedAt + 500.75];
+  await report(update(8, 'TASK_RUNNING', { timestamp: running }), update(9, 'TASK_FINISHED', { timestamp: finished }));
+  const [row] = await world.query<{ times: number[] }>(
+    `SELECT jsonb_path_query_array(data, '$.taskUpdates[*].timestamp') AS times FROM task_history`,
+  );
+  expect(row!.times.slice(-2)).toEqual([startedAt + 200, startedAt + 500]);
+});
+
 test('out of order within a batch they are put in order', async () => {
   await report(update(3, 'TASK_FINISHED'), update(2, 'TASK_RUNNING'), update(1, 'TASK_STARTING'));
   const [row] = await world.query<{ states: string[] }>(

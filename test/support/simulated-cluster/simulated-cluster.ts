@@ -77,7 +77,8 @@ export class SimulatedCluster {
     for (let number = 1; number <= machines; number++) this.addMachine({ slaveId: `slave-${number}` });
   }
 
-  now = (): number => this.clock;
+  /** Epoch milliseconds, whole as those of the product's clock. */
+  now = (): number => Math.floor(this.clock);
 
   /** Every driver sees the same machines, as schedulers do that follow each other. */
   driver(): SimulatedDriver {
