@@ -4,6 +4,7 @@ import type { PriorityFreeze } from '../../core/model/state.js';
 import type { Request } from '../../core/model/request.js';
 import { freezeRefusal } from '../../core/placement/index.js';
 import { replaceRows } from '../../platform/database/entity-values.js';
+import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PriorityFreezeEntity } from './priority-freeze.entity.js';
@@ -17,8 +18,10 @@ export type StoredFreeze = Omit<PriorityFreezeEntity, 'onlyRow'>;
 export class PriorityFreezeRepository {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
+  /** By hand: each state of the service asks it, and there is hardly ever one to read. */
   async active(tx: EntityManager): Promise<PriorityFreeze | undefined> {
-    return (await this.find(tx))?.priorityFreeze;
+    const exists = (await rows(tx, 'SELECT 1 FROM priority_freeze')).length > 0;
+    return exists ? (await this.find(tx))?.priorityFreeze : undefined;
   }
 
   /** `lock`: it stays as it is until `tx` ends. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { rows } from '../../platform/database/sql.js';
 import { UserSettingsEntity } from './user-settings.entity.js';
 
 export type UserSettings = Pick<UserSettingsEntity, 'starredRequestIds'>;
@@ -7,9 +8,14 @@ export type UserSettings = Pick<UserSettingsEntity, 'starredRequestIds'>;
 /** The settings of users, by the id of the user. */
 @Injectable()
 export class UserSettingsRepository {
+  /** By hand: each list of requests asks it. */
   async find(tx: EntityManager, userId: string): Promise<UserSettings | undefined> {
-    const found = await tx.getRepository(UserSettingsEntity).findOneBy({ userId });
-    return found ? { starredRequestIds: found.starredRequestIds } : undefined;
+    const [found] = await rows<UserSettings>(
+      tx,
+      'SELECT starred_request_ids AS "starredRequestIds" FROM user_settings WHERE user_id = $1',
+      [userId],
+    );
+    return found;
   }
 
   /** Waits for the row, so that two changes of one user never undo each other. */
