@@ -1,8 +1,8 @@
 import { cooldownChange } from './cooldown.js';
-import type { EndedTask, RequestOfTask } from './ended-task.js';
+import { isRelaunched, type EndedTask, type RequestOfTask } from './ended-task.js';
 import type { CooldownRules } from './cooldown.js';
 import { countEnd, type DeployCounts } from './statistics.js';
-import { isAlwaysRunning, isLongRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
+import { isAlwaysRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
 import { type PendingRequest, waitsUntil } from '../model/task.js';
 
 /** What the end of a task leads to. */
@@ -69,20 +69,9 @@ const isJudged = (task: EndedTask, request: RequestOfTask, { kind }: NextStep): 
 const isOfActiveDeploy = ({ taskId }: EndedTask, { activeDeployId }: RequestOfTask): boolean =>
   taskId.deployId === activeDeployId;
 
-/** Runs that were lost with their machine are run again as they were. */
-const relaunchReasons: ReadonlySet<string> = new Set([
-  'REASON_INVALID_OFFERS',
-  'REASON_AGENT_REMOVED',
-  'REASON_AGENT_RESTARTED',
-  'REASON_AGENT_UNKNOWN',
-  'REASON_MASTER_DISCONNECTED',
-  'REASON_AGENT_DISCONNECTED',
-]);
-
 /** A lost run goes on as it was: with the deploy in progress if that started it, and no earlier than it was to start. */
 function relaunch(task: EndedTask, request: RequestOfTask, now: number): PendingRequest | undefined {
-  const isLost = task.state === 'TASK_LOST' && relaunchReasons.has(task.reason ?? '');
-  if (!isLost || isLongRunning(request.request.requestType) || wasStoppedOnPurpose(task)) return undefined;
+  if (!isRelaunched(task, request.request.requestType) || wasStoppedOnPurpose(task)) return undefined;
   const { deployId: own } = task.taskId;
   const deployId = own === request.pendingDeployId ? own : deployThatRunsAgain(task, request);
   if (deployId === undefined) return undefined;

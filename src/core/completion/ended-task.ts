@@ -1,4 +1,10 @@
-import type { RequestState, TaskCleanupType, TaskState } from '../model/enums.js';
+import {
+  isLongRunning,
+  type RequestState,
+  type RequestType,
+  type TaskCleanupType,
+  type TaskState,
+} from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 
@@ -23,3 +29,18 @@ export interface RequestOfTask {
   activeDeployId?: string;
   pendingDeployId?: string;
 }
+
+const relaunchReasons: ReadonlySet<string> = new Set([
+  'REASON_INVALID_OFFERS',
+  'REASON_AGENT_REMOVED',
+  'REASON_AGENT_RESTARTED',
+  'REASON_AGENT_UNKNOWN',
+  'REASON_MASTER_DISCONNECTED',
+  'REASON_AGENT_DISCONNECTED',
+]);
+
+/** A run of a job that was lost with its machine: it is asked for again as it was. */
+export const isRelaunched = (
+  { state, reason }: Pick<EndedTask, 'state' | 'reason'>,
+  requestType: RequestType,
+): boolean => state === 'TASK_LOST' && relaunchReasons.has(reason ?? '') && !isLongRunning(requestType);

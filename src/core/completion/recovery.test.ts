@@ -7,6 +7,7 @@ import { decideRecovery, type RecoveredTask } from './index.js';
 const now = 1_800_000_000_000;
 const lost = (own: Partial<RecoveredTask> = {}): RecoveredTask => ({
   taskId: makeTaskId({ requestId: 'svc', deployId: 'd1', startedAt: now, instanceNo: 1, host: 'h', rackId: 'r' }),
+  end: { state: 'TASK_LOST', reason: 'REASON_AGENT_REMOVED' },
   hadToGo: false,
   updates: 3,
   ...own,
@@ -61,8 +62,20 @@ describe('a task that was given up and is alive', () => {
 
   test.each(['RUN_ONCE', 'ON_DEMAND'] as const)('being killed, it makes no %s job run once more', (requestType) => {
     expect(decideRecovery(lost({ hadToGo: true }), request({ requestType }), now).enqueue).toBeUndefined();
-    expect(decideRecovery(lost(), request({ requestType }), now).enqueue).toEqual(counted);
+    const end = { state: 'TASK_UNREACHABLE' } as const;
+    expect(decideRecovery(lost({ end }), request({ requestType }), now).enqueue).toEqual(counted);
   });
+
+  test.each(['RUN_ONCE', 'ON_DEMAND'] as const)('of a %s job goes on whichever deploy is active now', (requestType) => {
+    const end = { state: 'TASK_UNREACHABLE' } as const;
+    const decision = decideRecovery(lost({ end }), request({ requestType, activeDeployId: 'd2' }), now);
+    expect(decision.killedBecause).toBeUndefined();
+  });
+
+  test.each(['RUN_ONCE', 'ON_DEMAND', 'SCHEDULED'] as const)(
+    'of a %s job is killed when the same run was asked for once more',
+    (requestType) => expect(decideRecovery(lost(), request({ requestType }), now).killedBecause).toBe('RUNS_AGAIN'),
+  );
 
   test.each([
     { name: 'goes on as before when it is off the load balancer', state: 'SUCCESS', hasToGo: false },

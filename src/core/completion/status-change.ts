@@ -1,4 +1,4 @@
-import type { RequestOfTask } from './ended-task.js';
+import { isRelaunched, type RequestOfTask } from './ended-task.js';
 import { isInProgress } from '../load-balancer/index.js';
 import { isAlwaysRunning, isRunnable, isTerminal, type TaskState } from '../model/enums.js';
 import type { LoadBalancerUpdate } from '../model/load-balancer.js';
@@ -85,6 +85,8 @@ export function statusText(
 /** A task that was given up and is alive. Its row is still live: what has moved to the history never comes back. */
 export interface RecoveredTask {
   taskId: TaskId;
+  /** The end that was concluded. */
+  end: { state: TaskState; reason?: string };
   /** It had been told to go before it was given up. */
   hadToGo: boolean;
   /** Entries of its history, the end among them. */
@@ -94,7 +96,13 @@ export interface RecoveredTask {
 }
 
 type RefusedBecause =
-  'REQUEST_GONE' | 'REQUEST_NOT_RUNNABLE' | 'DEPLOY_NOT_ACTIVE' | 'HAD_TO_GO' | 'NO_STATUS_BEFORE_ITS_END';
+  | 'REQUEST_GONE'
+  | 'REQUEST_NOT_RUNNABLE'
+  | 'DEPLOY_NOT_ACTIVE'
+  | 'HAD_TO_GO'
+  | 'NO_STATUS_BEFORE_ITS_END'
+  /** The same run was asked for once more when this one was given up. */
+  | 'RUNS_AGAIN';
 
 interface Recovery {
   /** Why it cannot go on; absent: it goes on as if nothing had happened. Otherwise it is killed. */
@@ -120,7 +128,11 @@ export function decideRecovery(task: RecoveredTask, request: RequestOfTask | und
 function whyNot(task: RecoveredTask, request: RequestOfTask | undefined): RefusedBecause | undefined {
   if (!request) return 'REQUEST_GONE';
   if (!isRunnable(request.state)) return 'REQUEST_NOT_RUNNABLE';
-  if (request.activeDeployId !== task.taskId.deployId) return 'DEPLOY_NOT_ACTIVE';
+  const { requestType } = request.request;
+  // Runs of these are left to end by themselves when another deploy takes over: see the end of a deploy.
+  const outlivesItsDeploy = requestType === 'ON_DEMAND' || requestType === 'RUN_ONCE';
+  if (!outlivesItsDeploy && request.activeDeployId !== task.taskId.deployId) return 'DEPLOY_NOT_ACTIVE';
   if (task.hadToGo) return 'HAD_TO_GO';
-  return task.updates < 2 ? 'NO_STATUS_BEFORE_ITS_END' : undefined;
+  if (task.updates < 2) return 'NO_STATUS_BEFORE_ITS_END';
+  return isRelaunched(task.end, requestType) ? 'RUNS_AGAIN' : undefined;
 }

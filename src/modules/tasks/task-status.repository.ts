@@ -72,10 +72,9 @@ export class TaskStatusRepository {
     return found?.request_id;
   }
 
-  /** The states that a live task was in so far, in no order. */
-  async statesOf(tx: EntityManager, taskId: string): Promise<TaskState[]> {
-    const found = await rows<{ state: TaskState }>(tx, 'SELECT state FROM task_update WHERE task_id = $1', [taskId]);
-    return found.map(({ state }) => state);
+  /** The states that a live task was in so far, in no order, each with the reason that came with it. */
+  statesOf(tx: EntityManager, taskId: string): Promise<{ state: TaskState; reason: string | null }[]> {
+    return rows(tx, 'SELECT state, reason FROM task_update WHERE task_id = $1', [taskId]);
   }
 
   /** The first update per task and state wins. Answers those that are new. */

@@ -68,11 +68,13 @@ export class ReturnedTasks {
 
   private async recover(tx: EntityManager, { taskId, state }: ReportedTask, report: Report): Promise<ReturnOutcome> {
     const request = await this.requests.find(tx, taskId.requestId);
-    const states = await this.statuses.statesOf(tx, taskId.id);
-    const hadToGo = states.includes('TASK_CLEANING');
+    const updates = await this.statuses.statesOf(tx, taskId.id);
+    const hadToGo = updates.some((update) => update.state === 'TASK_CLEANING');
+    const endReason = updates.find((update) => update.state === state)?.reason ?? undefined;
     const removal = (await this.balancing.find(tx, [taskId.id])).get(taskId.id)!.remove;
     const now = this.clock.now();
-    const decision = decideRecovery({ taskId, hadToGo, updates: states.length, removal }, request, now);
+    const end = { state, reason: endReason };
+    const decision = decideRecovery({ taskId, end, hadToGo, updates: updates.length, removal }, request, now);
     if (decision.enqueue) await this.queue.enqueue(tx, decision.enqueue);
     if (decision.killedBecause !== undefined) {
       this.log.warn(`Task '${taskId.id}' was ${state} and is alive, but cannot go on: ${decision.killedBecause}`);

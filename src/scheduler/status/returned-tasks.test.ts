@@ -152,4 +152,24 @@ test('a job that was run again meanwhile is not run a third time', async () => {
   await world.run(3);
   const runs = await world.query(`SELECT run_id FROM task WHERE request_id = 'job'`);
   expect(runs).toEqual([{ run_id: 'r1' }, { run_id: 'r1' }]);
+  expect((await world.active('job')).map((task) => task.taskId.id)).not.toContain(first!.taskId.id);
+  await world.cluster.advance(60_000);
+  expect(world.cluster.runningTasks().filter((spec) => spec.taskId.startsWith('job-'))).toHaveLength(1);
+});
+
+test('a single run of a deploy that another one replaced meanwhile goes on when its machine is back', async () => {
+  await world.deployed({ id: 'once', requestType: 'RUN_ONCE' }, {}, { pendingType: 'NEW_DEPLOY' });
+  await world.run();
+  const [first] = await world.active('once');
+  await world
+    .get(StatusUpdates)
+    .concluded([
+      { taskId: first!.taskId.id, slaveId: first!.slaveId, state: 'TASK_UNREACHABLE', timestamp: world.now },
+    ]);
+  await world.query(`UPDATE request SET active_deploy_id = 'd2' WHERE id = 'once'`);
+  const report = { agentId: 'agent-1', incarnation: 'incarnation-1', number: 99, taskId: first!.taskId.id };
+  await world
+    .get(ClusterWatch)
+    .statusUpdates([{ ...report, slaveId: first!.slaveId, state: 'TASK_RUNNING', timestamp: world.now }]);
+  expect((await world.active('once')).map((task) => task.taskId.id)).toEqual([first!.taskId.id]);
 });
