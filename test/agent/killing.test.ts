@@ -17,7 +17,13 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])('with cgroups $cgroups'
 
   /** Live processes of a task, its shim among them, wherever they went. */
   const processesIn = (spec: LaunchSpec) =>
-    processesOf({ shim: undefined, sandbox: cluster.sandbox(spec), cgroupPids: () => undefined, hasStarted: false });
+    processesOf({
+      shim: undefined,
+      sandbox: cluster.sandbox(spec),
+      cgroupPids: () => undefined,
+      hasStarted: false,
+      known: new Map(),
+    });
 
   /** Pids of the task's program and of its shim. */
   function pidsOf(spec: LaunchSpec): { main: number; shim: number } {
@@ -74,6 +80,15 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])('with cgroups $cgroups'
       await kill(spec, 300);
       await cluster.untilState(spec, 'TASK_KILLED');
       expect(processesIn(spec)).toEqual([]);
+    });
+
+    test('reaches what left its session and its environment, too', async () => {
+      const inner = `trap "" TERM HUP; echo $$ >"$1"; while :; do sleep 1; done`;
+      const spec = await running(`setsid env -i /bin/sh -c '${inner}' - "$PWD/ready" & exec sleep 600`);
+      const pid = Number(await waitFor('ready', () => readFileSync(cluster.sandbox(spec, 'ready'), 'utf8').trim()));
+      await kill(spec, 300);
+      await cluster.untilState(spec, 'TASK_KILLED');
+      expect(isLive(readStat(pid))).toBe(false);
     });
 
     test('signals each process once, and leaves alone what the task starts to clean up', async () => {

@@ -36,19 +36,41 @@ export interface TaskMark {
   cgroupPids: () => number[] | undefined;
   /** The program has begun: from then on its cgroup, if it has one, has all of its processes. */
   hasStarted: boolean;
+  /** Where there are no cgroups: those that earlier looks found, by pid. Each look brings it up to date. */
+  known: Map<number, ProcessStat>;
 }
 
 /** The live processes of a task except its shim. */
 export function processesOf(mark: TaskMark): ProcessStat[] {
   const inGroup = mark.cgroupPids();
   if (inGroup && mark.hasStarted) return inGroup.map(readStat).filter(isLive);
+  const { shim, known } = mark;
   // A session keeps its number while it has members, so the number is safe even after the shim has gone. Processes that
-  // made a session of their own still carry the sandbox in their environment.
-  return allProcesses().filter(
-    ({ pid, session }) =>
-      pid !== mark.shim?.pid &&
-      (session === mark.shim?.pid || inGroup?.includes(pid) || sandboxOf(pid) === mark.sandbox),
-  );
+  // made a session of their own still carry the sandbox in their environment, and those that gave up both were started by
+  // one of the task's, or were known as that before it ended.
+  const found = new Map<number, ProcessStat>();
+  const others: ProcessStat[] = [];
+  for (const each of allProcesses()) {
+    const { pid, session, parent } = each;
+    if (pid === shim?.pid) continue;
+    const isKnown = known.get(pid)?.startTime === each.startTime;
+    const isOfShim = shim !== undefined && (session === shim.pid || parent === shim.pid);
+    const isMarked = isOfShim || inGroup?.includes(pid) || sandboxOf(pid) === mark.sandbox;
+    if (isKnown || isMarked) found.set(pid, each);
+    else others.push(each);
+  }
+  addDescendants(found, others);
+  known.clear();
+  for (const [pid, each] of found) known.set(pid, each);
+  return [...found.values()];
+}
+
+/** In few rounds: most processes are younger than their parents, and so behind them in the list. */
+function addDescendants(found: Map<number, ProcessStat>, others: readonly ProcessStat[]): void {
+  for (let before = -1; found.size > before;) {
+    before = found.size;
+    for (const each of others) if (found.has(each.parent)) found.set(each.pid, each);
+  }
 }
 
 /** Live processes that carry a sandbox below `folder` in their environment. */

@@ -36,6 +36,7 @@ export class TaskRun {
   private readonly reports: StatusReports;
   private readonly kill: TaskKill;
   private shim: ProcessIdentity | undefined;
+  private readonly known: TaskMark['known'] = new Map();
   private started: StartedTask | undefined;
   private memoryExceeded = false;
   private tooManyThreads = false;
@@ -278,7 +279,8 @@ export class TaskRun {
 
   private mark(): TaskMark {
     const hasStarted = this.started !== undefined;
-    return { shim: this.shim, sandbox: this.sandbox.root, cgroupPids: () => this.group.pids(), hasStarted };
+    const cgroupPids = () => this.group.pids();
+    return { shim: this.shim, sandbox: this.sandbox.root, cgroupPids, hasStarted, known: this.known };
   }
 
   private async tryTo(what: string, work: Promise<void>): Promise<void> {
