@@ -87,8 +87,15 @@ function forPeople(destination: LogOptions['destination'] & object): Destination
   const colorize = destination.isTTY === true && isColorSupported;
   const whole = prettyFactory({ ...forTerminals, colorize, ignore: 'context' });
   const brief = prettyFactory({ ...forTerminals, colorize, ignore: 'context,err,stack' });
-  return { write: (json) => destination.write((json.startsWith('{"level":"warn"') ? brief : whole)(json)) };
+  const linesOf = (json: string): string => (json.startsWith('{"level":"warn"') ? brief : whole)(json);
+  return { write: (json) => destination.write(linesOf(withoutControls(json))) };
 }
+
+/** Texts of callers get into messages: what a terminal would obey, line ends and tabs aside, is shown as JSON writes it. */
+const withoutControls = (json: string): string =>
+  json
+    .replace(/\\([\\bfr]|u00[01][\da-f])/g, (escape, code: string) => (code === '\\' ? escape : `\\${escape}`))
+    .replace(/[\u007f-\u009f]/g, (control) => `\\\\u00${control.charCodeAt(0).toString(16)}`);
 
 const mask = '***';
 

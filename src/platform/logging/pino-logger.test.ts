@@ -63,6 +63,11 @@ describe('for people', () => {
     expect(plain(lines)).toMatch(/ERROR: \[Pollers\] The pass failed\n[^]*\n +at .*pino-logger\.test\.ts/);
     expect(plain(lines)).toMatch(/ERROR: \[ExceptionsHandler\] Boom\n[^]*\n +at somewhere\n/);
   });
+  test('what a terminal would obey is shown, not done', () => {
+    const { logger, lines } = listen({ format: 'pretty', isTTY: false });
+    logger.log('a\u001b[2Jb\u009b31mc\rd\u0008e\\u001b\tf', 'Caller');
+    expect(lines.join('')).toMatch(/INFO: \[Caller\] a\\u001b\[2Jb\\u009b31mc\\rd\\be\\u001b\tf\n$/);
+  });
   test.each([
     ['pretty', false, /^\[[\d:.]+\] INFO: x\n$/],
     ['json', true, /^\{.*"msg":"x"\}\n$/],
