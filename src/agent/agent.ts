@@ -5,6 +5,7 @@ import { adoptTasks, currentIncarnation } from './tasks/adopt.js';
 import type { AgentContext, Log } from './agent-context.js';
 import { fetchProgram } from './artifacts/fetch.js';
 import { AgentFolder, type Endpoint, sharedSecret } from './agent-folder.js';
+import { openFileAddress } from './file-address/file-address.js';
 import { openCgroups } from './cgroups/cgroups.js';
 import { Epochs } from './wire/epochs.js';
 import { Launcher } from './tasks/launch.js';
@@ -116,6 +117,7 @@ async function startOn(
   const operations = new AgentOperations({ context, tasks, tombstones, epochs, launcher, machines, shutdown });
   const secret = options.secret ?? (await sharedSecret(folder.root));
   const listening = await startServer(new GuardedAgent(secret, operations), { host, port }, log);
+  const files = settings.files && (await openFileAddress(settings.files, context));
   const watching = watchOver(context, tasks, machines, tombstones);
   const endpoint: Endpoint = { ...ownIdentity(), host, port: listening.port, agentId, incarnation };
   await folder.publish(endpoint);
@@ -125,8 +127,10 @@ async function startOn(
     stop = once(async () => {
       await folder.unpublish();
       stopping.abort();
-      listening.server.close();
-      listening.server.closeAllConnections();
+      for (const server of [listening.server, files]) {
+        server?.close();
+        server?.closeAllConnections();
+      }
       updates.wake();
       await tasks.detach();
       await watching;

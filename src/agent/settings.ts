@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { z } from 'zod';
+import { TaskFilesSettings } from '../platform/settings/task-files-settings.js';
 
 const PortRanges = z
   .string()
@@ -150,6 +151,7 @@ export const LocalClusterSettings = z.strictObject({
     .max(1_000_000_000)
     .optional()
     .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
+  files: TaskFilesSettings.optional(),
   allowedArtifactPaths: z
     .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
     .default([])

@@ -1,51 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { testTitles } from './test-titles.js';
-
-const project = new URL('../../', import.meta.url);
-
-interface Rule {
-  /** Its number and what holds. */
-  rule: string;
-  tests: { file: string; words: string[] }[];
-}
-
-/** `- **1.2** a rule`, and below it lines such as `  - src/a.test.ts: "words of a title", "of another one"`. */
-function rulesOf(page: string): Rule[] {
-  const rules: Rule[] = [];
-  for (const line of page.split('\n').map((each) => each.replaceAll('\\', ''))) {
-    if (line.startsWith('- **')) rules.push({ rule: line.slice(2), tests: [] });
-    const [, file, titles = ''] = /^ {2}- ([\w./-]+\.ts): (.*)$/.exec(line) ?? [];
-    if (file) rules.at(-1)!.tests.push({ file, words: [...titles.matchAll(/"([^"]+)"/g)].map(([, words]) => words!) });
-  }
-  return rules;
-}
-
-const titles = new Map<string, string[] | undefined>();
-/** Nothing when there is no such file. */
-function titlesOf(file: string): string[] | undefined {
-  const path = new URL(file, project);
-  if (!titles.has(file) && existsSync(path)) {
-    titles.set(
-      file,
-      testTitles(file, readFileSync(path, 'utf8')).map((title) => title.replaceAll(/["\\]/g, '')),
-    );
-  }
-  return titles.get(file);
-}
-
-/** Those of the words that no test of the file has in its name. */
-function missing({ file, words }: Rule['tests'][number]): string[] {
-  const names = titlesOf(file);
-  if (!names) return [`${file} is not there`];
-  if (words.length === 0) return [`${file}: no test is named`];
-  return words
-    .filter((some) => !names.some((name) => name.includes(some)))
-    .map((some) => `${file}: no test is named "${some}"`);
-}
+import { missing, readPage, rulesOf } from './rules.js';
 
 describe.each(['scheduling-rules.md', 'deploy-rules.md'])('docs/%s', (name) => {
-  const rules = rulesOf(readFileSync(new URL(`docs/${name}`, project), 'utf8'));
+  const rules = rulesOf(readPage(name));
 
   test('names tests for every rule', () => {
     expect(rules.length).toBeGreaterThan(140);

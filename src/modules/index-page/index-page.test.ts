@@ -78,6 +78,7 @@ describe('IndexView', () => {
       { hideNewDeployButton: true, hideNewRequestButton: true },
     ],
     [{ loadBalancerUri: 'http://balancer:80' }, { loadBalancingEnabled: true }],
+    [{ cluster: { local: { files: { readToken: 'for-those-who-read', port: 81 } } } }, { slaveHttpPort: 81 }],
     [{ ui: { slaveHttpPort: 80, slaveHttpsPort: 443 } }, { slaveHttpPort: 80, slaveHttpsPort: 443 }],
     [{ defaultBounceExpirationMinutes: 5 }, { defaultBounceExpirationMinutes: 5 }],
     [

@@ -6,6 +6,7 @@ import type { Express, Response } from 'express';
 import { rootOf } from '../../platform/http/context-path.js';
 import { pathsOfTheService } from '../../platform/settings/page-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { usualFilesPort } from '../../platform/settings/task-files-settings.js';
 import type { IndexViewDto } from './dto/index-view.dto.js';
 
 /** Names of the files that the page needs. */
@@ -29,7 +30,7 @@ export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDt
     hideNewRequestButton: ui.hideNewRequestButton,
     loadBalancingEnabled: settings.loadBalancerUri !== undefined,
     title: ui.title,
-    slaveHttpPort: ui.slaveHttpPort,
+    slaveHttpPort: ui.slaveHttpPort ?? cluster.local.files?.port ?? usualFilesPort,
     slaveHttpsPort: ui.slaveHttpsPort,
     defaultBounceExpirationMinutes: Math.ceil(settings.defaultBounceExpirationMinutes),
     defaultHealthcheckIntervalSeconds: Math.ceil(settings.healthcheckIntervalSeconds),

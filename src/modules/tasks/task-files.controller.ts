@@ -3,8 +3,8 @@ import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { posix } from 'node:path';
 import { MaySeeSecrets } from '../../platform/http/caller.js';
+import { sendFile } from '../../platform/http/send-file.js';
 import { SlaveFileQuery } from './dto/task.dto.js';
-import { sendFile } from './send-file.js';
 import { TaskFiles } from './task-files.service.js';
 
 const binary = { schema: { type: 'string', format: 'binary' } } as const;

@@ -3,25 +3,15 @@ import { posix } from 'node:path';
 import type { SandboxView } from '../../cluster/cluster-driver.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { SchedulerError } from '../../platform/errors.js';
+import type { SentFile } from '../../platform/http/send-file.js';
 import { sandboxPath, TaskSandboxes, type OpenSandbox } from '../sandbox/task-sandboxes.service.js';
-
-/** A file of a task, found by where it lies on its machine. */
-export interface TaskFile {
-  name: string;
-  /** Bytes, when it was found. */
-  size: number;
-  /** Epoch milliseconds. */
-  mtime: number;
-  /** `length` bytes from `offset`. */
-  open(offset: number, length: number): Promise<NodeJS.ReadableStream>;
-}
 
 /** Files of tasks by machine and absolute path. Only files in the sandbox of a task of that machine can be had. */
 @Injectable()
 export class TaskFiles {
   constructor(private readonly sandboxes: TaskSandboxes) {}
 
-  async find(slaveHostname: string, path: string, view: SandboxView): Promise<TaskFile> {
+  async find(slaveHostname: string, path: string, view: SandboxView): Promise<SentFile> {
     const nowhere = new SchedulerError('FILE_NOT_FOUND', `No task on slave '${slaveHostname}' has a file '${path}'`);
     const sandbox = await this.sandboxOf(slaveHostname, path, view);
     const inside = sandbox && pathInside(sandbox, path);

@@ -83,7 +83,13 @@ export const pageSettings = {
     .default([])
     .describe('Links to other clusters: title, linkFormat, tooltip; {CURRENT_PATH} becomes the present path'),
   lessTerminalPath: text().describe('Where logs can be read in a terminal; $HOST and $TASK are filled in'),
-  slaveHttpPort: z.number().int().min(1).max(65_535).default(5_051).describe('Port at which machines serve files'),
+  slaveHttpPort: z
+    .number()
+    .int()
+    .min(1)
+    .max(65_535)
+    .optional()
+    .describe('Port at which pages reach files of machines; default: that of cluster.local.files, else 5051'),
   slaveHttpsPort: z.number().int().min(1).max(65_535).optional().describe('The same with TLS; default: none'),
 };
 

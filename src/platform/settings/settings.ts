@@ -6,6 +6,7 @@ import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } fr
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { isAtRoot, UiSettings } from './page-settings.js';
+import { TaskFilesSettings } from './task-files-settings.js';
 import {
   amount,
   amountAbove0,
@@ -137,6 +138,7 @@ const ClusterSettings = z.strictObject({
       reservedDiskMb: count()
         .optional()
         .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
+      files: TaskFilesSettings.optional(),
       allowedArtifactPaths: z
         .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
         .default([])

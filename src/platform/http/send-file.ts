@@ -1,43 +1,60 @@
-import type { Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { SchedulerError } from '../../platform/errors.js';
-import type { TaskFile } from './task-files.service.js';
+import { SchedulerError } from '../errors.js';
+
+/** A file that can be sent whole or in part. */
+export interface SentFile {
+  name: string;
+  /** Bytes, when it was found. */
+  size: number;
+  /** Epoch milliseconds. */
+  mtime: number;
+  /** `length` bytes from `offset`. */
+  open(offset: number, length: number): Promise<NodeJS.ReadableStream>;
+}
+
+/** `fresh`: what the caller has is the file as it is, as Express finds out. */
+type FileRequest = Pick<IncomingMessage, 'method' | 'headers'> & { fresh?: boolean };
 
 /**
  * Streams a file, or the range of it that was asked for. A file that grows meanwhile is cut at the length it had; one
  * that shrinks breaks the connection, since the length is promised by then.
  */
-export async function sendFile(request: Request, response: Response, file: TaskFile): Promise<void> {
+export async function sendFile(request: FileRequest, response: ServerResponse, file: SentFile): Promise<void> {
   const etag = `"${file.mtime.toString(36)}-${file.size.toString(36)}"`;
-  response.set({
+  const headers = {
     ETag: etag,
     'Last-Modified': new Date(file.mtime).toUTCString(),
     'Accept-Ranges': 'bytes',
     // Compressing on the way would change the length and the meaning of ranges.
     'Cache-Control': 'no-cache, no-transform',
     'X-Content-Type-Options': 'nosniff',
-  });
+  };
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (request.fresh) {
     response.removeHeader('Content-Type');
-    response.status(304).end();
-    return;
+    response.statusCode = 304;
+    return void response.end();
   }
-  const sameFile = [undefined, etag].includes(request.get('if-range'));
-  const range = readRange(sameFile ? request.get('range') : undefined, file.size);
+  const sameFile = [undefined, etag].includes(request.headers['if-range'] as string | undefined);
+  const range = readRange(sameFile ? request.headers.range : undefined, file.size);
   if (range === 'NONE') {
     response.removeHeader('Content-Disposition');
-    response.set('Content-Range', `bytes */${file.size}`);
+    response.setHeader('Content-Range', `bytes */${file.size}`);
     throw new SchedulerError('RANGE_NOT_SATISFIABLE', `The file has only ${file.size} bytes`);
   }
   const { first, last } = range === 'ALL' ? { first: 0, last: file.size - 1 } : range;
   const length = last - first + 1;
-  if (range !== 'ALL') response.status(206).set('Content-Range', `bytes ${first}-${last}/${file.size}`);
-  response.set('Content-Length', String(length));
+  if (range !== 'ALL') {
+    response.statusCode = 206;
+    response.setHeader('Content-Range', `bytes ${first}-${last}/${file.size}`);
+  }
+  response.setHeader('Content-Length', String(length));
   if (request.method === 'HEAD' || length === 0) return void response.end();
   await stream(await file.open(first, length), response, length);
 }
 
-async function stream(source: NodeJS.ReadableStream, response: Response, promised: number): Promise<void> {
+async function stream(source: NodeJS.ReadableStream, response: ServerResponse, promised: number): Promise<void> {
   let sent = 0;
   try {
     await pipeline(
