@@ -119,6 +119,19 @@ test('each lost run of a RUN_ONCE request is launched again once, under the depl
   expect(await launchedFor()).toHaveLength(4);
 });
 
+test('a run of a RUN_ONCE request that has ended is not started again by a change of the request or the end of a pause', async () => {
+  await world.deployed({ id: 'once', requestType: 'RUN_ONCE' }, {}, { pendingType: 'NEW_DEPLOY' });
+  await world.run(2);
+  world.cluster.finish((await world.active())[0]!.taskId.id, 'TASK_FINISHED');
+  for (const pendingType of ['UPDATED_REQUEST', 'UNPAUSED'] as const) {
+    await world.enqueue({ requestId: 'once', deployId: 'd1', pendingType });
+    await world.run(3);
+  }
+  expect(await world.query('SELECT 1 FROM pending_task')).toEqual([]);
+  expect(await world.query('SELECT 1 FROM pending_request')).toEqual([]);
+  expect(await launchedFor()).toHaveLength(1);
+});
+
 test('a planned run that is lost while a newer deploy waits for it is run by that deploy, which then plans the next', async () => {
   await world.deployed({ id: 'cron', ...jobs });
   await world.run(1);

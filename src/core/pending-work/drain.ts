@@ -59,7 +59,7 @@ class DrainPass {
 
   take(entry: PendingRequest): EntryOutcome {
     const { requestType } = this.waiting.request;
-    const obsolete = whyObsolete(this.waiting, entry);
+    const obsolete = whyObsolete(this.waiting, entry, this.work.lastEnd);
     if (obsolete) return { kind: 'obsolete', why: obsolete };
     if (this.isHeld(entry)) return { kind: 'hold' };
     if (this.scheduled && !this.isRunOfItsOwn(entry)) {
@@ -205,9 +205,11 @@ function matchingTasks({ tasks, deployId }: PendingWork, { request }: WaitingReq
 function whyObsolete(
   { request, activeDeployId, pendingDeploy }: WaitingRequest,
   entry: PendingRequest,
-): 'DEPLOY_NOT_IN_USE' | 'NO_DEPLOY_PENDING' | undefined {
+  lastEnd: PendingWork['lastEnd'],
+): 'DEPLOY_NOT_IN_USE' | 'NO_DEPLOY_PENDING' | 'HAS_RUN' | undefined {
   const isNewDeploy = entry.pendingType === 'NEW_DEPLOY';
   if (isRunOfDeploy(request, entry)) return undefined;
+  if (request.requestType === 'RUN_ONCE' && hasRun(entry, lastEnd)) return 'HAS_RUN';
   if (isLongRunning(request.requestType) && isNewDeploy && !pendingDeploy) return 'NO_DEPLOY_PENDING';
   const inUse = entry.deployId === activeDeployId || entry.deployId === pendingDeploy?.deployId;
   return inUse ? undefined : 'DEPLOY_NOT_IN_USE';
@@ -232,6 +234,10 @@ function missingInstances(waiting: WaitingRequest, entry: PendingRequest, matchi
   if (isGivenUp(waiting, entry.deployId)) return 0;
   return expectedInstances(waiting, entry.deployId) - matching.length;
 }
+
+/** One run that has ended is all that a deploy of a RUN_ONCE request has, unless a pause took it away. */
+const hasRun = ({ pendingType }: PendingRequest, lastEnd: PendingWork['lastEnd']): boolean =>
+  lastEnd !== undefined && !(pendingType === 'UNPAUSED' && lastEnd === 'TASK_KILLED');
 
 /** Each deploy of a RUN_ONCE request has one run, whatever came after it: two in a row mean two runs side by side. */
 const isRunOfDeploy = ({ requestType }: Request, { pendingType }: PendingRequest): boolean =>

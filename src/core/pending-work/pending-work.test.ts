@@ -330,14 +330,46 @@ describe('how many', () => {
       numbers: [2],
     },
     {
+      name: 'and none of a RUN_ONCE deploy whose run has ended',
+      request: waiting('RUN_ONCE'),
+      type: 'UPDATED_REQUEST' as const,
+      tasks: [],
+      lastEnd: 'TASK_FAILED' as const,
+      numbers: [],
+    },
+    {
+      name: 'nor when the request is no longer paused',
+      request: waiting('RUN_ONCE'),
+      type: 'UNPAUSED' as const,
+      tasks: [],
+      lastEnd: 'TASK_FINISHED' as const,
+      numbers: [],
+    },
+    {
+      name: 'but the run that a pause took away',
+      request: waiting('RUN_ONCE'),
+      type: 'UNPAUSED' as const,
+      tasks: [],
+      lastEnd: 'TASK_KILLED' as const,
+      numbers: [1],
+    },
+    {
+      name: 'and a run of a RUN_ONCE deploy that is tried again',
+      request: waiting('RUN_ONCE'),
+      type: 'RETRY' as const,
+      tasks: [],
+      lastEnd: 'TASK_FAILED' as const,
+      numbers: [1],
+    },
+    {
       name: 'no second run of a job, of whatever deploy',
       request: waiting('SCHEDULED'),
       type: 'TASK_DONE' as const,
       tasks: [active(1, { deployId: 'd0', killed: true })],
       numbers: [],
     },
-  ])('$name', ({ request, type, tasks, numbers: expected }) =>
-    expect(numbers(drain(work(request, [entry(type)], { tasks }), rules(), now))).toEqual(expected),
+  ])('$name', ({ request, type, tasks, numbers: expected, ...own }) =>
+    expect(numbers(drain(work(request, [entry(type)], { tasks, ...own }), rules(), now))).toEqual(expected),
   );
 
   test.each([

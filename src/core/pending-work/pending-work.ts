@@ -1,5 +1,11 @@
 import type { DeployProgress } from '../model/deploy.js';
-import { type DeployState, promisedTypes, type RequestState, type TaskCleanupType } from '../model/enums.js';
+import {
+  type DeployState,
+  promisedTypes,
+  type RequestState,
+  type TaskCleanupType,
+  type TaskState,
+} from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
 
@@ -18,6 +24,8 @@ export interface PendingWork {
   runWaits: boolean;
   /** The cooldown condition holds for the deploy. */
   failingFast: boolean;
+  /** How the newest run of the deploy ended. Looked at for RUN_ONCE requests. */
+  lastEnd?: TaskState;
 }
 
 export interface WaitingRequest {
@@ -52,7 +60,10 @@ export interface SpreadRules {
 
 /** What becomes of one entry. Only hold and later leave it in the queue. */
 export type EntryOutcome =
-  | { kind: 'obsolete'; why: 'REQUEST_GONE' | 'REQUEST_NOT_RUNNABLE' | 'DEPLOY_NOT_IN_USE' | 'NO_DEPLOY_PENDING' }
+  | {
+      kind: 'obsolete';
+      why: 'REQUEST_GONE' | 'REQUEST_NOT_RUNNABLE' | 'DEPLOY_NOT_IN_USE' | 'NO_DEPLOY_PENDING' | 'HAS_RUN';
+    }
   /** Waits until the run in progress ends. */
   | { kind: 'hold' }
   /** One entry per pass changes the pending tasks; the others look again afterwards. */

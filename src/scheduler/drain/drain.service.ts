@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../core/group-by.js';
 import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
-import { isFailingFast } from '../../core/completion/index.js';
+import { type DeployCounts, isFailingFast } from '../../core/completion/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import {
   drain,
@@ -66,6 +66,8 @@ interface WaitingWork {
   pendingTaskIds: ReadonlySet<string>;
   /** Deploys under which a promised run of a job waits. */
   withRuns: ReadonlySet<string>;
+  /** Of the deploys of RUN_ONCE requests, by deployKeyText. */
+  runOnceCounts: ReadonlyMap<string, DeployCounts>;
 }
 
 /** Turns the entries of the pending queue into pending tasks. */
@@ -172,6 +174,9 @@ export class DrainService {
     const pendingTaskIds = onDemand.length > 0 ? await this.pendingTasks.takenIds(tx, onDemand) : new Set<string>();
     const scheduled = free.filter((id) => held.get(id)?.request.requestType === 'SCHEDULED');
     const withRuns = scheduled.length > 0 ? await this.pendingTasks.withPromisedRuns(tx, scheduled) : [];
+    const once = free.filter((id) => held.get(id)?.request.requestType === 'RUN_ONCE');
+    const runOnce = once.flatMap((id) => (entries.get(id) ?? []).map(({ entry }) => entry));
+    const runOnceCounts = await this.counts.find(tx, runOnce);
     const rules = workRules(this.settings, await this.slavesFor(tx, [...held.values()]));
     const writes: Writes = { done: [], replaced: [], create: [], cleanups: [] };
     let again = false;
@@ -184,6 +189,7 @@ export class DrainService {
         pendingDeploy: pendingDeploys.find((pending) => pending.requestId === requestId),
         pendingTaskIds,
         withRuns: new Set(withRuns.map(deployKeyText)),
+        runOnceCounts,
       };
       again = (await this.drainRequest(tx, work, rules, writes, now)) || again;
     }
@@ -218,6 +224,7 @@ export class DrainService {
     let { stored } = work;
     let again = false;
     for (const [deployId, entries] of groupBy(work.entries, ({ entry }) => entry.deployId)) {
+      const key = deployKeyText({ requestId: work.requestId, deployId });
       const decision = drain(
         {
           request: stored && waitingRequest(stored, work.pendingDeploy),
@@ -225,8 +232,9 @@ export class DrainService {
           entries: entries.map(({ entry }) => entry),
           tasks: work.tasks,
           pendingTaskIds: work.pendingTaskIds,
-          runWaits: work.withRuns.has(deployKeyText({ requestId: work.requestId, deployId })),
+          runWaits: work.withRuns.has(key),
           failingFast: await this.isFailingFast(tx, stored, deployId, now),
+          lastEnd: work.runOnceCounts.get(key)?.lastTaskState,
         },
         rules,
         now,
