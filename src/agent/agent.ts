@@ -81,6 +81,9 @@ async function startOn(
   const users = await TaskUsers.open(settings, folder, log).catch((cause: unknown) => {
     throw new AgentCannotStart(messageOf(cause), { cause });
   });
+  const refusal = settings.defaultRunAsUser && (await users.refusal(settings.defaultRunAsUser));
+  // Tasks that run by now are looked after all the same.
+  if (refusal) log.warn(`cluster.local.defaultRunAsUser: ${refusal}`);
   if (!folder.sandboxes.startsWith(`${folder.root}/`))
     log.info(`Sandboxes are in ${folder.sandboxes}: other users cannot pass through ${folder.root}`);
   const boot = bootId();

@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { z } from 'zod';
 import { TaskFilesSettings } from '../platform/settings/task-files-settings.js';
+import { taskStartSettings } from '../platform/settings/task-start-settings.js';
 
 const PortRanges = z
   .string()
@@ -152,6 +153,7 @@ export const LocalClusterSettings = z.strictObject({
     .optional()
     .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
   files: TaskFilesSettings.optional(),
+  ...taskStartSettings,
   allowedArtifactPaths: z
     .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
     .default([])

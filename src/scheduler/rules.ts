@@ -101,4 +101,5 @@ export const launchRules = (settings: Settings): LaunchRules => ({
   killGraceMillis: settings.hardKillAfterMillis,
   cpuHardLimit: settings.cpuHardLimit,
   cpuHardLimitScaleFactor: settings.cpuHardLimitScaleFactor,
+  honorRunningSentinel: settings.cluster.local.honorRunningSentinel,
 });

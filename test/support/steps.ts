@@ -39,6 +39,7 @@ export const deep = [
   'test/agent/restart.test.ts',
   'test/agent/retention.test.ts',
   'test/agent/shell-commands.test.ts',
+  'test/agent/start.test.ts',
   'test/agent/unprivileged.test.ts',
   // Every operation with every role.
   'src/modules/auth/matrix.test.ts',

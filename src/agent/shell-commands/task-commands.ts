@@ -147,12 +147,7 @@ export class TaskCommands {
   /** That of the task, except by what its own processes are known: a command is none of them. */
   private environment(folder: string, record: CommandRecord): Record<string, string> {
     const { spec, sandbox, runAs } = this.task;
-    const { [sandboxVariable]: _ofTask, ...environment } = taskEnvironment(
-      spec,
-      sandbox,
-      runAs,
-      this.context.searchPath,
-    );
+    const { [sandboxVariable]: _ofTask, ...environment } = taskEnvironment(spec, sandbox, runAs, this.context);
     return { ...environment, TASK_SANDBOX_DIR: folder, [commandVariable]: record.path };
   }
 

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { sandboxVariable } from '../machine/processes.js';
+import type { AgentContext } from '../agent-context.js';
 import type { RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 
@@ -49,12 +50,14 @@ export function taskEnvironment(
   spec: LaunchSpec,
   sandbox: Sandbox,
   runAs: RunAs | undefined,
-  searchPath: string,
+  { searchPath, settings }: Pick<AgentContext, 'searchPath' | 'settings'>,
 ): Record<string, string> {
+  const { sandboxEnvPrefix: prefix } = settings;
   return {
     PATH: searchPath,
     HOME: runAs?.home ?? homedir(),
     ...spec.environment,
+    ...(prefix && { [`${prefix}_TASK_ID`]: spec.taskId, [`${prefix}_SANDBOX`]: sandbox.root }),
     CLUSTER_TASK_ID: spec.taskId,
     [sandboxVariable]: sandbox.root,
   };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { readIfThere, writeDurably } from '../files.js';
+import type { LocalClusterSettings } from '../settings.js';
 
 /**
  * Runs one task and writes its exit status down, even when the agent is gone by then. It leads a session of its own.
@@ -56,7 +57,12 @@ exit "$status"
  *
  *     runner.sh <task folder> <service log> <open files or ''> <command line>
  */
-export const runner = `muster_task=$1 muster_log=$2 muster_files=$3 muster_command=$4
+export const runner = ({
+  extraScriptContent,
+}: Pick<
+  LocalClusterSettings,
+  'extraScriptContent'
+>): string => `muster_task=$1 muster_log=$2 muster_files=$3 muster_command=$4
 cd "$muster_task" || exit 125
 for muster_file in /etc/profile.d/*.sh; do
   [ -r "$muster_file" ] && . "$muster_file"
@@ -66,6 +72,7 @@ cd "$muster_task/app" || exit 125
 for muster_file in .profile.d/*; do
   [ -f "$muster_file" ] && . "./$muster_file"
 done
+${extraScriptContent}
 [ -z "$muster_files" ] || ulimit -S -n "$muster_files" || exit 125
 exec >>"$muster_log" 2>&1
 eval "exec $muster_command"

@@ -29,7 +29,7 @@ export interface TaskStart {
 export async function prepareAndStart(context: AgentContext, start: TaskStart): Promise<Shim> {
   const { spec, folder, sandbox, group, runAs, signal } = start;
   const { searchPath, shim, shell } = context;
-  const environment = taskEnvironment(spec, sandbox, runAs, searchPath);
+  const environment = taskEnvironment(spec, sandbox, runAs, context);
   await prepareSandbox({ ...context, spec, sandbox, environment, runAs, signal });
   const { maxProcessesPerTask: maxProcesses } = context.settings;
   group.create({ ...spec, maxProcesses });
@@ -76,9 +76,9 @@ async function prepareSandbox(preparation: Preparation): Promise<void> {
 }
 
 /** The variables may hold passwords. */
-const startFiles = (layout: ExecutorLayout, { environment, shell }: Preparation): NewFile[] => [
+const startFiles = (layout: ExecutorLayout, { environment, shell, settings }: Preparation): NewFile[] => [
   { path: layout.deployEnv, text: deployEnv(environment), mode: 0o600 },
-  { path: layout.runner, text: `#!${shell}\n${runner}`, mode: 0o755 },
+  { path: layout.runner, text: `#!${shell}\n${runner(settings)}`, mode: 0o755 },
 ];
 
 /**

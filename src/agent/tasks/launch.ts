@@ -57,8 +57,9 @@ export class Launcher {
       this.epochs.require(epoch);
       return this.forbid(spec, { reason: 'DISK_FULL' });
     }
-    const { users, folder } = this.context;
-    const runAs = await users.resolve(spec.user, sandboxRoot(folder, taskId));
+    const { users, folder, settings } = this.context;
+    const user = spec.user ?? (spec.executorData && settings.defaultRunAsUser);
+    const runAs = await users.resolve(user, sandboxRoot(folder, taskId));
     if (typeof runAs === 'string') return this.forbid(spec, { reason: 'REFUSED', message: runAs });
     try {
       this.epochs.require(epoch);

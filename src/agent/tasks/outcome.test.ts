@@ -57,12 +57,12 @@ test.each([
   {
     name: 'too many threads',
     changes: { kill, threads: { seen: 9, limit: 3 } },
-    is: ['TASK_FAILED', 'Killed for too many threads: 9, limit 3'],
+    is: ['TASK_FAILED', 'Killed for too many threads: 9, limit 3', 'REASON_CONTAINER_LIMITATION'],
   },
   {
     name: 'too much memory',
     changes: { exitCode: 137, memoryExceededMb: 64 },
-    is: ['TASK_FAILED', 'Memory limit exceeded: 64 MB'],
+    is: ['TASK_FAILED', 'Memory limit exceeded: 64 MB', 'REASON_CONTAINER_LIMITATION_MEMORY'],
   },
   {
     name: 'too much memory while it was killed',
@@ -80,8 +80,8 @@ test.each([
     is: ['TASK_FAILED', 'Exit code 2 before the health file was there'],
   },
 ])('$name', ({ changes, is }) => {
-  const { state, message } = outcomeOf(facts(changes));
-  expect([state, message]).toEqual(is);
+  const { state, message, reason } = outcomeOf(facts(changes));
+  expect([state, message, reason].slice(0, is.length)).toEqual(is);
 });
 
 test('a given list of successful codes is complete, an empty one means 0', () =>

@@ -30,7 +30,11 @@ export interface Outcome {
 export function outcomeOf(facts: EndFacts): Outcome {
   if (facts.healthFileMissingAfterSeconds !== undefined)
     return failed(`Timed out after ${facts.healthFileMissingAfterSeconds} s waiting for the health file`);
-  if (facts.threads) return failed(`Killed for too many threads: ${facts.threads.seen}, limit ${facts.threads.limit}`);
+  if (facts.threads)
+    return failed(
+      `Killed for too many threads: ${facts.threads.seen}, limit ${facts.threads.limit}`,
+      'REASON_CONTAINER_LIMITATION',
+    );
   if (facts.diskExceededMb !== undefined)
     return failed(`Disk limit exceeded: ${facts.diskExceededMb} MB`, 'REASON_CONTAINER_LIMITATION_DISK');
   if (facts.kill) return { state: 'TASK_KILLED', message: killedMessage(facts.kill, facts.exitCode) };

@@ -130,13 +130,19 @@ export class TaskRun {
   }
 
   async checkThreads(): Promise<void> {
-    const limit = this.spec.executorData?.maxTaskThreads;
+    const limit = this.spec.executorData?.maxTaskThreads ?? this.context.settings.maxTaskThreads;
     if (limit === undefined || !this.isRunning || this.kill.isAsked || this.tooManyThreads) return;
-    const seen = this.processes().reduce((sum, found) => sum + found.threads, 0);
+    const seen = this.threads();
     if (seen <= limit) return;
     this.tooManyThreads = true;
     // Beside the checks, which go on for all other tasks however long the command takes.
     void this.unlessStopping(this.killForThreads({ seen, limit }));
+  }
+
+  private threads(): number {
+    const main = this.started?.main.pid;
+    const isCounted = this.context.settings.threadCheckerType === 'CGROUP' ? () => true : (pid: number) => pid === main;
+    return this.processes().reduce((sum, { pid, threads }) => sum + (isCounted(pid) ? threads : 0), 0);
   }
 
   /** The kill follows whether or not the command before it worked. */

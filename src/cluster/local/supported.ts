@@ -19,7 +19,9 @@ export function unsupportedByLocalDriver(deploy: Deploy, allowedArtifactPaths: r
   if (deploy.customExecutorCmd !== undefined && !deploy.executorData)
     problems.push({
       field: 'customExecutorCmd',
-      message: 'cannot be used with the local driver without executorData: it runs its own executor',
+      message:
+        'needs executorData with the local driver, whose agent runs tasks itself: ' +
+        'say the command as executorData.cmd, or leave customExecutorCmd out',
     });
   if (deploy.executorData)
     problems.push(

@@ -16,7 +16,7 @@ export interface ResourceLimits {
 }
 
 export interface DeployValidationSettings extends HealthSettings {
-  cluster: ResourceLimits;
+  cluster: ResourceLimits & { local: { honorRunningSentinel: boolean } };
   maxDeployIdSize: number;
   maxRunIdSize: number;
   /** Fixed ports that may be asked, besides those of a task. */

@@ -12,6 +12,7 @@ import {
 const settings: DeployValidationSettings = {
   ...healthSettings,
   cluster: {
+    local: { honorRunningSentinel: false },
     defaultCpus: 1,
     defaultMemory: 64,
     defaultDisk: 0,
@@ -54,6 +55,12 @@ const balanced = { request: { id: 'web', requestType: 'SERVICE' as const, loadBa
 const mapping = (changes: object) => docker({ portMappings: [{ containerPort: 0, hostPort: 0, ...changes }] });
 const artifact = { objstoreArtifacts: [{ filename: 'a.tgz' }], cmd: 'x' };
 const settingsWith = (changes: Partial<DeployValidationSettings>) => ({ settings: { ...settings, ...changes } });
+const honored = settingsWith({ cluster: { ...settings.cluster, local: { honorRunningSentinel: true } } });
+const sentinel = (runningSentinel: string) => ({
+  command: undefined,
+  customExecutorCmd: '/bin/ex',
+  executorData: { cmd: 'x', runningSentinel },
+});
 const scheduled = { request: { id: 'web', requestType: 'SCHEDULED' as const } };
 
 interface Case {
@@ -268,6 +275,20 @@ describe('health check', () => {
       name: 'a delay after which the task is killed anyway',
       deploy: { healthcheck: { uri: '/', startupDelaySeconds: 600 } },
       errors: ['deploy.healthcheck.startupDelaySeconds range'],
+    },
+    { name: 'a running sentinel of whatever name, which has no effect', deploy: sentinel('/run/up') },
+    { name: 'a running sentinel in the folder of the task', deploy: sentinel('run/up'), context: honored },
+    {
+      name: 'a running sentinel elsewhere',
+      deploy: sentinel('../up'),
+      context: honored,
+      errors: ['deploy.executorData.runningSentinel path'],
+    },
+    {
+      name: 'a running sentinel of the machine',
+      deploy: sentinel('/run/up'),
+      context: honored,
+      errors: ['deploy.executorData.runningSentinel path'],
     },
     {
       name: 'a load balancer port the task does not have',

@@ -64,6 +64,13 @@ function timeProblems(options: HealthcheckOptions, settings: DeployValidationSet
   ];
 }
 
+/** Where it has an effect, it is a path like that of a result file. */
+export const runningSentinelRule: DeployRule = ({ executorData }, { settings }) => {
+  const path = settings.cluster.local.honorRunningSentinel ? (executorData?.runningSentinel ?? '') : '';
+  const leavesFolder = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
+  return problem(leavesFolder, 'executorData.runningSentinel', 'path', "must be a relative path without '..'");
+};
+
 export const loadBalancerPortRule: DeployRule = ({ resources, loadBalancerPortIndex: index }) => {
   const numPorts = resources?.numPorts ?? 0;
   const outside = index !== undefined && resources !== undefined && (index < 0 || index >= numPorts);

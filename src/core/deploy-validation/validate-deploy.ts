@@ -1,5 +1,5 @@
 import { type DeployRule, type DeployValidationContext, problem } from './context.js';
-import { healthcheckRule, loadBalancerPortRule } from './healthcheck-rules.js';
+import { healthcheckRule, loadBalancerPortRule, runningSentinelRule } from './healthcheck-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
 import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
@@ -168,6 +168,7 @@ const rules: readonly DeployRule[] = [
   launchFormRule,
   containerRule,
   healthcheckRule,
+  runningSentinelRule,
   loadBalancedRule,
   loadBalancerPortRule,
   resourceRule,

@@ -23,6 +23,8 @@ export interface LaunchRules {
   /** Whole cores beyond which no task gets; absent: no hard limit. */
   cpuHardLimit?: number;
   cpuHardLimitScaleFactor: number;
+  /** Whether an executor's runningSentinel stands in for a health file. */
+  honorRunningSentinel?: boolean;
 }
 
 /** How long a task with a health file may take to write it, beside its retries. */
@@ -53,7 +55,7 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     executorData,
     successfulExitCodes: executorData?.successfulExitCodes ?? [],
     killGraceMillis: executorData?.sigKillProcessesAfterMillis ?? rules.killGraceMillis,
-    healthcheckResultFile: healthFile(request, deploy, pending),
+    healthcheckResultFile: healthFile(request, deploy, pending, rules),
   };
 }
 
@@ -77,10 +79,12 @@ const hardLimit = (cpus: number, { cpuHardLimit, cpuHardLimitScaleFactor }: Laun
 
 function healthFile(
   request: Request,
-  { healthcheck }: Deploy,
+  { healthcheck, executorData }: Deploy,
   pending: PendingTask,
+  { honorRunningSentinel }: LaunchRules,
 ): LaunchSpec['healthcheckResultFile'] {
-  const path = healthcheck?.healthcheckResultFilePath;
+  const sentinel = honorRunningSentinel ? executorData?.runningSentinel : undefined;
+  const path = healthcheck?.healthcheckResultFilePath ?? sentinel;
   if (path === undefined || request.skipHealthchecks || pending.skipHealthchecks) return undefined;
   const intervalSeconds = healthcheck?.intervalSeconds ?? healthFileIntervalSeconds;
   const retries = healthcheck?.maxRetries ?? healthFileRetries;

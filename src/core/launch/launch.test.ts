@@ -189,6 +189,17 @@ describe('command', () => {
     expect(plan({ healthcheck }).healthcheckResultFile).toEqual({ path: 'ok', intervalSeconds: 2, timeoutSeconds: 40 });
     expect(plan({ healthcheck }, { skipHealthchecks: true }).healthcheckResultFile).toBeUndefined();
   });
+
+  test('a running sentinel is a health file where the settings say so, and there is no other', () => {
+    const honored = { ...rules, honorRunningSentinel: true };
+    const fileOf = (deploy: Partial<Deploy>, by: LaunchRules = honored, pending: Partial<PendingTask> = {}) =>
+      planLaunch(input({ executorData: { cmd: 'x', runningSentinel: 'up' }, ...deploy }, pending), by)
+        .healthcheckResultFile;
+    expect(fileOf({})).toEqual({ path: 'up', intervalSeconds: 5, timeoutSeconds: 60 });
+    expect(fileOf({ healthcheck: { healthcheckResultFilePath: 'ok' } })?.path).toBe('ok');
+    expect(fileOf({}, honored, { skipHealthchecks: true })).toBeUndefined();
+    expect(fileOf({}, rules)).toBeUndefined();
+  });
 });
 
 describe('task record', () => {

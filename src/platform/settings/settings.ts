@@ -7,6 +7,7 @@ import { CrashLoopSettings } from './crash-loop-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { isAtRoot, UiSettings } from './page-settings.js';
 import { TaskFilesSettings } from './task-files-settings.js';
+import { taskStartSettings } from './task-start-settings.js';
 import {
   amount,
   amountAbove0,
@@ -139,6 +140,7 @@ const ClusterSettings = z.strictObject({
         .optional()
         .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
       files: TaskFilesSettings.optional(),
+      ...taskStartSettings,
       allowedArtifactPaths: z
         .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
         .default([])

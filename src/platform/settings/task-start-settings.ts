@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { count } from './bounds.js';
+
+/** How an agent starts tasks with executorData, and how many threads tasks may have. */
+export const taskStartSettings = {
+  sandboxEnvPrefix: z
+    .string()
+    .regex(/^[A-Z][A-Z0-9_]{0,49}$/, 'must be at most 50 capital letters, digits and "_"')
+    .optional()
+    .describe('Tasks find CLUSTER_TASK_ID and CLUSTER_SANDBOX also under names that begin so, for older start scripts'),
+  honorRunningSentinel: z
+    .boolean()
+    .default(false)
+    .describe('Whether a task with executorData.runningSentinel counts as running only when that file is there'),
+  extraScriptContent: z
+    .string()
+    .max(65_536)
+    .regex(/^[^\0]*$/, 'must not contain a NUL character')
+    .default('')
+    .describe(
+      "Shell text that the start script of tasks with executorData runs before their command, as the task's user",
+    ),
+  defaultRunAsUser: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe('Account of tasks with executorData that name no user; default: as tasksRunAs says'),
+  maxTaskThreads: count(1, 4_194_304)
+    .optional()
+    .describe('Threads beyond which a task is killed whose executorData names no limit; default: none'),
+  threadCheckerType: z
+    .enum(['CGROUP', 'PS', 'PROC_STATUS'])
+    .default('CGROUP')
+    .describe('Which threads are counted: CGROUP: those of all processes of a task; PS, PROC_STATUS: of its first one'),
+};
