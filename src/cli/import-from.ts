@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { settingsOfAgent } from '../agent/settings.js';
@@ -9,20 +9,16 @@ import { ImportModule } from '../modules/import/import.module.js';
 import { ImportReport } from '../modules/import/import-report.js';
 import { Imports } from '../modules/import/import.service.js';
 import { OriginalApi } from '../modules/import/original-api.js';
-import { checkDatabase } from '../platform/database/check-database.js';
-import { migrate } from '../platform/database/migrate.js';
-import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
 import { StartError } from '../platform/errors.js';
 import { PinoLogger } from '../platform/logging/log.js';
 import { PlatformModule } from '../platform/platform.module.js';
-import { holderOf } from '../platform/process/pid-file.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { Notifier } from '../platform/wake/notifier.js';
 import { RepositoriesModule } from '../repositories.module.js';
 import { AgentProcess } from './agent-process.js';
 import { say } from './announce.js';
+import { openToImport, openToLook } from './import-database.js';
 import { reportFailure } from './report-failure.js';
-import { pidFileOf } from './run-scheduler.js';
 import { StopSequence } from './stop-sequence.js';
 
 /** As commander hands them over. */
@@ -63,9 +59,7 @@ export async function importFrom(settings: Settings, url: string, flags: ImportF
     stop.add({ name: 'source', inOrder: () => original.close() });
     // Before anything is started for it.
     await original.list('requests/active');
-    const databaseUrl = settings.databaseUrl ?? (await startServer(settings, stop));
-    await checkDatabase(databaseUrl);
-    await migrate(databaseUrl);
+    const databaseUrl = flags.dryRun ? await openToLook(settings, stop) : await openToImport(settings, stop);
     checkpoint();
     const app = await openRooms({ ...settings, databaseUrl }, logger);
     stop.add({ name: 'import', inOrder: () => app.close() });
@@ -144,20 +138,6 @@ function fromFile(given: string): string {
   } catch (cause) {
     throw new StartError(`Cannot read ${given.slice(1)}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
   }
-}
-
-/** The embedded server; a Muster that runs goes on using it. */
-async function startServer(settings: Settings, stop: StopSequence): Promise<string> {
-  const { dataDir } = settings;
-  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
-  const server = await EmbeddedServer.start({ dataDir, say });
-  const isFree = () => holderOf(pidFileOf(dataDir)) === undefined;
-  stop.add({
-    name: 'database',
-    inOrder: async () => (isFree() ? server.stop('fast') : undefined),
-    atOnce: async () => (isFree() ? server.stop('immediate') : undefined),
-  });
-  return server.url;
 }
 
 /** The rooms that the import writes through. They lead nothing and listen nowhere. */

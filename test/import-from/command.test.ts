@@ -1,7 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect, discard } from '../../src/platform/database/connection.js';
 import { spawnNode, type TestProcess } from '../support/spawn.js';
 import { tempFolder } from '../support/temp-folder.js';
@@ -25,7 +25,9 @@ async function scene(): Promise<{ original: SimulatedOriginal; databaseUrl: stri
   return { original, databaseUrl: url, folder: folder.path };
 }
 
-function begin({ databaseUrl, folder }: Awaited<ReturnType<typeof scene>>, ...words: string[]): TestProcess {
+/** databaseUrl undefined: the embedded one, in the folder. */
+function begin(on: { databaseUrl?: string; folder: string }, ...words: string[]): TestProcess {
+  const { databaseUrl, folder } = on;
   const environment = { DATABASE_URL: databaseUrl, MUSTER_LOG_LEVEL: 'error' };
   const started = spawnNode([program, 'import-from', ...words, '--data-dir', folder], environment);
   onTestFinished(() => started.kill());
@@ -42,6 +44,25 @@ async function count(databaseUrl: string, table: string): Promise<number> {
   const { rows } = await client.query(`SELECT count(*)::int AS count FROM ${table}`);
   discard(client);
   return (rows as { count: number }[])[0]!.count;
+}
+
+/** What a database holds, down to the last row: each table with a digest of its rows, and all else by its name. */
+async function contents(databaseUrl: string): Promise<Record<string, string>> {
+  const client = await connect(databaseUrl, 'test', 10_000);
+  const query = async (sql: string) =>
+    (await client.query(sql)).rows as { name: string; kind: string; digest: string }[];
+  const found: Record<string, string> = {};
+  const objects = await query(
+    `SELECT relname AS name, relkind::text AS kind FROM pg_class WHERE relnamespace = 'public'::regnamespace
+     UNION ALL SELECT proname, 'function' FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
+  );
+  for (const { name, kind } of objects) {
+    const rows =
+      kind === 'r' && (await query(`SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) AS digest FROM "${name}" t`));
+    found[`${kind} ${name}`] = rows ? String(rows[0]!.digest) : '';
+  }
+  discard(client);
+  return found;
 }
 
 test('killed in the middle it goes on where it was, and hands over what is told', async () => {
@@ -68,6 +89,64 @@ test('killed in the middle it goes on where it was, and hands over what is told'
   expect(handedOver.filter((line) => line.startsWith('handed over'))).toHaveLength(10);
   expect(handedOver.at(-1)).toBe('10 handed over, 0 stay held');
   expect(await count(on.databaseUrl, 'pending_request')).toBe(10);
+});
+
+describe('a dry run changes nothing', () => {
+  const table = /^ {2}requests +2 +2 +0 +0 +0$/m;
+  const twoRequests = () => [originalRequest('web'), originalRequest('cron', { type: 'SCHEDULED' })];
+
+  test('in an empty database, and says that it is one', async () => {
+    const on = await scene();
+    on.original.requests = twoRequests();
+    const [exitCode, lines] = await ended(begin(on, on.original.url, '--dry-run'));
+    expect(lines[0]).toMatch(
+      /^The database has no tables of Muster yet: without --dry-run they are made first \(\d+ migrations\)$/,
+    );
+    expect(lines.join('\n')).toMatch(table);
+    expect(exitCode).toBe(0);
+    expect(await contents(on.databaseUrl)).toEqual({});
+    expect(readdirSync(on.folder)).toEqual([]);
+  });
+
+  test('where there is no database at all', async () => {
+    const { original, folder } = await scene();
+    original.requests = twoRequests();
+    const nowhere = join(folder, 'data');
+    const [exitCode, lines] = await ended(begin({ folder: nowhere }, original.url, '--dry-run'));
+    expect(lines[0]).toBe(`There is no database in ${nowhere} yet: without --dry-run it is made first`);
+    expect(lines.join('\n')).toMatch(table);
+    expect(exitCode).toBe(0);
+    expect(existsSync(nowhere)).toBe(false);
+  });
+
+  test('in a database that is in use, and neither there', async () => {
+    const on = await scene();
+    on.original.requests = twoRequests();
+    await ended(begin(on, on.original.url));
+    const before = await contents(on.databaseUrl);
+    on.original.requests[0]!.request['instances'] = 3;
+    on.original.requests.push(originalRequest('new'));
+    on.original.lists['webhooks'] = [{ uri: 'http://127.0.0.1:1/hook', type: 'DEPLOY' }];
+    const [, lines] = await ended(begin(on, on.original.url, '--dry-run'));
+    expect(lines.join('\n')).toMatch(/^ {2}requests +3 +2 +1 +0 +0$/m);
+    const [, handOver] = await ended(begin(on, on.original.url, '--dry-run', '--activate', '*', '--pause-source'));
+    expect(handOver.at(-1)).toBe('2 would be handed over, 0 stay held');
+    expect(await contents(on.databaseUrl)).toEqual(before);
+    expect(on.original.requests.map(({ state }) => state)).toEqual(['ACTIVE', 'ACTIVE', 'ACTIVE']);
+  });
+
+  test('in a database of an older version, which it cannot read', async () => {
+    const on = await scene();
+    await ended(begin(on, on.original.url));
+    const client = await connect(on.databaseUrl, 'test', 10_000);
+    await client.query('DELETE FROM muster_migration WHERE id = (SELECT max(id) FROM muster_migration)');
+    discard(client);
+    const before = await contents(on.databaseUrl);
+    const [exitCode, lines] = await ended(begin(on, on.original.url, '--dry-run'));
+    expect(lines).toEqual([expect.stringMatching(/older version \(1 migrations have not run\).*leave out --dry-run$/)]);
+    expect(exitCode).toBe(1);
+    expect(await contents(on.databaseUrl)).toEqual(before);
+  });
 });
 
 test('a token is sent and never shown; without it there is one clear line', async () => {

@@ -7,7 +7,14 @@ import { OriginalApi } from '../../src/modules/import/original-api.js';
 import { HistoryModule } from '../../src/modules/history/history.module.js';
 import { DisastersModule } from '../../src/modules/disasters/disasters.module.js';
 import { startRooms, type RoomApp } from '../support/room-app.js';
-import { originalRequest, startedAt, startOriginal, taskIdOf, type SimulatedOriginal } from './original.js';
+import {
+  type OriginalRequest,
+  originalRequest,
+  startedAt,
+  startOriginal,
+  taskIdOf,
+  type SimulatedOriginal,
+} from './original.js';
 
 let original: SimulatedOriginal;
 let here: RoomApp;
@@ -48,7 +55,10 @@ async function run({ dryRun = false, concurrency = 4, progress = () => undefined
 const apiOf = ({ url = original.url, headers = {} }: Wishes, concurrency = 4) =>
   new OriginalApi({ url, headers, concurrency, timeoutMillis: 2_000 });
 
-async function handOver(pattern: string, given: { pauseSource?: boolean; sideBySide?: boolean } = {}) {
+async function handOver(
+  pattern: string,
+  given: { pauseSource?: boolean; sideBySide?: boolean; waitMillis?: number } = {},
+) {
   const lines: string[] = [];
   const say = (line: string) => void lines.push(line);
   const api = apiOf({});
@@ -194,6 +204,18 @@ test('what our rules refuse is listed with field and rule, and the rest is taken
   // Once it is put right there, the next run takes it.
   original.requests[1]!.request['instances'] = 2;
   expect((await run()).report.total('requests', 'TAKEN')).toBe(1);
+});
+
+test('what version 1.5.0 added is kept: the most instances, and who may do what', async () => {
+  const added = { maxScale: 4, actionPermissions: { oncall: ['SCALE', 'KILL_TASK'] } };
+  original.requests = [
+    originalRequest('web', { request: { id: 'web', requestType: 'SERVICE', instances: 2, ...added } }),
+  ];
+  const { lines } = await run();
+  expect(lines.at(-1)).toMatch(/ACTIVE there and PAUSED here/);
+  expect(await get('requests/request/web')).toMatchObject({ request: added });
+  const { status } = await here.call('PUT', '/api/requests/request/web/scale', { instances: 5 });
+  expect(status).toBe(400);
 });
 
 test('a member that is not kept here is told', async () => {
@@ -347,6 +369,71 @@ describe('a request is handed over', () => {
     expect(await handOver('web', { pauseSource: true })).toEqual(['handed over: web']);
     expect(await get('requests/request/web')).toMatchObject({ state: 'ACTIVE', request: { instances: 4 } });
     expect(await count('task_history')).toBe(3);
+  });
+
+  describe('with its schedule:', () => {
+    const minute = 60_000;
+    const thisMinute = () => Math.floor(Date.now() / minute) * minute;
+    /** A job whose last run began at this time. */
+    const job = (lastRunAt: number, given: Partial<OriginalRequest> = {}) =>
+      originalRequest('cron', {
+        request: { id: 'cron', requestType: 'SCHEDULED', schedule: '* * * * *', scheduleType: 'CRON' },
+        taskIds: [taskIdOf('cron', 'd1', lastRunAt - startedAt)],
+        planned: ['TASK_DONE'],
+        ...given,
+      });
+    const queued = async (): Promise<{ pendingType: string; runAt?: number }[]> =>
+      (await here.database.manager.query('SELECT document FROM pending_request')).map(
+        ({ document }: { document: object }) => document,
+      );
+
+    test('a run in progress there goes on to its end, and the job rests meanwhile', async () => {
+      original.requests = [job(thisMinute() - minute, { activeTaskIds: [taskIdOf('cron', 'd1', 1)] })];
+      await run();
+      expect(await handOver('cron', { pauseSource: true })).toEqual([
+        'stays held: cron: 1 of its tasks still run there; run this again when they have ended',
+      ]);
+      expect(original.requests[0]).toMatchObject({ state: 'PAUSED', activeTaskIds: [taskIdOf('cron', 'd1', 1)] });
+      original.requests[0]!.taskIds.unshift(...original.requests[0]!.activeTaskIds.splice(0));
+      expect(await handOver('cron', { pauseSource: true })).toEqual(['handed over: cron']);
+    });
+
+    test('a time that came due in between is run at once', async () => {
+      original.requests = [job(thisMinute() - minute)];
+      await run();
+      expect(await handOver('cron', { pauseSource: true })).toEqual(['handed over: cron']);
+      expect(await queued()).toMatchObject([{ pendingType: 'IMMEDIATE', user: 'muster import-from' }]);
+    });
+
+    test('a time that was run there, by a clock that is ahead, is not run again', async () => {
+      const nextMinute = thisMinute() + minute;
+      original.clock = () => nextMinute + 2_000;
+      original.requests = [job(nextMinute)];
+      await run();
+      expect(await handOver('cron', { pauseSource: true })).toEqual(['handed over: cron']);
+      expect(await queued()).toMatchObject([{ pendingType: 'UNPAUSED', runAt: nextMinute + minute }]);
+    });
+
+    test('what came due while an operator had it paused there is not run', async () => {
+      original.requests = [job(thisMinute() - 60 * minute)];
+      await run();
+      original.requests[0]!.state = 'PAUSED';
+      original.requests[0]!.planned = [];
+      original.requests[0]!.events.unshift({ createdAt: thisMinute() - 50 * minute, eventType: 'PAUSED' });
+      expect(await handOver('cron')).toEqual(['handed over: cron']);
+      const [entry] = await queued();
+      expect(entry!.pendingType).toBe('UNPAUSED');
+      expect(entry!.runAt).toBeGreaterThan(thisMinute());
+    });
+
+    test.each(['IMMEDIATE', 'RETRY'])('a run that was promised there (%s) is not dropped', async (type) => {
+      original.requests = [job(thisMinute(), { planned: [type] })];
+      await run();
+      expect(await handOver('cron', { pauseSource: true })).toEqual([
+        'stays held: cron: 1 runs that were asked for wait there: run this again when they have begun',
+      ]);
+      expect(original.requests[0]!.state).toBe('ACTIVE');
+    });
   });
 
   test('while it runs there, if that is wished for', async () => {

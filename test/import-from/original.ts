@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 
 type Json = Record<string, unknown>;
 
@@ -12,11 +13,13 @@ export interface OriginalRequest {
   pendingDeployId?: string;
   /** Further members of the record of one request. */
   more?: Json;
-  events: { createdAt: number; eventType: string }[];
+  events: { createdAt: number; eventType: string; message?: string }[];
   /** Of ended tasks. */
   taskIds: string[];
   /** Of tasks that run. */
   activeTaskIds: string[];
+  /** Why runs are planned. A pause drops them. */
+  planned: string[];
 }
 
 export interface SimulatedOriginal {
@@ -30,6 +33,8 @@ export interface SimulatedOriginal {
   mostAtOnce: number;
   /** Header that every call has to have. */
   authorization?: string;
+  /** Its time. */
+  clock: () => number;
   /** Answers in place of the usual ones; false: the usual one. */
   intercept?: (path: string, response: ServerResponse) => boolean;
   close(): Promise<void>;
@@ -52,6 +57,7 @@ export function originalRequest(id: string, given: Partial<OriginalRequest> & { 
     events: [{ createdAt: startedAt, eventType: 'CREATED' }],
     taskIds: [1, 2].map((number) => taskIdOf(id, 'd1', number)),
     activeTaskIds: [],
+    planned: [],
     ...rest,
   };
 }
@@ -70,7 +76,9 @@ export async function startOriginal(): Promise<SimulatedOriginal> {
     original.mostAtOnce = Math.max(original.mostAtOnce, atOnce);
     response.on('close', () => (atOnce -= 1));
     // In a later turn, so that calls that may overlap do.
-    setImmediate(() => answer(original, request, response));
+    void (request.method === 'POST' ? json(request) : Promise.resolve({})).then((body) =>
+      answer(original, request, response, body as Json),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const original: SimulatedOriginal = {
@@ -79,6 +87,7 @@ export async function startOriginal(): Promise<SimulatedOriginal> {
     lists: {},
     calls: [],
     mostAtOnce: 0,
+    clock: () => Date.now(),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -88,7 +97,7 @@ export async function startOriginal(): Promise<SimulatedOriginal> {
   return original;
 }
 
-function answer(original: SimulatedOriginal, request: IncomingMessage, response: ServerResponse): void {
+function answer(original: SimulatedOriginal, request: IncomingMessage, response: ServerResponse, body: Json): void {
   const url = new URL(request.url!, 'http://original');
   const path = decodeURIComponent(url.pathname.replace(/^\/singularity\/api\//, ''));
   original.calls.push(path);
@@ -99,17 +108,19 @@ function answer(original: SimulatedOriginal, request: IncomingMessage, response:
   }
   const count = Number(url.searchParams.get('count') ?? 100);
   const first = (Number(url.searchParams.get('page') ?? 1) - 1) * count;
-  const found = request.method === 'POST' ? pause(original, path) : read(original, path, [first, first + count]);
+  const found = request.method === 'POST' ? pause(original, path, body) : read(original, path, [first, first + count]);
   if (found === undefined) response.writeHead(404, { 'content-type': 'text/html' }).end('<html></html>');
   else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found));
 }
 
-function pause(original: SimulatedOriginal, path: string): unknown {
+function pause(original: SimulatedOriginal, path: string, { message, killTasks }: Json): unknown {
   const [, id] = /^requests\/request\/([^/]+)\/pause$/.exec(path) ?? [];
   const found = original.requests.find(({ request }) => request.id === id);
   if (!found) return undefined;
   found.state = 'PAUSED';
-  found.taskIds.push(...found.activeTaskIds.splice(0));
+  found.events.unshift({ createdAt: original.clock(), eventType: 'PAUSED', message: String(message) });
+  found.planned = [];
+  if (killTasks !== false) found.taskIds.push(...found.activeTaskIds.splice(0));
   return brief(found);
 }
 
@@ -120,6 +131,11 @@ function read(original: SimulatedOriginal, path: string, page: [number, number])
     return [];
   const [, task] = /^history\/task\/(.+)$/.exec(path) ?? [];
   if (task) return original.requests.some(({ taskIds }) => taskIds.includes(task)) ? taskHistory(task) : undefined;
+  const [, planned] = /^tasks\/scheduled\/request\/(.+)$/.exec(path) ?? [];
+  if (planned) {
+    const { planned: types = [] } = original.requests.find(({ request }) => request.id === planned) ?? {};
+    return types.map((pendingType) => ({ pendingTask: { pendingTaskId: { requestId: planned, pendingType } } }));
+  }
   const [, id, rest] = /^(?:requests|history)\/request\/([^/]+)\/?(.*)$/.exec(path) ?? [];
   const found = original.requests.find(({ request }) => request.id === id);
   if (!found) return undefined;

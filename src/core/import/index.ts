@@ -1,1 +1,2 @@
+export * from './next-slot.js';
 export * from './take.js';

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { matches } from '../../core/import/index.js';
+import { handOverMessage, matches, nextSlot, type RestingJob } from '../../core/import/index.js';
+import { isLongRunning, type PendingType, type RequestType } from '../../core/model/enums.js';
+import { parseTaskId } from '../../core/task-id.js';
 import { inParallel } from '../../platform/async.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -9,13 +11,14 @@ import { Pauses } from '../requests/actions/pauses.service.js';
 import { RequestRepository } from '../requests/request.repository.js';
 import { HistoryCopy } from './history-copy.service.js';
 import { ImportItemRepository } from './import-item.repository.js';
-import { readParent, type OriginalParent } from './records.js';
+import { problemOf } from './import-report.js';
+import { readParent, readRequestEvent, readTaskEntry, type OriginalParent } from './records.js';
 import { fingerprintOf, type ImportRun, importUser, RequestImport } from './request-import.service.js';
 
 export interface HandOverWishes {
   /** Ids, in which `*` stands for any characters and `?` for one. */
   pattern: string;
-  /** Pause it there first, which ends its tasks there. */
+  /** Pause it there first, which ends its tasks there; runs of jobs are waited for. */
   pauseSource: boolean;
   /** It may run there and here at the same time. */
   sideBySide: boolean;
@@ -28,6 +31,10 @@ export interface HandOverWishes {
 }
 
 const lookEveryMillis = 500;
+/** Of the newest changes and tasks: those that tell until when a schedule was seen to. */
+const newest = 'count=10&page=1';
+/** Runs that were promised to a caller, or to a run that failed. */
+const promised: ReadonlySet<unknown> = new Set<PendingType>(['IMMEDIATE', 'ONEOFF', 'RETRY']);
 const changedHere = 'it was changed here since it was taken: unpause it here when the original runs it no more';
 
 /** Hands requests over that were taken and held: from then on they run here. */
@@ -74,20 +81,28 @@ export class HandOver {
     if (obstacle !== undefined) return obstacle;
     if (run.dryRun) return undefined;
     if (before && isRunning(before) && wishes.pauseSource) {
-      const message = 'Handed over to Muster';
-      await run.original.post(`requests/request/${encodeURIComponent(id)}/pause`, { message, killTasks: true });
+      // What a run of a job has begun it ends; a service begins anew here.
+      const killTasks = isLongRunning(before.request['requestType'] as RequestType);
+      const options = { message: handOverMessage, killTasks };
+      await run.original.post(`requests/request/${encodeURIComponent(id)}/pause`, options);
     }
     if (!wishes.sideBySide) {
-      const left = await this.tasksThatStay(id, run, wishes.waitMillis);
-      if (left > 0) return `${left} of its tasks still run there; run this again when they have ended`;
+      const left = await this.whatStays(id, run, wishes.waitMillis);
+      if (left !== undefined) return left;
     }
     const paused = await this.look(id, run);
     if (paused && isRunning(paused) && !wishes.sideBySide) return `it is ${paused.state} there again`;
-    if (paused) {
-      await this.taking.take(paused, run);
-      await this.history.copy(id, run);
+    if (!paused) return this.begin(id);
+    await this.taking.take(paused, run);
+    await this.history.copy(id, run);
+    if (wishes.sideBySide) return this.begin(id);
+    try {
+      return await this.begin(id, await this.restingJob(paused, run));
+    } catch (cause) {
+      const problem = problemOf(cause);
+      if (problem === undefined) throw cause;
+      return `what it has run there cannot be read: ${problem}`;
     }
-    return this.begin(id);
   }
 
   /** undefined: it is gone there. */
@@ -104,6 +119,10 @@ export class HandOver {
     if (isRunning(there) && !wishes.pauseSource && !wishes.sideBySide) {
       return `it is ${there.state} there: pause it there, or add --pause-source (or --side-by-side)`;
     }
+    if (isRunning(there) && wishes.pauseSource) {
+      const waiting = await this.promisedRuns(id, run);
+      if (waiting > 0) return `${waiting} runs that were asked for wait there: run this again when they have begun`;
+    }
     await this.taking.take(there, run);
     if (run.dryRun) return undefined;
     const item = await this.items.find(this.db.manager, 'REQUEST', id);
@@ -113,23 +132,60 @@ export class HandOver {
     return activeDeploy && !stored?.activeDeployId ? 'its active deploy is refused here: deploy it here' : undefined;
   }
 
-  private async tasksThatStay(id: string, { original }: ImportRun, waitMillis: number): Promise<number> {
+  /** A pause there would drop them. */
+  private async promisedRuns(id: string, { original }: ImportRun): Promise<number> {
+    const planned = await original.list(plannedPath(id));
+    const typeOf = (answer: unknown): unknown =>
+      (answer as { pendingTask?: { pendingTaskId?: { pendingType?: unknown } } }).pendingTask?.pendingTaskId
+        ?.pendingType;
+    return planned.filter((answer) => promised.has(typeOf(answer))).length;
+  }
+
+  /** undefined: nothing of it runs there, and nothing is about to. */
+  private async whatStays(id: string, { original }: ImportRun, waitMillis: number): Promise<string | undefined> {
     const until = performance.now() + waitMillis;
     for (;;) {
+      // In this order: what is planned becomes a task, never the other way round.
+      const planned = await original.list(plannedPath(id));
       const running = await original.list(`history/request/${encodeURIComponent(id)}/tasks/active`);
-      if (running.length === 0 || performance.now() > until) return running.length;
+      if (planned.length + running.length === 0) return undefined;
+      if (performance.now() > until) {
+        if (running.length === 0) return 'its next run is still planned there; run this again';
+        return `${running.length} of its tasks still run there; run this again when they have ended`;
+      }
       await delay(lookEveryMillis);
     }
   }
 
-  private async begin(id: string): Promise<string | undefined> {
+  private async restingJob(
+    { request, requestDeployState }: OriginalParent,
+    { original }: ImportRun,
+  ): Promise<RestingJob> {
+    const base = `history/request/${encodeURIComponent(request.id)}`;
+    const events = (await original.list(`${base}/requests?${newest}`)).map(readRequestEvent);
+    const tasks = (await original.list(`${base}/tasks?${newest}`)).map(readTaskEntry);
+    return {
+      events,
+      tasks: tasks.map(({ taskId, updatedAt }) => ({
+        startedAt: parseTaskId(taskId.id)?.startedAt ?? updatedAt,
+        endedAt: updatedAt,
+      })),
+      deployedAt: requestDeployState?.activeDeploy?.timestamp,
+    };
+  }
+
+  /** job: as it rests there now. */
+  private async begin(id: string, job?: RestingJob): Promise<string | undefined> {
     const obstacle = await this.db.transaction(async (tx) => {
       const stored = await this.requests.lock(tx, id);
       const item = await this.items.find(tx, 'REQUEST', id);
       if (!stored || !item?.held) return 'it is not held any more';
       if (stored.version !== item.version || stored.state !== 'PAUSED') return changedHere;
       const now = this.clock.now();
-      await this.pauses.endPause(tx, stored, { now, user: importUser, options: { message: 'Handed over' } });
+      const isPlanned = job && stored.request.requestType === 'SCHEDULED';
+      const plannedFor = isPlanned ? nextSlot(stored.request, job, now) : undefined;
+      const options = { message: 'Handed over' };
+      await this.pauses.endPause(tx, stored, { now, user: importUser, options, plannedFor });
       await this.items.noteHandedOver(tx, id, now);
       return undefined;
     });
@@ -139,3 +195,5 @@ export class HandOver {
 }
 
 const isRunning = ({ state }: OriginalParent): boolean => state !== 'PAUSED' && state !== 'FINISHED';
+
+const plannedPath = (id: string): string => `tasks/scheduled/request/${encodeURIComponent(id)}`;

@@ -84,6 +84,9 @@ export const apiParameters: ServerParameters = {
  */
 export const migrationParameters: ServerParameters = { ...isolation, statement_timeout: 0, lock_timeout: 1_000 };
 
+/** For a program that only looks: what would change a row fails. */
+export const readOnlyParameters: ServerParameters = { default_transaction_read_only: 'on' };
+
 /**
  * How long this side waits for the answer to a statement: a little longer than the server lets it run, because a server that is
  * frozen, or behind a network that is gone, ends nothing.

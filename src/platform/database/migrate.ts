@@ -32,7 +32,7 @@ export async function migrate(url: string, known: readonly Function[] = migratio
     const source = createDataSource({ url, use: 'migrations', poolSize: 1, migrations: known });
     try {
       await source.initialize();
-      await refuseNewerSchema(source, known);
+      refuseNewerSchema(await migrationsDone(lock), known);
       const done: string[] = [];
       for (const migration of await new MigrationExecutor(source).getPendingMigrations()) {
         await untilLocked(migration, () => run(source, migration));
@@ -110,20 +110,41 @@ async function endFormerLeaders(runner: QueryRunner): Promise<void> {
   if (table?.name) await runner.query('UPDATE leader_epoch SET epoch = epoch + 1 WHERE epoch > 0');
 }
 
+/** Names of the migrations that `migrate` would run, which changes nothing yet. A newer schema is refused here, too. */
+export async function missingMigrations(
+  url: string,
+  known: readonly Function[] = migrations,
+): Promise<{ missing: string[]; isNew: boolean }> {
+  const client = await connect(url, 'look', lockAnswerMillis);
+  try {
+    const done = await migrationsDone(client);
+    refuseNewerSchema(done, known);
+    const missing = known.map(({ name }) => name).filter((name) => !done.includes(name));
+    return { missing, isNew: done.length === 0 };
+  } finally {
+    discard(client);
+  }
+}
+
+/** The newest first. None: there is no schema of ours. */
+async function migrationsDone(client: Client): Promise<string[]> {
+  const { rows: tables } = await client.query<{ name: string | null }>('SELECT to_regclass($1) AS name', [
+    migrationsTable,
+  ]);
+  if (!tables[0]?.name) return [];
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT name FROM ${migrationsTable} ORDER BY timestamp DESC, id DESC`,
+  );
+  return rows.map(({ name }) => name);
+}
+
 /** This program would misread what it does not know, and write what the newer one does not expect. */
-async function refuseNewerSchema(source: DataSource, migrations: readonly Function[]): Promise<void> {
-  const [table] = (await source.query('SELECT to_regclass($1) AS name', [migrationsTable])) as {
-    name: string | null;
-  }[];
-  if (!table?.name) return;
-  const done = (await source.query(`SELECT name FROM ${migrationsTable} ORDER BY timestamp DESC, id DESC`)) as {
-    name: string;
-  }[];
+function refuseNewerSchema(done: readonly string[], migrations: readonly Function[]): void {
   const known = new Set(migrations.map(({ name }) => name));
-  const unknown = done.find(({ name }) => !known.has(name));
-  if (!unknown) return;
+  const unknown = done.find((name) => !known.has(name));
+  if (unknown === undefined) return;
   throw new StartError(
-    `The database was migrated by a newer Muster, up to ${unknown.name}; this one knows migrations up to ` +
+    `The database was migrated by a newer Muster, up to ${unknown}; this one knows migrations up to ` +
       `${migrations.at(-1)!.name}: start the newer one, or restore a backup from before the upgrade`,
   );
 }

@@ -21,6 +21,8 @@ interface Awakening {
   now: number;
   user?: string;
   options: UnpauseRequest;
+  /** Of a schedule: its next run is that of this time, at once if it has passed. Else: as the schedule says from now on. */
+  plannedFor?: number;
 }
 
 /** Pause, unpause and the early end of a cooldown: whether a request gets new tasks. */
@@ -73,7 +75,7 @@ export class Pauses {
   async endPause(
     tx: EntityManager,
     stored: StoredRequest,
-    by: { now: number; user?: string; options: UnpauseRequest },
+    by: Pick<Awakening, 'now' | 'user' | 'options' | 'plannedFor'>,
   ): Promise<void> {
     await this.expiring.remove(tx, 'PAUSE', stored.request.id);
     await this.awaken(tx, stored, { ...by, eventType: 'UNPAUSED', pendingType: 'UNPAUSED' });
@@ -90,19 +92,21 @@ export class Pauses {
   }
 
   private async awaken(tx: EntityManager, stored: StoredRequest, awakening: Awakening): Promise<void> {
-    const { eventType, pendingType, now, user, options } = awakening;
+    const { eventType, now, user, options, plannedFor } = awakening;
     const { request } = stored;
     await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
     await this.history.record(tx, { createdAt: now, eventType, user, request, message: options.message });
     const deployId = deployInUse(stored);
     if (!deployId || request.requestType === 'ON_DEMAND') return;
     const { message, actionId, skipHealthchecks } = options;
+    const isOwed = plannedFor !== undefined && plannedFor <= now;
     await this.queue.enqueue(tx, {
       requestId: request.id,
       deployId,
       timestamp: now,
       user,
-      pendingType,
+      pendingType: isOwed ? 'IMMEDIATE' : awakening.pendingType,
+      runAt: plannedFor,
       skipHealthchecks,
       message,
       actionId,
