@@ -1,4 +1,5 @@
 import type { AgentFolder } from './agent-folder.js';
+import type { ArtifactCache } from './artifacts/cache.js';
 import type { Cgroups } from './cgroups/cgroups.js';
 import type { Epochs } from './wire/epochs.js';
 import type { Launcher } from './tasks/launch.js';
@@ -20,6 +21,7 @@ export interface AgentContext {
   settings: LocalClusterSettings;
   log: Log;
   bootId: string;
+  artifacts: ArtifactCache;
   /** Words after `node` that start the program which fetches files. */
   fetchProgram: readonly string[];
   /** Search path of tasks whose environment does not name one. */

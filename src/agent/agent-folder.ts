@@ -36,6 +36,8 @@ const stranger = 4_294_967_294;
  *     ended/<id>/      the same, after that
  *     tombstones/<id>  ids that must never start
  *     sandboxes/<id>/  the files of the tasks themselves
+ *     artifacts/kept/  files fetched for several tasks, each whole and checked
+ *     artifacts/new/   such files on their way
  *     bin/             the scripts that start tasks
  *     cgroups.json     where the cgroups of the tasks are
  *
@@ -51,6 +53,10 @@ export class AgentFolder {
   /** Where new tasks get theirs: usually in the folder. */
   readonly sandboxes: string;
   private readonly sandboxesHere: string;
+  /** Beside the sandboxes: who fetches them has to get there, too. */
+  readonly artifacts: string;
+  readonly keptArtifacts: string;
+  readonly newArtifacts: string;
   readonly bin: string;
   readonly cgroups: string;
   private readonly incarnationFile: string;
@@ -67,6 +73,9 @@ export class AgentFolder {
     this.tombstones = join(root, 'tombstones');
     this.sandboxesHere = join(root, 'sandboxes');
     this.sandboxes = isClosed ? join(elsewhere, `agent-${this.key}`, 'sandboxes') : this.sandboxesHere;
+    this.artifacts = join(dirname(this.sandboxes), 'artifacts');
+    this.keptArtifacts = join(this.artifacts, 'kept');
+    this.newArtifacts = join(this.artifacts, 'new');
     this.bin = join(root, 'bin');
     this.cgroups = join(root, 'cgroups.json');
     this.incarnationFile = join(root, 'incarnation');
@@ -96,8 +105,10 @@ export class AgentFolder {
 
   async makeFolders(): Promise<void> {
     if (this.sandboxes !== this.sandboxesHere) await makeFolder(dirname(dirname(this.sandboxes)), 0o711);
-    for (const open of [dirname(this.sandboxes), ...this.allSandboxes]) await makeFolder(open, 0o711);
-    for (const closed of [this.bin, this.tasks, this.ended, this.tombstones]) await makeFolder(closed, 0o700);
+    for (const open of [dirname(this.sandboxes), ...this.allSandboxes, this.artifacts, this.newArtifacts])
+      await makeFolder(open, 0o711);
+    for (const closed of [this.bin, this.tasks, this.ended, this.tombstones, this.keptArtifacts])
+      await makeFolder(closed, 0o700);
   }
 
   /** Short name of this folder for cgroups and sockets. */

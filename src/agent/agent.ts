@@ -3,7 +3,8 @@ import type { Server } from 'node:net';
 import { dirname } from 'node:path';
 import { adoptTasks, currentIncarnation } from './tasks/adopt.js';
 import type { AgentContext, Log } from './agent-context.js';
-import { fetchProgram } from './artifacts/fetch.js';
+import { ArtifactCache } from './artifacts/cache.js';
+import { fetchProgram } from './artifacts/program.js';
 import { AgentFolder, type Endpoint, sharedSecret } from './agent-folder.js';
 import { openFileAddress } from './file-address/file-address.js';
 import { openCgroups } from './cgroups/cgroups.js';
@@ -94,20 +95,24 @@ async function startOn(
   const machines = new Machines(agentId, incarnation, slaves, settings);
   const updates = await UpdatesLog.open(folder.updates, { agentId, incarnation });
   machines.onChange(() => updates.wake());
-  const context: AgentContext = {
+  const parts = {
     folder,
-    updates,
-    cgroups,
     settings,
     log,
-    shim: await installShim(folder.bin),
     users,
-    bootId: boot,
     // The folder of this Node first: tasks that are Node programs then need nothing but this installation.
     searchPath: `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+    fetchProgram: options.fetchProgram ?? fetchProgram,
+  };
+  const context: AgentContext = {
+    ...parts,
+    updates,
+    cgroups,
+    artifacts: await ArtifactCache.open(parts),
+    shim: await installShim(folder.bin),
+    bootId: boot,
     shell: existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh',
     stopping: stopping.signal,
-    fetchProgram: options.fetchProgram ?? fetchProgram,
   };
   const tasks = new Tasks(context);
   const tombstones = new Tombstones(folder.tombstones);

@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { z } from 'zod';
+import { artifactSettings } from '../platform/settings/artifact-settings.js';
 import { TaskFilesSettings } from '../platform/settings/task-files-settings.js';
 import { taskStartSettings } from '../platform/settings/task-start-settings.js';
 
@@ -154,40 +155,7 @@ export const LocalClusterSettings = z.strictObject({
     .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
   files: TaskFilesSettings.optional(),
   ...taskStartSettings,
-  allowedArtifactPaths: z
-    .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
-    .default([])
-    .describe(
-      "Folders of the machine from which artifacts may be copied by file: URL or path; they are read as the task's user",
-    ),
-  maxArtifactMegabytes: z
-    .number()
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .default(2_048)
-    .describe('Largest file that is fetched for a task, in MB'),
-  maxTaskArtifactMegabytes: z
-    .number()
-    .int()
-    .min(1)
-    .max(10_000_000)
-    .default(10_240)
-    .describe('Most that all files fetched for a task take, packed or unpacked, in MB; never more than its disk'),
-  maxArtifactFiles: z
-    .number()
-    .int()
-    .min(1)
-    .max(100_000_000)
-    .default(200_000)
-    .describe('Most files that artifacts unpack to'),
-  artifactTimeoutSeconds: z
-    .number()
-    .int()
-    .min(1)
-    .max(86_400)
-    .default(600)
-    .describe('Longest time in which the files of a task are fetched and unpacked'),
+  ...artifactSettings,
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
 });

@@ -66,6 +66,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
       agentFolder: agent.folder,
       log: driverLog(),
       allowedArtifactPaths: settings.cluster.local.allowedArtifactPaths,
+      hasArtifactStore: settings.cluster.local.artifactStore !== undefined,
     });
     const { app, url } = await startApp({ settings: { ...settings, databaseUrl }, driver, clock, logger });
     stop.add({ name: 'scheduler', inOrder: () => app.close() });

@@ -134,7 +134,7 @@ describe('what cannot be launched is refused', () => {
     { why: 'a variable a shell cannot name', changes: { environment: { 'a.b': 'x' } }, reason: 'environment.a.b' },
     { why: 'an id that leaves its folder', changes: { taskId: '../../x' }, reason: "taskId must not contain '/'" },
     {
-      why: 'an object store artifact',
+      why: 'an object without a name for its file',
       changes: { executorData: { cmd: 'x', objstoreArtifacts: [{}] } },
       reason: 'objstoreArtifacts',
     },

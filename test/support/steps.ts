@@ -30,6 +30,8 @@ export const deep = [
   'test/security/many-runs.test.ts',
   'test/security/hostile-task.test.ts',
   // Agents that are killed, and everything that waits for graces and time limits of real processes.
+  'test/agent/artifact-cache.test.ts',
+  'test/agent/signed-artifacts.test.ts',
   'test/agent/disk.test.ts',
   'test/agent/executor.test.ts',
   'test/agent/hostile-files.test.ts',

@@ -1,64 +1,115 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { type FileHandle, open, readlink, realpath, statfs } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import { fileURLToPath } from 'node:url';
-import { messageOf } from '../files.js';
+import { Agent, interceptors, request } from 'undici';
+import { errorCode, messageOf } from '../files.js';
 import { pathOf } from '../sandbox/below.js';
 import { isBelow } from '../wire/unsupported.js';
-import { DeployFault, type FetchLimits } from './order.js';
+import { DeployFault, type FetchLimits, tooMuchDisk } from './order.js';
 
 const megabyte = 1024 * 1024;
+/** So much may come between two looks at what is free. */
+const bytesPerLook = 16 * megabyte;
 
 /** Counts what all artifacts of a task bring. */
 export class Meter {
   /** Set when it was too much: streams that are broken off tell of that first. */
-  fault: DeployFault | undefined;
+  fault: Error | undefined;
+  /** The artifact that is put in its place, for messages. */
+  present = '';
   private total = 0;
+  private lookedAt = 0;
 
-  constructor(private readonly limits: FetchLimits) {}
+  constructor(
+    private readonly limits: FetchLimits,
+    private readonly root: string,
+  ) {}
 
-  count(bytes: number): void {
+  async count(bytes: number): Promise<void> {
     this.total += bytes;
     this.check(this.total);
+    if (this.total - this.lookedAt < bytesPerLook) return;
+    this.lookedAt = this.total;
+    await this.lookAtDisk();
   }
 
   /** `bytes`: of everything that lies in the sandbox. */
   check(bytes: number, files = 0): void {
-    const { totalBytes, files: most } = this.limits;
-    if (bytes > totalBytes) this.refuse(`The files of the task are larger than ${totalBytes / megabyte} MB`);
-    if (files > most) this.refuse(`The files of the task are more than ${most}`);
+    const { totalBytes, files: most, isTaskDisk } = this.limits;
+    if (bytes > totalBytes)
+      this.refuse(
+        `The files of the task are larger than ${totalBytes / megabyte} MB (${this.present})`,
+        isTaskDisk ? tooMuchDisk : undefined,
+      );
+    if (files > most) this.refuse(`The files of the task are more than ${most} (${this.present})`);
   }
 
-  refuse(message: string): never {
-    throw (this.fault ??= new DeployFault(message));
+  /** What stays free is for the tasks that run, and for the agent. */
+  async lookAtDisk(comingBytes = 0): Promise<void> {
+    const { bavail, bsize } = await statfs(this.root);
+    if (bavail * bsize < this.limits.reservedBytes + comingBytes)
+      throw (this.fault ??= new Error('The disk of this machine is full (cluster.local.reservedDiskMb)'));
+  }
+
+  refuse(message: string, reason?: string): never {
+    throw (this.fault ??= new DeployFault(message, undefined, reason));
   }
 }
 
-interface Bounds {
+export interface Bounds {
   limits: FetchLimits;
   meter: Meter;
 }
 
+/** What this machine lacks: no deploy is to blame for it. */
+const lacking = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM']);
+export const isTrouble = (cause: unknown): boolean => lacking.has(errorCode(cause) ?? '');
+
 /** Fetches an http, https or file URL, or an absolute path. Redirects are followed, to http and https only. */
 export async function download(source: string, target: FileHandle, bounds: Bounds): Promise<void> {
+  const name = nameOfSource(source);
   try {
-    const content = /^https?:/i.test(source) ? await bodyOf(source) : await localFile(source, bounds.limits);
-    await pipeline(content, counted(source, bounds), (chunks) => append(chunks as AsyncIterable<Buffer>, target));
+    const content = /^https?:/i.test(source) ? await bodyOf(source, bounds) : await localFile(source, bounds.limits);
+    await pipeline(content, counted(name, bounds), (chunks) => append(chunks as AsyncIterable<Buffer>, target));
   } catch (cause) {
     if (bounds.meter.fault) throw bounds.meter.fault;
-    if (cause instanceof DeployFault) throw cause;
-    throw new DeployFault(`${source}: ${causeOf(cause)}`, { cause });
+    if (cause instanceof DeployFault || isTrouble(cause)) throw cause;
+    throw new DeployFault(`${name}: ${causeOf(cause)}`, { cause });
   }
 }
 
-/** `fetch` itself refuses redirects to anything else than http and https. */
-async function bodyOf(url: string): Promise<Readable> {
-  const response = await fetch(url);
-  if (response.ok && response.body) return Readable.fromWeb(response.body as ReadableStream);
-  await response.body?.cancel();
-  throw new DeployFault(`${url}: HTTP ${response.status}`);
+const longestName = 60;
+
+/** For messages: host and file. Users, passwords and tokens of a URL are not for everybody who may read them. */
+export function nameOfSource(source: string): string {
+  if (!/^https?:/i.test(source) || !URL.canParse(source)) return source;
+  const { host, pathname } = new URL(source);
+  const whole = `${host}${pathname}`;
+  return whole.length <= longestName ? whole : `...${whole.slice(-longestName)}`;
+}
+
+const mostRedirects = 20;
+/** A server that sends nothing for so long has died. */
+const silentMillis = 60_000;
+
+/** As it comes: what a server calls an encoding may be the archive itself. */
+async function bodyOf(url: string, { limits }: Bounds): Promise<Readable> {
+  const { username, password } = new URL(url);
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const dispatcher = new Agent({
+    connect: { rejectUnauthorized: limits.verifyTls },
+    headersTimeout: silentMillis,
+    bodyTimeout: silentMillis,
+  }).compose(interceptors.redirect({ maxRedirections: mostRedirects }));
+  const { statusCode, body } = await request(url, {
+    dispatcher,
+    headers: username ? { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } : {},
+  });
+  if (statusCode >= 200 && statusCode < 300) return body;
+  body.on('error', () => undefined).destroy();
+  throw new DeployFault(`${nameOfSource(url)}: HTTP ${statusCode}`);
 }
 
 /** What is open is compared, not what the path was: a link may be changed between a check and its use. */
@@ -73,21 +124,24 @@ async function localFile(source: string, { allowedPaths }: FetchLimits): Promise
   throw new DeployFault(`cluster.local.allowedArtifactPaths allows no file ${source}`);
 }
 
-const counted = (source: string, { limits, meter }: Bounds) =>
+/** `name`: of what comes, for messages. */
+export const counted = (name: string, { limits, meter }: Bounds) =>
   async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let bytes = 0;
     for await (const chunk of chunks) {
       bytes += chunk.length;
-      if (bytes > limits.artifactBytes) meter.refuse(`${source}: is larger than ${limits.artifactBytes / megabyte} MB`);
-      meter.count(chunk.length);
+      if (bytes > limits.artifactBytes) meter.refuse(`${name}: is larger than ${limits.artifactBytes / megabyte} MB`);
+      await meter.count(chunk.length);
       yield chunk;
     }
   };
 
-async function append(chunks: AsyncIterable<Buffer>, target: FileHandle): Promise<void> {
+export async function append(chunks: AsyncIterable<Buffer>, target: FileHandle): Promise<void> {
   for await (const chunk of chunks) await target.appendFile(chunk);
 }
 
-/** fetch says "fetch failed" and hides what failed one level down. */
-const causeOf = (cause: unknown): string =>
-  cause instanceof Error && cause.cause !== undefined ? messageOf(cause.cause) : messageOf(cause);
+/** Some errors say "failed" and hide what failed one level down; others have a code and no words. */
+const causeOf = (cause: unknown): string => {
+  const inner = cause instanceof Error && cause.cause !== undefined ? cause.cause : cause;
+  return messageOf(inner) || errorCode(inner) || 'failed';
+};

@@ -1,32 +1,65 @@
 import { once } from 'node:events';
 import { constants, writeSync } from 'node:fs';
-import { appendFile } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { appendFile, open } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { messageOf } from '../files.js';
-import { Meter } from './download.js';
-import { DeployFault, type FetchAnswer, type FetchOrder } from './order.js';
-import { placeDownload, placeEmbedded, placeExternal, type Staging } from './place.js';
+import { download, Meter } from './download.js';
+import { DeployFault, type FetchAnswer, type FetchOrder, type KeepOrder, type TaskOrder } from './order.js';
+import { checkFile, placeDownload, placeEmbedded, placeRemote, type Staging } from './place.js';
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
 /**
- * Fetches and unpacks the files of one task, as the user of the task: what an archive or a server makes of it can do no
- * more than the task itself. Leads a process group, with all tools that it starts. Reads its order from stdin, which the
- * agent keeps open for as long as it lives.
+ * Fetches and unpacks files as a user who can do no more than a task: into the sandbox of one task as its user, or one
+ * file for the cache as a user that no task has. Leads a process group, with all tools that it starts. Reads its order from
+ * stdin, which the agent keeps open for as long as it lives.
  */
-async function carryOut(order: FetchOrder): Promise<void> {
-  const { root, limits, downloads, executor } = order;
-  const meter = new Meter(limits);
-  const note = async (line: string) => {
-    const flag = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-    if (executor) await appendFile(executor.log, `${line}\n`, { flag });
+async function carryOut(order: FetchOrder, store: ObjectStore | undefined): Promise<FetchAnswer> {
+  const meter = new Meter(order.limits, order.root);
+  if (order.kind === 'KEEP') return { md5: await keep(order, meter, store) };
+  await fill(order, meter);
+  return {};
+}
+
+async function fill({ root, limits, downloads, executor }: TaskOrder, meter: Meter): Promise<void> {
+  const note = async (text: string, file = executor?.log) => {
+    const flag = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
+    if (file !== undefined) await appendFile(file, `${text}\n`, { flag, mode: 0o644 });
   };
   const staging = (folder: string): Staging => ({ root, folder, limits, meter, note });
-  for (const artifact of downloads) await placeDownload(artifact, staging('.'));
-  if (!executor) return;
-  const inFolder = staging(relative(root, executor.folder));
-  for (const artifact of executor.embedded) await placeEmbedded(artifact, inFolder);
-  for (const artifact of executor.external) await placeExternal(artifact, inFolder);
+  for (const { text, file } of executor?.notes ?? []) await note(text, join(executor!.folder, file));
+  try {
+    for (const artifact of downloads) await placeDownload(artifact, staging('.'));
+    if (!executor) return;
+    const inFolder = staging(relative(root, executor.folder));
+    for (const artifact of executor.embedded) await placeEmbedded(artifact, inFolder);
+    for (const artifact of executor.remote) await placeRemote(artifact, inFolder);
+  } catch (cause) {
+    // In full: the message of a status is cut.
+    await note(messageOf(cause)).catch(() => undefined);
+    throw cause;
+  }
 }
+
+/** Answers the md5 of what it has fetched and checked. */
+async function keep(
+  { name, source, limits, ...artifact }: KeepOrder,
+  meter: Meter,
+  store: ObjectStore | undefined,
+): Promise<string> {
+  const file = await open('content', 'wx+', 0o600);
+  const bounds = { limits, meter };
+  if ('url' in source) await download(source.url, file, bounds);
+  else await store!.downloadObject(source, file, { ...bounds, name });
+  return checkFile(file, { ...artifact, filename: name });
+}
+
+type ObjectStore = typeof import('./object-store.js');
+
+/** It is large, and hardly any order needs it. Loaded as the agent's user, who may be the only one that can read it. */
+const objectStoreFor = async (order: FetchOrder): Promise<ObjectStore | undefined> =>
+  order.kind === 'KEEP' && 'bucket' in order.source ? import('./object-store.js') : undefined;
 
 /** For good: all three user ids change. */
 function become({ uid, gid }: NonNullable<FetchOrder['user']>): void {
@@ -51,12 +84,17 @@ process.stdin.on('end', endGroup).on('error', endGroup).resume();
 const order = JSON.parse(line) as FetchOrder;
 process.umask(0o022);
 try {
+  const store = await objectStoreFor(order);
   if (order.user) become(order.user);
   process.chdir(order.root);
   const { seconds } = order.limits;
-  setTimeout(() => endWith({ fault: `Fetching the files of the task took longer than ${seconds} s` }), seconds * 1000);
-  await carryOut(order);
-  endWith({});
+  setTimeout(() => endWith({ fault: tookTooLong(seconds) }), seconds * 1000);
+  endWith(await carryOut(order, store));
 } catch (cause) {
-  endWith(cause instanceof DeployFault ? { fault: messageOf(cause) } : { trouble: messageOf(cause) });
+  if (cause instanceof DeployFault) endWith({ fault: messageOf(cause), reason: cause.reason });
+  endWith({ trouble: messageOf(cause) });
+}
+
+function tookTooLong(seconds: number): string {
+  return `Fetching the files of the task took longer than ${seconds} s`;
 }

@@ -1,113 +1,183 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { statfs } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import type { ClusterArtifact } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
+import { inParallel } from '../../platform/async.js';
+import type { AgentContext } from '../agent-context.js';
 import { bytesOfMb } from '../cgroups/group-files.js';
-import { sandboxVariable } from '../machine/processes.js';
+import { messageOf } from '../files.js';
+import { reservedBytes } from '../machine/disk-watch.js';
 import type { RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
-import type { LocalClusterSettings } from '../settings.js';
-import { DeployFault, type FetchAnswer, type FetchLimits, type FetchOrder } from './order.js';
-
-/** Words after `node` that start the program. */
-export const fetchProgram: readonly string[] = [fileURLToPath(new URL('./fetch-main.js', import.meta.url))];
+import type { KeptFile, Wish } from './cache.js';
+import { DeployFault, type FetchLimits, type Kept, type Note, type TaskOrder } from './order.js';
+import { carryOut, firstFile } from './program.js';
+import { type ArtifactSet, isGiven, listedArtifacts, type Remote, remotesOf } from './remotes.js';
+import { checkSignatures } from './signatures.js';
 
 interface Fetch {
+  context: AgentContext;
   spec: LaunchSpec;
   sandbox: Sandbox;
   runAs: RunAs | undefined;
-  settings: LocalClusterSettings;
-  searchPath: string;
-  program: readonly string[];
-  /** Its abort ends the program with all that it has started. */
+  /** Its abort ends everything that was started for it. */
   signal: AbortSignal;
 }
 
+/** Of one task. */
+const fetchedAtOnce = 3;
+
 /** Puts the files that come with the deploy into the sandbox. Throws DeployFault when they cannot be had. */
 export async function fetchArtifacts(fetch: Fetch): Promise<void> {
-  const order = orderOf(fetch);
-  const isNothing = order.downloads.length === 0 && !order.executor;
+  const isNothing = fetch.spec.artifacts.length === 0 && !isGiven(fetch.spec.executorData ?? {});
   if (isNothing) return;
-  const { fault, trouble } = await ask(order, fetch);
-  fetch.signal.throwIfAborted();
-  if (fault !== undefined) throw new DeployFault(fault);
-  if (trouble !== undefined) throw new Error(trouble);
+  const limits = await limitsOf(fetch);
+  const over = new AbortController();
+  const timer = setTimeout(
+    () => over.abort(new DeployFault(`Fetching the files of the task took longer than ${limits.seconds} s`)),
+    limits.seconds * 1_000,
+  );
+  const stop = () => over.abort(fetch.signal.reason);
+  fetch.signal.addEventListener('abort', stop);
+  if (fetch.signal.aborted) stop();
+  const staging = new Staging(fetch, limits, over.signal);
+  try {
+    await staging.run();
+  } catch (cause) {
+    // What else is under way for it is not wanted any more.
+    over.abort(cause);
+    throw over.signal.reason;
+  } finally {
+    clearTimeout(timer);
+    fetch.signal.removeEventListener('abort', stop);
+    await staging.releaseAll();
+  }
 }
 
-function orderOf({ spec, sandbox, runAs, settings }: Fetch): FetchOrder {
-  const { embeddedArtifacts: embedded = [], externalArtifacts: external = [] } = spec.executorData ?? {};
-  const { executor } = sandbox;
-  const hasOwn = executor && embedded.length + external.length > 0;
-  return {
-    root: sandbox.root,
-    user: runAs && { uid: runAs.uid, gid: runAs.gid },
-    downloads: spec.artifacts,
-    executor: hasOwn ? { folder: executor.folder, log: executor.executorLog, embedded, external } : undefined,
-    limits: limitsOf(spec, settings),
-  };
+/**
+ * First everything is got that others may share or that has to be looked at before it is put anywhere, then one program of
+ * the task's user fills the sandbox.
+ */
+class Staging {
+  private readonly files: KeptFile[] = [];
+  private readonly notes: Note[] = [];
+  private readonly remote: Kept<Remote>[] = [];
+  private isOver = false;
+
+  constructor(
+    private readonly fetch: Fetch,
+    private readonly limits: FetchLimits,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  async run(): Promise<void> {
+    await this.fill(await this.gather().catch((cause: unknown) => this.tell(cause)));
+  }
+
+  async releaseAll(): Promise<void> {
+    this.isOver = true;
+    for (const file of this.files.splice(0)) await file.release();
+  }
+
+  private async gather(): Promise<TaskOrder> {
+    const { executorData, artifacts } = this.fetch.spec;
+    const own: ArtifactSet = executorData ?? {};
+    const inTurn = { stopAtFailure: true };
+    const downloads = await inParallel(artifacts, fetchedAtOnce, (artifact) => this.keepDownload(artifact), inTurn);
+    const order = { ...this.emptyOrder(), downloads };
+    if (!order.executor) return order;
+    const lists = await this.getRound(own);
+    // Theirs are not looked at for further lists.
+    const listed = await listedArtifacts(lists, this.limits.allowedPaths);
+    await this.getRound(listed);
+    const embedded = [...(own.embeddedArtifacts ?? []), ...(listed.embeddedArtifacts ?? [])];
+    return { ...order, executor: { ...order.executor, embedded, remote: this.remote } };
+  }
+
+  /** Answers the lists of artifacts among them. */
+  private async getRound(set: ArtifactSet): Promise<{ filename: string; file: KeptFile }[]> {
+    const remotes = remotesOf(set, this.fetch.context.settings);
+    const kept = await inParallel(
+      remotes,
+      fetchedAtOnce,
+      async (remote) => ({ remote, file: remote.wish && (await this.take(remote.wish)) }),
+      { stopAtFailure: true },
+    );
+    const { context } = this.fetch;
+    await checkSignatures(context, kept, set.objstoreArtifactSignatures ?? [], this.notes, this.signal);
+    for (const { remote, file } of kept)
+      this.remote.push({ ...remote, wish: undefined, kept: file && this.numberOf(file) });
+    return kept.flatMap(({ remote, file }) =>
+      remote.isArtifactList && file ? [{ filename: remote.filename ?? '', file }] : [],
+    );
+  }
+
+  private async keepDownload({ cache, ...artifact }: ClusterArtifact): Promise<Kept<ClusterArtifact>> {
+    // What is on this machine already is read as the task's user.
+    if (!cache || !/^https?:/i.test(artifact.uri)) return artifact;
+    const { requestId, user = '' } = this.fetch.spec;
+    const name = artifact.outputFile ?? artifact.uri;
+    const file = await this.take({ name, source: { url: artifact.uri }, owner: `${requestId} ${user}` });
+    return { ...artifact, kept: this.numberOf(file) };
+  }
+
+  private async take(wish: Wish): Promise<KeptFile> {
+    const file = await this.fetch.context.artifacts.take(wish, this.limitsOfFile(), this.signal);
+    this.files.push(file);
+    if (this.isOver) await this.releaseAll();
+    return file;
+  }
+
+  /** Others may wait for the same file, so nothing of this task limits it. */
+  private limitsOfFile(): FetchLimits {
+    return { ...this.limits, totalBytes: this.limits.artifactBytes, isTaskDisk: false };
+  }
+
+  private numberOf = (file: KeptFile): number => firstFile + this.files.indexOf(file);
+
+  private emptyOrder(): TaskOrder {
+    const { sandbox, runAs } = this.fetch;
+    const { executor, root } = sandbox;
+    const inFolder = executor && { folder: executor.folder, log: executor.executorLog, embedded: [], remote: [] };
+    return {
+      kind: 'FILL',
+      root,
+      user: runAs && { uid: runAs.uid, gid: runAs.gid },
+      limits: this.limits,
+      downloads: [],
+      executor: inFolder && { ...inFolder, notes: this.notes },
+    };
+  }
+
+  private async fill(order: TaskOrder): Promise<void> {
+    const { context, runAs } = this.fetch;
+    const { fetchProgram: program, searchPath } = context;
+    const files = this.files.map(({ handle }) => handle);
+    await carryOut(order, { program, searchPath, runAs, files, signal: this.signal });
+  }
+
+  /** In the logs of the task, in full: the message of a status is cut. */
+  private async tell(cause: unknown): Promise<never> {
+    const { executor } = this.fetch.sandbox;
+    if (executor && !this.signal.aborted) {
+      this.notes.push({ file: basename(executor.executorLog), text: messageOf(cause) });
+      await this.fill(this.emptyOrder()).catch(() => undefined);
+    }
+    throw cause;
+  }
 }
 
-function limitsOf(spec: LaunchSpec, settings: LocalClusterSettings): FetchLimits {
+async function limitsOf({ spec, context: { settings, folder } }: Fetch): Promise<FetchLimits> {
   const total = settings.maxTaskArtifactMegabytes;
+  const isTaskDisk = spec.diskMb > 0 && spec.diskMb < total;
   return {
     artifactBytes: bytesOfMb(settings.maxArtifactMegabytes),
-    totalBytes: bytesOfMb(spec.diskMb > 0 ? Math.min(spec.diskMb, total) : total),
+    totalBytes: bytesOfMb(isTaskDisk ? spec.diskMb : total),
+    isTaskDisk,
     files: settings.maxArtifactFiles,
     seconds: settings.artifactTimeoutSeconds,
     allowedPaths: settings.allowedArtifactPaths,
+    reservedBytes: reservedBytes(settings, await statfs(folder.sandboxes)),
+    verifyTls: settings.verifyArtifactTls,
   };
-}
-
-async function ask(order: FetchOrder, fetch: Fetch): Promise<FetchAnswer> {
-  const child = start(fetch);
-  const end = () => {
-    if (child.exitCode === null && child.signalCode === null) endGroup(child);
-  };
-  fetch.signal.addEventListener('abort', end);
-  try {
-    if (fetch.signal.aborted) end();
-    child.stdin!.on('error', () => undefined).write(`${JSON.stringify(order)}\n`);
-    const [answer, complaint] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
-    if (answer.endsWith('\n')) return JSON.parse(answer) as FetchAnswer;
-    return { trouble: `The program that fetches files ended early: ${complaint.slice(-1_000)}` };
-  } finally {
-    fetch.signal.removeEventListener('abort', end);
-    end();
-  }
-}
-
-/** Certificates that the operator added are trusted here, too. */
-const passedOn = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
-
-/** Starts as the agent's user, for it may be the only one that can read Node; changes to the task's before it does anything. */
-function start({ sandbox, runAs, searchPath, program }: Fetch): ChildProcess {
-  const given = passedOn.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
-  const [changeUser = ''] = runAs?.prefix ?? [];
-  const noMoreRights = basename(changeUser) === 'setpriv' ? [changeUser, '--no-new-privs', '--'] : [];
-  const [first = '', ...words] = [...noMoreRights, process.execPath, ...program];
-  const child = spawn(first, words, {
-    cwd: '/',
-    // What io_uring does is not done as the user that a process has become.
-    // The mark by which it is found and ended with the task, should the agent end before.
-    env: {
-      UV_USE_IO_URING: '0',
-      PATH: searchPath,
-      HOME: '/',
-      [sandboxVariable]: sandbox.root,
-      ...(Object.fromEntries(given) as object),
-    },
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  child.on('error', () => undefined);
-  return child;
-}
-
-function endGroup({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has gone.
-  }
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ClusterArtifact, EmbeddedArtifact, ExternalArtifact } from '../../core/model/deploy.js';
+import type { ClusterArtifact, EmbeddedArtifact } from '../../core/model/deploy.js';
 import { errorCode } from '../files.js';
 import { fileNameOf } from '../wire/unsupported.js';
 import { createFileBelow, openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
-import { download, type Meter } from './download.js';
-import { DeployFault, type FetchLimits } from './order.js';
+import { append, counted, download, type Meter, nameOfSource } from './download.js';
+import { DeployFault, type FetchLimits, type Kept, type RemoteFile } from './order.js';
 import { isArchive, unpack } from './unpack.js';
 
 /** What is needed to put files into a sandbox. All paths are relative to it. */
@@ -22,53 +22,90 @@ export interface Staging {
 }
 
 /** Downloads of plain commands and of single runs: unpacked unless they are made executable or asked to stay as they are. */
-export async function placeDownload(artifact: ClusterArtifact, staging: Staging): Promise<void> {
+export async function placeDownload(artifact: Kept<ClusterArtifact>, staging: Staging): Promise<void> {
   const target = join(staging.folder, artifact.outputFile ?? nameFromUri(artifact.uri));
-  await fetchTo(artifact.uri, target, staging);
+  staging.meter.present = basename(target);
+  await fetchTo({ ...artifact, url: artifact.uri }, target, staging);
   if (artifact.executable) await makeExecutable(target, staging);
-  else if (artifact.extract !== false && isArchive(target)) await unpack(target, staging.folder, staging);
+  else if (artifact.extract !== false && isArchive(target))
+    await withFile(target, staging, (file) => unpack(basename(target), file, staging.folder, staging));
 }
 
 /** Files that came inside the deploy, as base64. */
 export async function placeEmbedded(artifact: EmbeddedArtifact, staging: Staging): Promise<void> {
+  staging.meter.present = artifact.filename ?? '';
   const target = join(await targetFolder(artifact, staging), artifact.filename ?? '');
   // Each element is base64 text of its own: padding may end any of them.
   const content = Buffer.concat((artifact.content ?? []).map((text) => Buffer.from(text, 'base64')));
-  staging.meter.count(content.length);
+  await staging.meter.count(content.length);
   const file = await newFile(target, staging, artifact.filename);
   await file.writeFile(content).finally(() => file.close());
-  await checkFile(target, artifact, staging);
+  await withFile(target, staging, (handle) => checkFile(handle, artifact));
 }
 
-/** Fetched aside and checked first, so that the task's folder never holds half of one. */
-export async function placeExternal(artifact: ExternalArtifact, staging: Staging): Promise<void> {
-  const { filename = '', url = '' } = artifact;
+/** Fetched aside and checked first, so that the task's folder never holds half of one. What the agent has kept it has checked. */
+export async function placeRemote(artifact: Kept<RemoteFile>, staging: Staging): Promise<void> {
+  const { filename = '', kept } = artifact;
+  staging.meter.present = filename;
   const folder = await targetFolder(artifact, staging);
+  const isPacked = filename.endsWith('.tar.gz');
+  if (isPacked && kept !== undefined)
+    return withKept(kept, (file) => unpack(basename(filename), file, folder, staging));
   const fetched = join(staging.folder, `.fetching-${basename(filename)}`);
-  await fetchTo(url, fetched, staging);
-  await checkFile(fetched, artifact, staging);
-  if (!filename.endsWith('.tar.gz')) return moveInto(fetched, join(folder, filename), staging, filename);
-  await unpack(fetched, folder, staging);
+  await fetchTo(artifact, fetched, staging);
+  if (kept === undefined) await withFile(fetched, staging, (file) => checkFile(file, artifact));
+  if (!isPacked) return moveInto(fetched, join(folder, filename), staging, filename);
+  await withFile(fetched, staging, (file) => unpack(basename(filename), file, folder, staging));
   await remove(fetched, staging);
 }
 
-/** What had the name before is gone. */
-async function fetchTo(source: string, target: string, staging: Staging): Promise<void> {
+/** What had the name before is gone. Half a file does not stay. */
+async function fetchTo({ url = '', kept }: Kept<{ url?: string }>, target: string, staging: Staging): Promise<void> {
   await makeFolder(dirname(target), staging);
   await remove(target, staging);
   const file = await newFile(target, staging);
   try {
-    await download(source, file, staging);
+    await (kept === undefined ? download(url, file, staging) : copyKept(kept, nameOfSource(url), file, staging));
+  } catch (cause) {
+    await remove(target, staging);
+    throw cause;
   } finally {
     await file.close();
   }
 }
 
+async function copyKept(kept: number, name: string, target: FileHandle, staging: Staging): Promise<void> {
+  try {
+    await withKept(kept, (file) =>
+      pipeline(file.createReadStream({ autoClose: false }), counted(name, staging), (chunks) =>
+        append(chunks as AsyncIterable<Buffer>, target),
+      ),
+    );
+  } catch (cause) {
+    throw staging.meter.fault ?? cause;
+  }
+}
+
+/** Opened anew for each use, at its beginning. It belongs to the agent, and everybody who has it may only read it. */
+async function withKept<T>(kept: number, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(`/proc/self/fd/${kept}`, 'r');
+  return work(file).finally(() => letGo(file));
+}
+
+async function withFile<T>(path: string, { root }: Staging, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const opened = await openFileBelow(root, path, 'NONE');
+  if (!opened) throw new DeployFault(`${basename(path)}: is gone`);
+  return work(opened.handle).finally(() => letGo(opened.handle));
+}
+
+/** Not waited for: a stream that was broken off may still read. */
+const letGo = (file: FileHandle): void => void file.close().catch(() => undefined);
+
 /** A file that is there already may only be the same one. */
 async function moveInto(fetched: string, target: string, staging: Staging, name: string): Promise<void> {
   await makeFolder(dirname(target), staging);
-  const existing = await md5Of(target, staging);
-  if (existing !== undefined && existing === (await md5Of(fetched, staging))) return remove(fetched, staging);
+  const existing = await md5OfPath(target, staging);
+  if (existing !== undefined && existing === (await md5OfPath(fetched, staging))) return remove(fetched, staging);
   await (await newFile(target, staging, name)).close();
   await inFolderOf(target, staging, async (path) => {
     await inFolderOf(fetched, staging, (from) => rename(from, path));
@@ -142,27 +179,26 @@ function nameFromUri(uri: string): string {
 }
 
 /** undefined: no such file. */
-async function md5Of(path: string, { root }: Staging): Promise<string | undefined> {
+async function md5OfPath(path: string, { root }: Staging): Promise<string | undefined> {
   const opened = await openFileBelow(root, path, 'NONE');
-  if (!opened) return undefined;
+  return opened && md5Of(opened.handle).finally(() => opened.handle.close());
+}
+
+export async function md5Of(file: FileHandle): Promise<string> {
   const hash = createHash('md5');
-  await pipeline(opened.handle.createReadStream(), hash);
+  await pipeline(file.createReadStream({ autoClose: false, start: 0 }), hash);
   return hash.digest('hex');
 }
 
-/** Size first, then content. What the artifact does not tell is not checked. */
-async function checkFile(
-  path: string,
-  artifact: { filename?: string; filesize?: number; md5sum?: string },
-  staging: Staging,
-): Promise<void> {
-  const opened = await openFileBelow(staging.root, path, 'NONE');
-  await opened?.handle.close();
-  const size = opened?.stats.size;
-  if (artifact.filesize !== undefined && artifact.filesize !== size)
-    throw new DeployFault(`${artifact.filename}: ${size} bytes instead of ${artifact.filesize}`);
-  if (!artifact.md5sum) return;
-  const md5 = await md5Of(path, staging);
-  if (md5 !== artifact.md5sum.toLowerCase())
-    throw new DeployFault(`${artifact.filename}: md5 ${md5} instead of ${artifact.md5sum}`);
+/** Size first, then content, which is answered. What the artifact does not tell is not checked. */
+export async function checkFile(
+  file: FileHandle,
+  { filename = '', filesize, md5sum }: Pick<RemoteFile, 'filename' | 'filesize' | 'md5sum'>,
+): Promise<string> {
+  const { size } = await file.stat();
+  if (filesize !== undefined && filesize !== size)
+    throw new DeployFault(`${filename}: ${size} bytes instead of ${filesize}`);
+  const md5 = await md5Of(file);
+  if (md5sum && md5 !== md5sum.toLowerCase()) throw new DeployFault(`${filename}: md5 ${md5} instead of ${md5sum}`);
+  return md5;
 }

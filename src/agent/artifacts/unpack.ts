@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { Duplex, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { messageOf } from '../files.js';
-import { createFileBelow, openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { createFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
 import { diskUse, TooDeep } from '../sandbox/disk-use.js';
+import { isTrouble } from './download.js';
 import { DeployFault } from './order.js';
 import type { Staging } from './place.js';
 
@@ -17,30 +17,31 @@ export const isArchive = (name: string): boolean =>
   [...tarEndings, '.zip', '.gz'].some((ending) => name.toLowerCase().endsWith(ending));
 
 /**
- * Unpacks into `folder`. The tools run as the task's user, so that an archive can do no more than the task. What comes out
- * is bounded while it comes: the bytes that go into tar are counted, one file is bounded by the kernel, and all files
- * are counted on the disk.
+ * Unpacks into `folder` what is open, by the ending of its name. The tools run as the task's user, so that an archive can
+ * do no more than the task. What comes out is bounded while it comes: the bytes that go into tar are counted, one file is
+ * bounded by the kernel, and all files are counted on the disk.
  */
-export async function unpack(archive: string, folder: string, staging: Staging): Promise<void> {
-  const file = await openFileBelow(staging.root, archive, 'NONE');
+export async function unpack(name: string, file: FileHandle, folder: string, staging: Staging): Promise<void> {
   const target = await openFolderBelow(staging.root, folder, 'NONE');
   try {
-    if (!file || !target) throw new DeployFault(`${basename(archive)}: is gone`);
+    if (!target) throw new DeployFault('its folder is gone');
     const done = new AbortController();
-    const work = unpackInto(archive, file.handle, target.handle, { ...staging, folder }, done.signal);
+    const work = unpackInto(name, file, target.handle, { ...staging, folder }, done.signal);
     await Promise.race([work, watchDisk(staging, done.signal)]).finally(() => done.abort());
     await measure(staging);
   } catch (cause) {
     if (staging.meter.fault) throw staging.meter.fault;
-    if (cause instanceof DeployFault || cause instanceof MissingTool) throw cause;
-    throw new DeployFault(`Cannot unpack ${basename(archive)}: ${messageOf(cause)}`, { cause });
+    if (isTrouble(cause) || cause instanceof MachineLacks) throw cause;
+    const why = cause instanceof DeployFault ? messageOf(cause) : `cannot be unpacked: ${messageOf(cause)}`;
+    throw new DeployFault(`${name}: ${why}`, { cause });
   } finally {
     // Not waited for: a stream that was broken off may still read.
-    for (const opened of [file, target]) void opened?.handle.close().catch(() => undefined);
+    void target?.handle.close().catch(() => undefined);
   }
 }
 
-class MissingTool extends Error {}
+/** A tool, or space on the disk: no archive is to blame. */
+class MachineLacks extends Error {}
 
 async function unpackInto(
   archive: string,
@@ -58,7 +59,7 @@ async function unpackInto(
     // unzip wants to move about in the file: the tool gets it as an open file, number 3.
     await tools.end(tools.start(['unzip', '-q', '-o', '/proc/self/fd/3'], 'ignore', file));
   } else {
-    const plain = `${staging.folder}/${basename(archive).slice(0, -'.gz'.length)}`;
+    const plain = `${staging.folder}/${archive.slice(0, -'.gz'.length)}`;
     const target = await createFileBelow(staging.root, plain, 0o644);
     const source = file.createReadStream({ autoClose: false, start: 0 });
     await pipeline(source, createGunzip(), tools.counted(), async (chunks) => {
@@ -148,7 +149,8 @@ class Tools {
     const [code, signal] = (await once(tool, 'close')) as [number | null, NodeJS.Signals | null];
     if (code === 0) return;
     const program = tool.spawnargs[5] ?? '';
-    if (code === 127) throw new MissingTool(`${program} is not installed on this machine`);
+    if (code === 127) throw new MachineLacks(`${program} is not installed on this machine`);
+    if (/No space left on device/i.test(tool.complaint)) throw new MachineLacks('The disk of this machine is full');
     if (signal === 'SIGXFSZ') throw new DeployFault('A file of the archive is too large');
     throw new DeployFault(`${program}: ${tool.complaint.split('\n')[0] || `ended with ${code ?? signal}`}`);
   }
@@ -173,6 +175,7 @@ async function watchDisk(staging: Staging, over: AbortSignal): Promise<never> {
     await new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
     if (over.aborted) return new Promise<never>(() => undefined);
     await measure(staging);
+    await staging.meter.lookAtDisk();
   }
 }
 

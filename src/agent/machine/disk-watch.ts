@@ -1,3 +1,4 @@
+import type { StatsFs } from 'node:fs';
 import { readdir, readlink, stat, statfs } from 'node:fs/promises';
 import type { AgentContext } from '../agent-context.js';
 import { bytesOfMb } from '../cgroups/group-files.js';
@@ -52,9 +53,9 @@ export class DiskWatch {
 
   private async lookAtSpace(): Promise<void> {
     const { folder, settings, log } = this.context;
-    const { bavail, bsize, blocks } = await statfs(folder.root);
-    const usual = Math.min(mostReservedBytes, blocks * bsize * reservedShare);
-    const reserve = settings.reservedDiskMb === undefined ? usual : bytesOfMb(settings.reservedDiskMb);
+    const disk = await statfs(folder.root);
+    const { bavail, bsize } = disk;
+    const reserve = reservedBytes(settings, disk);
     const was = this.machines.isDiskFull;
     const isFull = bavail * bsize < (was ? reserve * enough : reserve);
     if (isFull && !was)
@@ -116,6 +117,15 @@ export class DiskWatch {
     void this.measurements.get(run)?.walk?.return();
     this.measurements.delete(run);
   }
+}
+
+/** So much of a disk stays free for the agent and for the tasks that run. */
+export function reservedBytes(
+  { reservedDiskMb }: Pick<AgentContext['settings'], 'reservedDiskMb'>,
+  { blocks, bsize }: Pick<StatsFs, 'blocks' | 'bsize'>,
+): number {
+  const usual = Math.min(mostReservedBytes, blocks * bsize * reservedShare);
+  return reservedDiskMb === undefined ? usual : bytesOfMb(reservedDiskMb);
 }
 
 /** Of the sandbox, and of what has no name there any more but is open. */

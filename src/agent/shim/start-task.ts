@@ -30,7 +30,7 @@ export async function prepareAndStart(context: AgentContext, start: TaskStart): 
   const { spec, folder, sandbox, group, runAs, signal } = start;
   const { searchPath, shim, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
-  await prepareSandbox({ ...context, spec, sandbox, environment, runAs, signal });
+  await prepareSandbox({ context, spec, sandbox, environment, runAs, signal });
   const { maxProcessesPerTask: maxProcesses } = context.settings;
   group.create({ ...spec, maxProcesses });
   const command = commandOf(spec, sandbox, shell);
@@ -55,10 +55,11 @@ const fileSlackMb = 64;
 /** A task that could not be started has failed if its deploy is to blame, and is lost if this machine is. */
 export const couldNotStart = (cause: unknown): Outcome =>
   cause instanceof DeployFault
-    ? { state: 'TASK_FAILED', message: messageOf(cause) }
+    ? { state: 'TASK_FAILED', message: messageOf(cause), reason: cause.reason }
     : { state: 'TASK_LOST', message: messageOf(cause), reason: 'REASON_CONTAINER_LAUNCH_FAILED' };
 
-interface Preparation extends Pick<AgentContext, 'settings' | 'searchPath' | 'fetchProgram' | 'shell'> {
+interface Preparation {
+  context: AgentContext;
   spec: LaunchSpec;
   sandbox: Sandbox;
   environment: Record<string, string>;
@@ -71,12 +72,12 @@ interface Preparation extends Pick<AgentContext, 'settings' | 'searchPath' | 'fe
 async function prepareSandbox(preparation: Preparation): Promise<void> {
   const { sandbox, runAs, signal } = preparation;
   createSandbox(sandbox, runAs, sandbox.executor ? startFiles(sandbox.executor, preparation) : []);
-  await fetchArtifacts({ ...preparation, program: preparation.fetchProgram });
+  await fetchArtifacts(preparation);
   signal.throwIfAborted();
 }
 
 /** The variables may hold passwords. */
-const startFiles = (layout: ExecutorLayout, { environment, shell, settings }: Preparation): NewFile[] => [
+const startFiles = (layout: ExecutorLayout, { environment, context: { shell, settings } }: Preparation): NewFile[] => [
   { path: layout.deployEnv, text: deployEnv(environment), mode: 0o600 },
   { path: layout.runner, text: `#!${shell}\n${runner(settings)}`, mode: 0o755 },
 ];

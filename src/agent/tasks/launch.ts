@@ -94,7 +94,8 @@ export class Launcher {
     if (spokenFor !== undefined) return spokenFor;
     this.tasks.add(run);
     try {
-      const taken = await this.machines.portsInUse.findTaken(run.spec.ports);
+      const { verifyAssignedPorts } = this.context.settings;
+      const taken = verifyAssignedPorts ? await this.machines.portsInUse.findTaken(run.spec.ports) : undefined;
       if (taken !== undefined) this.tasks.remove(run);
       return taken;
     } catch (cause) {

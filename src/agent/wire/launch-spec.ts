@@ -22,11 +22,29 @@ const ExternalArtifact = z.object({
   isArtifactList: z.boolean().optional(),
 });
 
+const ObjstoreArtifact = z.object({
+  name: z.string().optional(),
+  filename: relativePath,
+  md5sum: z.string().optional(),
+  filesize: z.number().optional(),
+  objstoreBucket: word,
+  objstoreObjectKey: word,
+  targetFolderRelativeToTask: word.optional(),
+  isArtifactList: z.boolean().optional(),
+});
+const artifacts = {
+  embeddedArtifacts: z.array(EmbeddedArtifact).optional(),
+  externalArtifacts: z.array(ExternalArtifact).optional(),
+  objstoreArtifacts: z.array(ObjstoreArtifact).optional(),
+  objstoreArtifactSignatures: z.array(ObjstoreArtifact.extend({ artifactFilename: word.optional() })).optional(),
+};
+/** What a file holds that is a list of artifacts. */
+export const ArtifactList = z.object(artifacts);
+
 /** What is acted on is checked; the rest is handed to `unsupportedExecutorFields`, which refuses it by name. */
 const ExecutorData = z.looseObject({
   cmd: word,
-  embeddedArtifacts: z.array(EmbeddedArtifact).optional(),
-  externalArtifacts: z.array(ExternalArtifact).optional(),
+  ...artifacts,
   maxTaskThreads: z.number().int().positive().optional(),
   maxOpenFiles: z.number().int().positive().optional(),
   skipLogrotateAndCompress: z.boolean().optional(),

@@ -1,6 +1,12 @@
 import { basename, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ClusterArtifact, EmbeddedArtifact, ExecutorData, ExternalArtifact } from '../../core/model/deploy.js';
+import type {
+  ClusterArtifact,
+  EmbeddedArtifact,
+  ExecutorData,
+  ExternalArtifact,
+  ObjstoreArtifact,
+} from '../../core/model/deploy.js';
 
 /** One thing in a launch that this agent cannot do. `field` is a dotted path; `message` goes on where its name ends. */
 export interface Unsupported {
@@ -84,17 +90,29 @@ function pathOfSource(source: string): string | undefined {
 export const isBelow = (path: string, folder: string): boolean =>
   path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 
-export function unsupportedExecutorFields(data: ExecutorData, allowedPaths?: readonly string[]): Unsupported[] {
+/** What is known of the agent's settings; undefined: it is not known here, and not asked for. */
+interface KnownSettings {
+  allowedPaths?: readonly string[];
+  hasArtifactStore?: boolean;
+}
+
+/** Each may be a file to hold open. */
+const mostRemoteArtifacts = 1_000;
+
+export function unsupportedExecutorFields(
+  data: ExecutorData,
+  { allowedPaths, hasArtifactStore }: KnownSettings = {},
+): Unsupported[] {
+  const noStore = 'needs an object store, which the setting cluster.local.artifactStore names';
+  const { objstoreArtifacts = [], objstoreArtifactSignatures = [], externalArtifacts = [] } = data;
+  const remote = objstoreArtifacts.length + objstoreArtifactSignatures.length + externalArtifacts.length;
   const refused: [boolean, string, string][] = [
+    [hasArtifactStore === false && isGiven(objstoreArtifacts), 'objstoreArtifacts', noStore],
+    [hasArtifactStore === false && isGiven(objstoreArtifactSignatures), 'objstoreArtifactSignatures', noStore],
     [
-      isGiven(data.objstoreArtifacts),
-      'objstoreArtifacts',
-      'cannot be used with the local driver, which has no object store',
-    ],
-    [
-      isGiven(data.objstoreArtifactSignatures),
-      'objstoreArtifactSignatures',
-      'cannot be used with the local driver, which checks no signatures',
+      remote > mostRemoteArtifacts,
+      'externalArtifacts',
+      `may be ${mostRemoteArtifacts} at most, together with objstoreArtifacts and their signatures`,
     ],
     [data.loggingTag !== undefined, 'loggingTag', 'cannot be used with the local driver, which has no log watcher'],
     [
@@ -111,7 +129,15 @@ export function unsupportedExecutorFields(data: ExecutorData, allowedPaths?: rea
   return [
     ...refused.filter(([holds]) => holds).map(([, field, message]) => ({ field, message })),
     ...(data.embeddedArtifacts ?? []).flatMap(unsupportedEmbedded),
-    ...(data.externalArtifacts ?? []).flatMap((artifact, index) => unsupportedExternal(artifact, index, allowedPaths)),
+    ...externalArtifacts.flatMap((artifact, index) => unsupportedExternal(artifact, index, allowedPaths)),
+    ...(hasArtifactStore === false
+      ? []
+      : [
+          ...objstoreArtifacts.flatMap((artifact, index) => unsupportedStored(`objstoreArtifacts[${index}]`, artifact)),
+          ...objstoreArtifactSignatures.flatMap((artifact, index) =>
+            unsupportedStored(`objstoreArtifactSignatures[${index}]`, artifact),
+          ),
+        ]),
   ];
 }
 
@@ -125,16 +151,15 @@ function unsupportedExternal(
   allowedPaths?: readonly string[],
 ): Unsupported[] {
   const field = `externalArtifacts[${index}]`;
-  const problems = [
+  return [...unsupportedPlace(field, artifact), ...unsupportedSource(`${field}.url`, artifact.url, allowedPaths)];
+}
+
+function unsupportedStored(field: string, artifact: ObjstoreArtifact): Unsupported[] {
+  const missing = (['objstoreBucket', 'objstoreObjectKey'] as const).filter((name) => !artifact[name]);
+  return [
     ...unsupportedPlace(field, artifact),
-    ...unsupportedSource(`${field}.url`, artifact.url, allowedPaths),
+    ...missing.map((name) => ({ field: `${field}.${name}`, message: 'must be given' })),
   ];
-  if (artifact.isArtifactList)
-    problems.push({
-      field: `${field}.isArtifactList`,
-      message: 'cannot be used with the local driver, which reads no artifact lists',
-    });
-  return problems;
 }
 
 /** A file goes to a name inside the task's folder and nowhere else. */

@@ -45,6 +45,8 @@ interface LocalDriverOptions {
   now?: () => number;
   /** `cluster.local.allowedArtifactPaths`. */
   allowedArtifactPaths?: readonly string[];
+  /** Whether `cluster.local.artifactStore` is set. */
+  hasArtifactStore?: boolean;
 }
 
 /** Runs tasks as processes of this machine, through the agent of one folder. The agent may come, go and come back. */
@@ -59,7 +61,7 @@ export class LocalDriver implements ClusterDriver {
   }
 
   unsupportedInDeploy = (deploy: Deploy): Unsupported[] =>
-    unsupportedByLocalDriver(deploy, this.options.allowedArtifactPaths ?? []);
+    unsupportedByLocalDriver(deploy, this.options.allowedArtifactPaths, this.options.hasArtifactStore);
 
   unsupportedInRun = (run: RunNowRequest): Unsupported[] =>
     unsupportedInRun(run, this.options.allowedArtifactPaths ?? []);

@@ -23,7 +23,7 @@ test.each([
     name: 'executor data that works',
     value: managed({
       embeddedArtifacts: [{ filename: 'a/b', content: [], targetFolderRelativeToTask: '/abs' }],
-      externalArtifacts: [{ filename: 'a', url: 'http://h/a' }],
+      externalArtifacts: [{ filename: 'a', url: 'http://h/a', isArtifactList: true }],
       maxTaskThreads: 3,
       runningSentinel: 'x',
       objstoreArtifacts: [],
@@ -72,7 +72,7 @@ test.each([
     is: ['healthcheck.healthcheckResultFilePath'],
   },
   {
-    name: 'the object store',
+    name: 'an object store that the agent does not have',
     value: managed({ objstoreArtifacts: [{}], objstoreArtifactSignatures: [{}] }),
     is: ['executorData.objstoreArtifacts', 'executorData.objstoreArtifactSignatures'],
   },
@@ -85,15 +85,12 @@ test.each([
     name: 'files outside',
     value: managed({
       embeddedArtifacts: [{ filename: '../a' }],
-      externalArtifacts: [
-        { filename: 'a', url: 's3://b/k', targetFolderRelativeToTask: 'x/../..', isArtifactList: true },
-      ],
+      externalArtifacts: [{ filename: 'a', url: 's3://b/k', targetFolderRelativeToTask: 'x/../..' }],
     }),
     is: [
       'executorData.embeddedArtifacts[0].filename',
       'executorData.externalArtifacts[0].targetFolderRelativeToTask',
       'executorData.externalArtifacts[0].url',
-      'executorData.externalArtifacts[0].isArtifactList',
     ],
   },
   {
@@ -141,6 +138,33 @@ test.each([
     is: ['runImmediately.envOverrides.1'],
   },
 ])('$name', ({ value, is }) => expect(fields(value)).toEqual(is));
+
+test('objects and signatures say where they are, and stay in the sandbox', () => {
+  const whole = { filename: 'a', objstoreBucket: 'b', objstoreObjectKey: 'k', isArtifactList: true };
+  const of = (artifact: object) =>
+    unsupportedByLocalDriver(
+      managed({ objstoreArtifacts: [artifact], objstoreArtifactSignatures: [artifact] }),
+      [],
+      true,
+    );
+  expect(of(whole)).toEqual([]);
+  for (const [changes, field] of [
+    [{ filename: '../a' }, 'filename'],
+    [{ objstoreBucket: '' }, 'objstoreBucket'],
+    [{ objstoreObjectKey: undefined }, 'objstoreObjectKey'],
+    [{ targetFolderRelativeToTask: '..' }, 'targetFolderRelativeToTask'],
+  ] as const)
+    expect(of({ ...whole, ...changes }).map((problem) => problem.field)).toEqual([
+      `executorData.objstoreArtifacts[0].${field}`,
+      `executorData.objstoreArtifactSignatures[0].${field}`,
+    ]);
+});
+
+test('there are at most a thousand files to fetch for a task', () => {
+  const externalArtifacts = Array.from({ length: 1_001 }, () => ({ filename: 'a', url: 'http://h/a' }));
+  expect(fields(managed({ externalArtifacts }))).toEqual(['executorData.externalArtifacts']);
+  expect(fields(managed({ externalArtifacts: externalArtifacts.slice(1) }))).toEqual([]);
+});
 
 test('which setting allows a file of the machine is said', () =>
   expect(unsupportedByLocalDriver(deploy({ uris: [{ uri: '/etc/shadow' }] }))).toEqual([

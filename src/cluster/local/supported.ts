@@ -9,7 +9,11 @@ import {
 } from '../../agent/wire/unsupported.js';
 
 /** What the local driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
-export function unsupportedByLocalDriver(deploy: Deploy, allowedArtifactPaths: readonly string[] = []): Unsupported[] {
+export function unsupportedByLocalDriver(
+  deploy: Deploy,
+  allowedArtifactPaths: readonly string[] = [],
+  hasArtifactStore = false,
+): Unsupported[] {
   const problems: Unsupported[] = [];
   if (hasContainer(deploy))
     problems.push({
@@ -25,9 +29,10 @@ export function unsupportedByLocalDriver(deploy: Deploy, allowedArtifactPaths: r
     });
   if (deploy.executorData)
     problems.push(
-      ...unsupportedExecutorFields(deploy.executorData, allowedArtifactPaths).map((problem) =>
-        within('executorData', problem),
-      ),
+      ...unsupportedExecutorFields(deploy.executorData, {
+        allowedPaths: allowedArtifactPaths,
+        hasArtifactStore,
+      }).map((problem) => within('executorData', problem)),
     );
   const resultFile = deploy.healthcheck?.healthcheckResultFilePath;
   if (resultFile !== undefined && !staysInside(resultFile))

@@ -106,8 +106,8 @@ const runImmediatelyRule: DeployRule = ({ runImmediately: run, resources }, { re
     const message = `is for SCHEDULED and ON_DEMAND requests only, this one is ${request.requestType}`;
     return problem(true, 'runImmediately', 'requestType', message);
   }
-  const { maxRunIdSize, maxRunNowTaskLaunchDelayDays } = settings;
-  const limits = { ...settings.cluster, maxRunIdSize, maxRunNowTaskLaunchDelayDays };
+  const { maxRunIdSize, maxRunNowTaskLaunchDelayDays, enforceSignedArtifacts } = settings;
+  const limits = { ...settings.cluster, maxRunIdSize, maxRunNowTaskLaunchDelayDays, enforceSignedArtifacts };
   const ports = resources?.numPorts ?? 0;
   return [
     ...runProblems(run, now, limits).map((error) => ({

@@ -175,6 +175,13 @@ describe('a run', () => {
   ])('%j', (run, expected) =>
     expect(runProblems(run, 0, limits).map(({ field, rule }) => `${field} ${rule}`)).toEqual(expected),
   );
+
+  test('brings no files that cannot be signed where only signed ones are allowed', () => {
+    const strict = { ...limits, enforceSignedArtifacts: true };
+    const problems = runProblems({ extraArtifacts: [{ uri: 'http://h/a' }] }, 0, strict);
+    expect(problems.map(({ field, rule }) => `${field} ${rule}`)).toEqual(['extraArtifacts signed']);
+    expect(runProblems({ extraArtifacts: [] }, 0, strict)).toEqual([]);
+  });
 });
 
 describe('a change that lapses', () => {

@@ -14,6 +14,7 @@ const dayMillis = 24 * 3600 * 1000;
 export interface RunLimits extends ResourceLimits {
   maxRunIdSize: number;
   maxRunNowTaskLaunchDelayDays: number;
+  enforceSignedArtifacts?: boolean;
 }
 
 /** What is wrong with the wishes of a run, without looking at the request. */
@@ -31,6 +32,14 @@ export function runProblems(run: RunNowRequest, now: number, limits: RunLimits):
     if (name === reservedName || value.includes(reservedName)) errors.push(reserved(`envOverrides.${name}`));
   }
   if (commandLineArgs?.some((argument) => argument.includes(reservedName))) errors.push(reserved('commandLineArgs'));
+  if (limits.enforceSignedArtifacts && run.extraArtifacts?.length)
+    errors.push(
+      problem(
+        'extraArtifacts',
+        'signed',
+        'extraArtifacts cannot be signed, and only signed artifacts are allowed (enforceSignedArtifacts)',
+      ),
+    );
   if (run.resources) errors.push(...resourceProblems(run.resources, 1, limits, 'resources'));
   return errors;
 }

@@ -1,0 +1,254 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants, rmSync } from 'node:fs';
+import { chown, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AgentContext } from '../agent-context.js';
+import { bytesOfMb } from '../cgroups/group-files.js';
+import { isMissing, messageOf, syncFolder } from '../files.js';
+import { processesUnder, signal as sendSignal } from '../machine/processes.js';
+import { removeTree } from '../sandbox/remove-tree.js';
+import { unlessAborted } from '../shim/shim.js';
+import type { FetchLimits, KeepOrder } from './order.js';
+import { md5Of } from './place.js';
+import { carryOut } from './program.js';
+
+/** A file that a task wants, before it may be put into its sandbox. */
+export interface Wish extends Pick<KeepOrder, 'name' | 'source' | 'filesize' | 'md5sum'> {
+  /** Without an md5 nothing says that two sources hold the same, so only tasks of one owner share. Absent: no task does. */
+  owner?: string;
+}
+
+/** Open for reading, until `release`. Nobody writes to it any more: it is the agent's. */
+export interface KeptFile {
+  handle: FileHandle;
+  path: string;
+  release(): Promise<void>;
+}
+
+interface Entry {
+  id: string;
+  /** No other task may have it. */
+  isPrivate: boolean;
+  path: string;
+  md5: string;
+  bytes: number;
+  usedAt: number;
+  users: number;
+  /** What the file looked like when its content was last known to be whole. */
+  seen?: string;
+  isReady: boolean;
+  ready: Promise<void>;
+  /** Aborted when nobody waits for it any more. */
+  stop: AbortController;
+}
+
+/** Small ones take a place in the file system, too. */
+const leastBytes = 4_096;
+const keptName = /^([0-9a-f]{64})-([0-9a-f]{32})$/;
+
+type Parts = Pick<AgentContext, 'folder' | 'settings' | 'users' | 'log' | 'fetchProgram' | 'searchPath'>;
+
+/**
+ * Files that were fetched once for several tasks. Who fetches one is a user that no task has, into a folder of its own;
+ * what is whole and checked becomes the agent's, can be read and not written, and gets its name at once. Tasks get it as an
+ * open file. A name is made of where the file comes from and what it has to be, so that nobody gets, by an md5 alone, what another
+ * source holds, nor what a source gave to somebody else who cannot say what it has to be.
+ */
+export class ArtifactCache {
+  private readonly entries = new Map<string, Entry>();
+
+  private constructor(private readonly parts: Parts) {}
+
+  /** Only whole files have names in it, whenever an earlier agent has ended; what was under way is removed. */
+  static async open(parts: Parts): Promise<ArtifactCache> {
+    const cache = new ArtifactCache(parts);
+    const { artifacts, keptArtifacts, newArtifacts } = parts.folder;
+    for (const left of processesUnder(artifacts)) sendSignal(left, 'SIGKILL');
+    for (const name of await readdir(newArtifacts)) await cache.remove(join(newArtifacts, name));
+    for (const name of await readdir(keptArtifacts)) await cache.takeUp(name);
+    cache.trim();
+    return cache;
+  }
+
+  /** From the cache, or fetched: once, however many ask at the same time. Throws DeployFault when it cannot be had. */
+  async take(wish: Wish, limits: FetchLimits, signal: AbortSignal): Promise<KeptFile> {
+    const isPrivate = !wish.md5sum && wish.owner === undefined;
+    const id = isPrivate ? randomUUID() : idOf(wish);
+    for (;;) {
+      const entry = this.entries.get(id) ?? this.begin({ id, isPrivate }, wish, limits);
+      entry.users++;
+      try {
+        await unlessAborted(entry.ready, signal);
+        const handle = await this.openWhole(entry);
+        if (handle) return { handle, path: entry.path, release: () => this.release(entry, handle) };
+      } catch (cause) {
+        await this.release(entry);
+        throw cause;
+      }
+      // Somebody has spoilt it: it is fetched anew.
+      entry.users--;
+      this.discard(entry);
+    }
+  }
+
+  private begin(which: Pick<Entry, 'id' | 'isPrivate'>, wish: Wish, limits: FetchLimits): Entry {
+    const entry: Entry = {
+      ...which,
+      path: '',
+      md5: '',
+      bytes: 0,
+      users: 0,
+      usedAt: Date.now(),
+      isReady: false,
+      ready: Promise.resolve(),
+      stop: new AbortController(),
+    };
+    entry.ready = this.fetch(entry, wish, limits);
+    // Each of those who wait is told, and whoever asks next has it fetched again.
+    entry.ready.catch(() => this.forget(entry));
+    this.entries.set(entry.id, entry);
+    return entry;
+  }
+
+  private async fetch(entry: Entry, wish: Wish, limits: FetchLimits): Promise<void> {
+    const { folder, users, fetchProgram: program, searchPath } = this.parts;
+    const work = join(folder.newArtifacts, randomUUID());
+    const runAs = await users.resolve(undefined, work);
+    if (typeof runAs === 'string') throw new Error(runAs);
+    try {
+      await mkdir(work, { mode: 0o700 });
+      if (runAs) await chown(work, runAs.uid, runAs.gid);
+      const user = runAs && { uid: runAs.uid, gid: runAs.gid };
+      const { signal } = entry.stop;
+      const order: KeepOrder = { ...wish, kind: 'KEEP', root: work, user, limits };
+      const { md5 = '' } = await carryOut(order, { program, searchPath, runAs, signal });
+      if (runAs?.own) await users.killAll(runAs);
+      await this.keep(entry, join(work, 'content'), md5);
+    } finally {
+      await this.remove(work);
+      if (runAs) users.release(runAs);
+    }
+  }
+
+  /** Whoever wrote it has ended. On the disk before it has its name: half a file never has one. */
+  private async keep(entry: Entry, content: string, md5: string): Promise<void> {
+    const { keptArtifacts, newArtifacts } = this.parts.folder;
+    const handle = await open(content, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile() || stats.nlink !== 1) throw new Error('What was fetched is no file');
+      if (process.getuid?.() === 0) await handle.chown(0, 0);
+      await handle.chmod(0o444);
+      await handle.sync();
+      entry.bytes = Math.max(leastBytes, stats.size);
+      entry.seen = await looksOf(handle);
+    } finally {
+      await handle.close();
+    }
+    entry.md5 = md5;
+    entry.path = entry.isPrivate ? join(newArtifacts, `${entry.id}.once`) : join(keptArtifacts, `${entry.id}-${md5}`);
+    await rename(content, entry.path);
+    if (!entry.isPrivate) await syncFolder(keptArtifacts);
+    entry.isReady = true;
+    this.trim();
+  }
+
+  /** Compared with its md5 once in the life of an agent, and again whenever it looks different. */
+  private async openWhole(entry: Entry): Promise<FileHandle | undefined> {
+    const handle = await open(entry.path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
+      if (isMissing(cause)) return undefined;
+      throw cause;
+    });
+    if (!handle) return undefined;
+    try {
+      const looks = await looksOf(handle);
+      if (entry.seen === looks || entry.md5 === (await md5Of(handle))) {
+        entry.seen = looks;
+        entry.usedAt = Date.now();
+        return handle;
+      }
+    } catch (cause) {
+      await handle.close();
+      throw cause;
+    }
+    await handle.close();
+    return undefined;
+  }
+
+  private async release(entry: Entry, handle?: FileHandle): Promise<void> {
+    await handle?.close();
+    entry.users--;
+    if (entry.users > 0) return;
+    if (!entry.isReady) {
+      this.forget(entry);
+      entry.stop.abort(new Error('No task waits for this file any more'));
+    } else if (entry.isPrivate) this.discard(entry);
+    else this.trim();
+  }
+
+  /** At once: its name may be that of the next one. */
+  private discard(entry: Entry): void {
+    if (this.entries.get(entry.id) !== entry) return;
+    this.entries.delete(entry.id);
+    rmSync(entry.path, { force: true });
+  }
+
+  private forget(entry: Entry): void {
+    if (this.entries.get(entry.id) === entry) this.entries.delete(entry.id);
+  }
+
+  private async takeUp(name: string): Promise<void> {
+    const path = join(this.parts.folder.keptArtifacts, name);
+    const [, id = '', md5 = ''] = keptName.exec(name) ?? [];
+    const { size, mtimeMs } = await stat(path);
+    // Two of one id: a source that has changed, and an agent that ended before the former was removed.
+    if (!id || this.entries.has(id)) return this.remove(path);
+    this.entries.set(id, {
+      id,
+      isPrivate: false,
+      path,
+      md5,
+      bytes: Math.max(leastBytes, size),
+      // When it was fetched: of its use since then nothing is known.
+      usedAt: mtimeMs,
+      users: 0,
+      isReady: true,
+      ready: Promise.resolve(),
+      stop: new AbortController(),
+    });
+  }
+
+  /** Removes those not used for longest, until the rest is within bounds; never one that a task is getting. */
+  private trim(): void {
+    const kept = [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
+    let excess =
+      kept.reduce((sum, { bytes }) => sum + bytes, 0) - bytesOfMb(this.parts.settings.artifactCacheMegabytes);
+    for (const entry of kept.toSorted((a, b) => a.usedAt - b.usedAt)) {
+      if (excess <= 0) return;
+      if (entry.users > 0) continue;
+      excess -= entry.bytes;
+      this.discard(entry);
+    }
+  }
+
+  /** What cannot be removed is tried again by the next agent. */
+  private async remove(path: string): Promise<void> {
+    const removing = (await stat(path).catch(() => undefined))?.isDirectory()
+      ? removeTree(path)
+      : rm(path, { force: true });
+    await removing.catch((cause: unknown) => this.parts.log.warn(`Cannot remove ${path}: ${messageOf(cause)}`));
+  }
+}
+
+function idOf({ source, md5sum = '', filesize, owner }: Wish): string {
+  const place =
+    'url' in source ? [source.url] : [source.store.endpoint, source.store.region, source.bucket, source.key];
+  const content = md5sum ? { md5: md5sum.toLowerCase() } : { owner };
+  return createHash('sha256').update(JSON.stringify({ place, content, filesize })).digest('hex');
+}
+
+/** The number of its links changes, and so does the time of its attributes; its content cannot change alone. */
+async function looksOf(handle: FileHandle): Promise<string> {
+  const { ino, size, mtimeNs } = await handle.stat({ bigint: true });
+  return `${ino} ${size} ${mtimeNs}`;
+}

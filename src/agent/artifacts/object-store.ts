@@ -1,0 +1,162 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GetObjectCommand, HeadObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { backOffMillis, inParallel } from '../../platform/async.js';
+import { messageOf } from '../files.js';
+import { type Bounds, isTrouble } from './download.js';
+import { DeployFault, type StoredObject } from './order.js';
+
+const partsAtOnce = 4;
+const mostAttemptsForFacts = 3;
+const firstPauseMillis = 200;
+const longestPauseMillis = 5_000;
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+interface Part {
+  start: number;
+  /** The one after its last byte. */
+  end: number;
+}
+
+/** Fetches an object in parts, several at a time, all of them of the version that was there at the beginning. */
+export async function downloadObject(
+  { bucket, key, store }: StoredObject,
+  target: FileHandle,
+  { name, limits, meter }: Bounds & { name: string },
+): Promise<void> {
+  const overall = AbortSignal.timeout(store.objstoreDownloadTimeoutMillis);
+  const s3 = clientOf(store, limits.verifyTls);
+  const object = { Bucket: bucket, Key: key };
+  try {
+    const { ContentLength: size = 0, ETag } = await s3.send(new HeadObjectCommand(object), { abortSignal: overall });
+    if (size > limits.artifactBytes) meter.refuse(`${name}: is larger than ${limits.artifactBytes / (1024 * 1024)} MB`);
+    await meter.lookAtDisk(size);
+    const fetchPart = async ({ start, end }: Part) => {
+      const idle = new IdleTimer(store.objstoreChunkDownloadTimeoutMillis, overall);
+      try {
+        const command = new GetObjectCommand({ ...object, Range: `bytes=${start}-${end - 1}`, IfMatch: ETag });
+        const { Body } = await s3.send(command, { abortSignal: idle.signal });
+        let position = start;
+        for await (const chunk of Body as Readable as AsyncIterable<Buffer>) {
+          idle.touch();
+          if (position + chunk.length > end) throw new Error('the store sends more than it was asked for');
+          await target.write(chunk, 0, chunk.length, position);
+          position += chunk.length;
+        }
+        if (position < end) throw new Error('the store ended too early');
+      } catch (cause) {
+        throw idle.cause ?? cause;
+      } finally {
+        idle.stop();
+      }
+    };
+    const tries = store.objstoreChunkRetries;
+    await inParallel(
+      partsOf(size, store.objstoreChunkSize),
+      partsAtOnce,
+      (part) => again(tries, overall, () => fetchPart(part)),
+      {
+        stopAtFailure: true,
+      },
+    );
+  } catch (cause) {
+    if (meter.fault) throw meter.fault;
+    if (cause instanceof DeployFault || isTrouble(cause)) throw cause;
+    const why = overall.aborted
+      ? `took longer than ${store.objstoreDownloadTimeoutMillis} ms`
+      : `${reasonOf(cause)} (object ${key} of bucket ${bucket})`;
+    throw new DeployFault(`${name}: ${why}`, { cause });
+  } finally {
+    s3.destroy();
+  }
+}
+
+function clientOf(store: StoredObject['store'], verifyTls: boolean): S3Client {
+  const { endpoint, region, usePathStyle = endpoint !== undefined, objstoreAccessKey, objstoreSecretKey } = store;
+  const named: S3ClientConfig =
+    objstoreAccessKey !== undefined && objstoreSecretKey !== undefined
+      ? { credentials: { accessKeyId: objstoreAccessKey, secretAccessKey: objstoreSecretKey } }
+      : // Nobody: calls are not signed.
+        { credentials: { accessKeyId: '', secretAccessKey: '' }, signer: { sign: (call) => Promise.resolve(call) } };
+  return new S3Client({
+    ...named,
+    region,
+    endpoint,
+    forcePathStyle: usePathStyle,
+    maxAttempts: mostAttemptsForFacts,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { httpsAgent: { rejectUnauthorized: verifyTls, maxSockets: partsAtOnce } },
+    // It would write requests to the console, signatures included.
+    logger: silent,
+  });
+}
+
+function partsOf(size: number, partSize: number): Part[] {
+  const parts: Part[] = [];
+  for (let start = 0; start < size; start += partSize) parts.push({ start, end: Math.min(size, start + partSize) });
+  return parts;
+}
+
+/** What the store refuses it will refuse again; what broke off may work. */
+async function again(tries: number, overall: AbortSignal, work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (cause) {
+      const status = statusOf(cause) ?? 500;
+      const isFinal = (status >= 400 && status < 500 && status !== 429) || cause instanceof DeployFault;
+      if (isFinal || isTrouble(cause) || attempt >= tries || overall.aborted) throw cause;
+      await delay(backOffMillis(attempt, firstPauseMillis, longestPauseMillis));
+    }
+  }
+}
+
+const statusOf = (cause: unknown): number | undefined =>
+  (cause as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
+
+/** A HEAD that is refused has no words, only a status. */
+function reasonOf(cause: unknown): string {
+  const status = statusOf(cause);
+  if (status === 404) return 'there is no such object';
+  if (status === 403) return 'the store lets the agent not read it';
+  if (status === 412) return 'the object has changed while it was fetched';
+  if (cause instanceof SilentStore) return messageOf(cause);
+  return `${messageOf(cause)}${status === undefined ? '' : `, HTTP ${status}`}`;
+}
+
+class SilentStore extends Error {}
+
+/** Aborts when nothing has come for so long, or when all of it takes too long. */
+class IdleTimer {
+  private readonly silence = new AbortController();
+  readonly signal: AbortSignal;
+  private timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly millis: number,
+    overall: AbortSignal,
+  ) {
+    this.signal = AbortSignal.any([overall, this.silence.signal]);
+    this.timer = this.start();
+  }
+
+  /** Why it has aborted, which the client for the store does not tell. */
+  get cause(): unknown {
+    return this.silence.signal.reason as unknown;
+  }
+
+  touch(): void {
+    this.timer.refresh();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
+  private start(): NodeJS.Timeout {
+    const cause = new SilentStore(`the store has sent nothing for ${this.millis} ms`);
+    return setTimeout(() => this.silence.abort(cause), this.millis);
+  }
+}

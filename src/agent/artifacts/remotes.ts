@@ -1,0 +1,116 @@
+import type { ExecutorData, ObjstoreArtifact } from '../../core/model/deploy.js';
+import { messageOf } from '../files.js';
+import type { LocalClusterSettings } from '../settings.js';
+import { ArtifactList } from '../wire/launch-spec.js';
+import { unsupportedExecutorFields } from '../wire/unsupported.js';
+import type { KeptFile, Wish } from './cache.js';
+import { DeployFault, type RemoteFile, type StoredObject } from './order.js';
+
+/** What a deploy brings along; a list of artifacts holds the same. */
+export type ArtifactSet = Pick<
+  ExecutorData,
+  'embeddedArtifacts' | 'externalArtifacts' | 'objstoreArtifacts' | 'objstoreArtifactSignatures'
+>;
+
+export const isGiven = (set: ArtifactSet): boolean =>
+  [set.embeddedArtifacts, set.externalArtifacts, set.objstoreArtifacts, set.objstoreArtifactSignatures].some(
+    (list) => list !== undefined && list.length > 0,
+  );
+
+/** A file to fetch for the task's folder. */
+export interface Remote extends RemoteFile {
+  isArtifactList?: boolean;
+  /** A signature of another one. */
+  signs?: string;
+  /** How the agent gets it. Absent: the program of the task fetches it, straight to where it belongs. */
+  wish?: Wish;
+}
+
+/** Of the object store, signatures with them, then those of other servers. */
+export function remotesOf(set: ArtifactSet, settings: LocalClusterSettings): Remote[] {
+  const { objstoreArtifacts = [], objstoreArtifactSignatures: signatures = [], externalArtifacts = [] } = set;
+  const stored = (artifact: ObjstoreArtifact, signs?: string): Remote => ({
+    ...placeOf(artifact),
+    // A signature is signed by nothing: what it says is not acted on.
+    isArtifactList: signs === undefined && artifact.isArtifactList,
+    signs,
+    wish: { ...factsOf(artifact), source: objectOf(artifact, settings) },
+  });
+  const isLookedAt = ({ filename, isArtifactList }: RemoteFile & { isArtifactList?: boolean }) =>
+    isArtifactList === true || signatures.some(({ artifactFilename }) => artifactFilename === filename);
+  return [
+    ...objstoreArtifacts.map((artifact) => stored(artifact)),
+    ...signatures.map((signature) => stored(signature, signature.artifactFilename ?? '')),
+    ...externalArtifacts.map((artifact): Remote => {
+      const { url = '', md5sum } = artifact;
+      // A file of this machine is read as the task's user, if nothing has to be known about it before.
+      const isShared = Boolean(md5sum) && /^https?:/i.test(url);
+      const wish = isShared || isLookedAt(artifact) ? { ...factsOf(artifact), source: { url } } : undefined;
+      return { ...placeOf(artifact), url, wish };
+    }),
+  ];
+}
+
+const placeOf = ({ filename, filesize, md5sum, targetFolderRelativeToTask, isArtifactList }: Remote): Remote => ({
+  filename,
+  filesize,
+  md5sum,
+  targetFolderRelativeToTask,
+  isArtifactList,
+});
+
+const factsOf = ({ filename = '', filesize, md5sum }: RemoteFile) => ({ name: filename, filesize, md5sum });
+
+/** With those keys that the bucket needs and no others. */
+function objectOf(
+  { objstoreBucket: bucket = '', objstoreObjectKey: key = '' }: ObjstoreArtifact,
+  { artifactStore }: LocalClusterSettings,
+): StoredObject {
+  if (!artifactStore) throw new Error('This agent has no object store for artifacts (cluster.local.artifactStore)');
+  const { objstoreBucketCredentials, ...store } = artifactStore;
+  const own = Object.hasOwn(objstoreBucketCredentials, bucket) ? objstoreBucketCredentials[bucket] : undefined;
+  return { bucket, key, store: { ...store, ...own } };
+}
+
+const longestList = 8 * 1024 * 1024;
+
+/** What these lists hold, all together. They are as foreign as a deploy, and are held to its rules. */
+export async function listedArtifacts(
+  lists: readonly { filename: string; file: KeptFile }[],
+  allowedPaths: readonly string[],
+): Promise<ArtifactSet> {
+  const all: Required<ArtifactSet> = {
+    embeddedArtifacts: [],
+    externalArtifacts: [],
+    objstoreArtifacts: [],
+    objstoreArtifactSignatures: [],
+  };
+  for (const { filename, file } of lists) {
+    const found = await readList(filename, file);
+    all.embeddedArtifacts.push(...(found.embeddedArtifacts ?? []));
+    all.externalArtifacts.push(...(found.externalArtifacts ?? []));
+    all.objstoreArtifacts.push(...(found.objstoreArtifacts ?? []));
+    all.objstoreArtifactSignatures.push(...(found.objstoreArtifactSignatures ?? []));
+    const [problem] = unsupportedExecutorFields({ cmd: '', ...all }, { allowedPaths });
+    if (problem) throw new DeployFault(`${filename}: ${problem.field} ${problem.message}`);
+  }
+  return all;
+}
+
+async function readList(filename: string, { handle }: KeptFile): Promise<ArtifactSet> {
+  const { size } = await handle.stat();
+  if (size > longestList) throw new DeployFault(`${filename}: is larger than a list of artifacts may be (8 MB)`);
+  const { buffer } = await handle.read(Buffer.alloc(size), 0, size, 0);
+  const list = ArtifactList.safeParse(parsed(filename, buffer.toString('utf8')));
+  if (list.success) return list.data;
+  const [issue] = list.error.issues;
+  throw new DeployFault(`${filename}: is no list of artifacts: ${issue?.path.join('.')} ${issue?.message}`);
+}
+
+function parsed(filename: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new DeployFault(`${filename}: is no list of artifacts: ${messageOf(cause)}`, { cause });
+  }
+}
