@@ -24,6 +24,7 @@ beforeAll(async () => {
   driver.put(id, 'big', 'x'.repeat(100_000));
   driver.put(id, 'logs/service.log', 'hello');
   driver.put(id, 'logs/a.log', '');
+  driver.put(id, 'growing', Buffer.from('a€').subarray(0, 3));
 });
 afterAll(() => rooms.close());
 beforeEach(() => driver.unreachable.clear());
@@ -37,8 +38,8 @@ describe('browse', () => {
     const { status, body } = await browse();
     expect(status).toBe(200);
     expect(body).toMatchObject({ fullPathToRoot: sandboxRoot(id), currentDirectory: '', slaveHostname: 'host-1' });
-    expect(body.files.map((file) => file.name)).toEqual(['big', 'logs', 'stdout', 'umlauts']);
-    expect(body.files[1]).toEqual({ name: 'logs', mtime: 1_700_000_000, size: 4096, mode: 'drwxr-xr-x' });
+    expect(body.files.map((file) => file.name)).toEqual(['big', 'growing', 'logs', 'stdout', 'umlauts']);
+    expect(body.files[2]).toEqual({ name: 'logs', mtime: 1_700_000_000, size: 4096, mode: 'drwxr-xr-x' });
   });
 
   test.each(['?path=logs', '?path=logs/', '?path=/logs', '?path=./logs//'])('%s is the folder logs', async (query) => {
@@ -89,6 +90,8 @@ describe('read', () => {
     { query: '?path=stdout&offset=0&grep=t', data: 'two\nthree\n', offset: 0, nextOffset: 14 },
     { query: '?path=umlauts&offset=1&length=4', data: 'ö', offset: 2, nextOffset: 4 },
     { query: '?path=logs/a.log&offset=0', data: '', offset: 0, nextOffset: 0 },
+    { query: '?path=growing&offset=0', data: 'a', offset: 0, nextOffset: 1 },
+    { query: '?path=growing&offset=1', data: '', offset: 1, nextOffset: 1 },
   ])('$query', async ({ query, ...chunk }) => {
     expect(await read(query)).toMatchObject({ status: 200, body: chunk });
   });
