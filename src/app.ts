@@ -39,7 +39,7 @@ export async function startApp({ logger, ...options }: AppOptions): Promise<Runn
     await app.listen(port, host);
     const instance = app.get(ThisInstance);
     app.get(Notifier).start();
-    // Only now: whoever asks for the leader's address must be able to use it.
+    // Only now: a caller who asks for the leader's address must be able to use it.
     app.get(Leadership).start(instance.address()!);
     return { app, url: instance.localAddress()! };
   } catch (cause) {

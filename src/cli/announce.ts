@@ -24,7 +24,7 @@ export function announce({ url, databaseUrl, dataDir }: Addresses): void {
 export function warnIfOpen(host: string, authEnabled: boolean): void {
   if (authEnabled || /^(localhost|127\..*|::1)$/.test(host)) return;
   say(
-    `WARNING: it listens on ${host} and asks nobody who they are: whoever reaches it can run programs on this machine.`,
+    `WARNING: it listens on ${host} and asks no caller who they are: all who reach it can run programs on this machine.`,
   );
 }
 

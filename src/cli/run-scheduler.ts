@@ -109,7 +109,7 @@ const quietMillis = 1_000;
 /** Within this time the lease of a leader that has died has run out. */
 const leaseRunsOutMillis = 4_000;
 
-/** After a crash nothing is scheduled until the lease of the former leader has run out: whoever waits is told. */
+/** After a crash nothing is scheduled until the lease of the former leader has run out: the operator who waits is told. */
 async function tellWhoLeads(
   leadership: Leadership,
   url: string,

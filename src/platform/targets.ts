@@ -12,7 +12,7 @@ export function isTargetPattern(text: string): boolean {
   return bits === undefined && namePattern.test(text);
 }
 
-/** Addresses that mean this machine or a network that is not everybody's. */
+/** Addresses that mean this machine or a network that is not public. */
 const notPublic = rangesOf(
   [
     '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15',

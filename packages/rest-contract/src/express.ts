@@ -39,7 +39,7 @@ function isKnown(handle: Served, target: string): boolean {
   try {
     return handle.knows(decodePath(end < 0 ? target : target.slice(0, end)));
   } catch {
-    return false; // not valid percent-encoding: whoever comes last says so
+    return false; // not valid percent-encoding: the last handler says so
   }
 }
 

@@ -4,7 +4,7 @@ import { closeSync, readdirSync, readFileSync } from 'node:fs';
 const closedOnExec = 0o2000000;
 
 /**
- * Closes what whoever started this process left open in it, but for the usual three: each program that it starts in turn
+ * Closes what the process that started this one left open in it, but for the usual three: each program that it starts in turn
  * would get it too. What Node.js opens itself is closed on exec. For a process that is an agent and nothing else.
  */
 export function closeInherited(): void {

@@ -91,7 +91,7 @@ export class UserNumbers {
     this.guards.clear();
   }
 
-  /** The next block that is nobody else's, with those of its numbers that no process has. */
+  /** The next block that is not taken, with those of its numbers that no process has. */
   private async claim(): Promise<void> {
     const taken = numbersOfProcesses();
     // Another agent of this machine may hold some; in case all are held, by whatever, what no process has is good enough.

@@ -85,7 +85,7 @@ export interface User {
   provenUntil?: number;
 }
 
-/** Everybody who has not said who they are. */
+/** All callers who have not said who they are. */
 export const builtInUser: User = { id: 'scheduler', groups: [], scopes: [], authenticated: false };
 
 export const nameOf = ({ name, id }: Pick<User, 'id' | 'name'>): string => name ?? id;

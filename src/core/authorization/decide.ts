@@ -92,7 +92,7 @@ function decideByGroups(rules: AccessRules, user: User, question: Question): Ver
     return refuse(`'${user.id}' needs one of the groups of administrators: ${list(rules.adminGroups)}`);
   }
   if (rules.requiredGroups.length > 0 && !overlaps(user.groups, rules.requiredGroups)) {
-    return refuse(`'${user.id}' needs one of the groups that everybody must have: ${list(rules.requiredGroups)}`);
+    return refuse(`'${user.id}' needs one of the groups that every user must have: ${list(rules.requiredGroups)}`);
   }
   if (question.kind === 'globalRead') {
     const suffice = [...rules.jitaGroups, ...rules.globalReadOnlyGroups];

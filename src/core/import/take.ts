@@ -16,7 +16,7 @@ export interface KnownItem {
 export type TakeDecision =
   { kind: 'TAKE' } | { kind: 'UNCHANGED' } | { kind: 'LEAVE'; why: string; copiesHistory: boolean };
 
-/** What becomes of a request of the original at this run: only what nobody has touched here is overwritten. */
+/** What becomes of a request of the original at this run: only what was not touched here is overwritten. */
 export function decideTake(
   theirs: { state: string; fingerprint: string },
   ours: { version: number } | undefined,

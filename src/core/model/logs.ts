@@ -12,7 +12,7 @@ export interface ObjstoreLogMetadata {
 }
 
 export interface ObjstoreLog extends ObjstoreLogMetadata {
-  /** Shows the file. Valid for a while, for whoever has it. */
+  /** Shows the file. Valid for a while, for all who have it. */
   getUrl?: string;
   /** Saves it under its own name. */
   downloadUrl?: string;
@@ -46,7 +46,7 @@ export interface ObjstoreSearchResult {
   lastPage: boolean;
 }
 
-/** A bucket and who may read it; without keys: whoever this process is to the store. */
+/** A bucket and who may read it; without keys: what this process is to the store. */
 export interface ObjstoreBucket {
   objstoreBucket: string;
   objstoreAccessKey?: string;

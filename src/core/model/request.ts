@@ -44,7 +44,7 @@ export interface Request {
   group?: string;
   readWriteGroups?: string[];
   readOnlyGroups?: string[];
-  /** By group: the actions it may take, which no other group may. Absent: whoever may change the request may take all. */
+  /** By group: the actions it may take, which no other group may. Absent: all who may change the request may take all. */
   actionPermissions?: Record<string, UserAction[]>;
   bounceAfterScale?: boolean;
   skipHealthchecks?: boolean;

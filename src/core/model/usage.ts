@@ -113,7 +113,7 @@ export interface ClusterUtilization {
   timestamp: number;
 }
 
-/** What a machine has and uses, whoever uses it, as it described itself. */
+/** What a machine has and uses, by whatever program, as it described itself. */
 export interface MachineFigures {
   /** Epoch milliseconds. */
   timestamp: number;

@@ -105,7 +105,7 @@ function overfullRacks(request: Request, survivors: readonly ActiveTask[], rules
 }
 
 /**
- * For each attribute value that needs its share of tasks: as many of those that stand elsewhere as are in the way. Nobody
+ * For each attribute value that needs its share of tasks: as many of those that stand elsewhere as are in the way. None
  * moves twice: `moving` do already, and a task that moves for one attribute can move for another as well.
  */
 function lackingAttributes(

@@ -9,7 +9,7 @@ import { Since } from '../../platform/http/since.js';
 
 const longestTokenName = 100;
 
-/** Somebody who makes calls. */
+/** Who makes a call. */
 export class UserDto {
   /** Id, under which settings are kept. */
   @Text('name')
@@ -33,7 +33,7 @@ export class UserDto {
   @Texts('name')
   @ApiProperty({ type: 'array', items: { type: 'string' }, uniqueItems: true })
   scopes?: string[];
-  /** false only for the built-in user, who is nobody in particular. */
+  /** false only for the built-in user, who stands for no particular person. */
   @IsOptional()
   @IsBoolean()
   authenticated?: boolean;
@@ -60,7 +60,7 @@ export class UserHolderDto {
   user: UserDto;
   /** What they have chosen. Absent until they chose something. */
   settings?: UserSettingsDto;
-  /** Always true: whoever gets this answer has been let in. */
+  /** Always true: a caller who gets this answer has been let in. */
   authenticated: boolean;
   /** Whether callers are refused what they may not do. */
   authEnabled: boolean;

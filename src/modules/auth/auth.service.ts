@@ -60,7 +60,7 @@ export class AuthService {
 
   /**
    * A user whom the directory does not know has the rights of the built-in one. The caller is told no more of the request
-   * than they may read of it themselves; where every caller may ask, nobody is told why.
+   * than they may read of it themselves; where every caller may ask, none is told why.
    */
   async checkUser(requestId: string, scope: AccessScope = 'READ', userId: string, caller: User): Promise<void> {
     if (caller.authenticated) await this.check(requestId, 'READ', caller);

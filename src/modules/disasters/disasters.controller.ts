@@ -43,7 +43,7 @@ export class DisastersController {
     return this.disasters.disabledActions();
   }
 
-  /** Switches an action off until somebody enables it again. */
+  /** Switches an action off until it is enabled again. */
   @Post('disabled-actions/:action')
   @HttpCode(204)
   disableAction(

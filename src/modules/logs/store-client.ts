@@ -74,7 +74,7 @@ export class StoreClient {
     }
   }
 
-  /** A link to an object, which works for anyone who has it until it expires. `query`: what else the link asks for. */
+  /** A link to an object, which works for all who have it until it expires. `query`: what else the link asks for. */
   async sign(bucket: string, key: string, expiresInSeconds: number, query: Record<string, string>): Promise<string> {
     const { path, ...address } = await this.address(bucket);
     const signed = await this.signer.presign(

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 
 /**
  * The commit of `tx` does not wait for the disk; the next one that does makes it durable as well. Only for what is done
- * again, with the same outcome, should the database lose its last moments: nobody outside may have been told of it.
+ * again, with the same outcome, should the database lose its last moments: nothing outside may have been told of it.
  */
 export async function commitLazily(tx: EntityManager): Promise<void> {
   await tx.query('SET LOCAL synchronous_commit TO off');

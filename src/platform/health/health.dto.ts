@@ -32,7 +32,7 @@ export class ReadinessDto {
   leads: boolean;
   /** The epoch it leads in. */
   epoch?: number;
-  /** Address of the instance that leads; absent while nobody does. */
+  /** Address of the instance that leads; absent while none does. */
   leader?: string;
   /** Why the database cannot be used. */
   databaseError?: string;

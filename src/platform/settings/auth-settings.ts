@@ -78,10 +78,10 @@ export const AuthSettings = z
     datastore: z
       .enum(['DUMMY', 'DISABLED', 'LDAP'])
       .default('DUMMY')
-      .describe('Where users are looked up who are told by name: DUMMY believes, DISABLED knows nobody'),
+      .describe('Where users are looked up who are told by name: DUMMY believes, DISABLED knows none'),
     requestUserHeaderName: z.string().min(1).default('X-Username').describe('Header of HEADER_PASSTHROUGH'),
     authMode: z.enum(authModes).default('GROUPS').describe('What decides: groups, or groups together with scopes'),
-    adminGroups: names().describe('Groups of administrators; empty: in mode GROUPS everybody known may do their work'),
+    adminGroups: names().describe('Groups of administrators; empty: in mode GROUPS every known user may do their work'),
     requiredGroups: names().describe('Mode GROUPS: of these, all but administrators need one; empty: none is needed'),
     jitaGroups: names().describe('Groups with just-in-time access: any request, but no work of administrators'),
     defaultReadOnlyGroups: names().describe('Groups that read requests which name no readOnlyGroups'),
@@ -91,7 +91,7 @@ export const AuthSettings = z
     openAreas: z
       .array(z.enum(openableAreas))
       .default([])
-      .describe('Operations that stay open to everybody while enabled'),
+      .describe('Operations that stay open to every caller while enabled'),
     defaultEmailDomain: z.string().min(1).optional().describe('Domain of users whose WEBHOOK answer is RAW'),
     authResponseParser: z.enum(['WRAPPED', 'RAW']).default('WRAPPED').describe('Form of the answer of WEBHOOK'),
     webhookAuthRequestTimeoutMs: timeout().default(2_000).describe('Time for the service of WEBHOOK to answer'),
@@ -190,7 +190,7 @@ export const LdapSettings = z.strictObject({
     .min(1)
     .optional()
     .describe('File with the certificates, in PEM, that vouch for the directory; default: those that Node.js knows'),
-  bindDn: z.string().optional().describe('Name to log in with; default: nobody'),
+  bindDn: z.string().optional().describe('Name to log in with; default: none, an anonymous bind'),
   bindPassword: z.string().optional().describe('Its password'),
   userBaseDN: z.string().default('').describe('Entry right below which users are'),
   userFilter: z.string().default('(uid=%s)').describe('Filter of users; %s: the name that was given'),
@@ -252,7 +252,7 @@ export function checkAuthSections({ value, issues }: z.core.ParsePayload<AuthSec
   need(
     value.auth.datastore !== 'LDAP' || tls || startTls || allowPlain || isLoopback(hostname ?? 'localhost'),
     ['ldap', 'tls'],
-    'a directory on another host; or ldap.startTls, or ldap.allowPlain if nobody else is on the network',
+    'a directory on another host; or ldap.startTls, or ldap.allowPlain if the network is trusted',
   );
   if (tls && startTls) {
     const message = 'has no place beside ldap.tls, which speaks TLS from the start';

@@ -17,7 +17,7 @@ const ofGroups = () => z.record(z.string(), z.strictObject(bucket).refine(hasBot
 const keyPattern = () =>
   text().refine(tellsRequestsApart, {
     message:
-      'must have %requestId or %taskId, before it only text, %group and parts of the date: else everybody would see the logs of all',
+      'must have %requestId or %taskId, before it only text, %group and parts of the date: else every caller would see the logs of all',
   });
 
 const UploaderFile = z.strictObject({

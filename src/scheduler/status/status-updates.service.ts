@@ -159,7 +159,7 @@ export class StatusUpdates {
     const epoch = this.leadership.current();
     if (epoch === undefined) return;
     for (const { taskId, slaveId, state } of strangers) {
-      this.log.warn(`Task '${taskId}' on slave '${slaveId}' is ${state} but nobody wants it: killing it`);
+      this.log.warn(`Task '${taskId}' on slave '${slaveId}' is ${state} but is not wanted: killing it`);
       this.driver.kill(taskId, slaveId, strangerGraceMillis, epoch).catch((cause: unknown) => {
         this.log.warn(`Task '${taskId}' could not be killed: ${String(cause)}`);
       });

@@ -48,7 +48,7 @@ export const text = (mediaType = TEXT_TYPE): Codec<'body', string, string, 'both
     mediaTypes: [mediaType],
   });
 
-/** The body as chunks, never held as a whole; whoever reads sets the pace. */
+/** The body as chunks, never held as a whole; the reader sets the pace. */
 export const byteStream = (
   mediaType = 'application/octet-stream',
 ): Codec<'body', AsyncIterable<Uint8Array>, AsyncIterable<Uint8Array>, 'both'> =>

@@ -81,7 +81,7 @@ export const patch = withBody('PATCH');
 export const put = withBody('PUT');
 export const del = withBody('DELETE');
 
-/** An operation whose method nobody stated: POST. */
+/** An operation whose method was not stated: POST. */
 export const operation = post;
 
 /**

@@ -61,7 +61,7 @@ export function incomingBody(message: IncomingMessage, signal: AbortSignal): Htt
     kind: 'stream',
     mediaType,
     length: announced === undefined ? undefined : Number(announced),
-    // Whoever stops reading still wants to answer: the socket stays.
+    // A reader who stops still wants to answer: the socket stays.
     content: message.iterator({ destroyOnReturn: false }),
     readAll: (limit) => readAll(message, limit, signal),
   };

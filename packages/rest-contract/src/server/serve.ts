@@ -76,7 +76,7 @@ async function answer(
     return response.body.kind === 'stream' && !isHead ? await begun(response, request.signal, report) : response;
   } catch (error) {
     if (error instanceof HttpErrorException && isSendable(error.toResponse())) return error.toResponse();
-    // Whoever gave up is no longer there to be answered, and giving up is no fault of the server.
+    // A caller who gave up is no longer there to be answered, and giving up is no fault of the server.
     if (!(request.signal?.aborted && error === request.signal.reason)) report(error);
     return internalError;
   }

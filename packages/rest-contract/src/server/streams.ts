@@ -3,7 +3,7 @@ import type { RestResponse } from '../raw/message.js';
 export const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
   typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 
-/** Lets go of a stream nobody will read: a Node stream holds its file from the start, a generator from its first step. */
+/** Lets go of a stream that will not be read: a Node stream holds its file from the start, a generator from its first step. */
 export function abandon(values: AsyncIterable<unknown>): void {
   if (!destroyed(values)) letGo(values[Symbol.asyncIterator]());
 }

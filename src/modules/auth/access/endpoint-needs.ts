@@ -47,7 +47,7 @@ const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));
  */
 export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/auth/user': caller,
-  'POST /api/auth/token': askedByService('a token for somebody else is the work of administrators'),
+  'POST /api/auth/token': askedByService('a token for another user is the work of administrators'),
   'DELETE /api/auth/token/:user': admin,
   'GET /api/auth/tokens': askedByService('those of others are the business of administrators'),
   'DELETE /api/auth/tokens/:tokenId': askedByService('those of others are the business of administrators'),

@@ -23,7 +23,7 @@ export interface Identification {
 /** Identifies no caller. */
 const disabled: Authenticator = {
   name: 'DISABLED',
-  authenticate: () => Promise.resolve('this way knows nobody'),
+  authenticate: () => Promise.resolve('this way knows no user'),
 };
 
 /** Tries the configured ways to identify the caller, one after the other. */
@@ -59,11 +59,11 @@ export class Authentication implements OnModuleInit {
   /** The rule in force belongs in the log: whether all callers may see a request without groups depends on it. */
   onModuleInit(): void {
     const { enabled, authMode, adminGroups } = this.settings.auth;
-    if (!enabled) return this.log.log('Authentication is off: everybody may do everything');
+    if (!enabled) return this.log.log('Authentication is off: every caller may do everything');
     const ways = this.ways.map(({ name }) => name).join(', ');
     this.log.log(`Authentication is on (${ways}), mode ${authMode}: ${rules[authMode]}`);
     if (authMode !== 'GROUPS_SCOPES' && adminGroups.length === 0) {
-      this.log.warn('auth.adminGroups is empty: whoever is authenticated may do the work of administrators');
+      this.log.warn('auth.adminGroups is empty: every authenticated caller may do the work of administrators');
     }
   }
 

@@ -31,7 +31,7 @@ export class DisabledActionRequestDto {
   @IsOptional()
   @OneOf(actionTypes, 'ActionType')
   type?: ActionType;
-  /** The reason, told to everybody who tries the action. */
+  /** The reason, told to each caller who tries the action. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -48,7 +48,7 @@ export class DisabledActionDto implements DisabledAction {
   user?: string;
   /** Whether it comes back by itself when no disaster is left. */
   automaticallyClearable: boolean;
-  /** When it comes back at the latest, in epoch milliseconds; absent: somebody has to enable it. */
+  /** When it comes back at the latest, in epoch milliseconds; absent: an operator has to enable it. */
   @ApiProperty(int64)
   expiresAt?: number;
 }

@@ -38,7 +38,7 @@ export class LogsQuery extends TaskLogsQuery {
 }
 
 /**
- * A file of a task in the object store. Members that nobody noted are left out. The links are for whoever has them, valid
+ * A file of a task in the object store. Members that were not noted are left out. The links are for all who have them, valid
  * for a day unless configured otherwise.
  */
 export class ObjstoreLogMetadataDto implements ObjstoreLogMetadata {

@@ -135,7 +135,7 @@ export class ScaleRequestDto implements ScaleRequest {
   @IsOptional()
   @IsBoolean()
   incremental?: boolean;
-  /** Tell nobody by mail. */
+  /** Send no mail about it. */
   @IsOptional()
   @IsBoolean()
   skipEmailNotification?: boolean;

@@ -11,7 +11,7 @@ export class CacheQuery {
 
 /** Parameters of the lists of requests. */
 export class RequestListQuery extends CacheQuery {
-  /** Only requests that concern the caller. Without effect while authentication is off: then nobody is known. */
+  /** Only requests that concern the caller. Without effect while authentication is off: then no caller is known. */
   @QueryBoolean()
   filterRelevantForUser?: boolean;
   /** Add expiring actions and task ids to each entry. */

@@ -69,7 +69,7 @@ export class PlannedStepDto {
   /** Milliseconds between the end of the step and the next one; absent: it begins at once. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   waitMillis?: number;
-  /** The next step would begin only when somebody asks for it, by updating the deploy. */
+  /** The next step would begin only when it is asked for, by updating the deploy. */
   waitsForUpdate?: boolean;
 }
 

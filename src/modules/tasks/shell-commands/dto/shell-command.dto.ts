@@ -9,7 +9,7 @@ import type {
   TaskShellCommandHistory,
 } from '../../../../core/model/task.js';
 
-/** A command that somebody wants to be run in a task. */
+/** A command that a user wants to be run in a task. */
 export class TaskShellCommandRequestDto implements TaskShellCommandRequest {
   /** The task. */
   taskId: TaskIdDto;
