@@ -32,6 +32,10 @@ class ThingsController {
   @Get() read(): unknown {
     return { slaveId: 's1', clusterTask: { name: 'n' }, numActiveSlaves: 2, numLostSlaves: 1 };
   }
+  @Get('task') readTask(): unknown {
+    const command = { environment: { variables: [{ name: 'A', value: 'b' }] } };
+    return { clusterTask: { executor: { executorId: { value: 'e1' } }, command } };
+  }
 }
 @Module({ controllers: [ThingsController] })
 class TestModule {}
@@ -123,6 +127,19 @@ describe('under compatibility 1.5', () => {
     expect(await send(lenient, long, snappy)).toMatchObject([413, { error: 'BODY_TOO_LARGE' }]);
     expect(await send(lenient, gzipSync(long), { 'content-encoding': 'gzip' })).toMatchObject([413, {}]);
     expect(await send(lenient, gzipSync('{"id":"a"}'), { 'content-encoding': 'gzip' })).toEqual([200, { id: 'a' }]);
+  });
+
+  test('what an executor runs, and with which environment, stands where older clients seek it', async () => {
+    const task = {
+      executor: { executorId: { value: 'e1' } },
+      command: { environment: { variables: [{ name: 'A', value: 'b' }] } },
+    };
+    const read = await fetch(`${await lenient.getUrl()}/api/things/task`);
+    expect(await read.json()).toEqual({
+      clusterTask: task,
+      mesosTask: { ...task, executor: { ...task.executor, command: task.command } },
+    });
+    expect(await (await fetch(`${await strict.getUrl()}/api/things/task`)).json()).toEqual({ clusterTask: task });
   });
 
   test('older names are accepted and written, and errors have a numeric code', async () => {

@@ -119,9 +119,16 @@ export function withLegacyNames(value: unknown): unknown {
     const written = freeFormMembers.has(name) ? member : withLegacyNames(member);
     result[name] = written;
     const legacy = emitted.get(name);
-    if (legacy !== undefined && !(legacy in value)) result[legacy] = written;
+    if (legacy !== undefined && !(legacy in value))
+      result[legacy] = name === 'clusterTask' ? asSought(written) : written;
   }
   return result;
+}
+
+/** Of a task that has an executor, older clients seek the command and its environment in the executor, and rely on both. */
+function asSought(task: unknown): unknown {
+  const { executor, command } = (task ?? {}) as { executor?: object; command?: object };
+  return executor && command ? { ...(task as object), executor: { ...executor, command } } : task;
 }
 
 /** Newer clients say "agent" where the paths and parameters of this API say "slave", and call or seek some things elsewhere. */
