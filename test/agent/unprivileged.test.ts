@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { chownSync, mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +20,7 @@ import { waitFor } from '../support/wait-for.js';
 
 const asNobody = fileURLToPath(new URL('../support/programs/as-nobody.mjs', import.meta.url));
 const nobody = 65_534;
+const md5Of = (text: string) => createHash('md5').update(text).digest('hex');
 
 describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
   const compiled = tempFolder();
@@ -69,6 +74,24 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
 
   test('presents this machine', () => {
     expect(driver.machines()).toMatchObject([{ hostname: 'localhost', portRanges: [{ begin: 31_000, end: 31_999 }] }]);
+  });
+
+  test('fetches once for several tasks, as itself', async () => {
+    let calls = 0;
+    const server = createServer((_request, response) => {
+      calls += 1;
+      response.end('shared');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a`;
+    const executorData = { cmd: 'true', externalArtifacts: [{ filename: 'a', url, md5sum: md5Of('shared') }] };
+    for (const _ of [1, 2]) {
+      const spec = specOf('true', { executorData });
+      await driver.launch([spec], 1);
+      await untilState(spec, 'TASK_FINISHED');
+    }
+    server.close();
+    expect(calls).toBe(1);
   });
 
   test('runs, finds again after it was killed, and kills its tasks', async () => {

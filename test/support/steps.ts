@@ -31,6 +31,7 @@ export const deep = [
   'test/security/hostile-task.test.ts',
   // Agents that are killed, and everything that waits for graces and time limits of real processes.
   'test/agent/artifact-cache.test.ts',
+  'test/agent/artifact-faults.test.ts',
   'test/agent/signed-artifacts.test.ts',
   'test/agent/disk.test.ts',
   'test/agent/executor.test.ts',

@@ -218,11 +218,22 @@ export class ArtifactCache {
     });
   }
 
-  /** Removes those not used for longest, until the rest is within bounds; never one that a task is getting. */
+  /** For a disk that is almost full. */
+  makeRoom(bytes: number): void {
+    this.removeOldest(this.kept(), bytes);
+  }
+
   private trim(): void {
-    const kept = [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
-    let excess =
-      kept.reduce((sum, { bytes }) => sum + bytes, 0) - bytesOfMb(this.parts.settings.artifactCacheMegabytes);
+    const kept = this.kept();
+    const bytes = kept.reduce((sum, entry) => sum + entry.bytes, 0);
+    this.removeOldest(kept, bytes - bytesOfMb(this.parts.settings.artifactCacheMegabytes));
+  }
+
+  private kept = (): Entry[] => [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
+
+  /** Those not used for longest, and never one that a task is getting. */
+  private removeOldest(kept: readonly Entry[], bytes: number): void {
+    let excess = bytes;
     for (const entry of kept.toSorted((a, b) => a.usedAt - b.usedAt)) {
       if (excess <= 0) return;
       if (entry.users > 0) continue;

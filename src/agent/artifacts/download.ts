@@ -11,7 +11,9 @@ import { DeployFault, type FetchLimits, tooMuchDisk } from './order.js';
 
 const megabyte = 1024 * 1024;
 /** So much may come between two looks at what is free. */
-const bytesPerLook = 16 * megabyte;
+const bytesPerLook = megabyte;
+
+export const diskIsFull = 'The disk of this machine is full';
 
 /** Counts what all artifacts of a task bring. */
 export class Meter {
@@ -50,7 +52,7 @@ export class Meter {
   async lookAtDisk(comingBytes = 0): Promise<void> {
     const { bavail, bsize } = await statfs(this.root);
     if (bavail * bsize < this.limits.reservedBytes + comingBytes)
-      throw (this.fault ??= new Error('The disk of this machine is full (cluster.local.reservedDiskMb)'));
+      throw (this.fault ??= new Error(`${diskIsFull} (cluster.local.reservedDiskMb)`));
   }
 
   refuse(message: string, reason?: string): never {

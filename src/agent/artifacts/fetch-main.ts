@@ -3,8 +3,8 @@ import { constants, writeSync } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
-import { messageOf } from '../files.js';
-import { download, Meter } from './download.js';
+import { errorCode, messageOf } from '../files.js';
+import { diskIsFull, download, Meter } from './download.js';
 import { DeployFault, type FetchAnswer, type FetchOrder, type KeepOrder, type TaskOrder } from './order.js';
 import { checkFile, placeDownload, placeEmbedded, placeRemote, type Staging } from './place.js';
 
@@ -17,9 +17,9 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
  */
 async function carryOut(order: FetchOrder, store: ObjectStore | undefined): Promise<FetchAnswer> {
   const meter = new Meter(order.limits, order.root);
-  if (order.kind === 'KEEP') return { md5: await keep(order, meter, store) };
-  await fill(order, meter);
-  return {};
+  const answer = order.kind === 'KEEP' ? { md5: await keep(order, meter, store) } : await fill(order, meter);
+  await meter.lookAtDisk();
+  return answer ?? {};
 }
 
 async function fill({ root, limits, downloads, executor }: TaskOrder, meter: Meter): Promise<void> {
@@ -92,7 +92,7 @@ try {
   endWith(await carryOut(order, store));
 } catch (cause) {
   if (cause instanceof DeployFault) endWith({ fault: messageOf(cause), reason: cause.reason });
-  endWith({ trouble: messageOf(cause) });
+  endWith({ trouble: errorCode(cause) === 'ENOSPC' ? diskIsFull : messageOf(cause) });
 }
 
 function tookTooLong(seconds: number): string {

@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import { messageOf } from '../files.js';
 import { createFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
 import { diskUse, TooDeep } from '../sandbox/disk-use.js';
-import { isTrouble } from './download.js';
+import { diskIsFull, isTrouble } from './download.js';
 import { DeployFault } from './order.js';
 import type { Staging } from './place.js';
 
@@ -150,7 +150,7 @@ class Tools {
     if (code === 0) return;
     const program = tool.spawnargs[5] ?? '';
     if (code === 127) throw new MachineLacks(`${program} is not installed on this machine`);
-    if (/No space left on device/i.test(tool.complaint)) throw new MachineLacks('The disk of this machine is full');
+    if (/No space left on device/i.test(tool.complaint)) throw new MachineLacks(diskIsFull);
     if (signal === 'SIGXFSZ') throw new DeployFault('A file of the archive is too large');
     throw new DeployFault(`${program}: ${tool.complaint.split('\n')[0] || `ended with ${code ?? signal}`}`);
   }

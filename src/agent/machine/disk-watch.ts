@@ -58,6 +58,8 @@ export class DiskWatch {
     const reserve = reservedBytes(settings, disk);
     const was = this.machines.isDiskFull;
     const isFull = bavail * bsize < (was ? reserve * enough : reserve);
+    // What is kept for tasks to come gives way first.
+    if (isFull) this.context.artifacts.makeRoom(reserve * enough - bavail * bsize);
     if (isFull && !was)
       log.warn(`Less than ${Math.ceil(reserve / bytesOfMb(1))} MB of the disk are free: no task is started`);
     if (!isFull && was) log.info('Enough of the disk is free again');
