@@ -5,6 +5,7 @@ import type { Epochs } from './wire/epochs.js';
 import type { Launcher } from './tasks/launch.js';
 import type { Machines } from './machine/machines.js';
 import type { LocalClusterSettings } from './settings.js';
+import type { TaskLogs } from './logs/task-logs.js';
 import type { TaskUsers } from './machine/task-users.js';
 import type { Tasks } from './tasks/tasks.js';
 import type { Tombstones } from './tasks/tombstones.js';
@@ -24,6 +25,12 @@ export interface AgentContext {
   artifacts: ArtifactCache;
   /** Words after `node` that start the program which fetches files. */
   fetchProgram: readonly string[];
+  /** Words after `node` that start the program which rotates logs. */
+  rotateProgram: readonly string[];
+  /** Logs of tasks that have ended which are still to be compressed. */
+  endedLogs: TaskLogs[];
+  /** Epoch millis, for what is done by the time: rotation and removal of files. */
+  now(): number;
   /** Search path of tasks whose environment does not name one. */
   searchPath: string;
   /** The shell that reads the start script of tasks with executorData. */

@@ -39,6 +39,9 @@ const stranger = 4_294_967_294;
  *     artifacts/kept/  files fetched for several tasks, each whole and checked
  *     artifacts/new/   such files on their way
  *     bin/             the scripts that start tasks
+ *     log-watcher/     records for a program that follows logs
+ *     uploads/         records for a program that uploads them
+ *     cleanup.json     what the last clean-up did
  *     cgroups.json     where the cgroups of the tasks are
  *
  * Everything is the agent's alone, except that other users may pass through it to the sandbox whose path they know.
@@ -59,6 +62,9 @@ export class AgentFolder {
   readonly newArtifacts: string;
   readonly bin: string;
   readonly cgroups: string;
+  readonly cleanup: string;
+  readonly logWatcher: string;
+  readonly uploadRecords: string;
   private readonly incarnationFile: string;
 
   private constructor(
@@ -78,6 +84,9 @@ export class AgentFolder {
     this.newArtifacts = join(this.artifacts, 'new');
     this.bin = join(root, 'bin');
     this.cgroups = join(root, 'cgroups.json');
+    this.cleanup = join(root, 'cleanup.json');
+    this.logWatcher = join(root, 'log-watcher');
+    this.uploadRecords = join(root, 'uploads');
     this.incarnationFile = join(root, 'incarnation');
   }
 

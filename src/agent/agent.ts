@@ -8,6 +8,7 @@ import { fetchProgram } from './artifacts/program.js';
 import { AgentFolder, type Endpoint, sharedSecret } from './agent-folder.js';
 import { openFileAddress } from './file-address/file-address.js';
 import { openCgroups } from './cgroups/cgroups.js';
+import { rotateProgram } from './logs/programs.js';
 import { Epochs } from './wire/epochs.js';
 import { Launcher } from './tasks/launch.js';
 import { Machines } from './machine/machines.js';
@@ -41,6 +42,10 @@ export interface AgentOptions {
   log: Log;
   /** Words after `node` that start the program which fetches files; default: the one beside this. */
   fetchProgram?: readonly string[];
+  /** The same of the one that rotates logs. */
+  rotateProgram?: readonly string[];
+  /** Epoch millis, for rotation and removal of files; default: the machine's. */
+  now?: () => number;
 }
 
 export interface RunningAgent {
@@ -113,6 +118,9 @@ async function startOn(
     bootId: boot,
     shell: existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh',
     stopping: stopping.signal,
+    rotateProgram: options.rotateProgram ?? rotateProgram,
+    endedLogs: [],
+    now: options.now ?? Date.now,
   };
   const tasks = new Tasks(context);
   const tombstones = new Tombstones(folder.tombstones);

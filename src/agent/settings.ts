@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { z } from 'zod';
 import { artifactSettings } from '../platform/settings/artifact-settings.js';
+import { cleanupSettings, logSettings } from './logs/log-settings.js';
 import { TaskFilesSettings } from '../platform/settings/task-files-settings.js';
 import { taskStartSettings } from '../platform/settings/task-start-settings.js';
 
@@ -156,6 +157,8 @@ export const LocalClusterSettings = z.strictObject({
   files: TaskFilesSettings.optional(),
   ...taskStartSettings,
   ...artifactSettings,
+  ...logSettings,
+  ...cleanupSettings,
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
 });

@@ -102,4 +102,14 @@ export const launchRules = (settings: Settings): LaunchRules => ({
   cpuHardLimit: settings.cpuHardLimit,
   cpuHardLimitScaleFactor: settings.cpuHardLimitScaleFactor,
   honorRunningSentinel: settings.cluster.local.honorRunningSentinel,
+  uploads: settings.objstore && {
+    files: settings.objstore.objstoreUploaderAdditionalFiles,
+    bucket: settings.objstore.objstoreBucket,
+    groupBuckets: Object.fromEntries(
+      Object.entries(settings.objstore.groupOverrides).map(([group, { objstoreBucket }]) => [group, objstoreBucket]),
+    ),
+    keyPattern: settings.objstore.objstoreKeyFormat,
+    storageClass: settings.objstore.objstoreStorageClass,
+    applyStorageClassAfterBytes: settings.objstore.applyObjstoreStorageClassAfterBytes,
+  },
 });

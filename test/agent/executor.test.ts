@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExecutorData } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
@@ -34,7 +35,11 @@ const managed = (data: ExecutorData, changes: Partial<LaunchSpec> = {}): Partial
 const run = (data: ExecutorData, changes?: Partial<LaunchSpec>) => cluster.run('', managed(data, changes));
 const inArea = (spec: LaunchSpec, ...path: string[]) =>
   cluster.sandbox(spec, spec.taskId.replaceAll(':', '_'), ...path);
-const serviceLog = (spec: LaunchSpec) => readFileSync(inArea(spec, 'service.log'), 'utf8');
+/** Of a task that has ended: its last rotation has moved it. */
+const serviceLog = (spec: LaunchSpec) => {
+  const [name = ''] = readdirSync(inArea(spec, 'logs'));
+  return gunzipSync(readFileSync(inArea(spec, 'logs', name))).toString();
+};
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const md5 = (text: string | Buffer) => createHash('md5').update(text).digest('hex');
 
@@ -52,11 +57,10 @@ describe('the working area', () => {
       'executor.log',
       'logs',
       'runner.sh',
-      'service.log',
       'tail_of_finished_service.log',
       'tmp',
     ]);
-    const log = await sandbox?.read(`${taskId.replaceAll(':', '_')}/service.log`, 0, 1_000);
+    const log = await sandbox?.read(`${taskId.replaceAll(':', '_')}/tail_of_finished_service.log`, 0, 1_000);
     expect(log?.data.toString()).toBe(`${sandbox?.root}/${taskId.replaceAll(':', '_')}/app\n`);
   });
 
@@ -142,7 +146,7 @@ describe.runIf(userInfo().uid === 0)('another user', () => {
     const spec = await run({ cmd: `sh -c 'id -un; touch made; echo $HOME'` }, { user: 'nobody' });
     expect(serviceLog(spec)).toMatch(/^nobody\n\//);
     const { uid } = statSync(inArea(spec, 'app', 'made'));
-    for (const name of ['app', 'tmp', 'logs', 'service.log', 'deploy.env'])
+    for (const name of ['app', 'tmp', 'logs', 'tail_of_finished_service.log', 'deploy.env'])
       expect(statSync(inArea(spec, name)).uid).toBe(uid);
     const plain = await cluster.run('id -un; touch made; kill -0 $$', { user: 'nobody' });
     expect(cluster.output(plain)).toBe('nobody\n');

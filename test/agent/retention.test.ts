@@ -1,11 +1,15 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
+import type { ExecutorData } from '../../src/core/model/deploy.js';
+import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentFolder } from '../../src/agent/agent-folder.js';
 import { readLocalClusterSettings } from '../../src/agent/settings.js';
 import { Tombstones } from '../../src/agent/tasks/tombstones.js';
-import { rememberMillis, sweep } from '../../src/agent/machine/watchdog.js';
+import { Cleanup, type CleanupResult, rememberMillis } from '../../src/agent/machine/cleanup.js';
 import { AgentCluster } from '../support/agent-cluster.js';
+import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 const hour = 3600 * 1000;
@@ -13,10 +17,12 @@ let cluster: AgentCluster;
 afterEach(() => cluster.close());
 
 /** What the agent does every hour, at another time. */
-async function sweepAt(now: number, sandboxRetentionMillis: number): Promise<void> {
+async function sweepAt(now: number, sandboxRetentionMillis: number, changes: object = {}): Promise<CleanupResult> {
   const folder = await AgentFolder.open(cluster.root);
-  const settings = readLocalClusterSettings({ sandboxRetentionMillis });
-  await sweep(folder, settings, new Tombstones(folder.tombstones), now);
+  const settings = readLocalClusterSettings({ sandboxRetentionMillis, ...changes });
+  const stopping = new AbortController().signal;
+  const cleanup = new Cleanup({ folder, settings, rotateProgram: [], stopping, now: () => now });
+  return cleanup.run(new Tombstones(folder.tombstones));
 }
 const isArchived = (taskId: string) => existsSync(join(cluster.root, 'ended', taskId));
 
@@ -38,6 +44,104 @@ test('sandboxes go when they are old enough and their end is stored, ids are rem
   expect(isArchived(ended.taskId)).toBe(false);
   expect(existsSync(cluster.sandbox(running))).toBe(true);
   expect(readdirSync(join(cluster.root, 'tasks'))).toEqual([running.taskId]);
+});
+
+const executor = (cmd: string, changes: Partial<ExecutorData> = {}): Partial<LaunchSpec> => ({
+  executorData: { cmd, ...changes },
+  command: { shell: true, value: cmd, arguments: [] },
+});
+const area = (spec: LaunchSpec, ...path: string[]) => cluster.sandbox(spec, spec.taskId, ...path);
+
+test('app folders go after 15 minutes, those of failed tasks after their time, preserved ones stay', async () => {
+  cluster = await AgentCluster.start();
+  const done = await cluster.run('', executor('touch made'));
+  const failed = await cluster.run('', executor('sh -c "exit 3"'));
+  const preserved = await cluster.run('', executor('touch made', { preserveTaskSandboxAfterFinish: true }));
+  const plain = await cluster.run('echo x');
+  const all = [done, failed, preserved, plain];
+  await waitFor('the acknowledgements', () => all.every(({ taskId }) => isArchived(taskId)));
+  const apps = () => [done, failed, preserved].map((spec) => existsSync(area(spec, 'app')));
+  const settings = { cleanupAppDirectoryOfFailedTasksAfterMillis: 3 * hour };
+
+  await sweepAt(Date.now() + hour / 4 - 10_000, 1000 * hour, settings);
+  expect(apps()).toEqual([true, true, true]);
+  expect(await sweepAt(Date.now() + hour / 4, 1000 * hour, settings)).toMatchObject({
+    totalTaskFiles: 4,
+    successfullyCleanedTasks: 2,
+    waitingTasks: 2,
+    errorTasks: 0,
+    removedAppFolders: 1,
+    removedSandboxes: 0,
+  });
+  expect(apps()).toEqual([false, true, true]);
+  await sweepAt(Date.now() + 3 * hour, 1000 * hour, settings);
+  expect(apps()).toEqual([false, false, true]);
+  expect(existsSync(area(done, 'tail_of_finished_service.log'))).toBe(true);
+  expect(JSON.parse(readFileSync(join(cluster.root, 'cleanup.json'), 'utf8'))).toMatchObject({ removedAppFolders: 1 });
+});
+
+test('a link in place of the folder of a task, or of its app folder, is not followed', async () => {
+  cluster = await AgentCluster.start();
+  const target = tempFolder();
+  mkdirSync(join(target.path, 'app'), { mode: 0o777 });
+  writeFileSync(join(target.path, 'app', 'kept'), '');
+  const moved = await cluster.run(
+    '',
+    executor(`sh -c 'cd ../..; mv $CLUSTER_TASK_ID x; ln -s ${target.path} $CLUSTER_TASK_ID'`),
+  );
+  const linked = await cluster.run('', executor(`sh -c 'cd ..; rm -r app; ln -s ${target.path} app'`));
+  await waitFor('the acknowledgements', () => [moved, linked].every(({ taskId }) => isArchived(taskId)));
+  expect(await sweepAt(Date.now() + hour, 1000 * hour)).toMatchObject({ errorTasks: 0, removedAppFolders: 0 });
+  expect(existsSync(join(target.path, 'app', 'kept'))).toBe(true);
+  target.remove();
+});
+
+test('rotated additional files that are marked go after 15 minutes', async () => {
+  const logrotateAdditionalFiles = [{ filename: 'app/*.log', deleteInExecutorCleanup: true }, 'app/b.txt'];
+  cluster = await AgentCluster.start({ settings: { logrotateAdditionalFiles } });
+  const spec = await cluster.run(
+    '',
+    executor(`sh -c 'echo a >a.log; echo b >b.txt; echo c >c-1.log'`, { preserveTaskSandboxAfterFinish: true }),
+  );
+  await waitFor('the acknowledgement', () => isArchived(spec.taskId));
+  expect(readdirSync(area(spec, 'app')).map((name) => name.replace(/-2\d+/, ''))).toEqual([
+    'a.log.gz',
+    'b.txt.gz',
+    'c-1.log.gz',
+  ]);
+  await sweepAt(Date.now() + hour / 4 - 10_000, 1000 * hour, { logrotateAdditionalFiles });
+  expect(readdirSync(area(spec, 'app'))).toHaveLength(3);
+  await sweepAt(Date.now() + hour / 4, 1000 * hour, { logrotateAdditionalFiles });
+  expect(readdirSync(area(spec, 'app')).map((name) => name.replace(/-2\d+/, ''))).toEqual(['b.txt.gz']);
+});
+
+test('a rotated file beside its empty compressed twin is compressed again', async () => {
+  cluster = await AgentCluster.start();
+  const spec = await cluster.run('', executor('echo x'));
+  await waitFor('the acknowledgement', () => isArchived(spec.taskId));
+  writeFileSync(area(spec, 'logs', 'service.log-2026'), 'whole\n');
+  writeFileSync(area(spec, 'logs', 'service.log-2026.gz'), '');
+  const { uid } = statSync(area(spec, 'logs'));
+  for (const name of ['service.log-2026', 'service.log-2026.gz']) chownSync(area(spec, 'logs', name), uid, uid);
+  expect(await sweepAt(Date.now(), 1000 * hour)).toMatchObject({ errorTasks: 0 });
+  expect(existsSync(area(spec, 'logs', 'service.log-2026'))).toBe(false);
+  expect(gunzipSync(readFileSync(area(spec, 'logs', 'service.log-2026.gz'))).toString()).toBe('whole\n');
+  expect(statSync(area(spec, 'logs', 'service.log-2026.gz')).uid).toBe(uid);
+});
+
+test('while the disk is fuller than it may be, sandboxes go that are older than 15 minutes', async () => {
+  cluster = await AgentCluster.start();
+  const spec = await cluster.run('echo x');
+  const running = await cluster.launch('sleep 600');
+  await waitFor('the acknowledgement', () => isArchived(spec.taskId));
+  await sweepAt(Date.now(), 1000 * hour, { sandboxDiskHighWaterPct: 1 });
+  expect(existsSync(cluster.sandbox(spec))).toBe(true);
+  const result = await sweepAt(Date.now() + hour, 1000 * hour, { sandboxDiskHighWaterPct: 1 });
+  expect([result.removedSandboxes, existsSync(cluster.sandbox(spec)), existsSync(cluster.sandbox(running))]).toEqual([
+    1,
+    false,
+    true,
+  ]);
 });
 
 test('an end that nobody has stored keeps its sandbox', async () => {

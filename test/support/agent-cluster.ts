@@ -36,11 +36,13 @@ export function testLog() {
 }
 
 /** From its source, as everything in these tests. */
-const fetchProgram = [
+const program = (path: string): string[] => [
   '--import',
   new URL('./ts-register.mjs', import.meta.url).href,
-  fileURLToPath(new URL('../../src/agent/artifacts/fetch-main.ts', import.meta.url)),
+  fileURLToPath(new URL(`../../src/agent/${path}`, import.meta.url)),
 ];
+const fetchProgram = program('artifacts/fetch-main.ts');
+const rotateProgram = program('logs/rotate-main.ts');
 
 let count = 0;
 export const newTaskId = (): string => `request-deploy-${Date.now()}-${++count}-host-rack`;
@@ -84,6 +86,7 @@ export class AgentCluster {
         slaves: [testSlave],
         log: this.log,
         fetchProgram,
+        rotateProgram,
         ...this.options,
       });
     this.incarnation = (await readEndpoint(this.root))!.incarnation;

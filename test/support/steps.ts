@@ -40,6 +40,7 @@ export const deep = [
   'test/agent/killing.test.ts',
   'test/agent/limits.test.ts',
   'test/agent/restart.test.ts',
+  'test/agent/rotation.test.ts',
   'test/agent/retention.test.ts',
   'test/agent/shell-commands.test.ts',
   'test/agent/start.test.ts',

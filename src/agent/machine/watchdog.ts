@@ -1,21 +1,19 @@
-import { lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inParallel } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentFolder } from '../agent-folder.js';
+import { LogRotation } from '../logs/log-rotation.js';
+import { Cleanup } from './cleanup.js';
 import { DiskWatch } from './disk-watch.js';
 import type { Machines } from './machines.js';
-import { removeTree } from '../sandbox/remove-tree.js';
-import type { LocalClusterSettings } from '../settings.js';
-import { TaskFolder } from '../tasks/task-folder.js';
 import type { Tasks } from '../tasks/tasks.js';
 import type { Tombstones } from '../tasks/tombstones.js';
 
 const memoryEveryMillis = 1_000;
 const diskEveryMillis = 1_000;
+const logsEveryMillis = 1_000;
 const portsEveryMillis = 3_000;
-const sweepEveryMillis = 3600 * 1000;
+/** Nothing is removed within 15 minutes of an end, and soon after. */
+const sweepEveryMillis = 300 * 1000;
+const diskRoomEveryMillis = 10 * 1000;
 
 /** Everything an agent does by itself from time to time. Resolves when the agent stops. */
 export async function watchOver(
@@ -26,14 +24,19 @@ export async function watchOver(
 ): Promise<void> {
   const { checkThreadsEveryMillis } = context.settings;
   const disk = new DiskWatch(context, tasks, machines);
+  const cleaned = new Set<string>();
+  const logs = new LogRotation(context, tasks);
   await Promise.all([
     every(diskEveryMillis, 'look at the disk', context, () => disk.look()),
     every(memoryEveryMillis, 'check memory', context, () => forEachLive(tasks, (run) => run.checkMemory())),
     every(checkThreadsEveryMillis, 'count threads', context, () => forEachLive(tasks, (run) => run.checkThreads())),
+    every(logsEveryMillis, 'rotate logs', context, () => logs.look()),
+    every(logsEveryMillis, 'compress logs', context, () => logs.compressEnded()),
     every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.lookAgain()),
     every(sweepEveryMillis, 'remove old files', context, () =>
-      sweep(context.folder, context.settings, tombstones, Date.now()),
+      new Cleanup(context, cleaned).run(tombstones).then(() => undefined),
     ),
+    every(diskRoomEveryMillis, 'make room on the disk', context, () => makeRoom(context)),
   ]);
 }
 
@@ -52,44 +55,7 @@ async function every(millis: number, what: string, context: AgentContext, work: 
   }
 }
 
-/** How long an id is remembered after its end was acknowledged, or after its tombstone was put. */
-export const rememberMillis = 24 * 3600 * 1000;
-
-/** Removes what has been kept long enough: sandboxes and records of tasks whose end is acknowledged, and tombstones. */
-export async function sweep(
-  folder: AgentFolder,
-  settings: LocalClusterSettings,
-  tombstones: Tombstones,
-  now: number,
-): Promise<void> {
-  await oneByOne(await readdir(folder.ended), async (name) => {
-    const record = TaskFolder.at(join(folder.ended, name));
-    const end = await record.readEnd();
-    const age = now - (end?.acknowledgedAt ?? 0);
-    if (age < settings.sandboxRetentionMillis) return;
-    await removeTree(folder.sandboxOf(name));
-    if (age >= rememberMillis) await record.remove();
-  });
-  await removeOwnerlessSandboxes(folder, settings, now);
-  await tombstones.removeOlderThan(now - rememberMillis);
+async function makeRoom(context: AgentContext): Promise<void> {
+  const removed = await new Cleanup(context).makeRoom();
+  if (removed > 0) context.log.warn(`The disk is too full: removed the files of ${removed} ended tasks`);
 }
-
-/** Left by tasks of an earlier incarnation, of which there is no record any more. */
-async function removeOwnerlessSandboxes(
-  folder: AgentFolder,
-  settings: LocalClusterSettings,
-  now: number,
-): Promise<void> {
-  // In this order: a sandbox that is listed has its task in one of the lists that follow, even if that moves meanwhile.
-  const sandboxes: string[] = [];
-  for (const place of folder.allSandboxes) sandboxes.push(...(await readdir(place)));
-  const owned = new Set([...(await readdir(folder.tasks)), ...(await readdir(folder.ended))]);
-  await oneByOne(sandboxes, async (name) => {
-    if (owned.has(name)) return;
-    const path = folder.sandboxOf(name);
-    if (now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis) await removeTree(path);
-  });
-}
-
-/** One that cannot be removed does not keep the others. */
-const oneByOne = (names: readonly string[], work: (name: string) => Promise<void>) => inParallel(names, 1, work);

@@ -74,14 +74,15 @@ export async function leadsInside(root: string, path: string): Promise<boolean> 
 }
 
 /**
- * A new file for appending, owned by the owner of the folder, to be closed by the caller. Throws EEXIST when the name is
+ * A new file for appending, owned by the user whose sandbox it is, to be closed by the caller. Throws EEXIST when the name is
  * taken, by whatever, and ENOENT when there is no such folder to put it in.
  */
 export async function createFileBelow(root: string, path: string, mode: number): Promise<FileHandle> {
   const created = await walk(root, dirname(path), 'NONE', async (folder, owner) => {
     const flags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW;
     const handle = await open(`${pathOf(folder)}/${basename(path)}`, flags, mode);
-    if (owner.uid !== process.getuid?.()) await handle.chown(owner.uid, owner.gid);
+    const uid = ownerOf(owner);
+    if (uid !== process.geteuid?.()) await handle.chown(uid, owner.gid);
     return handle;
   });
   if (created) return created;

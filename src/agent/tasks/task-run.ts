@@ -7,7 +7,8 @@ import { messageOf } from '../files.js';
 import { isAlive, type ProcessIdentity, type ProcessStat } from '../machine/process-identity.js';
 import { processesOf, type TaskMark } from '../machine/processes.js';
 import type { RunAs } from '../machine/run-as.js';
-import { closeSandbox, type Sandbox, sandboxOfSpec, saveTail, whenHealthFileComes } from '../sandbox/sandbox-layout.js';
+import { closeSandbox, type Sandbox, sandboxOfSpec, whenHealthFileComes } from '../sandbox/sandbox-layout.js';
+import { TaskLogs } from '../logs/task-logs.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
 import { programName } from '../shim/command.js';
 import { type Shim, unlessAborted, whenAdoptedGone, whenStarted } from '../shim/shim.js';
@@ -30,6 +31,7 @@ export class TaskRun {
   readonly sandbox: Sandbox;
   readonly group: TaskGroup;
   readonly commands: TaskCommands;
+  readonly logs: TaskLogs;
   /** Resolves when the end is on disk, or when the agent stops before it. */
   finished: Promise<void> = Promise.resolve();
   private readonly folder: TaskFolder;
@@ -63,6 +65,7 @@ export class TaskRun {
       reports: this.reports,
       mainPid: () => (this.isRunning ? this.started?.main.pid : undefined),
     });
+    this.logs = new TaskLogs(context, { spec, sandbox: this.sandbox, runAs, processes: () => this.processes() });
     this.kill = new TaskKill(this.folder, {
       mark: () => this.mark(),
       main: () => this.started?.main,
@@ -92,6 +95,7 @@ export class TaskRun {
   async adopt(): Promise<void> {
     await this.restoreKill();
     this.finished = this.untilAgentStops(async () => {
+      await this.logs.adopt();
       await this.commands.failInterrupted();
       await this.goOnFromDisk();
     });
@@ -120,6 +124,7 @@ export class TaskRun {
     this.preparing.abort(new AgentStops());
     this.over.abort(new AgentStops());
     this.commands.detach();
+    this.logs.detach();
   }
 
   /** Where the kernel ends a task that exceeds its memory, it may end only one of its processes. */
@@ -206,6 +211,7 @@ export class TaskRun {
   private async watch(started: StartedTask, gone: Promise<number | undefined>): Promise<void> {
     this.started = started;
     if (this.kill.isAsked) this.kill.begin(this.over.signal);
+    void this.logs.begin();
     const running = this.unlessStopping(this.reportRunning(started));
     const shimStatus = await unlessAborted(gone, this.over.signal);
     this.over.abort();
@@ -265,12 +271,11 @@ export class TaskRun {
   private async end({ state, message, reason }: Outcome): Promise<void> {
     // What became of them is told before the end, after which no update of this task is taken any more.
     await this.commands.endAll();
-    const { executor } = this.sandbox;
-    if (executor && !this.spec.executorData?.skipLogrotateAndCompress)
-      await this.tryTo('save the tail of the log', saveTail(this.sandbox.root, executor));
+    await this.tryTo('put its logs in order', this.logs.finish());
     await this.retireUser();
     await this.reports.send(state, message, reason);
     await this.tryTo('remove the cgroup', this.group.remove());
+    this.context.endedLogs.push(this.logs);
   }
 
   /** Nothing of the task runs any more, and no later task with the same user can read what it left. */

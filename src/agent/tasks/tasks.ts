@@ -97,7 +97,9 @@ export class Tasks {
   async detach(): Promise<void> {
     await this.decisions.settled();
     for (const run of this.runs.values()) run.detach();
-    await Promise.allSettled([...this.runs.values()].flatMap((run) => [run.finished, run.commands.settled()]));
+    await Promise.allSettled(
+      [...this.runs.values()].flatMap((run) => [run.finished, run.commands.settled(), run.logs.settled()]),
+    );
     await this.archiving.settled();
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LaunchSpec } from '../../core/model/launch.js';
+import { logrotateFrequencies } from '../logs/schedule.js';
 import { staysInside, unsupportedDownloads, unsupportedExecutorFields, unsupportedVariables } from './unsupported.js';
 
 const word = z.string().refine((text) => !text.includes('\0'), { message: 'must not contain a NUL character' });
@@ -48,6 +49,20 @@ const ExecutorData = z.looseObject({
   maxTaskThreads: z.number().int().positive().optional(),
   maxOpenFiles: z.number().int().positive().optional(),
   skipLogrotateAndCompress: z.boolean().optional(),
+  loggingTag: z.string().optional(),
+  loggingExtraFields: z.record(z.string(), z.string()).optional(),
+  logrotateFrequency: z.enum(logrotateFrequencies).optional(),
+});
+
+const UploaderFile = z.object({
+  filename: word.optional(),
+  objstoreUploaderBucket: z.string().optional(),
+  objstoreUploaderKeyPattern: z.string().optional(),
+  objstoreUploaderFilenameHint: z.string().optional(),
+  directory: word.optional(),
+  objstoreStorageClass: z.string().optional(),
+  applyObjstoreStorageClassAfterBytes: z.number().optional(),
+  checkSubdirectories: z.boolean().optional(),
 });
 
 const Artifact = z.object({
@@ -82,6 +97,15 @@ const members = {
   killGraceMillis: z.number().min(0),
   healthcheckResultFile: z
     .object({ path: relativePath, intervalSeconds: z.number().positive(), timeoutSeconds: z.number().min(0) })
+    .optional(),
+  uploads: z
+    .object({
+      files: z.array(UploaderFile),
+      bucket: z.string().optional(),
+      keyPattern: z.string().optional(),
+      storageClass: z.string().optional(),
+      applyStorageClassAfterBytes: z.number().optional(),
+    })
     .optional(),
 } satisfies { [member in keyof Required<LaunchSpec>]: z.ZodType<LaunchSpec[member]> };
 const Spec: z.ZodType<LaunchSpec> = z.object(members);

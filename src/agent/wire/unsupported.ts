@@ -114,17 +114,6 @@ export function unsupportedExecutorFields(
       'externalArtifacts',
       `may be ${mostRemoteArtifacts} at most, together with objstoreArtifacts and their signatures`,
     ],
-    [data.loggingTag !== undefined, 'loggingTag', 'cannot be used with the local driver, which has no log watcher'],
-    [
-      isGiven(Object.keys(data.loggingExtraFields ?? {})),
-      'loggingExtraFields',
-      'cannot be used with the local driver, which has no log watcher',
-    ],
-    [
-      data.logrotateFrequency !== undefined,
-      'logrotateFrequency',
-      'cannot be used with the local driver, which does not rotate logs',
-    ],
   ];
   return [
     ...refused.filter(([holds]) => holds).map(([, field, message]) => ({ field, message })),

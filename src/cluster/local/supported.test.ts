@@ -62,11 +62,6 @@ test.each([
     is: ['uris[0].outputFile', 'uris[1].outputFile', 'runImmediately.extraArtifacts[0].outputFile'],
   },
   {
-    name: 'uploads',
-    value: deploy({ objstoreUploaderAdditionalFiles: [{ filename: 'x' }] }),
-    is: ['objstoreUploaderAdditionalFiles'],
-  },
-  {
     name: 'a health file outside',
     value: deploy({ healthcheck: { healthcheckResultFilePath: '../x' } }),
     is: ['healthcheck.healthcheckResultFilePath'],
@@ -75,11 +70,6 @@ test.each([
     name: 'an object store that the agent does not have',
     value: managed({ objstoreArtifacts: [{}], objstoreArtifactSignatures: [{}] }),
     is: ['executorData.objstoreArtifacts', 'executorData.objstoreArtifactSignatures'],
-  },
-  {
-    name: 'logs of others',
-    value: managed({ loggingTag: 't', loggingExtraFields: { a: 'b' }, logrotateFrequency: 'DAILY' }),
-    is: ['executorData.loggingTag', 'executorData.loggingExtraFields', 'executorData.logrotateFrequency'],
   },
   {
     name: 'files outside',

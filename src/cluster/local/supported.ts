@@ -1,4 +1,4 @@
-import { hasContainer, type ClusterArtifact, type Deploy, type ObjstoreUploaderFile } from '../../core/model/deploy.js';
+import { hasContainer, type ClusterArtifact, type Deploy } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import {
   staysInside,
@@ -44,7 +44,6 @@ export function unsupportedByLocalDriver(
       unsupportedVariables(`taskEnv.${instance}`, env),
     ),
     ...unsupportedDownloads('uris', deploy.uris, allowedArtifactPaths),
-    ...unsupportedUploads(deploy.objstoreUploaderAdditionalFiles),
     ...(deploy.runImmediately
       ? unsupportedInRun(deploy.runImmediately, allowedArtifactPaths).map((problem) =>
           within('runImmediately', problem),
@@ -58,24 +57,12 @@ export function unsupportedInRun(
   run: {
     envOverrides?: RunNowRequest['envOverrides'];
     extraArtifacts?: ClusterArtifact[];
-    objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
   },
   allowedArtifactPaths: readonly string[] = [],
 ): Unsupported[] {
   return [
     ...unsupportedVariables('envOverrides', run.envOverrides),
     ...unsupportedDownloads('extraArtifacts', run.extraArtifacts, allowedArtifactPaths),
-    ...unsupportedUploads(run.objstoreUploaderAdditionalFiles),
-  ];
-}
-
-function unsupportedUploads(files: readonly ObjstoreUploaderFile[] | undefined): Unsupported[] {
-  if (!files?.length) return [];
-  return [
-    {
-      field: 'objstoreUploaderAdditionalFiles',
-      message: 'cannot be used with the local driver, which has no object store',
-    },
   ];
 }
 

@@ -1,5 +1,5 @@
-import { hasContainer, type Deploy } from '../model/deploy.js';
-import type { LaunchSpec } from '../model/launch.js';
+import { hasContainer, type Deploy, type ObjstoreUploaderFile } from '../model/deploy.js';
+import type { LaunchSpec, LogUploads } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 
@@ -25,6 +25,19 @@ export interface LaunchRules {
   cpuHardLimitScaleFactor: number;
   /** Whether an executor's runningSentinel stands in for a health file. */
   honorRunningSentinel?: boolean;
+  /** Absent: there is no object store. */
+  uploads?: UploadRules;
+}
+
+/** What is uploaded of every task, and where it goes. */
+export interface UploadRules {
+  files: readonly ObjstoreUploaderFile[];
+  bucket: string;
+  /** By group of a request. */
+  groupBuckets: Readonly<Record<string, string>>;
+  keyPattern: string;
+  storageClass?: string;
+  applyStorageClassAfterBytes?: number;
 }
 
 /** How long a task with a health file may take to write it, beside its retries. */
@@ -56,6 +69,39 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     successfulExitCodes: executorData?.successfulExitCodes ?? [],
     killGraceMillis: executorData?.sigKillProcessesAfterMillis ?? rules.killGraceMillis,
     healthcheckResultFile: healthFile(request, deploy, pending, rules),
+    uploads: executorData && uploads(input, rules.uploads),
+  };
+}
+
+/** Its files: those of every task, then those of the run, then those of the deploy. */
+function uploads({ taskId, request, deploy, pending }: LaunchInput, rules?: UploadRules): LogUploads | undefined {
+  const { group } = request;
+  const files = [
+    ...(rules?.files ?? []),
+    ...(pending.objstoreUploaderAdditionalFiles ?? []),
+    ...(deploy.objstoreUploaderAdditionalFiles ?? []),
+  ];
+  if (!rules && files.length === 0) return undefined;
+  const known: Record<string, string> = {
+    requestId: taskId.requestId,
+    group: group ?? 'default',
+    tag: deploy.executorData?.loggingTag ?? '',
+    deployId: taskId.deployId,
+    host: taskId.sanitizedHost,
+    taskId: taskId.id,
+  };
+  const fill = (pattern: string) =>
+    pattern.replace(/%(requestId|group|tag|deployId|host|taskId)/g, (_whole, name: string) => known[name] ?? '');
+  return {
+    files: files.map((file) =>
+      file.objstoreUploaderKeyPattern === undefined
+        ? file
+        : { ...file, objstoreUploaderKeyPattern: fill(file.objstoreUploaderKeyPattern) },
+    ),
+    bucket: (group === undefined ? undefined : rules?.groupBuckets[group]) ?? rules?.bucket,
+    keyPattern: rules && fill(rules.keyPattern),
+    storageClass: rules?.storageClass,
+    applyStorageClassAfterBytes: rules?.applyStorageClassAfterBytes,
   };
 }
 

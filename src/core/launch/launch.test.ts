@@ -262,3 +262,41 @@ describe('task record', () => {
     expect(launchedText(given.pending)).toBe('BOUNCE by me - why');
   });
 });
+
+describe('what is uploaded of a task', () => {
+  const executorData = { cmd: 'x', loggingTag: 'tagged' };
+  const uploads = {
+    files: [{ filename: 'service.log' }],
+    bucket: 'main',
+    groupBuckets: { payments: 'theirs' },
+    keyPattern: '%requestId/%group/%tag/%deployId/%host/%Y/%taskId_%index-%filename',
+  };
+  const id = 'svc-d1-5-2-my_host-rack_1';
+
+  test('are the files of every task, of the run and of the deploy, under keys that know the task', () => {
+    const given = input(
+      { executorData, objstoreUploaderAdditionalFiles: [{ filename: 'c', objstoreUploaderKeyPattern: '%taskId/%s' }] },
+      { objstoreUploaderAdditionalFiles: [{ filename: 'b' }] },
+    );
+    expect(planLaunch(given, { ...rules, uploads }).uploads).toEqual({
+      files: [
+        { filename: 'service.log' },
+        { filename: 'b' },
+        { filename: 'c', objstoreUploaderKeyPattern: `${id}/%s` },
+      ],
+      bucket: 'main',
+      keyPattern: `svc/default/tagged/d1/my_host/%Y/${id}_%index-%filename`,
+    });
+  });
+
+  test('a group may have a bucket of its own', () => {
+    const request = { id: 'svc', requestType: 'SERVICE' as const, group: 'payments' };
+    const plan = planLaunch(input({ executorData }, {}, { request }), { ...rules, uploads });
+    expect([plan.uploads?.bucket, plan.uploads?.keyPattern?.split('/')[1]]).toEqual(['theirs', 'payments']);
+  });
+
+  test('nothing where there is nothing to upload, and of plain commands', () => {
+    expect(plan({ executorData }).uploads).toBeUndefined();
+    expect(planLaunch(input(), { ...rules, uploads }).uploads).toBeUndefined();
+  });
+});

@@ -114,7 +114,7 @@ export interface ExecutorData {
   maxOpenFiles?: number;
   skipLogrotateAndCompress?: boolean;
   objstoreArtifactSignatures?: ObjstoreArtifactSignature[];
-  logrotateFrequency?: 'HOURLY' | 'DAILY' | 'WEEKLY' | 'MONTHLY';
+  logrotateFrequency?: 'EVERY_MINUTE' | 'EVERY_FIVE_MINUTES' | 'HOURLY' | 'DAILY' | 'WEEKLY' | 'MONTHLY';
 }
 
 export interface EmbeddedArtifact {

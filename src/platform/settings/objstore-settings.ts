@@ -64,6 +64,17 @@ export const ObjstoreSettings = z
       .describe(
         'Files of every task that are uploaded, by name or as ObjstoreUploaderFile; their buckets are searched',
       ),
+    objstoreStorageClass: text()
+      .max(100)
+      .optional()
+      .describe('Storage class of what is uploaded; default: that of the store'),
+    applyObjstoreStorageClassAfterBytes: z
+      .number()
+      .int()
+      .min(0)
+      .max(1_000_000_000_000_000)
+      .optional()
+      .describe('Only larger files get this storage class; default: all'),
     maxObjstoreThreads: count(1).default(3).describe('Calls to the store at a time, for one search'),
     waitForObjstoreListSeconds: timeoutSeconds()
       .default(5)

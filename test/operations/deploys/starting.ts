@@ -177,7 +177,6 @@ export function starting(scene: Scene): void {
       [{ healthcheck: { uri: '/', startupDelaySeconds: 600 }, resources: port }, 'startupDelaySeconds'],
       [{ loadBalancerPortIndex: 1, resources: port }, 'deploy.loadBalancerPortIndex'],
       [{ containerInfo: { type: 'DOCKER', docker: { image: 'x' } } }, 'deploy.containerInfo'],
-      [{ ...executed, executorData: { cmd: 'x', logrotateFrequency: 'DAILY' } }, 'executorData.logrotateFrequency'],
       [{ ...executed, executorData: { cmd: 'x', logrotateFrequency: 'NEVER' } }, 'executorData.logrotateFrequency'],
       [{ ...executed, executorData: {} }, 'deploy.executorData.cmd'],
       [{ labels: { a: 'b' }, clusterLabels: [{ key: 'a', value: 'c' }] }, 'deploy.clusterLabels'],

@@ -93,7 +93,6 @@ export function running(scene: Scene): void {
       [{ commandLineArgs: ['STARTED_BY_USER'] }, 'commandLineArgs'],
       [{ commandLineArgs: 'all' }, 'commandLineArgs'],
       // Tasks of these machines have no object store.
-      [{ objstoreUploaderAdditionalFiles: [{ filename: 'out.log' }] }, 'objstoreUploaderAdditionalFiles'],
       [{ resources: { cpus: -1 } }, 'resources.cpus'],
       [{ resources: { cpus: 0.1, memoryMb: 16, numPorts: 0 } }, 'resources.numPorts'],
     ])('with %j is refused, naming %s', async (body, field) => {

@@ -275,6 +275,6 @@ export class ExecutorDataDto implements ExecutorData {
   objstoreArtifactSignatures?: ObjstoreArtifactSignatureDto[];
   /** How often the logs are rotated. */
   @IsOptional()
-  @OneOf(['HOURLY', 'DAILY', 'WEEKLY', 'MONTHLY'])
-  logrotateFrequency?: 'HOURLY' | 'DAILY' | 'WEEKLY' | 'MONTHLY';
+  @OneOf(['EVERY_MINUTE', 'EVERY_FIVE_MINUTES', 'HOURLY', 'DAILY', 'WEEKLY', 'MONTHLY'])
+  logrotateFrequency?: 'EVERY_MINUTE' | 'EVERY_FIVE_MINUTES' | 'HOURLY' | 'DAILY' | 'WEEKLY' | 'MONTHLY';
 }

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, fchownSync, openSync, renameSync, rmSync, type Stats, writeSync } from 'node:fs';
+import { type FileHandle, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { z } from 'zod';
+import { isMissing } from '../files.js';
+import { openFileBelow, openFolderBelow, ownerOf, pathOf } from '../sandbox/below.js';
+
+/**
+ * How far the rotation of one log has come, in a file beside the log: what the program that rotates has done is known
+ * however it ended, and it is either finished or as if it had not begun.
+ */
+export const Journal = z.object({
+  /** Who rotates. */
+  pid: z.number().int(),
+  startTime: z.string(),
+  /** Paths below the sandbox. */
+  log: z.string(),
+  into: z.string(),
+  /** Of the result, without the ending of the compression. */
+  name: z.string(),
+  extension: z.string(),
+  /**
+   * COPYING: the log is as it was. COPIED: its writers stand still, all of it (`size` bytes) is copied, and it is about to be
+   * emptied. EMPTIED: only the copy has it.
+   */
+  phase: z.enum(['COPYING', 'COPIED', 'EMPTIED']),
+  ino: z.number(),
+  size: z.number(),
+  /** Bytes of the first, compressed part of the copy. */
+  partBytes: z.number(),
+});
+export type Journal = z.infer<typeof Journal>;
+
+/** Files of a rotation under way, in the folder of its results: no glob for results finds them. */
+export const partName = (name: string): string => `.${name}.part`;
+export const restName = (name: string): string => `.${name}.rest`;
+
+const longest = 64 * 1024;
+
+/** undefined: none, or one that cannot be read, which is as good as none. */
+export async function readJournal(root: string, path: string): Promise<Journal | undefined> {
+  const opened = await openFileBelow(root, path, 'NONE');
+  if (!opened) return undefined;
+  try {
+    if (opened.stats.size > longest) return undefined;
+    const { rotating } = z
+      .object({ rotating: Journal.optional() })
+      .parse(JSON.parse(await readFile(opened.handle, 'utf8')));
+    return rotating;
+  } catch {
+    return undefined;
+  } finally {
+    await opened.handle.close();
+  }
+}
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+
+/** The file itself, to be closed by the caller. */
+export class JournalFile {
+  private constructor(
+    private readonly folder: FileHandle,
+    private readonly owner: Stats,
+    private readonly name: string,
+  ) {}
+
+  static async open(root: string, path: string): Promise<JournalFile> {
+    const folder = await openFolderBelow(root, dirname(path), 'NONE');
+    if (!folder) throw new Error(`${dirname(path)} is no folder of the sandbox`);
+    return new JournalFile(folder.handle, folder.stats, basename(path));
+  }
+
+  /** `rotating` absent: nothing is under way. At once: writers may stand still meanwhile, and nothing may come in between. */
+  note(rotating: Journal | undefined): void {
+    const at = pathOf(this.folder);
+    const temporary = `${at}/.${randomUUID()}.new`;
+    const uid = ownerOf(this.owner);
+    const file = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
+    try {
+      if (uid !== process.geteuid?.()) fchownSync(file, uid, this.owner.gid);
+      writeSync(file, `${JSON.stringify({ rotating })}\n`);
+      renameSync(temporary, `${at}/${this.name}`);
+    } catch (cause) {
+      rmSync(temporary, { force: true });
+      throw cause;
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  close = (): Promise<void> => this.folder.close();
+}
+
+/**
+ * Ends what a rotation left half done: a log that was emptied has all of it in its results, and one that was not has all of it
+ * itself. Only names change, so that it takes no time. Nothing may write to the log that is still to be counted: its writers
+ * stand still, or have ended. Answers whether anything was left.
+ */
+export async function settle(root: string, path: string, now: number): Promise<boolean> {
+  const journal = await readJournal(root, path);
+  if (!journal) return false;
+  const folder = await openFolderBelow(root, journal.into, 'NONE');
+  if (folder) {
+    try {
+      const at = pathOf(folder.handle);
+      await (journal.phase === 'EMPTIED' || (journal.phase === 'COPIED' && (await isEmptied(root, journal)))
+        ? keep(root, at, journal, now)
+        : drop(at, journal));
+    } finally {
+      await folder.handle.close();
+    }
+  }
+  const file = await JournalFile.open(root, path);
+  try {
+    file.note(undefined);
+  } finally {
+    await file.close();
+  }
+  return true;
+}
+
+/** What has taken the place of the log has nothing of it. */
+async function isEmptied(root: string, { log, ino, size }: Journal): Promise<boolean> {
+  const opened = await openFileBelow(root, log, 'NONE');
+  await opened?.handle.close();
+  return opened === undefined || opened.stats.ino !== ino || opened.stats.size < size;
+}
+
+const isName = (name: string): boolean => name !== '' && !name.includes('/') && !name.includes('\0');
+
+/** The compressed part becomes a result, and the rest another one, which is compressed later. */
+async function keep(
+  root: string,
+  at: string,
+  { into, name, extension, partBytes }: Journal,
+  now: number,
+): Promise<void> {
+  if (!isName(name) || !isName(extension)) return;
+  if (partBytes > 0) {
+    const part = await openFileBelow(root, `${into}/${partName(name)}`, 'NONE');
+    if (part) {
+      const writable = await open(pathOf(part.handle), constants.O_WRONLY).finally(() => part.handle.close());
+      await writable.truncate(partBytes).finally(() => writable.close());
+      await moveIfThere(`${at}/${partName(name)}`, `${at}/${await freeName(at, name, extension)}.${extension}`);
+    }
+  } else await removeIfThere(`${at}/${partName(name)}`);
+  const second = partBytes > 0 ? `${name}-${Math.floor(now / 1000)}` : name;
+  await moveIfThere(`${at}/${restName(name)}`, `${at}/${await freeName(at, second, extension)}`);
+}
+
+async function drop(at: string, { name }: Journal): Promise<void> {
+  if (!isName(name)) return;
+  for (const left of [partName(name), restName(name)]) await removeIfThere(`${at}/${left}`);
+}
+
+/** The name, or the first of its kind that neither a compressed nor an uncompressed result has. */
+export async function freeName(at: string, name: string, extension: string): Promise<string> {
+  const taken = new Set(await readdir(at));
+  for (let count = 0; ; count++) {
+    const candidate = count === 0 ? name : `${name}-${count}`;
+    if (!taken.has(candidate) && !taken.has(`${candidate}.${extension}`)) return candidate;
+  }
+}
+
+const unlessMissing = async (work: Promise<void>): Promise<void> => {
+  await work.catch((cause: unknown) => {
+    if (!isMissing(cause)) throw cause;
+  });
+};
+const moveIfThere = (from: string, to: string) => unlessMissing(rename(from, to));
+const removeIfThere = (path: string) => unlessMissing(unlink(path));

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { logrotateFrequencies } from './schedule.js';
+
+const DateFormat = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9_.-]*(%[YmdHMSs][A-Za-z0-9_.-]*)+$/,
+    'must be made of %Y %m %d %H %M %S %s, letters, digits, "_.-"',
+  )
+  .max(100)
+  .refine((format) => /^[%0-9]/.test(format), { message: 'must begin with a part of the date or a digit' });
+
+const byteUnits: Record<string, number> = { '': 1, k: 1024, M: 1024 ** 2, G: 1024 ** 3 };
+const longestSize = 1024 ** 4;
+
+/** Bytes of a size such as "10M". */
+export const bytesOfSize = (text: string): number => {
+  const [, number = '0', unit = ''] = /^(\d+)([kMG]?)$/.exec(text) ?? [];
+  return Number(number) * (byteUnits[unit] ?? 1);
+};
+
+const relativePath = z
+  .string()
+  .min(1)
+  .max(1_000)
+  .refine((path) => !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..'), {
+    message: "must be a relative path without '..'",
+  });
+
+const Folder = z
+  .string()
+  .max(1_000)
+  .regex(/^\/[^\0]*$/, 'must be an absolute path');
+
+const AdditionalFile = z.strictObject({
+  filename: relativePath,
+  extension: z
+    .string()
+    .regex(/^\.?[A-Za-z0-9_-]{1,32}$/, 'must be a short ending')
+    .optional(),
+  dateformat: DateFormat.optional(),
+  logrotateFrequencyOverride: z.enum(logrotateFrequencies).optional(),
+  logrotateSizeOverride: z
+    .string()
+    .regex(/^\d{1,13}[kMG]?$/, 'must be a size such as 10M')
+    .refine((text) => bytesOfSize(text) >= 1 && bytesOfSize(text) <= longestSize, { message: 'must be 1 to 1024G' })
+    .optional(),
+  deleteInExecutorCleanup: z.boolean().default(false),
+});
+export type AdditionalLog = z.infer<typeof AdditionalFile>;
+
+/** How the agent rotates the logs of tasks; part of `cluster.local`. */
+export const logSettings = {
+  logrotateFrequency: z
+    .enum(logrotateFrequencies)
+    .default('DAILY')
+    .describe('How often logs are rotated, in UTC, for tasks that do not say it'),
+  logrotateCount: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(20)
+    .describe('Most rotated files that are kept of a log'),
+  logrotateMaxageDays: z
+    .number()
+    .int()
+    .min(1)
+    .max(3_650)
+    .default(7)
+    .describe('Rotated files that are older are removed, in days'),
+  logrotateDateformat: DateFormat.default('%Y%m%d%s').describe('Date in the name of a rotated log'),
+  logrotateExtrasDateformat: DateFormat.default('%Y%m%d').describe('Date in the names of rotated additional files'),
+  logrotateAdditionalFiles: z
+    .array(z.union([relativePath.transform((filename) => AdditionalFile.parse({ filename })), AdditionalFile]))
+    .max(100)
+    .default([])
+    .describe('Further files of tasks with executorData that are rotated where they are: names or globs, or records'),
+  logrotateCompressionSettings: z
+    .strictObject({
+      compressCmd: z
+        .string()
+        .regex(/^\/[^\0]+$/, 'must be an absolute path')
+        .optional(),
+      uncompressCmd: z
+        .string()
+        .regex(/^\/[^\0]+$/, 'must be an absolute path')
+        .optional(),
+      compressOptions: z.array(z.string().max(1_000)).max(100).default([]),
+      compressExt: z
+        .string()
+        .regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be a short ending without a dot')
+        .optional(),
+    })
+    .refine(({ compressCmd, compressExt }) => (compressCmd === undefined) === (compressExt === undefined), {
+      message: 'compressCmd and compressExt go together',
+    })
+    .optional()
+    .describe('A program that compresses from its input to its output, and the ending of its files; default: gzip'),
+  maxServiceLogSizeMb: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('A log that is found larger is rotated at once; default: logs are rotated by time only'),
+  checkLogSizesEveryMillis: z
+    .number()
+    .int()
+    .min(100)
+    .max(86_400_000)
+    .default(300_000)
+    .describe('Time between two looks at the sizes of logs'),
+  logWatcherDirectory: Folder.optional().describe(
+    'Where records of logs with a loggingTag are written, for a program that follows them; default: log-watcher in the folder of the agent',
+  ),
+  uploadRecordsDirectory: Folder.optional().describe(
+    'Where records of files to upload are written; default: uploads in the folder of the agent',
+  ),
+  uploaderInUse: z
+    .boolean()
+    .default(false)
+    .describe('Whether a program uploads what these records name, and removes them: files are kept until then'),
+  logRotationTimeoutSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .default(3_600)
+    .describe('Longest time that the rotation and compression of the logs of a task take'),
+};
+
+/** How long the agent keeps the files of tasks that have ended; part of `cluster.local`. */
+export const cleanupSettings = {
+  cleanupAppDirectoryOfFailedTasksAfterMillis: z
+    .number()
+    .int()
+    .min(0)
+    .max(3_650 * 86_400_000)
+    .default(86_400_000)
+    .describe('How long the app folder of a failed task is kept; those of others go 15 minutes after the end'),
+  sandboxDiskHighWaterPct: z
+    .number()
+    .min(1)
+    .max(100)
+    .default(90)
+    .describe('While the disk of the sandboxes is fuller, those of the tasks that ended first are removed, in percent'),
+};

@@ -1,0 +1,47 @@
+/** What the agent asks of the program that rotates the logs of one task: one line of JSON. */
+export interface RotateOrder {
+  /** The sandbox. */
+  root: string;
+  /** Whom to become first. Absent: nobody else. */
+  user?: { uid: number; gid: number };
+  /** The user is the task's own. */
+  isOwnUser: boolean;
+  /** Path below the sandbox of the file that says how far a rotation has come. */
+  journal: string;
+  logs: readonly LogToRotate[];
+  compression: Compression;
+  /** After which the program gives up. */
+  seconds: number;
+}
+
+export interface LogToRotate {
+  /** Below the sandbox. */
+  path: string;
+  /** Folder of the results, below the sandbox. */
+  into: string;
+  /** Of the result, without the ending of the compression. */
+  name: string;
+}
+
+export interface Compression {
+  /** Absent: gzip, by the program itself. */
+  command?: string;
+  options: readonly string[];
+  /** Without the dot. */
+  extension: string;
+}
+
+/** What the agent asks of the program that compresses what file 3 has into file 4. */
+export interface CompressOrder {
+  user?: { uid: number; gid: number };
+  compress: Compression;
+  seconds: number;
+}
+
+export interface RotateAnswer {
+  /** Paths of logs that were emptied. */
+  rotated?: string[];
+  /** Those whose writers would not stand still: they are as they were. */
+  busy?: string[];
+  trouble?: string;
+}

@@ -1,0 +1,133 @@
+import { opendir } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import type { Sandbox } from '../sandbox/sandbox-layout.js';
+import type { LocalClusterSettings } from '../settings.js';
+import { type AdditionalLog, bytesOfSize } from './log-settings.js';
+import { globExpression, isResultOf, type LogrotateFrequency } from './schedule.js';
+
+/** A log of a task. Paths are below its sandbox. */
+export interface TaskLog {
+  path: string;
+  /** Folder of its results. */
+  into: string;
+  dateFormat: string;
+  /** At the end of the names of results, before that of the compression. */
+  extension: string;
+  /** Absent: it is rotated by its size only. */
+  frequency?: LogrotateFrequency;
+  /** Larger ones are rotated when they are seen. */
+  maxBytes?: number;
+  /** Its results go when the task has been over for a while. */
+  deleteAfterEnd: boolean;
+}
+
+const megabyte = 1024 * 1024;
+const mostNames = 10_000;
+const mostAdditionalLogs = 1_000;
+
+type Settings = Pick<
+  LocalClusterSettings,
+  | 'logrotateFrequency'
+  | 'logrotateDateformat'
+  | 'logrotateExtrasDateformat'
+  | 'logrotateAdditionalFiles'
+  | 'maxServiceLogSizeMb'
+>;
+
+/** The outputs of the task's program. */
+export function mainLogs(spec: LaunchSpec, { root, executor }: Sandbox, settings: Settings): TaskLog[] {
+  if (spec.executorData?.skipLogrotateAndCompress) return [];
+  const { maxServiceLogSizeMb } = settings;
+  const each = (path: string, into: string): TaskLog => ({
+    path,
+    into,
+    dateFormat: settings.logrotateDateformat,
+    extension: extensionOf(path),
+    frequency: spec.executorData?.logrotateFrequency ?? settings.logrotateFrequency,
+    maxBytes: maxServiceLogSizeMb && maxServiceLogSizeMb * megabyte,
+    deleteAfterEnd: false,
+  });
+  if (!executor) return ['stdout', 'stderr'].map((name) => each(name, 'logs'));
+  return [each(relative(root, executor.serviceLog), join(relative(root, executor.folder), 'logs'))];
+}
+
+/** What the agent's settings name besides, as far as it is there; WITH_RESULTS: or has been. */
+export async function additionalLogs(
+  { root, executor }: Sandbox,
+  settings: Settings,
+  which: 'THERE' | 'WITH_RESULTS' = 'THERE',
+): Promise<TaskLog[]> {
+  if (!executor) return [];
+  const found = new Map<string, TaskLog>();
+  for (const file of settings.logrotateAdditionalFiles) {
+    for (const path of await matches(root, relative(root, executor.folder), file.filename, which)) {
+      if (found.size === mostAdditionalLogs) return [...found.values()];
+      if (!found.has(path)) found.set(path, additionalLog(path, file, settings));
+    }
+  }
+  return [...found.values()];
+}
+
+function additionalLog(path: string, file: AdditionalLog, settings: Settings): TaskLog {
+  const size = file.logrotateSizeOverride;
+  return {
+    path,
+    into: dirname(path),
+    dateFormat: file.dateformat ?? settings.logrotateExtrasDateformat,
+    extension: file.extension ?? '',
+    frequency: size === undefined ? (file.logrotateFrequencyOverride ?? settings.logrotateFrequency) : undefined,
+    maxBytes: size === undefined ? undefined : bytesOfSize(size),
+    deleteAfterEnd: file.deleteInExecutorCleanup,
+  };
+}
+
+const extensionOf = (path: string): string => /\.[^./]+$/.exec(basename(path).slice(1))?.[0] ?? '';
+
+/** Paths below `folder` that the glob names, without results of earlier rotations. */
+async function matches(root: string, folder: string, glob: string, which: 'THERE' | 'WITH_RESULTS'): Promise<string[]> {
+  let places = [folder];
+  for (const name of glob.split('/').filter((part) => part !== '' && part !== '.')) {
+    const found = await Promise.all(places.map((place) => namesLike(root, place, name, which)));
+    places = found.flat().slice(0, mostNames);
+  }
+  return places.filter((place) => place !== folder);
+}
+
+async function namesLike(
+  root: string,
+  place: string,
+  glob: string,
+  which: 'THERE' | 'WITH_RESULTS',
+): Promise<string[]> {
+  if (!/[*?[]/.test(glob)) return [join(place, glob)];
+  const there = await namesIn(root, place);
+  // Of a log that has gone its results tell the name.
+  const gone = which === 'THERE' ? [] : there.flatMap(possibleBases);
+  const names = [...new Set([...there, ...gone])];
+  const expression = globExpression(glob);
+  const isResult = (name: string) => {
+    const dash = name.search(/-[0-9]/);
+    return dash > 0 && there.some((other) => other.length < name.length && isResultOf(other, name));
+  };
+  const visible = names.filter((name) => glob.startsWith('.') || !name.startsWith('.'));
+  return visible.filter((name) => expression.test(name) && !isResult(name)).map((name) => join(place, name));
+}
+
+/** What a result may be one of: there may be numbers in the name of a log, and dashes in a date. */
+const possibleBases = (name: string): string[] =>
+  [...name.matchAll(/-(?=[0-9])/g)].map(({ index }) => name.slice(0, index));
+
+/** None, if it is no folder. */
+export async function namesIn(root: string, path: string): Promise<string[]> {
+  const folder = await openFolderBelow(root, path, 'NONE');
+  if (!folder) return [];
+  try {
+    const names: string[] = [];
+    for await (const { name } of await opendir(pathOf(folder.handle))) if (names.push(name) === mostNames) break;
+    return names.toSorted();
+  } finally {
+    await folder.handle.close();
+  }
+}

@@ -1,0 +1,104 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testLog } from '../../../test/support/agent-cluster.js';
+import { launchSpec } from '../../../test/support/launch-spec.js';
+import { tempFolder } from '../../../test/support/temp-folder.js';
+import type { ExecutorData, ObjstoreUploaderFile } from '../../core/model/deploy.js';
+import { AgentFolder } from '../agent-folder.js';
+import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
+import { readLocalClusterSettings } from '../settings.js';
+import { hasUploadsLeft, removeRecords, writeRecords } from './records.js';
+
+let place: ReturnType<typeof tempFolder>;
+beforeEach(() => (place = tempFolder()));
+afterEach(() => place.remove());
+
+async function write(files: ObjstoreUploaderFile[], data: Partial<ExecutorData> = {}, finished = true) {
+  const [watched, uploads] = [join(place.path, 'watched'), join(place.path, 'uploads')];
+  const writing = {
+    folder: await AgentFolder.open(join(place.path, 'agent')),
+    settings: readLocalClusterSettings({ logWatcherDirectory: watched, uploadRecordsDirectory: uploads }),
+    log: testLog(),
+  };
+  const executorData = { cmd: 'x', ...data };
+  const spec = launchSpec({
+    taskId: 't',
+    executorData,
+    uploads: { files, bucket: 'main', keyPattern: 'web/%filename' },
+  });
+  const sandbox = sandboxOfSpec(writing.folder, spec);
+  await writeRecords(writing, { spec, sandbox }, finished);
+  const read = (folder: string) =>
+    Object.fromEntries(
+      namesIn(folder).map((name) => [name, JSON.parse(readFileSync(join(folder, name), 'utf8')) as object]),
+    );
+  return { writing, area: sandbox.executor!.folder, uploads: read(uploads), watched: read(watched), log: writing.log };
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+test('a log with a tag has a record for who follows it', async () => {
+  const { watched, area } = await write([], { loggingTag: 'web', loggingExtraFields: { team: 'a' } }, false);
+  const [[name, record]] = Object.entries(watched) as [[string, object]];
+  expect(name).toMatch(/^[0-9a-f]{64}\.tail\.json$/);
+  expect(record).toEqual({
+    filename: `${area}/service.log`,
+    tag: 'web',
+    extraFields: { team: 'a' },
+    finished: false,
+  });
+  expect((await write([], { loggingTag: 'web' })).watched[name]).toMatchObject({ finished: true });
+  place.remove();
+  expect((await write([])).watched).toEqual({});
+});
+
+test('each file to upload has a record', async () => {
+  const { uploads, area, writing } = await write([
+    { filename: 'service.log' },
+    { filename: 'gc*.txt', directory: 'app', objstoreUploaderFilenameHint: 'gc', objstoreUploaderBucket: 'other' },
+    { filename: 'x.log', objstoreUploaderKeyPattern: 'own/%guid', objstoreStorageClass: 'COLD' },
+  ]);
+  const common = { finished: true, uploadImmediately: true, checkSubdirectories: false };
+  const usual = { ...common, objstoreBucket: 'main', objstoreKeyFormat: 'web/%filename' };
+  expect(uploads).toEqual({
+    't-file1.objstore.json': { ...usual, directory: `${area}/logs`, fileGlob: 'service.log*.[gb]z*' },
+    't-gc.objstore.json': { ...usual, directory: `${area}/app`, fileGlob: 'gc*.txt', objstoreBucket: 'other' },
+    't-file3.objstore.json': {
+      ...usual,
+      directory: area,
+      fileGlob: 'x.log*.[gb]z*',
+      objstoreKeyFormat: 'own/%guid',
+      storageClass: 'COLD',
+    },
+  });
+  expect(await hasUploadsLeft(writing, 't')).toBe(true);
+  await removeRecords(writing, 't');
+  expect(await hasUploadsLeft(writing, 't')).toBe(false);
+});
+
+test('the service log has one in any case, and its raw file where it is not rotated', async () => {
+  const { uploads, area } = await write([], { skipLogrotateAndCompress: true });
+  expect(Object.keys(uploads)).toEqual(['t-default.objstore.json', 't-unrotated.objstore.json']);
+  expect(uploads['t-unrotated.objstore.json']).toMatchObject({ directory: area, fileGlob: 'service.log' });
+  place.remove();
+  expect(Object.keys((await write([], { skipLogrotateAndCompress: true }, false)).uploads)).toHaveLength(1);
+});
+
+test.each([{ directory: '../..' }, { directory: '/etc' }, { filename: '../x' }])(
+  'no file outside of the folder of the task is uploaded: %j',
+  async (file) => {
+    const { uploads, log } = await write([{ filename: 'x', ...file }]);
+    const outside = Object.values(uploads as Record<string, { directory: string }>).filter(
+      ({ directory }) => !directory.includes('/sandboxes/t/t'),
+    );
+    expect(outside).toEqual([]);
+    if (file.directory !== '/etc') expect(log.lines).toHaveLength(1);
+  },
+);

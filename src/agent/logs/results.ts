@@ -1,0 +1,178 @@
+import { lstat, rename, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { AgentContext } from '../agent-context.js';
+import { isMissing } from '../files.js';
+import { createFileBelow, openFileBelow, openFolderBelow, pathOf, unlessUnseen } from '../sandbox/below.js';
+import { freeName, partName } from './journal.js';
+import type { Compression } from './order.js';
+import { namesIn, type TaskLog } from './plan.js';
+import { Worker } from './programs.js';
+import { isResultOf, rotatedName, surplus } from './schedule.js';
+
+/** What rotation has left of the logs of a task: named, compressed, and removed in the end. By the agent, through handles. */
+
+/** A user that nothing belongs to. */
+const stranger = { uid: 4_294_967_294, gid: 4_294_967_294 };
+/** Compressing it takes no longer than to start a program for it. */
+const smallBytes = 1024 * 1024;
+
+export const compressionOf = ({
+  logrotateCompressionSettings: custom,
+}: Pick<AgentContext['settings'], 'logrotateCompressionSettings'>): Compression => ({
+  command: custom?.compressCmd,
+  options: custom?.compressOptions ?? [],
+  extension: custom?.compressExt ?? 'gz',
+});
+
+export const nameOfResult = ({ path, dateFormat, extension }: TaskLog, now: number): string =>
+  rotatedName(basename(path), dateFormat, extension, now);
+
+/** Moves a log to which nothing is written any more to its results. An empty one is left. Answers whether it was moved. */
+export async function moveToResults(root: string, log: TaskLog, extension: string, now: number): Promise<boolean> {
+  const source = await openFileBelow(root, log.path, 'NONE');
+  await source?.handle.close();
+  if (!source || source.stats.size === 0) return false;
+  const [from, into] = [
+    await openFolderBelow(root, dirname(log.path), 'NONE'),
+    await openFolderBelow(root, log.into, 'NONE'),
+  ];
+  try {
+    if (!from || !into) return false;
+    const to = pathOf(into.handle);
+    const name = await freeName(to, nameOfResult(log, now), extension);
+    await rename(`${pathOf(from.handle)}/${basename(log.path)}`, `${to}/${name}`);
+    return true;
+  } finally {
+    await from?.handle.close();
+    await into?.handle.close();
+  }
+}
+
+/** Removes a file of a sandbox, whatever it is but a folder. */
+export async function removeBelow(root: string, path: string): Promise<void> {
+  const folder = await openFolderBelow(root, dirname(path), 'NONE');
+  if (!folder) return;
+  try {
+    await unlink(`${pathOf(folder.handle)}/${basename(path)}`);
+  } catch (cause) {
+    if (!isMissing(cause)) throw cause;
+  } finally {
+    await folder.handle.close();
+  }
+}
+
+/** The empty log of a task that has ended. */
+export async function removeIfEmpty(root: string, path: string): Promise<void> {
+  const file = await openFileBelow(root, path, 'NONE');
+  await file?.handle.close();
+  if (file?.stats.size === 0) await removeBelow(root, path);
+}
+
+/** Removes results of a log that are too old or too many. */
+export async function removeSurplus(
+  root: string,
+  { path, into }: TaskLog,
+  keep: { count: number; maxAgeDays: number },
+  now: number,
+): Promise<void> {
+  const results = await resultsOf(root, basename(path), into);
+  for (const name of surplus(results, keep, now)) await removeBelow(root, join(into, name));
+}
+
+interface Result {
+  name: string;
+  mtimeMs: number;
+  size: number;
+}
+
+export async function resultsOf(root: string, base: string, into: string): Promise<Result[]> {
+  const names = (await namesIn(root, into)).filter((name) => isResultOf(base, name));
+  const folder = await openFolderBelow(root, into, 'NONE');
+  if (!folder) return [];
+  try {
+    const results: Result[] = [];
+    for (const name of names) {
+      const stats = await unlessUnseen(() => lstat(`${pathOf(folder.handle)}/${name}`));
+      if (stats?.isFile()) results.push({ name, mtimeMs: stats.mtimeMs, size: stats.size });
+    }
+    return results;
+  } finally {
+    await folder.handle.close();
+  }
+}
+
+interface Compressing extends Pick<AgentContext, 'settings' | 'rotateProgram'> {
+  /** Its abort leaves what is not done yet to the next time. */
+  signal: AbortSignal;
+  /** Those that take no program of their own. */
+  onlySmall?: boolean;
+}
+
+/** Compresses the results of a log that are not yet, such as those of a rotation that was interrupted. */
+export async function compressResults(how: Compressing, root: string, base: string, into: string): Promise<void> {
+  const compression = compressionOf(how.settings);
+  const ending = `.${compression.extension}`;
+  const results = await resultsOf(root, base, into);
+  for (const { name } of results) {
+    // One that stands beside its compressed twin was being compressed, or has been already but for the removal.
+    if (name.endsWith(ending) || /\.[gb]z2?$/.test(name)) continue;
+    const twin = results.find((other) => other.name === name + ending);
+    if (twin && twin.size > 0) await removeBelow(root, join(into, name));
+    else await compressResult(how, root, join(into, name), compression);
+  }
+}
+
+async function compressResult(how: Compressing, root: string, path: string, compression: Compression): Promise<void> {
+  if (how.signal.aborted) return;
+  const source = await openFileBelow(root, path, 'NONE');
+  if (!source) return;
+  const part = join(dirname(path), partName(basename(path)));
+  const isSmall = source.stats.size <= smallBytes && compression.command === undefined;
+  try {
+    if (how.onlySmall && !isSmall) return;
+    await removeBelow(root, part);
+    const target = await createFileBelow(root, part, 0o644);
+    try {
+      if (isSmall) await target.writeFile(await promisify(gzip)(await source.handle.readFile()));
+      else if (!(await compressByProgram(how, compression, [source.handle.fd, target.fd]))) return;
+      await target.utimes(source.stats.atime, source.stats.mtime);
+      await target.sync();
+    } finally {
+      await target.close();
+    }
+    await replace(root, part, `${path}.${compression.extension}`);
+    await removeBelow(root, path);
+  } finally {
+    await source.handle.close();
+    await removeBelow(root, part);
+  }
+}
+
+/** False: it could not, or the agent stops, and the next one begins with it again. */
+async function compressByProgram(
+  { settings, rotateProgram, signal }: Compressing,
+  compress: Compression,
+  files: readonly number[],
+): Promise<boolean> {
+  const user = process.getuid?.() === 0 ? stranger : undefined;
+  const worker = new Worker(rotateProgram, { user, compress, seconds: settings.logRotationTimeoutSeconds }, { files });
+  const kill = () => worker.kill();
+  signal.addEventListener('abort', kill);
+  if (signal.aborted) kill();
+  const answer = await worker.answer;
+  signal.removeEventListener('abort', kill);
+  return answer !== undefined && answer.trouble === undefined;
+}
+
+async function replace(root: string, from: string, to: string): Promise<void> {
+  const folder = await openFolderBelow(root, dirname(from), 'NONE');
+  if (!folder) return;
+  try {
+    const at = pathOf(folder.handle);
+    await rename(`${at}/${basename(from)}`, `${at}/${basename(to)}`);
+  } finally {
+    await folder.handle.close();
+  }
+}

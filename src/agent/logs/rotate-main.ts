@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { fstatSync, writeSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { constants, setPriority } from 'node:os';
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
+import { messageOf } from '../files.js';
+import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { compress } from './compress.js';
+import type { CompressOrder, RotateAnswer, RotateOrder } from './order.js';
+import { rotateLog } from './rotate.js';
+
+/**
+ * Rotates the logs of one task, as the user of the task, or compresses one open file, as a user without rights: whatever lies
+ * there, it can do no more than they. Gives way to everything else on the machine. Reads its order from stdin, which the
+ * agent keeps open for as long as it lives.
+ */
+async function rotateAll(order: RotateOrder): Promise<RotateAnswer> {
+  const rotated: string[] = [];
+  const busy: string[] = [];
+  for (const log of order.logs) {
+    await makeFolder(order.root, log.into);
+    const outcome = await rotateLog(order, log);
+    if (outcome === 'ROTATED') rotated.push(log.path);
+    if (outcome === 'BUSY') busy.push(log.path);
+  }
+  return { rotated, busy };
+}
+
+/** Tasks without executorData have none from the beginning. */
+async function makeFolder(root: string, path: string): Promise<void> {
+  const parent = await openFolderBelow(root, dirname(path), 'NONE');
+  if (!parent) return;
+  try {
+    await mkdir(`${pathOf(parent.handle)}/${path.slice(path.lastIndexOf('/') + 1)}`, { mode: 0o755 });
+  } catch {
+    // It is there already, or it is none: then nothing is rotated.
+  } finally {
+    await parent.handle.close();
+  }
+}
+
+/** For good: all three user ids change. */
+function become({ uid, gid }: NonNullable<RotateOrder['user']>): void {
+  process.setgroups!([]);
+  process.setgid!(gid);
+  process.setuid!(uid);
+}
+
+function endWith(answer: RotateAnswer): never {
+  writeSync(1, `${JSON.stringify(answer)}\n`);
+  return endGroup();
+}
+
+/** With a tool that still compresses. */
+function endGroup(): never {
+  process.kill(-process.pid, 'SIGKILL');
+  return process.exit(0);
+}
+
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+const [line] = (await once(createInterface(process.stdin), 'line')) as [string];
+process.stdin.on('end', endGroup).on('error', endGroup).resume();
+const order = JSON.parse(line) as RotateOrder | CompressOrder;
+process.umask(0o022);
+try {
+  if (order.user) become(order.user);
+  setTimeout(() => endWith({ trouble: `took longer than ${order.seconds} s` }), order.seconds * 1000);
+  if ('compress' in order) {
+    await compress({ from: 3, end: fstatSync(3).size, to: 4 }, order.compress);
+    endWith({});
+  }
+  endWith(await rotateAll(order));
+} catch (cause) {
+  endWith({ trouble: messageOf(cause) });
+}

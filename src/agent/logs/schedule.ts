@@ -1,0 +1,86 @@
+/** When logs are rotated, what the results are called, and which of them are kept. */
+
+export const logrotateFrequencies = [
+  'EVERY_MINUTE',
+  'EVERY_FIVE_MINUTES',
+  'HOURLY',
+  'DAILY',
+  'WEEKLY',
+  'MONTHLY',
+] as const;
+export type LogrotateFrequency = (typeof logrotateFrequencies)[number];
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+/** The first Sunday of the epoch; weeks begin with Sunday. */
+const firstSunday = 3 * day;
+
+/** The beginning of the period that a time is in; in UTC, as all times of files here. */
+export function beginOfPeriod(frequency: LogrotateFrequency, time: number): number {
+  const since = (length: number, start = 0) => start + Math.floor((time - start) / length) * length;
+  switch (frequency) {
+    case 'EVERY_MINUTE':
+      return since(minute);
+    case 'EVERY_FIVE_MINUTES':
+      return since(5 * minute);
+    case 'HOURLY':
+      return since(hour);
+    case 'DAILY':
+      return since(day);
+    case 'WEEKLY':
+      return since(7 * day, firstSunday);
+    case 'MONTHLY': {
+      const date = new Date(time);
+      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+    }
+  }
+}
+
+/** `last`: when the log was rotated, or when its task began. */
+export const isDue = (frequency: LogrotateFrequency, last: number, now: number): boolean =>
+  beginOfPeriod(frequency, now) > last;
+
+/** `<base>-<date><.ext>`: the compressed file has the ending of its compression besides. */
+export function rotatedName(base: string, dateFormat: string, extension: string, now: number): string {
+  const date = new Date(now);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const parts: Record<string, string> = {
+    Y: String(date.getUTCFullYear()),
+    m: two(date.getUTCMonth() + 1),
+    d: two(date.getUTCDate()),
+    H: two(date.getUTCHours()),
+    M: two(date.getUTCMinutes()),
+    S: two(date.getUTCSeconds()),
+    s: String(Math.floor(now / 1000)),
+  };
+  const text = dateFormat.replace(/%([YmdHMSs])/g, (_whole, letter: string) => parts[letter] ?? '');
+  return `${base}-${text}${extension && `.${extension.replace(/^\./, '')}`}`;
+}
+
+/** Results of rotating `base`, among the names of a folder: what begins like one and goes on with a date. */
+export const isResultOf = (base: string, name: string): boolean =>
+  name.startsWith(`${base}-`) && /^[0-9]/.test(name.slice(base.length + 1));
+
+/** Which results of one log go: those that are too old, and the oldest of those that are too many. */
+export function surplus(
+  results: readonly { name: string; mtimeMs: number }[],
+  keep: { count: number; maxAgeDays: number },
+  now: number,
+): string[] {
+  const newestFirst = results.toSorted((a, b) => b.mtimeMs - a.mtimeMs || (a.name < b.name ? 1 : -1));
+  return newestFirst
+    .filter(({ mtimeMs }, index) => index >= keep.count || mtimeMs < now - keep.maxAgeDays * day)
+    .map(({ name }) => name);
+}
+
+/** A glob as an expression for whole paths: `*`, `?` and `[...]` stay within a name. */
+export function globExpression(glob: string): RegExp {
+  const source = glob.replace(/\[!?[^\]/]+\]|[\s\S]/g, (part) => {
+    if (part === '*') return '[^/]*';
+    if (part === '?') return '[^/]';
+    if (part.length > 1) return part.replace(/^\[!/, '[^').replaceAll('\\', '\\\\');
+    return part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  });
+  return new RegExp(`^${source}$`, 's');
+}

@@ -1,0 +1,267 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { AgentContext } from '../agent-context.js';
+import { messageOf } from '../files.js';
+import { isAlive, type ProcessStat, readStat } from '../machine/process-identity.js';
+import { signal } from '../machine/processes.js';
+import type { RunAs } from '../machine/run-as.js';
+import { openFileBelow } from '../sandbox/below.js';
+import { type Sandbox, saveTail } from '../sandbox/sandbox-layout.js';
+import { readJournal, settle } from './journal.js';
+import { additionalLogs, mainLogs, type TaskLog } from './plan.js';
+import { Worker } from './programs.js';
+import {
+  compressionOf,
+  compressResults,
+  moveToResults,
+  nameOfResult,
+  removeIfEmpty,
+  removeSurplus,
+} from './results.js';
+import { writeRecords } from './records.js';
+import { isDue } from './schedule.js';
+
+interface Target {
+  spec: LaunchSpec;
+  sandbox: Sandbox;
+  runAs: RunAs | undefined;
+  processes(): ProcessStat[];
+}
+
+const journalName = 'logrotate.status';
+/** A rotation that came to nothing, because writers did not stand still or a program failed, is tried again after this. */
+const tryAgainMillis = 10_000;
+/** An earlier agent's program ends with it, but for a moment in which it must not. */
+const longestHandoverMillis = 5_000;
+
+/** The logs of one task: rotates them while it runs, and puts them in order when it has ended. */
+export class TaskLogs {
+  /** Path below the sandbox. */
+  private readonly journal: string;
+  /** Epoch millis, by path of a log. */
+  private readonly rotatedAt = new Map<string, number>();
+  private beganAt: number;
+  private sizesDueAt = -Infinity;
+  private lookedAt = -Infinity;
+  private notBefore = -Infinity;
+  private worker: Worker | undefined;
+  private working: Promise<void> | undefined;
+  private beginning: Promise<void> | undefined;
+  /** Aborted when the task has ended, and when the agent stops. */
+  private readonly over = new AbortController();
+
+  constructor(
+    private readonly context: AgentContext,
+    private readonly target: Target,
+  ) {
+    const { root, executor } = target.sandbox;
+    this.journal = executor ? join(relative(root, executor.folder), journalName) : journalName;
+    this.beganAt = context.now();
+  }
+
+  private get isOver(): boolean {
+    return this.over.signal.aborted;
+  }
+
+  get isBusy(): boolean {
+    return this.working !== undefined;
+  }
+
+  /** The task's program runs. */
+  begin(): Promise<void> {
+    this.beginning = this.tryTo('write the records of its logs', () => writeRecords(this.context, this.target, false));
+    return this.beginning;
+  }
+
+  /** Of a task that an earlier agent left: what it was rotating is finished, or is as it was. */
+  async adopt(): Promise<void> {
+    const { root } = this.target.sandbox;
+    this.beganAt = lastChange(join(root, this.journal)) ?? lastChange(root) ?? this.beganAt;
+    const left = await readJournal(root, this.journal);
+    if (left) await this.untilGone(left);
+    await this.settle();
+  }
+
+  /** Begins what is due; answers whether anything is. */
+  async rotateIfDue(now: number): Promise<boolean> {
+    if (this.isBusy || this.isOver || now < this.notBefore) return false;
+    const logs = await this.due(now);
+    if (logs.length === 0 || this.isBusy || this.isOver) return false;
+    this.working = this.rotate(logs, now).finally(() => (this.working = undefined));
+    return true;
+  }
+
+  /** Resolves when a rotation that was under way has ended. */
+  async settled(): Promise<void> {
+    await this.working;
+  }
+
+  /** Leaves what is under way to the next agent. */
+  detach(): void {
+    this.over.abort();
+    this.worker?.kill();
+  }
+
+  /** No process of the task is left. Everything but the compression of long logs is done when this resolves. */
+  async finish(): Promise<void> {
+    const { spec, sandbox } = this.target;
+    const { context } = this;
+    this.over.abort();
+    this.worker?.kill();
+    await this.working;
+    await this.beginning;
+    await this.settle();
+    const { executor } = sandbox;
+    if (!executor) return;
+    const [serviceLog] = mainLogs(spec, sandbox, context.settings);
+    if (serviceLog) await this.tryTo('save the tail of the log', () => saveTail(sandbox.root, executor));
+    const extension = compressionOf(context.settings).extension;
+    const now = context.now();
+    const how = { ...context, signal: context.stopping, onlySmall: true };
+    for (const log of [...(serviceLog ? [serviceLog] : []), ...(await additionalLogs(sandbox, context.settings))])
+      await this.tryTo(`rotate ${log.path}`, async () => {
+        if (await moveToResults(sandbox.root, log, extension, now))
+          await compressResults(how, sandbox.root, basename(log.path), log.into);
+      });
+    if (serviceLog) await this.tryTo('remove the empty log', () => removeIfEmpty(sandbox.root, serviceLog.path));
+  }
+
+  /** What is left of the rotation of logs that have ended. The sandbox may be closed by now. */
+  async compressAll(signal = this.context.stopping): Promise<void> {
+    const { sandbox, spec } = this.target;
+    const { settings } = this.context;
+    const logs = [...mainLogs(spec, sandbox, settings), ...(await additionalLogs(sandbox, settings))];
+    for (const { path, into } of logs)
+      await this.tryTo('compress a log', () =>
+        compressResults({ ...this.context, signal }, sandbox.root, basename(path), into),
+      );
+    for (const log of logs) await this.tryTo('remove old logs', () => this.removeSurplus(log));
+    if (this.isOver && !signal.aborted)
+      await this.tryTo('finish the records of its logs', () => writeRecords(this.context, this.target, true));
+  }
+
+  private async due(now: number): Promise<TaskLog[]> {
+    const { spec, sandbox } = this.target;
+    const { settings } = this.context;
+    const lookAtSizes = now >= this.sizesDueAt;
+    if (lookAtSizes) this.sizesDueAt = now + settings.checkLogSizesEveryMillis;
+    const logs = mainLogs(spec, sandbox, settings);
+    // Their names are looked for when a look at sizes is due, or a period of the shortest frequency is over.
+    if (settings.logrotateAdditionalFiles.length > 0 && (lookAtSizes || isDue('EVERY_MINUTE', this.lookedAt, now))) {
+      logs.push(...(await additionalLogs(sandbox, settings)));
+      this.lookedAt = now;
+    }
+    const due: TaskLog[] = [];
+    for (const log of logs) {
+      const last = this.rotatedAt.get(log.path) ?? this.beganAt;
+      const isTime = log.frequency !== undefined && isDue(log.frequency, last, now);
+      const looksAtSize = lookAtSizes && log.maxBytes !== undefined;
+      if (!isTime && !looksAtSize) continue;
+      const size = await sizeOf(sandbox.root, log.path);
+      if (isTime && size === 0) this.rotatedAt.set(log.path, now);
+      if (size > (isTime ? 0 : (log.maxBytes ?? Infinity))) due.push(log);
+    }
+    return due;
+  }
+
+  private async rotate(logs: readonly TaskLog[], now: number): Promise<void> {
+    const { sandbox, runAs } = this.target;
+    const { settings, rotateProgram, log } = this.context;
+    this.notBefore = now + tryAgainMillis;
+    const worker = new Worker(
+      rotateProgram,
+      {
+        root: sandbox.root,
+        user: runAs && { uid: runAs.uid, gid: runAs.gid },
+        isOwnUser: runAs?.own ?? false,
+        journal: this.journal,
+        logs: logs.map((each) => ({ path: each.path, into: each.into, name: nameOfResult(each, now) })),
+        compression: compressionOf(settings),
+        seconds: settings.logRotationTimeoutSeconds,
+      },
+      { prefix: runAs?.prefix },
+    );
+    this.worker = worker;
+    const answer = await worker.answer;
+    this.worker = undefined;
+    if (this.context.stopping.aborted) return;
+    for (const path of answer?.rotated ?? []) this.rotatedAt.set(path, now);
+    // A log that could not be rotated is left until the next time, unless its writers were only busy.
+    if (answer?.trouble === undefined && answer?.busy?.length === 0) this.notBefore = now;
+    const trouble = answer ? answer.trouble : 'the program that rotates them ended early';
+    if (trouble !== undefined && !this.isOver)
+      log.warn(`Task ${this.target.spec.taskId}: could not rotate logs: ${trouble}`);
+    if (trouble !== undefined) for (const each of logs) this.rotatedAt.set(each.path, now);
+    if (this.isOver) return;
+    await this.settle();
+    await this.compressAll(this.over.signal);
+  }
+
+  /** Writers that stood still for a rotation that was interrupted go on. */
+  private async settle(): Promise<void> {
+    const { root } = this.target.sandbox;
+    const isSettled = await settle(root, this.journal, this.context.now()).catch((cause: unknown) => {
+      this.warn('settle the rotation of its logs', cause);
+      return true;
+    });
+    if (!isSettled) return;
+    for (const found of this.stoppable()) if (found.state === 'T') signal(found, 'SIGCONT');
+  }
+
+  private stoppable(): ProcessStat[] {
+    const { runAs } = this.target;
+    const marked = this.target.processes();
+    if (!runAs?.own) return marked;
+    return [...marked, ...processesOfUser(runAs.uid)];
+  }
+
+  private async untilGone(rotating: { pid: number; startTime: string }): Promise<void> {
+    const deadline = performance.now() + longestHandoverMillis;
+    while (isAlive(rotating) && performance.now() < deadline) await delay(10);
+    // Said by a file of the task: nothing but what it could end itself is ended.
+    if (isAlive(rotating) && ownerOf(rotating.pid) === (this.target.runAs?.uid ?? process.getuid?.()))
+      signal(rotating, 'SIGKILL');
+  }
+
+  private removeSurplus(log: TaskLog): Promise<void> {
+    const { logrotateCount: count, logrotateMaxageDays: maxAgeDays } = this.context.settings;
+    return removeSurplus(this.target.sandbox.root, log, { count, maxAgeDays }, this.context.now());
+  }
+
+  private async tryTo(what: string, work: () => Promise<unknown>): Promise<void> {
+    await work().catch((cause: unknown) => this.warn(what, cause));
+  }
+
+  private warn(what: string, cause: unknown): void {
+    this.context.log.warn(`Task ${this.target.spec.taskId}: could not ${what}: ${messageOf(cause)}`);
+  }
+}
+
+async function sizeOf(root: string, path: string): Promise<number> {
+  const file = await openFileBelow(root, path, 'NONE');
+  await file?.handle.close();
+  return file?.stats.size ?? 0;
+}
+
+function lastChange(path: string): number | undefined {
+  try {
+    return lstatSync(path).mtimeMs;
+  } catch {
+    return undefined;
+  }
+}
+
+function ownerOf(pid: number): number | undefined {
+  try {
+    return statSync(`/proc/${pid}`).uid;
+  } catch {
+    return undefined;
+  }
+}
+
+const processesOfUser = (uid: number): ProcessStat[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && ownerOf(Number(name)) === uid)
+    .flatMap((name) => readStat(Number(name)) ?? []);

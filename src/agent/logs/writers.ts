@@ -1,0 +1,127 @@
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { errorCode } from '../files.js';
+import { parseStat, type ProcessStat, readStat } from '../machine/process-identity.js';
+import { sandboxVariable, signal, variableOf } from '../machine/processes.js';
+
+/** Whoever may write to a log. */
+export interface WritersOf {
+  /** Path of the sandbox, by which processes of the task are known. */
+  sandbox: string;
+  /** Of the log, as /proc tells what is open. */
+  path: string;
+  ino: number;
+  /** The user is the task's own: each of its processes is one of the task. */
+  isOwnUser: boolean;
+}
+
+const longestStopMillis = 2_000;
+const pauseMillis = 0.2;
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * Has all processes that may write to a log stand still, for the moment in which what was written last is copied and the log
+ * is emptied: only then is nothing written in between. Parents stop before their children and go on after them, so that a
+ * shell with job control never sees a job of its own stopped. Those that stood still before are left as they are.
+ */
+export class StandingWriters {
+  private readonly stopped: ProcessStat[] = [];
+
+  /** undefined: one of them cannot be stopped now, so none is. */
+  static stop(writers: WritersOf): StandingWriters | undefined {
+    const standing = new StandingWriters();
+    try {
+      if (standing.stopAll(writers, performance.now() + longestStopMillis)) return standing;
+    } catch (cause) {
+      standing.goOn();
+      throw cause;
+    }
+    standing.goOn();
+    return undefined;
+  }
+
+  goOn(): void {
+    for (const writer of this.stopped.toReversed()) signal(writer, 'SIGCONT');
+  }
+
+  /** Looks again until there is no writer that does not stand still: each may have made others meanwhile. */
+  private stopAll(writers: WritersOf, deadline: number): boolean {
+    for (;;) {
+      const moving = parentsFirst(writersOf(writers).filter((found) => !standsStill(found.pid)));
+      if (moving.length === 0) return true;
+      for (const writer of moving) {
+        this.stopped.push(writer);
+        signal(writer, 'SIGSTOP');
+        while (!standsStill(writer.pid)) {
+          if (performance.now() > deadline) return false;
+          Atomics.wait(pause, 0, 0, pauseMillis);
+        }
+      }
+      if (performance.now() > deadline) return false;
+    }
+  }
+}
+
+function writersOf({ sandbox, path, ino, isOwnUser }: WritersOf): ProcessStat[] {
+  const me = process.geteuid?.();
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => pid !== process.pid && pid !== process.ppid && userOf(pid) === me)
+    .filter((pid) => isOwnUser || variableOf(pid, sandboxVariable) === sandbox || hasOpen(pid, path, ino))
+    .flatMap((pid) => readStat(pid) ?? []);
+}
+
+/** A process that keeps its memory to itself seems to be root's. */
+function userOf(pid: number): number | undefined {
+  try {
+    return statSync(`/proc/${pid}`).uid;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasOpen(pid: number, path: string, ino: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+      const name = `/proc/${pid}/fd/${fd}`;
+      return readlinkOf(name) === path && statSync(name).ino === ino;
+    });
+  } catch (cause) {
+    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(errorCode(cause) ?? '')) return false;
+    throw cause;
+  }
+}
+
+function readlinkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Stopped, traced, or gone: with all of its threads. */
+function standsStill(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const state = parseStat(readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'))?.state;
+      return state === undefined || 'TtZX'.includes(state);
+    });
+  } catch (cause) {
+    if (['ENOENT', 'ESRCH'].includes(errorCode(cause) ?? '')) return readStat(pid) === undefined;
+    throw cause;
+  }
+}
+
+function parentsFirst(found: readonly ProcessStat[]): ProcessStat[] {
+  const parents = new Map(found.map(({ pid, parent }) => [pid, parent]));
+  const depth = (pid: number): number => {
+    let steps = 0;
+    for (let at = parents.get(pid); at !== undefined && steps < parents.size; at = parents.get(at)) steps++;
+    return steps;
+  };
+  return found
+    .map((each) => ({ each, depth: depth(each.pid) }))
+    .toSorted((a, b) => a.depth - b.depth)
+    .map(({ each }) => each);
+}

@@ -1,0 +1,212 @@
+import { lstat, readdir, statfs } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import { inParallel } from '../../platform/async.js';
+import type { AgentContext } from '../agent-context.js';
+import { writeDurably } from '../files.js';
+import { additionalLogs, mainLogs } from '../logs/plan.js';
+import { compressResults, removeBelow, resultsOf } from '../logs/results.js';
+import { hasUploadsLeft, removeRecords } from '../logs/records.js';
+import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { removeTree } from '../sandbox/remove-tree.js';
+import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
+import { TaskFolder } from '../tasks/task-folder.js';
+import type { Tombstones } from '../tasks/tombstones.js';
+
+/** How long an id is remembered after its end was acknowledged, or after its tombstone was put. */
+export const rememberMillis = 24 * 3600 * 1000;
+/** Nothing of a task is removed before. */
+const leastKeptMillis = 15 * 60 * 1000;
+
+/** What one clean-up did. */
+export interface CleanupResult {
+  /** Epoch millis. */
+  at: number;
+  /** Tasks that have ended and are remembered. */
+  totalTaskFiles: number;
+  runningTasksIgnored: number;
+  /** Nothing of them is left to remove but their sandbox. */
+  successfullyCleanedTasks: number;
+  /** Those that keep something for now. */
+  waitingTasks: number;
+  /** Those of which something could not be removed. */
+  errorTasks: number;
+  removedAppFolders: number;
+  removedSandboxes: number;
+  errorMessage?: string;
+}
+
+export type Cleaning = Pick<AgentContext, 'folder' | 'settings' | 'rotateProgram' | 'stopping' | 'now'>;
+
+/** An ended task whose end is stored. */
+interface Ended {
+  name: string;
+  record: TaskFolder;
+  state: string;
+  endedAt: number;
+}
+
+/** Removes what has been kept long enough: files and records of tasks whose end is stored, and tombstones. */
+export class Cleanup {
+  private readonly result: CleanupResult;
+
+  /** `cleaned`: names of tasks of which nothing but the sandbox as a whole is left to remove. */
+  constructor(
+    private readonly cleaning: Cleaning,
+    private readonly cleaned = new Set<string>(),
+  ) {
+    this.result = {
+      at: cleaning.now(),
+      totalTaskFiles: 0,
+      runningTasksIgnored: 0,
+      successfullyCleanedTasks: 0,
+      waitingTasks: 0,
+      errorTasks: 0,
+      removedAppFolders: 0,
+      removedSandboxes: 0,
+    };
+  }
+
+  async run(tombstones: Tombstones): Promise<CleanupResult> {
+    const { folder, stopping } = this.cleaning;
+    const ended = await this.ended();
+    this.result.totalTaskFiles = ended.length;
+    this.result.runningTasksIgnored = (await readdir(folder.tasks)).length;
+    for (const task of ended) if (!stopping.aborted) await this.tryTo(() => this.cleanUp(task));
+    await this.removeOwnerlessSandboxes();
+    await this.makeRoom(ended);
+    await tombstones.removeOlderThan(this.now - rememberMillis);
+    await writeDurably(folder.cleanup, `${JSON.stringify(this.result)}\n`);
+    return this.result;
+  }
+
+  /** While the disk is fuller than it may be, the sandboxes of the tasks that ended first go. */
+  async makeRoom(ended?: readonly Ended[]): Promise<number> {
+    if (!(await this.isTooFull())) return 0;
+    const oldestFirst = (ended ?? (await this.ended())).toSorted((a, b) => a.endedAt - b.endedAt);
+    for (const { name, endedAt } of oldestFirst) {
+      if (this.cleaning.stopping.aborted || !(await this.isTooFull())) break;
+      if (this.now - endedAt < leastKeptMillis || (await this.isWaitedFor(name))) continue;
+      await this.tryTo(() => this.removeSandbox(name));
+    }
+    return this.result.removedSandboxes;
+  }
+
+  private get now(): number {
+    return this.result.at;
+  }
+
+  private async ended(): Promise<Ended[]> {
+    const { folder } = this.cleaning;
+    const found: Ended[] = [];
+    for (const name of await readdir(folder.ended)) {
+      const record = TaskFolder.at(join(folder.ended, name));
+      const end = await record.readEnd().catch(() => undefined);
+      found.push({ name, record, state: end?.state ?? '', endedAt: end?.acknowledgedAt ?? 0 });
+    }
+    return found;
+  }
+
+  private async cleanUp(task: Ended): Promise<void> {
+    const age = this.now - task.endedAt;
+    if (age >= this.cleaning.settings.sandboxRetentionMillis && !(await this.isWaitedFor(task.name))) {
+      await this.removeSandbox(task.name);
+      this.cleaned.delete(task.name);
+      if (age >= rememberMillis) await task.record.remove();
+      this.result.successfullyCleanedTasks++;
+      return;
+    }
+    const isDone = this.cleaned.has(task.name) || (await this.cleanSandbox(task, age));
+    if (isDone) this.cleaned.add(task.name);
+    if (isDone) this.result.successfullyCleanedTasks++;
+    else this.result.waitingTasks++;
+  }
+
+  /** Answers whether all of it is done that is done before the sandbox goes as a whole. */
+  private async cleanSandbox({ record, state }: Ended, age: number): Promise<boolean> {
+    const { folder, settings } = this.cleaning;
+    const spec = (await record.readLaunch())?.spec;
+    if (!spec) return true;
+    const sandbox = sandboxOfSpec(folder, spec);
+    await this.finishLogs(spec, sandbox, age >= leastKeptMillis);
+    if (!sandbox.executor) return true;
+    if (age < leastKeptMillis || spec.executorData?.preserveTaskSandboxAfterFinish) return false;
+    if (state === 'TASK_FAILED' && age < settings.cleanupAppDirectoryOfFailedTasksAfterMillis) return false;
+    const area = await openFolderBelow(sandbox.root, relative(sandbox.root, sandbox.executor.folder), 'NONE');
+    if (!area) return true;
+    try {
+      const app = `${pathOf(area.handle)}/${basename(sandbox.executor.app)}`;
+      const isThere = await lstat(app).then(
+        (stats) => stats.isDirectory(),
+        () => false,
+      );
+      if (isThere) {
+        await removeTree(app);
+        this.result.removedAppFolders++;
+      }
+    } finally {
+      await area.handle.close();
+    }
+    return true;
+  }
+
+  /** Compresses what was left when an agent ended, and removes results that are not to be kept. */
+  private async finishLogs(
+    spec: Parameters<typeof mainLogs>[0],
+    sandbox: Parameters<typeof mainLogs>[1],
+    isOld: boolean,
+  ): Promise<void> {
+    const { settings, stopping: signal } = this.cleaning;
+    const additional = await additionalLogs(sandbox, settings, 'WITH_RESULTS');
+    for (const log of sandbox.executor ? [...mainLogs(spec, sandbox, settings), ...additional] : [])
+      await compressResults({ ...this.cleaning, signal }, sandbox.root, basename(log.path), log.into);
+    for (const log of additional.filter(({ deleteAfterEnd }) => isOld && deleteAfterEnd))
+      for (const { name } of await resultsOf(sandbox.root, basename(log.path), log.into))
+        await removeBelow(sandbox.root, join(log.into, name));
+  }
+
+  /** Left by tasks of an earlier incarnation, of which there is no record any more. */
+  private async removeOwnerlessSandboxes(): Promise<void> {
+    const { folder, settings } = this.cleaning;
+    // In this order: a sandbox that is listed has its task in one of the lists that follow, even if that moves meanwhile.
+    const sandboxes: string[] = [];
+    for (const place of folder.allSandboxes) sandboxes.push(...(await readdir(place)));
+    const owned = new Set([...(await readdir(folder.tasks)), ...(await readdir(folder.ended))]);
+    await inParallel(sandboxes, 1, async (name) => {
+      if (owned.has(name)) return;
+      const path = folder.sandboxOf(name);
+      if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis) await removeTree(path);
+    });
+  }
+
+  private async removeSandbox(name: string): Promise<void> {
+    const path = this.cleaning.folder.sandboxOf(name);
+    const isThere = await lstat(path).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) return;
+    await removeTree(path);
+    await removeRecords(this.cleaning, name);
+    this.result.removedSandboxes++;
+  }
+
+  private async isTooFull(): Promise<boolean> {
+    const { folder, settings } = this.cleaning;
+    const { blocks, bavail, bfree } = await statfs(folder.sandboxes);
+    const used = blocks - bfree;
+    return (used / (used + bavail)) * 100 > settings.sandboxDiskHighWaterPct;
+  }
+
+  /** An uploader has still to fetch something of it. */
+  private async isWaitedFor(name: string): Promise<boolean> {
+    return this.cleaning.settings.uploaderInUse && hasUploadsLeft(this.cleaning, name);
+  }
+
+  /** One that cannot be removed does not keep the others. */
+  private async tryTo(work: () => Promise<void>): Promise<void> {
+    await work().catch((cause: unknown) => {
+      this.result.errorTasks++;
+      this.result.errorMessage = String(cause);
+    });
+  }
+}
