@@ -71,7 +71,11 @@ test('finds tasks under the names that it knows, with their ports', async () => 
   );
   expect(body.task.mesosTask).toEqual(expect.objectContaining({ name: body.task.clusterTask?.name }));
   expect(body.task.offers).toMatchObject([{ agentId: { value: 'slave1' } }]);
-  expect((await send('GET', '/disasters/stats')).body).toMatchObject({ stats: expect.any(Array) as unknown });
+  expect((await send('GET', '/disasters/stats')).body).toMatchObject({
+    stats: expect.any(Array) as unknown,
+    disasterStates: expect.any(Array) as unknown,
+    automatedActionDisabled: false,
+  });
   expect((await send('GET', '/state')).body).toMatchObject({ activeAgents: 1 });
 });
 

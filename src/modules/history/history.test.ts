@@ -346,6 +346,22 @@ describe('changes of requests', () => {
     expect((await rooms.get('/api/history/request/nope/requests')).body).toEqual([]);
   });
 
+  test('of a span of time, oldest first when asked so; the bounds are exclusive', async () => {
+    for (const n of [0, 1, 2, 3]) await record('web', 'UPDATED', start + n);
+    const times = async (query: string): Promise<number[]> => {
+      const { body } = await rooms.get<{ createdAt: number }[]>(`/api/history/request/web/requests?${query}`);
+      return body.map(({ createdAt }) => createdAt - start);
+    };
+    const span = `createdAfter=${start}&createdBefore=${start + 3}`;
+    expect(await times(span)).toEqual([2, 1]);
+    expect(await times(`${span}&orderDirection=ASC&count=1`)).toEqual([1]);
+    expect(await times('orderDirection=ASC&createdBefore=0&createdAfter=0')).toEqual([0, 1, 2, 3]);
+    expect((await rooms.get(`/api/history/request/web/requests/withmetadata?${span}`)).body).toMatchObject({
+      dataCount: 2,
+    });
+    expect((await rooms.get('/api/history/request/web/requests?orderDirection=UP')).status).toBe(400);
+  });
+
   test('ids of requests that ever were are found by how they begin', async () => {
     for (const id of ['web', 'web-2', 'Web', 'a_b', 'axb', 'a%b', 'a\\b']) await record(id, 'CREATED', start);
     await record('web', 'DELETED', start + 1);

@@ -11,6 +11,13 @@ import { RequestHistoryRepository, type RequestChange } from '../requests/reques
 import { oldDocument } from './old-payloads.js';
 import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
 
+interface ChangeChoice extends PageChoice {
+  createdBefore?: number;
+  createdAfter?: number;
+  orderDirection?: 'ASC' | 'DESC';
+}
+const spanOf = ({ createdAfter, createdBefore }: ChangeChoice) => ({ after: createdAfter, before: createdBefore });
+
 /** What happened to requests, those that are gone included. */
 @Injectable()
 export class RequestHistories {
@@ -20,14 +27,14 @@ export class RequestHistories {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** Newest first. */
-  list(requestId: string, choice: PageChoice, past: Past): Promise<RequestChange[]> {
+  /** Newest first unless asked otherwise. */
+  list(requestId: string, choice: ChangeChoice, past: Past): Promise<RequestChange[]> {
     return this.read(this.db.manager, requestId, choice, past);
   }
 
-  page(requestId: string, choice: PageChoice, past: Past): Promise<Page<RequestChange>> {
+  page(requestId: string, choice: ChangeChoice, past: Past): Promise<Page<RequestChange>> {
     return this.db.snapshot(async (tx) => {
-      const count = await this.changes.count(tx, requestId, past);
+      const count = await this.changes.count(tx, requestId, [past, spanOf(choice)]);
       return toPage(choice, count, await this.read(tx, requestId, choice, past));
     });
   }
@@ -37,8 +44,9 @@ export class RequestHistories {
     return this.changes.idsThatBegin(this.db.manager, prefix, pageBounds(choice));
   }
 
-  private async read(tx: EntityManager, requestId: string, choice: PageChoice, past: Past): Promise<RequestChange[]> {
-    const found = await this.changes.list(tx, requestId, pageBounds(choice), past);
+  private async read(tx: EntityManager, requestId: string, choice: ChangeChoice, past: Past): Promise<RequestChange[]> {
+    const spans = [past, spanOf(choice)];
+    const found = await this.changes.list(tx, requestId, pageBounds(choice), spans, choice.orderDirection);
     return found.map(({ change, bytes }) => ({
       ...change,
       request: change.request ?? oldDocument<Request>(this.settings, 'REQUEST', bytes),

@@ -3,7 +3,13 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Past } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
 import { DeployHistoryDto, DeployHistoryPageDto, RequestHistoryDto, RequestHistoryPageDto } from './dto/history.dto.js';
-import { CommandLineArgsQuery, HistoryQuery, RequestSearchQuery, SkipZkDefault } from './dto/queries.dto.js';
+import {
+  CommandLineArgsQuery,
+  HistoryQuery,
+  RequestChangeQuery,
+  RequestSearchQuery,
+  SkipZkDefault,
+} from './dto/queries.dto.js';
 import { DeployHistories, RequestHistories } from './request-histories.service.js';
 import { TaskHistories } from './task-histories.service.js';
 
@@ -48,23 +54,23 @@ export class RequestHistoryController {
     return this.deploys.page(requestId, choice, past);
   }
 
-  /** Lists the changes of a request, newest first. */
+  /** Lists the changes of a request, newest first unless asked otherwise. */
   @Get('request/:requestId/requests')
   @SkipZkDefault(false)
   changes(
     @Param('requestId') requestId: string,
-    @Query() choice: HistoryQuery,
+    @Query() choice: RequestChangeQuery,
     @ReadablePast() past: Past,
   ): Promise<RequestHistoryDto[]> {
     return this.requests.list(requestId, choice, past);
   }
 
-  /** Lists the changes of a request, newest first, and counts them. */
+  /** Lists the changes of a request, newest first unless asked otherwise, and counts them. */
   @Get('request/:requestId/requests/withmetadata')
   @SkipZkDefault(true)
   changePage(
     @Param('requestId') requestId: string,
-    @Query() choice: HistoryQuery,
+    @Query() choice: RequestChangeQuery,
     @ReadablePast() past: Past,
   ): Promise<RequestHistoryPageDto> {
     return this.requests.page(requestId, choice, past);

@@ -46,6 +46,10 @@ const idsSql = `WITH RECURSIVE found (request_id) AS (
     ${nextId('')} UNION ALL SELECT ${nextId('AND request_id ~>~ found.request_id')} FROM found WHERE request_id IS NOT NULL)
   SELECT request_id FROM found WHERE request_id IS NOT NULL`;
 
+/** Changes that lie in all of these spans. */
+const within = (spans: readonly Past[], parameters: unknown[]): string =>
+  spans.map((span) => timeTests('created_at', span, parameters)).join('');
+
 /**
  * What happened to requests; the webhooks are told in the same transaction. By hand: the table has every change there ever
  * was, and each statement follows one of its indexes.
@@ -126,19 +130,20 @@ export class RequestHistoryRepository {
     return new Map(found.flatMap((row) => (row.user_name === null ? [] : [[row.request_id, row.user_name]])));
   }
 
-  /** Newest first. bytes: the record as an older installation wrote it, where it has not been converted. */
+  /** Of all these spans, newest first unless asked otherwise. bytes: the record as an older installation wrote it, where it has not been converted. */
   async list(
     tx: EntityManager,
     requestId: string,
     { count, offset }: { count: number; offset: number },
-    past: Past = {},
+    spans: readonly Past[] = [],
+    direction: 'ASC' | 'DESC' = 'DESC',
   ): Promise<{ change: RequestChange; bytes: Buffer | null }[]> {
     const parameters: unknown[] = [requestId, count, offset];
     const found = await rows<EventRow>(
       tx,
       `SELECT created_at, event_type, user_name, message, request, CASE WHEN request IS NULL THEN bytes END AS bytes
-       FROM request_history WHERE request_id = $1${timeTests('created_at', past, parameters)}
-       ORDER BY created_at DESC, event_type LIMIT $2 OFFSET $3`,
+       FROM request_history WHERE request_id = $1${within(spans, parameters)}
+       ORDER BY created_at ${direction}, event_type LIMIT $2 OFFSET $3`,
       parameters,
     );
     return found.map((row) => ({
@@ -153,11 +158,11 @@ export class RequestHistoryRepository {
     }));
   }
 
-  async count(tx: EntityManager, requestId: string, past: Past = {}): Promise<number> {
+  async count(tx: EntityManager, requestId: string, spans: readonly Past[] = []): Promise<number> {
     const parameters: unknown[] = [requestId];
     const [counted] = await rows<{ count: string }>(
       tx,
-      `SELECT count(*) FROM request_history WHERE request_id = $1${timeTests('created_at', past, parameters)}`,
+      `SELECT count(*) FROM request_history WHERE request_id = $1${within(spans, parameters)}`,
       parameters,
     );
     return Number(counted!.count);

@@ -62,6 +62,8 @@ const emittedOnly: Readonly<Record<string, string>> = {
   unknownSlaves: 'unknownAgents',
   numActiveSlaves: 'numActiveAgents',
   numLostSlaves: 'numLostAgents',
+  disasters: 'disasterStates',
+  automatedActionsDisabled: 'automatedActionDisabled',
 };
 
 /** Words that newer clients say as the value of a member: member -> their word -> ours. They are never written. */

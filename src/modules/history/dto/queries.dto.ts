@@ -2,6 +2,7 @@ import { ApiPropertyOptional, ApiQuery } from '@nestjs/swagger';
 import { taskStates, type TaskState } from '../../../core/model/enums.js';
 import { QueryBoolean, QueryInt, QueryText, QueryWord, QueryTimestamp } from '../../../platform/http/query.js';
 import { Text } from '../../../platform/http/fields.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** Which part of a list. */
 export class PageQuery {
@@ -30,6 +31,22 @@ export class HistoryQuery extends PageQuery {
   /** Only what has moved to the history. Requests and deploys are in it at once, ended tasks usually within a second. */
   @QueryBoolean()
   skipZk?: boolean;
+}
+
+/** Which changes of a request. All filters that are given must hold. */
+export class RequestChangeQuery extends HistoryQuery {
+  /** Only those made before this time, in epoch milliseconds. */
+  @Since('1.5')
+  @QueryTimestamp()
+  createdBefore?: number;
+  /** Only those made after this time. */
+  @Since('1.5')
+  @QueryTimestamp()
+  createdAfter?: number;
+  /** Order by the time of the change; default: DESC. */
+  @Since('1.5')
+  @QueryWord(['ASC', 'DESC'])
+  orderDirection?: 'ASC' | 'DESC';
 }
 
 /** Which ended tasks. All filters that are given must hold. */
