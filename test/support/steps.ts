@@ -5,9 +5,11 @@ import { readdirSync } from 'node:fs';
  * is run by `npm test`, which has to end within six minutes on two cores and yet keeps every kind of test.
  */
 export const deep = [
-  // Every operation of the API on the built product, again as clients of older installations call it, and made-up calls.
+  // Every operation of the API on the built product, again as clients of older installations call it, those clients themselves,
+  // and made-up calls.
   'test/operations/',
   'test/older-clients/',
+  'test/clients/',
   'test/fuzz/',
   // The scheduler killed at every step, an hour on a simulated cluster, leaders and load balancers that fail.
   'test/crash-points/',
