@@ -1,0 +1,162 @@
+import type { BrowserContext, Locator, Page, Response } from 'playwright-core';
+import { waitFor } from '../../support/wait-for.js';
+import type { Action } from './parts.js';
+
+/** Answers that the UI takes for "there is none": it asks for what need not be there (`catchStatusCodes` in its program). */
+const noneThere: [path: RegExp, statuses: number[]][] = [
+  [/^\/usage\/requests\/request\/[^/]+\?/, [404]],
+  [/^\/logs\/task\//, [404]],
+  [/^\/priority\/freeze/, [404]],
+  [/^\/tasks\/task\/[^/]+\/statistics/, [404]],
+  [/^\/sandbox\/[^/]+\/browse/, [400, 404]],
+  [/^\/requests\/request\/[^/?]+(\?|$)/, [404]],
+  // Asked for once a second until the run has a task.
+  [/^\/(history|requests)\/request\/[^/]+\/run\//, [404]],
+];
+const isExpected = (path: string, status: number): boolean =>
+  noneThere.some(([pattern, statuses]) => pattern.test(path) && statuses.includes(status));
+
+/** Person at the web UI: opens its pages, presses its buttons, and keeps what went wrong meanwhile. */
+export class Visitor {
+  private complaints: string[] = [];
+  private inFlight = 0;
+  /** Bodies of failed calls that are being read. */
+  private saying: Promise<void>[] = [];
+  /** Of each action, how its last call was answered. */
+  readonly done = new Map<string, string>();
+
+  private constructor(
+    readonly page: Page,
+    private readonly base: string,
+    private readonly actions: Action[],
+  ) {}
+
+  static async arrive(context: BrowserContext, base: string, actions: Action[]): Promise<Visitor> {
+    const visitor = new Visitor(await context.newPage(), base, actions);
+    const { page } = visitor;
+    const isCall = (url: string): boolean => url.startsWith(`${base}/api/`);
+    // A font from elsewhere, without which the UI does.
+    await page.route(
+      (url) => !url.href.startsWith(base),
+      (route) => route.abort(),
+    );
+    page.on('pageerror', (error) => visitor.complaints.push(`The program of the page failed: ${error.message}`));
+    page.on('request', (request) => isCall(request.url()) && visitor.inFlight++);
+    page.on('requestfinished', (request) => isCall(request.url()) && visitor.inFlight--);
+    page.on('requestfailed', (request) => {
+      if (isCall(request.url())) visitor.inFlight--;
+      const errorText = request.failure()?.errorText;
+      // Aborted is what a page had asked for that was left meanwhile.
+      const isOwn = request.url().startsWith(base);
+      if (isOwn && errorText !== 'net::ERR_ABORTED')
+        visitor.complaints.push(`${request.url()} was not to be had: ${errorText}`);
+    });
+    page.on('response', (response) => visitor.note(response));
+    return visitor;
+  }
+
+  private pathOf = (url: string): string => url.slice(`${this.base}/api`.length);
+
+  private note(response: Response): void {
+    const status = response.status();
+    const method = response.request().method();
+    if (!response.url().startsWith(`${this.base}/api/`)) {
+      if (status >= 400) this.complaints.push(`${response.url()} answered ${status}`);
+      return;
+    }
+    const path = this.pathOf(response.url());
+    if (status >= 400 && !isExpected(path, status)) {
+      const said = response.text().catch((cause: unknown) => String(cause));
+      this.saying.push(said.then((text) => void this.complaints.push(`${method} ${path} answered ${status}: ${text}`)));
+    }
+    const action = this.actions.find((each) => each.method === method && each.matches.test(path));
+    if (action) this.done.set(action.name, String(status));
+    else if (method !== 'GET') this.complaints.push(`${method} ${path} is no action that the program of the UI has`);
+  }
+
+  /** By its address, as a link or a bookmark does; waits until all of these texts are shown. */
+  async open(path: string, ...shows: (string | RegExp)[]): Promise<void> {
+    await this.page.goto(`${this.base}/ui${path}`, { waitUntil: 'domcontentloaded' });
+    await this.sees(...shows);
+  }
+
+  /** All of these texts are in the page, in small or capital letters, sections that are folded up included. */
+  async sees(...shows: (string | RegExp)[]): Promise<void> {
+    const unfold = `document.querySelectorAll('[data-action=expandToggle]').forEach((toggle) => {
+      if (toggle.textContent === 'View') toggle.click();
+    })`;
+    let shown = '';
+    const missing = (): (string | RegExp)[] =>
+      shows.filter((text) => !(typeof text === 'string' ? shown.includes(text.toLowerCase()) : text.test(shown)));
+    const look = async (): Promise<boolean> => {
+      await this.page.evaluate(unfold);
+      shown = (await this.page.locator('body').innerText()).replace(/\s+/g, ' ').toLowerCase();
+      return missing().length === 0;
+    };
+    await waitFor('the page', look, { timeoutMillis: 30_000, everyMillis: 50 }).catch((cause: unknown) => {
+      const problems = this.complaints.join('\n');
+      const what = `${this.page.url()} does not show ${missing().join(', ')}`;
+      throw new Error(`${what}. ${problems}\nIt shows:\n${shown}`, { cause });
+    });
+  }
+
+  /** What went wrong since this was asked last: failed calls, failures of the program, messages of errors in the page. */
+  async problems(): Promise<string[]> {
+    await waitFor('the calls of the page to be answered', () => this.inFlight === 0);
+    await this.page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))');
+    await Promise.all(this.saying.splice(0));
+    const messages = await this.page.locator('.messenger .message-error, p.alert-danger').allInnerTexts();
+    const problems = [...this.complaints, ...messages.map((text) => `The page says: ${text}`)];
+    this.complaints = [];
+    return problems;
+  }
+
+  /** An element with these words on it, in the page or in the dialog above it. */
+  button = (text: string | RegExp, within: Page | Locator = this.page): Locator =>
+    within.locator('button, a').filter({ hasText: text }).filter({ visible: true }).first();
+
+  /** The dialog that asks before something is done. */
+  get dialog(): Locator {
+    return this.page.locator('.modal-dialog').last();
+  }
+
+  /** Fills in the fields of the dialog by their names (true presses a box), and agrees. */
+  async agree(fields: Record<string, string | true> = {}): Promise<void> {
+    await this.dialog.waitFor();
+    const asked = (await this.dialog.elementHandle())!;
+    for (const [name, value] of Object.entries(fields)) {
+      const field = this.dialog.locator(`[name="${name}"]`);
+      if (value === true) await field.click();
+      else await field.fill(value);
+    }
+    await this.dialog.locator('.modal-footer button').last().click();
+    // It fades away, and would be taken for the next one.
+    await asked.waitForElementState('hidden');
+  }
+
+  /** Does it, and waits until the UI has made the call of this action and had a good answer. */
+  async acts(action: string, press: () => Promise<unknown>): Promise<void> {
+    const found = this.actions.find(({ name }) => name === action);
+    if (!found) throw new Error(`The program of the UI has no action ${action}`);
+    const answered = this.page.waitForResponse(
+      (response) =>
+        response.request().method() === found.method &&
+        response.url().startsWith(`${this.base}/api/`) &&
+        found.matches.test(this.pathOf(response.url())),
+      { timeout: 30_000 },
+    );
+    await Promise.all([answered, press()]);
+    const answer = await answered;
+    if (!answer.ok())
+      throw new Error(`${action} (${answer.request().postData()}) answered ${answer.status()}: ${await answer.text()}`);
+    this.done.set(action, String(answer.status()));
+  }
+
+  /** Presses what has these words, agrees to what the dialog asks, and waits for the answer. */
+  presses(action: string, text: string | RegExp | Locator, fields?: Record<string, string | true>): Promise<void> {
+    return this.acts(action, async () => {
+      await (typeof text === 'string' || text instanceof RegExp ? this.button(text) : text).click();
+      await this.agree(fields);
+    });
+  }
+}
