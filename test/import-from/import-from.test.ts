@@ -402,7 +402,10 @@ describe('a request is handed over', () => {
       original.requests = [job(thisMinute() - minute)];
       await run();
       expect(await handOver('cron', { pauseSource: true })).toEqual(['handed over: cron']);
-      expect(await queued()).toMatchObject([{ pendingType: 'IMMEDIATE', user: 'muster import-from' }]);
+      const [entry] = await queued();
+      expect(entry).toMatchObject({ pendingType: 'UNPAUSED', user: 'muster import-from' });
+      expect(entry!.runAt).toBeLessThanOrEqual(Date.now());
+      expect(entry!.runAt! % minute).toBe(0);
     });
 
     test('a time that was run there, by a clock that is ahead, is not run again', async () => {

@@ -16,11 +16,11 @@ export function nextRunAt(
 ): number | undefined {
   let at = now;
   if (followsSchedule(request, entry)) {
-    const hit = nextHit(request, now);
+    // A time of the schedule that was found before is that one, also when it has passed until now.
+    const hit = entry.runAt ?? nextHit(request, now);
     if (hit === undefined) return undefined;
     at = hit;
-  }
-  if (!isLongRunning(request.requestType) && entry.runAt !== undefined) at = Math.max(at, entry.runAt);
+  } else if (!isLongRunning(request.requestType) && entry.runAt !== undefined) at = Math.max(at, entry.runAt);
   const rest = request.waitAtLeastMillisAfterTaskFinishesForReschedule ?? 0;
   if (entry.pendingType === 'TASK_DONE' && rest > 0) at = Math.max(at, now + rest);
   if (state === 'SYSTEM_COOLDOWN' && entry.pendingType !== 'NEW_DEPLOY') {

@@ -533,6 +533,20 @@ describe('when', () => {
       type: 'TASK_DONE' as const,
       at: 3_570_000,
     },
+    {
+      name: 'a time of a schedule that was found before, and has passed since, at once',
+      request: waiting('SCHEDULED'),
+      own: { runAt: now - 50 },
+      type: 'UNPAUSED' as const,
+      at: 0,
+    },
+    {
+      name: 'a time of a schedule that was found before, not the one before it',
+      request: waiting('SCHEDULED'),
+      own: { runAt: now + 90_000 },
+      type: 'UNPAUSED' as const,
+      at: 90_000,
+    },
     { name: 'a job run by hand at once', request: waiting('SCHEDULED'), own: {}, type: 'IMMEDIATE' as const, at: 0 },
     { name: 'a retried job at once', request: waiting('SCHEDULED'), own: {}, type: 'RETRY' as const, at: 0 },
     {

@@ -92,20 +92,19 @@ export class Pauses {
   }
 
   private async awaken(tx: EntityManager, stored: StoredRequest, awakening: Awakening): Promise<void> {
-    const { eventType, now, user, options, plannedFor } = awakening;
+    const { eventType, pendingType, now, user, options, plannedFor } = awakening;
     const { request } = stored;
     await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
     await this.history.record(tx, { createdAt: now, eventType, user, request, message: options.message });
     const deployId = deployInUse(stored);
     if (!deployId || request.requestType === 'ON_DEMAND') return;
     const { message, actionId, skipHealthchecks } = options;
-    const isOwed = plannedFor !== undefined && plannedFor <= now;
     await this.queue.enqueue(tx, {
       requestId: request.id,
       deployId,
       timestamp: now,
       user,
-      pendingType: isOwed ? 'IMMEDIATE' : awakening.pendingType,
+      pendingType,
       runAt: plannedFor,
       skipHealthchecks,
       message,
