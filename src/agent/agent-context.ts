@@ -1,6 +1,7 @@
 import type { AgentFolder } from './agent-folder.js';
 import type { ArtifactCache } from './artifacts/cache.js';
 import type { Cgroups } from './cgroups/cgroups.js';
+import type { EngineWatch } from './containers/engine.js';
 import type { Epochs } from './wire/epochs.js';
 import type { Launcher } from './tasks/launch.js';
 import type { Machines } from './machine/machines.js';
@@ -19,6 +20,8 @@ export interface AgentContext {
   /** Path of the script that runs a task. */
   shim: string;
   users: TaskUsers;
+  /** What runs containers here. */
+  engines: EngineWatch;
   settings: LocalClusterSettings;
   log: Log;
   bootId: string;

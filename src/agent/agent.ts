@@ -9,6 +9,8 @@ import { AgentFolder, type Endpoint, sharedSecret } from './agent-folder.js';
 import { openFileAddress } from './file-address/file-address.js';
 import { openCgroups } from './cgroups/cgroups.js';
 import { rotateProgram } from './logs/programs.js';
+import { EngineWatch } from './containers/engine.js';
+import { removeForgottenContainers } from './containers/forgotten.js';
 import { Epochs } from './wire/epochs.js';
 import { Launcher } from './tasks/launch.js';
 import { Machines } from './machine/machines.js';
@@ -100,11 +102,15 @@ async function startOn(
   const machines = new Machines(agentId, incarnation, slaves, settings);
   const updates = await UpdatesLog.open(folder.updates, { agentId, incarnation });
   machines.onChange(() => updates.wake());
+  const engines = new EngineWatch(settings.containers, log, stopping.signal);
+  engines.onChange(() => machines.noteContainers(engines.works));
+  engines.begin();
   const parts = {
     folder,
     settings,
     log,
     users,
+    engines,
     // The folder of this Node first: tasks that are Node programs then need nothing but this installation.
     searchPath: `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
     fetchProgram: options.fetchProgram ?? fetchProgram,
@@ -127,6 +133,7 @@ async function startOn(
   const epochs = await Epochs.load(folder.epoch);
   const launcher = new Launcher(context, tasks, tombstones, epochs, machines);
   await adoptTasks(context, tasks);
+  void removeForgottenContainers(context, tasks);
 
   let stop = async (): Promise<void> => undefined;
   const shutdown = () => void stop().catch((cause: unknown) => log.error('The agent did not stop in order', cause));

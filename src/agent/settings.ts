@@ -5,6 +5,7 @@ import { artifactSettings } from '../platform/settings/artifact-settings.js';
 import { cleanupSettings, logSettings } from './logs/log-settings.js';
 import { TaskFilesSettings } from '../platform/settings/task-files-settings.js';
 import { taskStartSettings } from '../platform/settings/task-start-settings.js';
+import { containerSettings } from '../platform/settings/container-settings.js';
 
 const PortRanges = z
   .string()
@@ -40,6 +41,8 @@ export const ShellCommandSetting = z.strictObject({
   /** Those that are asked for add their flag, in this order. */
   options: z.array(z.strictObject({ name: z.string().min(1), flag: z.string() })).default([]),
   skipCommandPrefix: z.boolean().default(false),
+  /** The same where the task is a container. */
+  skipCommandPrefixDockerOnly: z.boolean().default(false),
 });
 export type ShellCommandSetting = z.infer<typeof ShellCommandSetting>;
 
@@ -159,6 +162,7 @@ export const LocalClusterSettings = z.strictObject({
   ...artifactSettings,
   ...logSettings,
   ...cleanupSettings,
+  ...containerSettings,
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
 });

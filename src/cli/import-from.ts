@@ -144,10 +144,10 @@ function fromFile(given: string): string {
 async function openRooms(settings: Settings & { databaseUrl: string }, logger: PinoLogger) {
   const { cluster, dataDir } = settings;
   const agent = new AgentProcess({ dataDir, localSettings: settingsOfAgent(cluster), say });
-  const { allowedArtifactPaths } = cluster.local;
+  const { allowedArtifactPaths, containers } = cluster.local;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   // Only asked what it can run.
-  const driver = new LocalDriver({ agentFolder: agent.folder, log, allowedArtifactPaths });
+  const driver = new LocalDriver({ agentFolder: agent.folder, log, allowedArtifactPaths, containers });
   class Rooms {}
   const imports = [PlatformModule.forRoot({ settings, driver, entities }), RepositoriesModule, ImportModule];
   const app = await NestFactory.createApplicationContext({ module: Rooms, imports }, { logger, abortOnError: false });

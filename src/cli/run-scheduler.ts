@@ -67,6 +67,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
       log: driverLog(),
       allowedArtifactPaths: settings.cluster.local.allowedArtifactPaths,
       hasArtifactStore: settings.cluster.local.artifactStore !== undefined,
+      containers: settings.cluster.local.containers,
     });
     const { app, url } = await startApp({ settings: { ...settings, databaseUrl }, driver, clock, logger });
     stop.add({ name: 'scheduler', inOrder: () => app.close() });

@@ -27,6 +27,8 @@ export interface MachineSnapshot {
   portsInUse: number[];
   /** So little of its disk is free that it starts no task until there is more. */
   isDiskFull?: boolean;
+  /** Whether it runs containers now; absent: it does not say. */
+  runsContainers?: boolean;
   /** Epoch milliseconds at which the agent answered last. */
   seenAt: number;
 }
@@ -234,6 +236,8 @@ export interface ClusterDriver {
   unsupportedInDeploy?(deploy: Deploy): Unsupported[];
   /** The same for what a single run adds to its deploy. */
   unsupportedInRun?(run: RunNowRequest): Unsupported[];
+  /** Why no machine could run a container, as far as is known now; undefined: one could, or tasks are to wait for one. */
+  refusedContainers?(): Promise<string | undefined>;
   /** Why no task may run as this account; undefined: one may, as far as is known now. What launches decides again. */
   refusedUser?(user: string): Promise<string | undefined>;
 }

@@ -112,4 +112,6 @@ export const launchRules = (settings: Settings): LaunchRules => ({
     storageClass: settings.objstore.objstoreStorageClass,
     applyStorageClassAfterBytes: settings.objstore.applyObjstoreStorageClassAfterBytes,
   },
+  containerStopMillis: settings.cluster.local.containers.dockerStopTimeout * 1_000,
+  defaultPortMapping: settings.network.defaultPortMapping,
 });

@@ -35,6 +35,7 @@ export const deep = [
   'test/agent/artifact-cache.test.ts',
   'test/agent/artifact-faults.test.ts',
   'test/agent/signed-artifacts.test.ts',
+  'test/agent/containers.test.ts',
   'test/agent/disk.test.ts',
   'test/agent/executor.test.ts',
   'test/agent/hostile-files.test.ts',

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { AgentFolder } from '../agent-folder.js';
 import { messageOf, readIfThere, writeDurably } from '../files.js';
@@ -11,26 +11,29 @@ import {
   type Limits,
   makeGroup,
   pidsBelow,
+  readText,
   removeGroup,
 } from './group-files.js';
-import { type CgroupMount, keepPlaces, readMounts } from './mounts.js';
-import { openV1 } from './v1.js';
-import { openV2 } from './v2.js';
+import { type CgroupMount, keepPlaces, ownPaths, readMounts } from './mounts.js';
+import { openV1, V1Hierarchy } from './v1.js';
+import { openV2, V2Hierarchy } from './v2.js';
+
+interface Place {
+  hierarchy: Hierarchy;
+  folder: string;
+}
 
 /** The cgroups of one task: a folder of the same name in every hierarchy in use. */
 export class TaskGroup {
-  constructor(
-    private readonly hierarchies: readonly Hierarchy[],
-    private readonly name: string,
-  ) {}
+  constructor(private readonly places: readonly Place[]) {}
 
   /** What a process writes its id to, to be inside. */
   get procsFiles(): string[] {
-    return this.folders().map(({ folder }) => join(folder, 'cgroup.procs'));
+    return this.places.map(({ folder }) => join(folder, 'cgroup.procs'));
   }
 
   create(limits: Limits): void {
-    for (const { hierarchy, folder } of this.folders()) {
+    for (const { hierarchy, folder } of this.places) {
       makeGroup(folder);
       hierarchy.limit(folder, limits);
     }
@@ -38,29 +41,25 @@ export class TaskGroup {
 
   /** undefined: nothing keeps track of the task's processes. */
   pids(): number[] | undefined {
-    const present = this.folders().filter(({ folder }) => existsSync(folder));
+    const present = this.places.filter(({ folder }) => existsSync(folder));
     return present.length === 0 ? undefined : [...new Set(present.flatMap(({ folder }) => pidsBelow(folder)))];
   }
 
   /** SIGKILL to everything inside, where the kernel can do that in one step. */
   killAll(): void {
-    for (const { hierarchy, folder } of this.folders()) hierarchy.killAll(folder);
+    for (const { hierarchy, folder } of this.places) hierarchy.killAll(folder);
   }
 
   outOfMemoryKills(): number {
-    return Math.max(0, ...this.folders().map(({ hierarchy, folder }) => hierarchy.outOfMemoryKills(folder)));
+    return Math.max(0, ...this.places.map(({ hierarchy, folder }) => hierarchy.outOfMemoryKills(folder)));
   }
 
   usage(): GroupUsage {
-    return Object.assign({}, ...this.folders().map(({ hierarchy, folder }) => hierarchy.usage(folder))) as GroupUsage;
+    return Object.assign({}, ...this.places.map(({ hierarchy, folder }) => hierarchy.usage(folder))) as GroupUsage;
   }
 
   async remove(): Promise<void> {
-    for (const { folder } of this.folders()) await removeGroup(folder);
-  }
-
-  private folders() {
-    return this.hierarchies.map((hierarchy) => ({ hierarchy, folder: join(hierarchy.parent, this.name) }));
+    for (const { folder } of this.places) await removeGroup(folder);
   }
 }
 
@@ -95,7 +94,7 @@ export class Cgroups {
   }
 
   group(name: string): TaskGroup {
-    return new TaskGroup(this.hierarchies, name);
+    return new TaskGroup(this.hierarchies.map((hierarchy) => ({ hierarchy, folder: join(hierarchy.parent, name) })));
   }
 
   /** Leaves nothing behind, except what still has processes in it. */
@@ -111,6 +110,24 @@ export class Cgroups {
   names(): string[] {
     return [...new Set(this.hierarchies.flatMap(({ parent }) => foldersIn(parent)))];
   }
+}
+
+/**
+ * The cgroups that an engine has put a process in. undefined: there are none whose path has the `mark`, so that they may hold
+ * other processes, too.
+ */
+export function groupOfProcess(pid: number, mark: string): TaskGroup | undefined {
+  const paths = ownPaths(readText(`/proc/${pid}/cgroup`) ?? '');
+  const places = readMounts().flatMap((mount): Place[] => {
+    const path = paths.get(mount.controllers[0] ?? '');
+    const folder = join(mount.root, path ?? '/');
+    if (!path?.includes(mark) || !existsSync(folder)) return [];
+    const parent = dirname(folder);
+    if (mount.version === 1) return [{ hierarchy: new V1Hierarchy(parent, new Set(mount.controllers)), folder }];
+    const controllers = (readText(join(folder, 'cgroup.controllers')) ?? '').split(/\s+/).filter(Boolean);
+    return [{ hierarchy: new V2Hierarchy(parent, new Set(controllers)), folder }];
+  });
+  return places.length > 0 ? new TaskGroup(places) : undefined;
 }
 
 /** A version 2 hierarchy without controllers still keeps track of a task's processes and kills them in one step. */

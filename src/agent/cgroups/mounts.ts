@@ -43,7 +43,7 @@ export function keepPlaces(mounts: readonly CgroupMount[], parents: readonly str
 }
 
 /** By controller; version 2 is the one without a name. */
-function ownPaths(cgroup: string): Map<string, string> {
+export function ownPaths(cgroup: string): Map<string, string> {
   const paths = new Map<string, string>();
   for (const line of cgroup.split('\n').filter(Boolean)) {
     const [, controllers = '', ...path] = line.split(':');

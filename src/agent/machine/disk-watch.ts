@@ -132,8 +132,13 @@ export function reservedBytes(
 
 /** Of the sandbox, and of what has no name there any more but is open. */
 async function* useOf(run: TaskRun): AsyncGenerator<DiskUse, void> {
-  const unnamed = await bytesWithoutName(run);
-  for await (const { bytes, files } of diskUse(run.sandbox.root)) yield { bytes: bytes + unnamed, files };
+  let before: DiskUse = { bytes: await bytesWithoutName(run), files: 0 };
+  for (const root of run.diskFolders) {
+    let last = before;
+    for await (const { bytes, files } of diskUse(root))
+      yield (last = { bytes: before.bytes + bytes, files: before.files + files });
+    before = last;
+  }
 }
 
 const mostOpenFiles = 5_000;

@@ -8,6 +8,7 @@ export class Machines {
   readonly portsInUse = new PortsInUse(() => this.noteChange());
   private changes = 1;
   private diskIsFull = false;
+  private runsContainers: boolean | undefined;
   private readonly listeners: (() => void)[] = [];
 
   constructor(
@@ -33,6 +34,12 @@ export class Machines {
     this.noteChange();
   }
 
+  /** Whether an engine for containers works here; undefined: that is not known yet. */
+  noteContainers(works: boolean | undefined): void {
+    this.runsContainers = works;
+    this.noteChange();
+  }
+
   has(slaveId: string): boolean {
     return this.slaves.some((slave) => slave.id === slaveId);
   }
@@ -55,6 +62,7 @@ export class Machines {
         portRanges,
         portsInUse: portsInUse.filter((port) => portRanges.some(({ begin, end }) => begin <= port && port <= end)),
         ...(this.diskIsFull && { isDiskFull: true }),
+        ...(this.runsContainers !== undefined && { runsContainers: this.runsContainers }),
         seenAt: now,
       };
     });

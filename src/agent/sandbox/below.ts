@@ -89,6 +89,17 @@ export async function createFileBelow(root: string, path: string, mode: number):
   throw Object.assign(new Error(`${path}: no such folder in the sandbox`), { code: 'ENOENT' });
 }
 
+/** A file of the owner of the folder that is there, for appending, to be closed by the caller; undefined: there is none. */
+export async function openLogBelow(root: string, path: string): Promise<FileHandle | undefined> {
+  return unlessUnseen(() =>
+    walk(root, path, 'NONE', async (place, rootStats) => {
+      const stats = await place.stat();
+      if (!stats.isFile() || stats.uid !== ownerOf(rootStats)) return undefined;
+      return open(pathOf(place), O_WRONLY | O_APPEND | O_NONBLOCK);
+    }),
+  );
+}
+
 /** A path that leads to what is open, whatever becomes of its names. Also in a child, until it becomes another program. */
 export const pathOf = (handle: FileHandle): string => `/proc/self/fd/${handle.fd}`;
 

@@ -30,7 +30,7 @@ export const sandboxRoot = (agent: AgentFolder, taskId: string): string => agent
 
 /** The working area of a task with executorData, below its sandbox. */
 const areaOf = (taskId: string): string => taskId.replaceAll(':', '_');
-const startFileNames = { runner: 'runner.sh', deployEnv: 'deploy.env' } as const;
+const startFileNames = { runner: 'runner.sh', deployEnv: 'deploy.env', dockerEnv: 'docker.env' } as const;
 
 /** Below the sandbox: what the agent wrote for the task's start, its environment among it. */
 export const startFilesOf = (taskId: string): string[] =>
@@ -47,7 +47,7 @@ export function sandboxOfSpec(agent: AgentFolder, spec: LaunchSpec): Sandbox {
       folder,
       app: at('app'),
       runner: at(startFileNames.runner),
-      deployEnv: at(startFileNames.deployEnv),
+      deployEnv: at(spec.container ? startFileNames.dockerEnv : startFileNames.deployEnv),
       serviceLog: at('service.log'),
       tailLog: at('tail_of_finished_service.log'),
       bashLog: at('executor.bash.log'),

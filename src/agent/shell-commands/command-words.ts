@@ -27,15 +27,17 @@ type WordSettings = Pick<
   'shellCommandPrefix' | 'shellCommandPidPlaceholder' | 'shellCommandUserPlaceholder'
 >;
 
-/** Prefix, command, flags. A word that IS a placeholder is replaced; inside of a longer word it is plain text. */
+/** Prefix, what leads into a container, command, flags. A word that IS a placeholder is replaced; inside of a longer word it is plain text. */
 export function commandWords(
   command: ShellCommandSetting,
   options: readonly string[],
   { pid, user }: { pid: number; user: string },
   settings: WordSettings,
+  inContainer?: readonly string[],
 ): string[] {
-  const prefix = command.skipCommandPrefix ? [] : settings.shellCommandPrefix;
-  const words = [...prefix, ...command.command].map((word) => {
+  const isSkipped = command.skipCommandPrefix || (inContainer !== undefined && command.skipCommandPrefixDockerOnly);
+  const prefix = isSkipped ? [] : settings.shellCommandPrefix;
+  const words = [...prefix, ...(inContainer ?? []), ...command.command].map((word) => {
     if (word === settings.shellCommandPidPlaceholder) return String(pid);
     return word === settings.shellCommandUserPlaceholder ? user : word;
   });

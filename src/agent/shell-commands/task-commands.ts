@@ -3,8 +3,11 @@ import { join, relative } from 'node:path';
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
+import type { TaskContainer } from '../containers/task-container.js';
+import { engineEnvironment } from '../containers/engine.js';
 import { messageOf } from '../files.js';
 import { sandboxVariable } from '../machine/processes.js';
+import type { ShellCommandSetting } from '../settings.js';
 import type { RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { existsBelow, openFileBelow } from '../sandbox/below.js';
@@ -25,8 +28,12 @@ interface CommandedTask {
   reports: StatusReports;
   /** undefined: it does not run (yet, or any more). */
   mainPid(): number | undefined;
+  /** It runs in this one. */
+  container: TaskContainer | undefined;
 }
 
+/** As it is seen from inside. */
+const firstInContainer = 1;
 const taskEnded = 'The task ended';
 const interrupted = 'The agent ended before the command did';
 
@@ -131,15 +138,40 @@ export class TaskCommands {
     const folder = task.sandbox.executor?.folder ?? task.sandbox.root;
     const pid =
       (await taskPid(task.sandbox.root, join(relative(task.sandbox.root, folder), settings.shellCommandPidFile))) ??
-      mainPid;
+      (task.container ? firstInContainer : mainPid);
     if (typeof pid !== 'number') return pid;
     const user = runAs?.name ?? userInfo().username;
+    if (task.container) return this.planInContainer(task.container, command, order, { pid, user }, folder, record);
     return {
       words: commandWords(command, order.options, { pid, user }, settings),
       environment: this.environment(folder, record),
       folder,
       sandboxRoot: task.sandbox.root,
       runAs,
+      timeoutMillis: settings.shellCommandTimeoutMillis,
+    };
+  }
+
+  /** The engine's program is the agent's, and has nothing of the task in its environment. */
+  private async planInContainer(
+    container: TaskContainer,
+    command: ShellCommandSetting,
+    order: ShellCommandOrder,
+    who: { pid: number; user: string },
+    folder: string,
+    record: CommandRecord,
+  ): Promise<CommandPlan | InvalidCommand> {
+    const { settings } = this.context;
+    if (container.mainPid === undefined) return { invalid: 'The task has no process' };
+    const mark = { [commandVariable]: record.path };
+    const inside = { TASK_SANDBOX_DIR: settings.containers.sandboxPath, ...mark };
+    const exec = await container.execWords(Object.entries(inside).map(([name, value]) => `${name}=${value}`));
+    return {
+      words: commandWords(command, order.options, who, settings, exec),
+      environment: { ...engineEnvironment(), ...mark },
+      folder,
+      sandboxRoot: this.task.sandbox.root,
+      runAs: undefined,
       timeoutMillis: settings.shellCommandTimeoutMillis,
     };
   }

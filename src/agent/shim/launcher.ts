@@ -25,8 +25,10 @@ export function launcherScript(environment: Record<string, string>, outputs: 'FI
   const variables = Object.entries(environment);
   const exports = variables
     .filter(([name]) => !isOfShells(name))
-    .map(([name, value]) => `export ${name}=${literal(value)}\n`);
-  const rest = variables.filter(([name]) => isOfShells(name)).map(([name, value]) => `${name}=${literal(value)} `);
+    .map(([name, value]) => `export ${name}=${launcherLiteral(value)}\n`);
+  const rest = variables
+    .filter(([name]) => isOfShells(name))
+    .map(([name, value]) => `${name}=${launcherLiteral(value)} `);
   const exec = rest.length > 0 ? `exec /usr/bin/env ${rest.join('')}"$@"` : 'exec "$@"';
   const redirected = outputs === 'FILES' ? ' >&4 2>&5 4>&- 5>&-' : '';
   return `${head}shift 3\n${exports.join('')}${exec}${redirected}\n`;
@@ -42,7 +44,7 @@ const isOfShells = (name: string): boolean =>
   );
 
 /** Within single quotes a shell takes everything but the quote as it is. */
-const literal = (value: string): string => `'${value.replaceAll("'", `'\\''`)}'`;
+export const launcherLiteral = (value: string): string => `'${value.replaceAll("'", `'\\''`)}'`;
 
 /** What one variable, and what all of them with the words, may take: the kernel's limits at their usual settings. */
 const longestVariable = 128 * 1024 - 1;

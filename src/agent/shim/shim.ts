@@ -25,7 +25,12 @@ export interface ShimSurroundings {
   /** Of the user. */
   maxProcesses?: number;
   maxFileBytes?: number;
+  /** Open files that the launcher finds under the numbers 10 and 11. */
+  outputs?: { stdout: number; stderr: number };
 }
+
+/** Up to number 9: the shim closes what a shell can name. */
+const none: 'ignore'[] = Array.from({ length: 10 }, () => 'ignore');
 
 /** What `ulimit -f` counts in. */
 const blockBytes = 512;
@@ -41,7 +46,7 @@ export function startShim(
   script: string,
   folder: TaskFolder,
   command: TaskCommand,
-  { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes }: ShimSurroundings,
+  { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes, outputs }: ShimSurroundings,
 ): Promise<Shim> {
   const limits = [maxProcesses, maxFileBytes && Math.ceil(maxFileBytes / blockBytes)].map((limit) =>
     String(limit ?? ''),
@@ -57,7 +62,7 @@ export function startShim(
         // By the sandbox the processes of a task are known; the agent made its name.
         env: { ...cleanEnvironment, [sandboxVariable]: sandboxRoot },
         detached: true,
-        stdio: 'ignore',
+        stdio: outputs ? [...none, outputs.stdout, outputs.stderr] : 'ignore',
       });
       child.once('error', fail);
       if (child.pid === undefined) return;

@@ -12,6 +12,8 @@ export interface EndFacts {
   diskExceededMb?: number;
   /** The result file of the health check did not come within this time. */
   healthFileMissingAfterSeconds?: number;
+  /** The engine did not have its container run within this time. */
+  containerMissingAfterSeconds?: number;
   /** Set: not yet reported as running because the result file has not come. */
   waitingForHealthFile: boolean;
   memoryExceededMb?: number;
@@ -37,6 +39,12 @@ export function outcomeOf(facts: EndFacts): Outcome {
     );
   if (facts.diskExceededMb !== undefined)
     return failed(`Disk limit exceeded: ${facts.diskExceededMb} MB`, 'REASON_CONTAINER_LIMITATION_DISK');
+  if (facts.containerMissingAfterSeconds !== undefined)
+    return {
+      state: 'TASK_LOST',
+      message: `The container did not run after ${facts.containerMissingAfterSeconds} s`,
+      reason: 'REASON_CONTAINER_LAUNCH_FAILED',
+    };
   if (facts.kill) return { state: 'TASK_KILLED', message: killedMessage(facts.kill, facts.exitCode) };
   if (facts.memoryExceededMb !== undefined)
     return failed(`Memory limit exceeded: ${facts.memoryExceededMb} MB`, 'REASON_CONTAINER_LIMITATION_MEMORY');

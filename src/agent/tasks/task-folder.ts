@@ -32,6 +32,7 @@ const SavedKill = z.object({
       threads: z.object({ seen: z.number(), limit: z.number() }).optional(),
       healthFileMissingAfterSeconds: z.number().optional(),
       diskExceededMb: z.number().optional(),
+      containerMissingAfterSeconds: z.number().optional(),
     })
     .optional(),
 });

@@ -11,15 +11,12 @@ export class TaskKill {
   private record: SavedKill | undefined;
   /** On the clock of performance.now, which is never set back. */
   private deadline = Infinity;
-  private readonly killer: Killer;
   private sweeping: Promise<void> | undefined;
 
   constructor(
     private readonly folder: TaskFolder,
-    target: Target,
-  ) {
-    this.killer = new Killer(target);
-  }
+    private readonly killer: Sweeper,
+  ) {}
 
   get isAsked(): boolean {
     return this.record !== undefined;
@@ -64,12 +61,22 @@ export class TaskKill {
     await this.killer.sweepUntilEmpty(() => 0);
   }
 
-  facts(now: number): Pick<EndFacts, 'kill' | 'threads' | 'healthFileMissingAfterSeconds' | 'diskExceededMb'> {
+  facts(now: number): Pick<EndFacts, 'kill' | keyof NonNullable<SavedKill['because']>> {
     if (!this.record) return {};
     const { askedAt, graceMillis, because } = this.record;
     const tookMillis = Math.max(0, now - askedAt);
     return { ...because, kill: { graceMillis, tookMillis, forced: this.killer.forced } };
   }
+}
+
+/** What ends the processes of a task. */
+export interface Sweeper {
+  /** SIGKILL was needed. */
+  readonly forced: boolean;
+  /** Sweeps until `stop` aborts. `deadline` (on the clock of performance.now) is asked each time, for it may be shortened. */
+  sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void>;
+  /** Sweeps until nothing is left. False: something cannot be killed. */
+  sweepUntilEmpty(deadline: () => number): Promise<boolean>;
 }
 
 const sweepEveryMillis = 100;
@@ -89,15 +96,13 @@ interface Target {
  * Ends the processes of one task: SIGTERM to each, SIGKILL to what is left at the deadline. The shim is spared, since it
  * has the exit status to write; that is also why the process group is never signalled.
  */
-class Killer {
-  /** SIGKILL was needed. */
+export class Killer implements Sweeper {
   forced = false;
   private readonly asked = new Set<string>();
   private mainWasAsked = false;
 
   constructor(private readonly target: Target) {}
 
-  /** Sweeps until `stop` aborts. `deadline` (on the clock of performance.now) is asked each time, for it may be shortened. */
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
     while (!stop.aborted) {
       this.trySweep(performance.now() >= deadline());
@@ -107,7 +112,6 @@ class Killer {
     }
   }
 
-  /** Sweeps until nothing is left. False: something cannot be killed. */
   async sweepUntilEmpty(deadline: () => number): Promise<boolean> {
     const begun = performance.now();
     for (let looks = 1; ; looks++) {

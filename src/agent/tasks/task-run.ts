@@ -3,6 +3,9 @@ import { isTerminal, type TaskState } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
+import { ContainerKiller } from '../containers/container-killer.js';
+import { containerOf, containerStart, startContainer } from '../containers/start-container.js';
+import type { TaskContainer } from '../containers/task-container.js';
 import { messageOf } from '../files.js';
 import { isAlive, type ProcessIdentity, type ProcessStat } from '../machine/process-identity.js';
 import { processesOf, type TaskMark } from '../machine/processes.js';
@@ -16,7 +19,7 @@ import { couldNotStart, prepareAndStart } from '../shim/start-task.js';
 import { type EndFacts, isShellLine, isSuccess, type Outcome, outcomeOf } from './outcome.js';
 import { AgentStops, StatusReports } from './status-reports.js';
 import { fileNameOf, type SavedKill, type StartedTask, TaskFolder } from './task-folder.js';
-import { TaskKill } from './task-kill.js';
+import { Killer, type Sweeper, TaskKill } from './task-kill.js';
 
 const killedBeforeStart: Outcome = { state: 'TASK_KILLED', message: 'Killed before start' };
 const neverStarted: Outcome = {
@@ -37,6 +40,8 @@ export class TaskRun {
   private readonly folder: TaskFolder;
   private readonly reports: StatusReports;
   private readonly kill: TaskKill;
+  /** undefined: it is processes of the machine. */
+  private readonly container: TaskContainer | undefined;
   private shim: ProcessIdentity | undefined;
   private readonly known: TaskMark['known'] = new Map();
   private started: StartedTask | undefined;
@@ -56,7 +61,8 @@ export class TaskRun {
     this.folder = TaskFolder.live(context.folder, spec.taskId);
     this.sandbox = sandboxOfSpec(context.folder, spec);
     this.reports = new StatusReports(context, spec, this.sandbox.root);
-    this.group = context.cgroups.group(fileNameOf(spec.taskId));
+    this.container = containerOf(context, spec, this.sandbox, this.folder);
+    this.group = this.container?.group ?? context.cgroups.group(fileNameOf(spec.taskId));
     this.commands = new TaskCommands(context, {
       spec,
       sandbox: this.sandbox,
@@ -64,13 +70,10 @@ export class TaskRun {
       runAs,
       reports: this.reports,
       mainPid: () => (this.isRunning ? this.started?.main.pid : undefined),
+      container: this.container,
     });
     this.logs = new TaskLogs(context, { spec, sandbox: this.sandbox, runAs, processes: () => this.processes() });
-    this.kill = new TaskKill(this.folder, {
-      mark: () => this.mark(),
-      main: () => this.started?.main,
-      group: this.group,
-    });
+    this.kill = new TaskKill(this.folder, this.sweeper());
   }
 
   /** The newest state on disk. */
@@ -80,6 +83,12 @@ export class TaskRun {
 
   get isRunning(): boolean {
     return this.started !== undefined && !this.over.signal.aborted;
+  }
+
+  /** What counts for its disk: its sandbox, and what a container has changed elsewhere. */
+  get diskFolders(): string[] {
+    const { layer } = this.container ?? {};
+    return layer === undefined ? [this.sandbox.root] : [this.sandbox.root, layer];
   }
 
   /** The task's processes, except the shim. */
@@ -145,7 +154,7 @@ export class TaskRun {
   }
 
   private threads(): number {
-    const main = this.started?.main.pid;
+    const main = this.container ? this.container.mainPid : this.started?.main.pid;
     const isCounted = this.context.settings.threadCheckerType === 'CGROUP' ? () => true : (pid: number) => pid === main;
     return this.processes().reduce((sum, { pid, threads }) => sum + (isCounted(pid) ? threads : 0), 0);
   }
@@ -158,7 +167,7 @@ export class TaskRun {
   }
 
   private async prepareAndRun(): Promise<void> {
-    void this.unlessStopping(this.reports.send('TASK_STARTING', `Staging files, executor pid ${process.pid}`));
+    if (!this.container) this.say(`Staging files, executor pid ${process.pid}`);
     const shim = await this.start().catch((cause: unknown) => this.failedToStart(cause));
     if (!shim) return;
     const started = await whenStarted(this.folder, shim, this.over.signal);
@@ -167,10 +176,16 @@ export class TaskRun {
 
   private async start(): Promise<Shim> {
     const { context, spec, folder, sandbox, group, runAs, preparing } = this;
-    const shim = await prepareAndStart(context, { spec, folder, sandbox, group, runAs, signal: preparing.signal });
+    const start = { spec, folder, sandbox, group, runAs, signal: preparing.signal };
+    const inContainer = containerStart(start, this.container, (message) => this.say(message));
+    const shim = await (inContainer ? startContainer(context, inContainer) : prepareAndStart(context, start));
     this.shim = shim.identity;
     if (this.kill.isAsked) this.kill.begin(this.over.signal);
     return shim;
+  }
+
+  private say(message: string): void {
+    void this.unlessStopping(this.reports.send('TASK_STARTING', message));
   }
 
   private async failedToStart(cause: unknown): Promise<undefined> {
@@ -220,6 +235,7 @@ export class TaskRun {
   }
 
   private async reportRunning(started: StartedTask): Promise<void> {
+    if (this.container && !(await this.containerRuns(this.container))) return;
     if (this.state === 'TASK_RUNNING') return;
     const file = this.spec.healthcheckResultFile;
     if (!file) return this.running(started);
@@ -228,8 +244,24 @@ export class TaskRun {
     if (answer === 'TOO_LATE') await this.requestKill(0, { healthFileMissingAfterSeconds: file.timeoutSeconds });
   }
 
+  /** False: it does not, or not any more. */
+  private async containerRuns(container: TaskContainer): Promise<boolean> {
+    const { signal } = this.over;
+    const answer = await container.whenRunning(signal);
+    if (answer === 'LATE') {
+      const { dockerClientTimeLimitSeconds: seconds } = this.context.settings.containers;
+      await this.requestKill(0, { containerMissingAfterSeconds: seconds });
+    }
+    if (answer !== 'RUNNING') return false;
+    if (this.kill.isAsked) container.askToStop();
+    void this.unlessStopping(
+      container.whenForgotten(signal).then((isForgotten) => (isForgotten ? this.kill.endByForce() : undefined)),
+    );
+    return true;
+  }
+
   private async running(started: StartedTask, addition = ''): Promise<void> {
-    const message = `Running ${programName(this.spec)} (pid ${started.main.pid})${addition}`;
+    const message = `Running ${programName(this.spec)} (pid ${this.container?.mainPid ?? started.main.pid})${addition}`;
     await this.reports.send('TASK_RUNNING', message);
   }
 
@@ -238,8 +270,10 @@ export class TaskRun {
     this.over.abort();
     if (!(await this.kill.endLeftovers()))
       this.context.log.warn(`Task ${this.spec.taskId}: leaving a process behind that cannot be killed`);
+    const contained = await this.container?.end();
+    if (contained?.outOfMemory) this.memoryExceeded = true;
     // With a full disk there may be no file, but the shim's own status is the same.
-    const exitCode = (await this.folder.readExit()) ?? shimStatus;
+    const exitCode = contained?.exitCode ?? (await this.folder.readExit()) ?? shimStatus;
     if (this.started && this.hasRunUnseen(exitCode)) await this.running(this.started);
     await this.end(outcomeOf(this.facts(exitCode)));
   }
@@ -272,10 +306,18 @@ export class TaskRun {
     // What became of them is told before the end, after which no update of this task is taken any more.
     await this.commands.endAll();
     await this.tryTo('put its logs in order', this.logs.finish());
+    await this.removeContainer();
     await this.retireUser();
     await this.reports.send(state, message, reason);
     await this.tryTo('remove the cgroup', this.group.remove());
     this.context.endedLogs.push(this.logs);
+  }
+
+  private async removeContainer(): Promise<void> {
+    if (this.container && !(await this.container.remove()) && !this.context.stopping.aborted)
+      this.context.log.warn(
+        `Task ${this.spec.taskId}: its container may be left; the next start of the agent removes it`,
+      );
   }
 
   /** Nothing of the task runs any more, and no later task with the same user can read what it left. */
@@ -283,7 +325,8 @@ export class TaskRun {
     const { context, runAs, sandbox, commands } = this;
     if (!runAs) return;
     // What runs in a cgroup has been found there, but commands run outside of it.
-    if (runAs.own && (commands.hasRunAny || this.group.pids() === undefined)) await context.users.killAll(runAs);
+    if (runAs.own && (this.container || commands.hasRunAny || this.group.pids() === undefined))
+      await context.users.killAll(runAs);
     await this.tryTo('close the sandbox', closeSandbox(sandbox));
     context.users.release(runAs);
   }
@@ -292,6 +335,14 @@ export class TaskRun {
     const hasStarted = this.started !== undefined;
     const cgroupPids = () => this.group.pids();
     return { shim: this.shim, sandbox: this.sandbox.root, cgroupPids, hasStarted, known: this.known };
+  }
+
+  private sweeper(): Sweeper {
+    const { container, group } = this;
+    // Programs of the engine are in none of the task's cgroups.
+    if (container)
+      return new ContainerKiller(container, () => processesOf({ ...this.mark(), cgroupPids: () => undefined }));
+    return new Killer({ mark: () => this.mark(), main: () => this.started?.main, group });
   }
 
   private async tryTo(what: string, work: Promise<void>): Promise<void> {

@@ -76,6 +76,7 @@ export const machineSnapshot: z.ZodType<MachineSnapshot> = z.object({
   portRanges: z.array(z.object({ begin: z.number(), end: z.number() })),
   portsInUse: z.array(z.number()),
   isDiskFull: z.boolean().optional(),
+  runsContainers: z.boolean().optional(),
   seenAt: z.number(),
 });
 

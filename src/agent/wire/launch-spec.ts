@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ContainerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { logrotateFrequencies } from '../logs/schedule.js';
 import { staysInside, unsupportedDownloads, unsupportedExecutorFields, unsupportedVariables } from './unsupported.js';
@@ -73,6 +74,62 @@ const Artifact = z.object({
   outputFile: relativePath.optional(),
 });
 
+const text = z.string().max(10_000);
+const Ports = z.array(
+  z.looseObject({ hostPort: z.number().int(), containerPort: z.number().int(), protocol: text.optional() }),
+);
+/** What stands in it is judged by `containerProblems`, with the settings of the agent. */
+const Container = z.object({
+  type: z.enum(['MESOS', 'DOCKER']),
+  volumes: z
+    .array(
+      z.object({
+        containerPath: text.optional(),
+        hostPath: text.optional(),
+        mode: z.enum(['RO', 'RW']).optional(),
+        source: z
+          .object({
+            type: z.enum(['UNKNOWN', 'DOCKER_VOLUME']).optional(),
+            dockerVolume: z
+              .object({
+                driver: text.optional(),
+                name: text.optional(),
+                driverOptions: z.record(z.string(), text).optional(),
+              })
+              .optional(),
+          })
+          .optional(),
+      }),
+    )
+    .optional(),
+  docker: z
+    .object({
+      image: text,
+      privileged: z.boolean(),
+      network: z.enum(['BRIDGE', 'HOST', 'NONE']).optional(),
+      portMappings: Ports.optional(),
+      forcePullImage: z.boolean().optional(),
+      parameters: z.record(z.string(), text).optional(),
+      dockerParameters: z.array(z.object({ key: text.optional(), value: text.optional() })).optional(),
+    })
+    .optional(),
+  cluster: z
+    .object({
+      image: z
+        .object({
+          type: z.enum(['APPC', 'DOCKER']),
+          appc: z.object({ name: text, id: text.optional() }).optional(),
+          docker: z.object({ name: text }).optional(),
+          cached: z.boolean().optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  networkInfos: z
+    .array(z.object({ name: text.optional(), groups: z.array(text).optional(), portMappings: Ports.optional() }))
+    .optional(),
+}) satisfies z.ZodType<ContainerInfo>;
+
 /** A member of the document that is missing here, one too many, or one of another type does not compile. */
 const members = {
   // The id names files, of which the file system wants at most 255 bytes; some have an ending.
@@ -93,6 +150,7 @@ const members = {
   ports: z.array(z.number().int().min(1).max(65_535)),
   artifacts: z.array(Artifact),
   executorData: ExecutorData.optional(),
+  container: Container.optional(),
   successfulExitCodes: z.array(z.number().int()),
   killGraceMillis: z.number().min(0),
   healthcheckResultFile: z

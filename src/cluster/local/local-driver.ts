@@ -5,6 +5,7 @@ import { messageOf } from '../../agent/files.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
+import type { ContainerSettings } from '../../platform/settings/container-settings.js';
 import {
   type AgentTaskList,
   type ClusterDriver,
@@ -47,6 +48,8 @@ interface LocalDriverOptions {
   allowedArtifactPaths?: readonly string[];
   /** Whether `cluster.local.artifactStore` is set. */
   hasArtifactStore?: boolean;
+  /** `cluster.local.containers`. */
+  containers?: ContainerSettings;
 }
 
 /** Runs tasks as processes of this machine, through the agent of one folder. The agent may come, go and come back. */
@@ -61,7 +64,12 @@ export class LocalDriver implements ClusterDriver {
   }
 
   unsupportedInDeploy = (deploy: Deploy): Unsupported[] =>
-    unsupportedByLocalDriver(deploy, this.options.allowedArtifactPaths, this.options.hasArtifactStore);
+    unsupportedByLocalDriver(
+      deploy,
+      this.options.allowedArtifactPaths,
+      this.options.hasArtifactStore,
+      this.options.containers,
+    );
 
   unsupportedInRun = (run: RunNowRequest): Unsupported[] =>
     unsupportedInRun(run, this.options.allowedArtifactPaths ?? []);
@@ -105,6 +113,22 @@ export class LocalDriver implements ClusterDriver {
   async refusedUser(user: string): Promise<string | undefined> {
     try {
       return (await this.agent.ask((agent) => agent.refusedUser({ user }, { timeoutMs: userMillis }))).refusal;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Asked of the agent, by whichever instance. One that cannot be asked, or is still looking, may have an engine. */
+  async refusedContainers(): Promise<string | undefined> {
+    if (this.options.containers?.required === false) return undefined;
+    try {
+      const { machines } = await this.agent.ask((agent) => agent.machines({}, { timeoutMs: userMillis }));
+      const isCertain = machines.length > 0 && machines.every(({ runsContainers }) => runsContainers === false);
+      if (!isCertain) return undefined;
+      return (
+        'no machine has an engine for containers that works (docker or podman); ' +
+        'with the setting cluster.local.containers.required: false the deploy would wait for one'
+      );
     } catch {
       return undefined;
     }

@@ -35,9 +35,21 @@ test.each([
   {
     name: 'a network of its own',
     value: deploy({ containerInfo: { type: 'MESOS', networkInfos: [{}] } }),
-    is: ['containerInfo'],
+    is: ['containerInfo.cluster.image'],
   },
-  { name: 'a container', value: deploy({ containerInfo: { type: 'DOCKER' } }), is: ['containerInfo'] },
+  {
+    name: 'a container without an image',
+    value: deploy({ containerInfo: { type: 'DOCKER' } }),
+    is: ['containerInfo.docker.image'],
+  },
+  {
+    name: 'a container that asks for the machine, with variables that no container can be given',
+    value: deploy({
+      env: { A: 'a\nb', B: 'c' },
+      containerInfo: { type: 'DOCKER', docker: { image: 'a', privileged: true, network: 'HOST' } },
+    }),
+    is: ['containerInfo.docker.network', 'containerInfo.docker.privileged', 'env.A'],
+  },
   { name: 'a foreign executor', value: deploy({ customExecutorCmd: '/x' }), is: ['customExecutorCmd'] },
   {
     name: 'names a shell cannot say',

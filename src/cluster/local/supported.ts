@@ -1,5 +1,7 @@
 import { hasContainer, type ClusterArtifact, type Deploy } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
+import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
+import { ContainerSettings } from '../../platform/settings/container-settings.js';
 import {
   staysInside,
   unsupportedDownloads,
@@ -13,13 +15,9 @@ export function unsupportedByLocalDriver(
   deploy: Deploy,
   allowedArtifactPaths: readonly string[] = [],
   hasArtifactStore = false,
+  containers: ContainerPolicy = closedToContainers,
 ): Unsupported[] {
-  const problems: Unsupported[] = [];
-  if (hasContainer(deploy))
-    problems.push({
-      field: 'containerInfo',
-      message: 'cannot be used with the local driver, which runs processes and not containers',
-    });
+  const problems: Unsupported[] = [...unsupportedContainer(deploy, containers)];
   if (deploy.customExecutorCmd !== undefined && !deploy.executorData)
     problems.push({
       field: 'customExecutorCmd',
@@ -51,6 +49,26 @@ export function unsupportedByLocalDriver(
       : []),
   ];
 }
+
+const closedToContainers: ContainerPolicy = ContainerSettings.parse({});
+
+function unsupportedContainer(deploy: Deploy, policy: ContainerPolicy): Unsupported[] {
+  const { containerInfo, env, taskEnv = {}, executorData } = deploy;
+  if (!containerInfo || !hasContainer(deploy)) return [];
+  return [
+    ...containerProblems(containerInfo, { isManaged: executorData !== undefined, policy }),
+    ...unsupportedInContainer('env', env),
+    ...Object.entries(taskEnv).flatMap(([instance, variables]) =>
+      unsupportedInContainer(`taskEnv.${instance}`, variables),
+    ),
+  ];
+}
+
+/** Engines read variables line by line. */
+const unsupportedInContainer = (field: string, env: Record<string, string> | undefined): Unsupported[] =>
+  Object.entries(env ?? {}).flatMap(([name, value]) =>
+    /[\r\n]/.test(value ?? '') ? [{ field: `${field}.${name}`, message: 'must be one line for a container' }] : [],
+  );
 
 /** The same for what a single run adds to its deploy. */
 export function unsupportedInRun(

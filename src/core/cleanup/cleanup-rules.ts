@@ -1,3 +1,4 @@
+import { graceMillis, type GraceRules } from '../launch/index.js';
 import type { Deploy } from '../model/deploy.js';
 import { taskCleanupTypes, type TaskCleanupType } from '../model/enums.js';
 
@@ -46,8 +47,8 @@ export const cleanupRules: Record<TaskCleanupType, CleanupRule> = {
 };
 
 /** How long a killed task may take to end by itself before it is ended by force. */
-export const killGraceMillis = (type: TaskCleanupType, deploy: Deploy | undefined, defaultMillis: number): number =>
-  cleanupRules[type].forced ? 0 : (deploy?.executorData?.sigKillProcessesAfterMillis ?? defaultMillis);
+export const killGraceMillis = (type: TaskCleanupType, deploy: Deploy | undefined, rules: GraceRules): number =>
+  cleanupRules[type].forced ? 0 : graceMillis(deploy, rules);
 
 /** Reads the type from the text of a TASK_CLEANING update, which begins with it. */
 export function cleanupTypeInText(text: string | undefined): TaskCleanupType | undefined {

@@ -169,5 +169,7 @@ describe('the grace of a kill', () => {
     { type: 'SCALING_DOWN', millis: 5_000 },
     { type: 'USER_REQUESTED_DESTROY', of: deploy, millis: 0 },
     { type: 'REQUEST_DELETING', millis: 0 },
-  ])('$type: $millis ms', ({ type, of, millis }) => expect(killGraceMillis(type, of, 5_000)).toBe(millis));
+  ])('$type: $millis ms', ({ type, of, millis }) =>
+    expect(killGraceMillis(type, of, { killGraceMillis: 5_000 })).toBe(millis),
+  );
 });

@@ -2,6 +2,9 @@ import { hasContainer, type Deploy, type ObjstoreUploaderFile } from '../model/d
 import type { LaunchSpec, LogUploads } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
+import { type GraceRules, graceMillis } from './grace.js';
+import { containerOfTask, withPorts } from './container.js';
+import { type LaunchPlace, placeholders } from './placeholders.js';
 
 /** What was decided about one task. */
 export interface LaunchInput {
@@ -18,13 +21,14 @@ export interface LaunchInput {
   needed: { cpus: number; memoryMb: number; diskMb: number };
 }
 
-export interface LaunchRules {
-  killGraceMillis: number;
+export interface LaunchRules extends GraceRules {
   /** Whole cores beyond which no task gets; absent: no hard limit. */
   cpuHardLimit?: number;
   cpuHardLimitScaleFactor: number;
   /** Whether an executor's runningSentinel stands in for a health file. */
   honorRunningSentinel?: boolean;
+  /** Ports of a bridged container without mappings are mapped to themselves. */
+  defaultPortMapping?: boolean;
   /** Absent: there is no object store. */
   uploads?: UploadRules;
 }
@@ -66,8 +70,12 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     // An executor brings the artifacts of its deploy itself.
     artifacts: executorData ? extras : [...(deploy.uris ?? []), ...extras],
     executorData,
+    ...(deploy.containerInfo &&
+      hasContainer(deploy) && {
+        container: withPorts(containerOfTask(input, deploy.containerInfo), ports, rules.defaultPortMapping),
+      }),
     successfulExitCodes: executorData?.successfulExitCodes ?? [],
-    killGraceMillis: executorData?.sigKillProcessesAfterMillis ?? rules.killGraceMillis,
+    killGraceMillis: graceMillis(deploy, rules),
     healthcheckResultFile: healthFile(request, deploy, pending, rules),
     uploads: executorData && uploads(input, rules.uploads),
   };
@@ -137,14 +145,6 @@ function healthFile(
   return { path, intervalSeconds, timeoutSeconds: healthFileBaseSeconds + intervalSeconds * retries };
 }
 
-interface LaunchPlace {
-  slaveId: string;
-  incarnation: string;
-  /** Not sanitized. */
-  hostname: string;
-  rackId: string;
-}
-
 interface EnvironmentParts {
   taskId: TaskId;
   place: LaunchPlace;
@@ -189,20 +189,6 @@ function taskEnvironment(parts: EnvironmentParts): Record<string, string> {
     }
   }
   return all;
-}
-
-/** Fills `${TASK_ID}` and the like in values of a deploy. Others are left for the shell. */
-export function placeholders(taskId: TaskId, place: LaunchPlace): (text: string) => string {
-  const values: Record<string, string> = {
-    TASK_REQUEST_ID: taskId.requestId,
-    TASK_DEPLOY_ID: taskId.deployId,
-    TASK_STARTED_AT: String(taskId.startedAt),
-    TASK_INSTANCE_NO: String(taskId.instanceNo),
-    TASK_HOST: place.hostname,
-    TASK_RACK_ID: place.rackId,
-    TASK_ID: taskId.id,
-  };
-  return (text) => text.replace(/\$\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
 function filled(variables: Variables | undefined, fill: (text: string) => string): Variables {

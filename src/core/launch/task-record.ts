@@ -1,7 +1,8 @@
-import { hasContainer, type ClusterTaskLabel, type ContainerInfo } from '../model/deploy.js';
+import { hasContainer, type ClusterTaskLabel } from '../model/deploy.js';
 import type { LaunchSpec } from '../model/launch.js';
 import type { ClusterOfferObject, ClusterResourceObject, ClusterTaskObject, PendingTask, Task } from '../model/task.js';
-import { type LaunchInput, placeholders } from './launch-plan.js';
+import { containerOfTask } from './container.js';
+import type { LaunchInput } from './launch-plan.js';
 
 /** What was decided about a task, beside what its machine is told. */
 export type LaunchedFor = Pick<LaunchInput, 'taskId' | 'place' | 'request' | 'deploy' | 'pending'>;
@@ -50,7 +51,7 @@ function clusterTask(input: LaunchedFor, plan: LaunchSpec): ClusterTaskObject {
     name: taskId.requestId,
     command: { uris: plan.artifacts, environment: { variables }, value, arguments: words, shell, user: plan.user },
     ...(deploy.containerInfo &&
-      hasContainer(deploy) && { container: { ...containerFor(input, deploy.containerInfo) } }),
+      hasContainer(deploy) && { container: { ...containerOfTask(input, deploy.containerInfo) } }),
   };
 }
 
@@ -82,26 +83,4 @@ function portRanges(ports: readonly number[]): { begin: number; end: number }[] 
     else ranges.push({ begin: port, end: port });
   }
   return ranges;
-}
-
-/** The container with the paths and names of this one task. */
-function containerFor({ taskId, place }: LaunchedFor, container: ContainerInfo): ContainerInfo {
-  const fill = placeholders(taskId, place);
-  const numbered = (name: string | undefined): string | undefined => name?.replaceAll('%i', String(taskId.instanceNo));
-  return {
-    ...container,
-    volumes: container.volumes?.map((volume) => ({
-      ...volume,
-      containerPath: volume.containerPath && fill(volume.containerPath),
-      hostPath: volume.hostPath && fill(volume.hostPath),
-      mode: volume.mode ?? 'RO',
-      source: volume.source && {
-        ...volume.source,
-        dockerVolume: volume.source.dockerVolume && {
-          ...volume.source.dockerVolume,
-          name: numbered(volume.source.dockerVolume.name),
-        },
-      },
-    })),
-  };
 }

@@ -193,6 +193,15 @@ export function hasContainer({ containerInfo }: Pick<Deploy, 'containerInfo'>): 
   return type === 'DOCKER' || hasImage || volumes.length > 0 || networkInfos.length > 0;
 }
 
+/** The image of a container, and whether a copy that the machine has may not be used. */
+export function imageOf({ docker, cluster }: ContainerInfo): { name: string; isPulled: boolean } | undefined {
+  if (docker) return { name: docker.image, isPulled: docker.forcePullImage === true };
+  const image = cluster?.image;
+  return image?.type === 'DOCKER' && image.docker
+    ? { name: image.docker.name, isPulled: image.cached === false }
+    : undefined;
+}
+
 export interface Volume {
   containerPath?: string;
   hostPath?: string;

@@ -1,4 +1,4 @@
-import type { ClusterArtifact, ExecutorData, ObjstoreUploaderFile } from './deploy.js';
+import type { ClusterArtifact, ContainerInfo, ExecutorData, ObjstoreUploaderFile } from './deploy.js';
 
 /** Everything the machine needs to run one task. Written once; the same document may be sent many times. */
 export interface LaunchSpec {
@@ -30,6 +30,11 @@ export interface LaunchSpec {
   artifacts: ClusterArtifact[];
   /** Present for deploys with executorData: working folder `<task id>/app`, output in service.log, exit codes, ... */
   executorData?: ExecutorData;
+  /**
+   * The container to run the command in, with the numbers, names and paths of this one task: mappings are LITERAL, and those of
+   * networks are ports of the machine.
+   */
+  container?: ContainerInfo;
   /** Exit codes that count as TASK_FINISHED; empty: only 0. */
   successfulExitCodes: number[];
   /** Milliseconds between SIGTERM and SIGKILL. */

@@ -1,4 +1,5 @@
-import { deployKeyText, type Deploy } from '../model/deploy.js';
+import { literalHostPorts } from '../launch/index.js';
+import { deployKeyText, hasContainer, type Deploy } from '../model/deploy.js';
 import { isLongRunning, type SlavePlacement } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
@@ -20,6 +21,8 @@ export interface Shape {
   units: ResourceUnits;
   numPorts: number;
   literalPorts: readonly number[];
+  /** Only machines that run containers can take it. */
+  container: boolean;
   rackAffinity: readonly string[];
   required: Readonly<Record<string, string>>;
   allowed: Readonly<Record<string, string>>;
@@ -93,7 +96,8 @@ function makeShape(
   return {
     units: unitsOf(needed),
     numPorts: own.numPorts,
-    literalPorts: literalHostPorts(deploy),
+    literalPorts: deploy.containerInfo ? literalHostPorts(deploy.containerInfo, own.numPorts) : [],
+    container: hasContainer(deploy),
     rackAffinity: request.rackAffinity ?? [],
     required: overridden(pending.requiredSlaveAttributeOverrides, request.requiredSlaveAttributes),
     allowed: overridden(pending.allowedSlaveAttributeOverrides, request.allowedSlaveAttributes),
@@ -120,14 +124,6 @@ const overridden = (
   override: Record<string, string> | undefined,
   own: Record<string, string> | undefined,
 ): Record<string, string> => (override && Object.keys(override).length > 0 ? override : (own ?? {}));
-
-const literalHostPorts = (deploy: Deploy): number[] => [
-  ...new Set(
-    (deploy.containerInfo?.docker?.portMappings ?? [])
-      .filter((mapping) => (mapping.hostPortType ?? 'LITERAL') === 'LITERAL')
-      .map((mapping) => mapping.hostPort),
-  ),
-];
 
 /** From 0 to 1; the higher, the sooner it is placed. */
 export const priorityLevel = (request: Request, { priority }: Pick<PlacementRules, 'priority'>): number =>

@@ -94,6 +94,7 @@ const rejectionTexts: Record<RejectionReason, string> = {
   SLAVE_ATTRIBUTES_DO_NOT_MATCH: 'without the right attributes',
   SLAVE_ATTRIBUTE_MINIMUMS: 'needed by others for an attribute minimum',
   SLAVE_DISK_FULL: 'almost out of disk space',
+  SLAVE_WITHOUT_CONTAINERS: 'without a container engine',
   NOT_ENOUGH_CPUS: 'too small in cpus',
   NOT_ENOUGH_MEMORY: 'too small in memory',
   NOT_ENOUGH_DISK: 'too small in disk',

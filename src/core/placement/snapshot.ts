@@ -72,6 +72,8 @@ export interface MachineView {
   usedPorts: Iterable<number>;
   /** It starts nothing until more of its disk is free. */
   isDiskFull?: boolean;
+  /** False: it has no engine for containers, or none that works. */
+  runsContainers?: boolean;
   /** Its newest sample; absent: none yet. */
   usage?: SlaveUsage;
   /** What its tasks probably use. */

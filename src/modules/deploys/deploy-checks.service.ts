@@ -12,7 +12,7 @@ import { PriorityFreezeRepository } from '../priority/priority-freeze.repository
 import { RequestChecks } from '../requests/request-checks.service.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { TaskRepository } from '../tasks/task.repository.js';
-import { refusedUserErrors, unsupportedDeployErrors } from './deploy-support.js';
+import { refusedContainerErrors, refusedUserErrors, unsupportedDeployErrors } from './deploy-support.js';
 
 /** Everything that may be wrong with a deploy that a caller wants to start. */
 @Injectable()
@@ -59,6 +59,9 @@ export class DeployChecks {
 
   /** Asks the cluster, so not in a transaction. */
   async refuseUsers(deploy: Deploy): Promise<void> {
+    const unsupported = await refusedContainerErrors(this.driver, deploy);
+    const [first] = unsupported;
+    if (first) throw new SchedulerError('NOT_SUPPORTED', first.message, { errors: unsupported });
     const errors = await refusedUserErrors(this.driver, deploy);
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);
   }

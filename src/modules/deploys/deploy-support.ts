@@ -1,6 +1,6 @@
 import type { ClusterDriver, Unsupported } from '../../cluster/cluster-driver.js';
 import type { FieldError } from '../../core/field-error.js';
-import type { Deploy } from '../../core/model/deploy.js';
+import { hasContainer, type Deploy } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 
 /** Names each field of a deploy that the cluster could not honour. */
@@ -24,6 +24,13 @@ export const refusedRunUserErrors = (
   driver: ClusterDriver,
   { runAsUserOverride }: RunNowRequest,
 ): Promise<FieldError[]> => refusedUsers(driver, { runAsUserOverride });
+
+/** Says why no machine could run the container of a deploy. */
+export async function refusedContainerErrors(driver: ClusterDriver, deploy: Deploy): Promise<FieldError[]> {
+  const refusal = hasContainer(deploy) ? await driver.refusedContainers?.() : undefined;
+  const field = 'deploy.containerInfo';
+  return refusal === undefined ? [] : [{ field, rule: 'supported', message: `${field}: ${refusal}` }];
+}
 
 async function refusedUsers(driver: ClusterDriver, users: Record<string, string | undefined>): Promise<FieldError[]> {
   const errors: FieldError[] = [];

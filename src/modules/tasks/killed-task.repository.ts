@@ -58,7 +58,10 @@ export class KilledTaskRepository {
         new Date(now),
         types,
         kills.map(({ cleanup, deploy }) =>
-          killGraceMillis(cleanup.cleanupType, deploy, this.settings.hardKillAfterMillis),
+          killGraceMillis(cleanup.cleanupType, deploy, {
+            killGraceMillis: this.settings.hardKillAfterMillis,
+            containerStopMillis: this.settings.cluster.local.containers.dockerStopTimeout * 1_000,
+          }),
         ),
         types.map(requestCleanupOf),
       ],

@@ -4,6 +4,7 @@ import { isTargetPattern } from '../targets.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { artifactSettings } from './artifact-settings.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
+import { containerSettings } from './container-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { isAtRoot, UiSettings } from './page-settings.js';
@@ -143,10 +144,13 @@ const ClusterSettings = z.strictObject({
       files: TaskFilesSettings.optional(),
       ...taskStartSettings,
       ...artifactSettings,
+      ...containerSettings,
       shellCommands: z
         .array(z.unknown())
         .default([])
-        .describe('What agents run for the commands of ui.shellCommands: name, command, options, skipCommandPrefix'),
+        .describe(
+          'What agents run for the commands of ui.shellCommands: name, command, options, skipCommandPrefix, skipCommandPrefixDockerOnly',
+        ),
       shellCommandPrefix: z.array(z.string()).default([]).describe('Words put before each of them'),
       shellCommandPidPlaceholder: z.string().default('{PID}').describe('Word that becomes the process id of the task'),
       shellCommandUserPlaceholder: z.string().default('{USER}').describe('Word that becomes the user of the task'),
@@ -302,6 +306,16 @@ const Sections = z.strictObject({
     .prefault({}),
   auth: AuthSettings.prefault({}),
   cluster: ClusterSettings.prefault({}),
+  network: z
+    .strictObject({
+      defaultPortMapping: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether containers in network BRIDGE without port mappings get each of their ports under its own number',
+        ),
+    })
+    .prefault({}),
   crashLoop: CrashLoopSettings.prefault({}),
   disasterDetection: DisasterDetectionSettings.prefault({}),
   historyPurging: HistoryPurgingSettings.prefault({}),

@@ -94,19 +94,25 @@ export class WorkingSetLoader {
     return new Map(
       this.driver
         .machines()
-        .map(({ slaveId, hostname, incarnation, portsInUse, isDiskFull = false }) => [
+        .map(({ slaveId, hostname, incarnation, portsInUse, isDiskFull = false, runsContainers }) => [
           slaveId,
-          `${hostname} ${incarnation} ${portsInUse.join()} ${isDiskFull}`,
+          `${hostname} ${incarnation} ${portsInUse.join()} ${isDiskFull} ${runsContainers}`,
         ]),
     );
   }
 
   private machine(shown: MachineSnapshot, stored: StoredSlave | undefined): HeldMachine {
-    const { slaveId, hostname, incarnation, portsInUse, isDiskFull } = shown;
+    const { slaveId, hostname, incarnation, portsInUse, isDiskFull, runsContainers } = shown;
     const usedPorts = [...portsInUse, ...this.recent.takenPorts(slaveId)];
     if (!stored || stored.incarnation !== incarnation) return unrecorded(shown, usedPorts);
     // Records may leave out what all host names have in common.
-    return { ...recordedMachine(stored), hostname, usedPorts, ...(isDiskFull && { isDiskFull }) };
+    return {
+      ...recordedMachine(stored),
+      hostname,
+      usedPorts,
+      ...(isDiskFull && { isDiskFull }),
+      ...(runsContainers !== undefined && { runsContainers }),
+    };
   }
 
   /** Deploys in use, and those of pending tasks: by request id, then deploy id. */

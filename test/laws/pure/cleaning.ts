@@ -130,7 +130,9 @@ export const watched = ({ taskId, state, runningAt }: TaskRow) => ({
 
 function kill({ tables, settings, now }: Model, { taskId, cleanupType }: TaskCleanup): void {
   const former = tables.kills.get(taskId.id);
-  const grace = killGraceMillis(cleanupType, undefined, settings.hardKillAfterMillis);
+  const grace = killGraceMillis(cleanupType, undefined, {
+    killGraceMillis: settings.hardKillAfterMillis,
+  });
   tables.kills.set(taskId.id, {
     taskId: taskId.id,
     cleanupType,

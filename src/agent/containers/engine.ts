@@ -1,0 +1,217 @@
+import { spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ContainerSettings } from '../../platform/settings/container-settings.js';
+import type { Log } from '../agent-context.js';
+import { messageOf } from '../files.js';
+import { sandboxVariable } from '../machine/processes.js';
+import { cleanEnvironment } from '../machine/run-as.js';
+
+/** A program that runs containers here. */
+export interface Engine {
+  kind: 'docker' | 'podman';
+  /** The program, and the words that the operator wants after it. */
+  words: readonly string[];
+  version: string;
+}
+
+/** The engine did not do what it was told. */
+export class EngineFailure extends Error {}
+/** It did not answer in time. Whether it did what it was told is not known. */
+export class EngineHangs extends Error {}
+
+/** What leads the programs to their engine, its images and its registries. */
+const passedOn = [
+  'HOME XDG_RUNTIME_DIR TMPDIR DOCKER_HOST DOCKER_CONFIG DOCKER_CONTEXT DOCKER_CERT_PATH DOCKER_TLS_VERIFY',
+  'CONTAINER_HOST CONTAINERS_CONF CONTAINERS_STORAGE_CONF CONTAINERS_REGISTRIES_CONF REGISTRY_AUTH_FILE',
+  'HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy',
+].flatMap((names) => names.split(' '));
+
+/** Of the agent, without anything of a task: the engine may be root. */
+export const engineEnvironment = (): Record<string, string> => ({
+  ...cleanEnvironment,
+  ...Object.fromEntries(passedOn.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+});
+
+interface EngineCall {
+  timeoutMillis: number;
+  /** Its abort ends the call. */
+  signal?: AbortSignal;
+  /** Of the task that it is for: with the task whatever is left of the call is found and ended. */
+  sandbox?: string;
+  input?: string;
+}
+
+const mostOutput = 1024 * 1024;
+const mostComplaint = 4_000;
+
+/**
+ * One command of an engine. Throws EngineFailure with the last line of what it had to say, or EngineHangs. Nothing is waited for
+ * beyond the time: neither the end of what was killed nor that of what holds its outputs.
+ */
+export function askEngine(
+  { words }: Pick<Engine, 'words'>,
+  command: readonly string[],
+  call: EngineCall,
+): Promise<string> {
+  const { timeoutMillis, signal, sandbox, input } = call;
+  const [program = '', ...others] = [...words, ...command];
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error);
+    const child = spawn(program, others, {
+      cwd: '/',
+      env: { ...engineEnvironment(), ...(sandbox !== undefined && { [sandboxVariable]: sandbox }) },
+      detached: true,
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    let output = '';
+    let complaint = '';
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(0, mostOutput)));
+    child
+      .stderr!.setEncoding('utf8')
+      .on('data', (text: string) => (complaint = (complaint + text).slice(-mostComplaint)));
+    child.stdin?.on('error', () => undefined).end(input);
+    const settle = (work: () => void) => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+      for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
+      child.unref();
+      work();
+    };
+    const giveUp = (cause: Error) => {
+      killGroup(child.pid);
+      settle(() => reject(cause));
+    };
+    const abort = () => giveUp(signal!.reason as Error);
+    const late = () =>
+      giveUp(new EngineHangs(`${basename(program)} ${command[0] ?? ''} took longer than ${timeoutMillis} ms`));
+    const timer = setTimeout(late, timeoutMillis);
+    signal?.addEventListener('abort', abort);
+    child.once('error', (cause) => settle(() => reject(new EngineFailure(messageOf(cause), { cause }))));
+    child.once('exit', (code) => {
+      // What was written is read, as far as it comes soon: something may go on holding the pipes.
+      const read = Promise.all([ended(child.stdout!), ended(child.stderr!)]);
+      void Promise.race([read, delay(200, undefined, { ref: false })]).then(() =>
+        settle(() =>
+          code === 0 ? resolve(output) : reject(new EngineFailure(lastLine(complaint) || `exit code ${code}`)),
+        ),
+      );
+    });
+  });
+}
+
+const ended = (stream: NodeJS.ReadableStream): Promise<void> => new Promise((resolve) => stream.once('end', resolve));
+
+const lastLine = (text: string): string => text.trim().split('\n').at(-1)?.trim() ?? '';
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has gone.
+  }
+}
+
+const lookMillis = 10_000;
+const againWhenMissingMillis = 60_000;
+const againMillis = 300_000;
+
+/** The engine of this machine, looked for at the start of the agent and again from time to time. */
+export class EngineWatch {
+  private found: Engine | undefined;
+  private why = 'not looked for yet';
+  private readonly listeners: (() => void)[] = [];
+  private firstLook: Promise<void> | undefined;
+  private hasLooked = false;
+
+  constructor(
+    private readonly settings: ContainerSettings,
+    private readonly log: Log,
+    private readonly stopping: AbortSignal,
+  ) {}
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** undefined: the first look is not over. */
+  get works(): boolean | undefined {
+    return this.hasLooked ? this.found !== undefined : undefined;
+  }
+
+  /** The engine, or why there is none. Waits for the first look, which is bounded in time. */
+  async engine(): Promise<Engine | string> {
+    await this.firstLook;
+    return this.found ?? this.why;
+  }
+
+  begin(): void {
+    this.firstLook ??= this.look();
+    void this.firstLook.then(() => this.goOn());
+  }
+
+  private async goOn(): Promise<void> {
+    if (this.settings.engine === 'off') return;
+    while (!this.stopping.aborted) {
+      const pause = this.found ? againMillis : againWhenMissingMillis;
+      await delay(pause, undefined, { signal: this.stopping, ref: false }).catch(() => undefined);
+      if (!this.stopping.aborted) await this.look();
+    }
+  }
+
+  private async look(): Promise<void> {
+    const before = this.found;
+    const result = await findEngine(this.settings, this.stopping);
+    if (this.stopping.aborted) return;
+    this.found = typeof result === 'string' ? undefined : result;
+    this.why = typeof result === 'string' ? result : '';
+    if (this.found && !before) this.log.info(`Containers run with ${this.found.kind} ${this.found.version}`);
+    if (!this.found && before) this.log.warn(`No containers run here any more: ${this.why}`);
+    const isNews = !this.hasLooked || (before === undefined) !== (this.found === undefined);
+    this.hasLooked = true;
+    if (isNews) for (const listener of this.listeners) listener();
+  }
+}
+
+async function findEngine(settings: ContainerSettings, signal: AbortSignal): Promise<Engine | string> {
+  if (settings.engine === 'off') return 'cluster.local.containers.engine is off';
+  const names = settings.engine === 'auto' ? ['docker', 'podman'] : [settings.engine];
+  const reasons: string[] = [];
+  for (const name of names) {
+    const program = await whereIs(name);
+    if (program === undefined) reasons.push(`${name} is not installed`);
+    else {
+      const engine = await tryEngine([program, ...settings.engineArguments], signal).catch((cause: unknown) =>
+        messageOf(cause),
+      );
+      if (typeof engine !== 'string') return engine;
+      reasons.push(`${name}: ${engine.slice(0, 200)}`);
+    }
+  }
+  return reasons.join('; ');
+}
+
+async function tryEngine(words: readonly string[], signal: AbortSignal): Promise<Engine> {
+  const ask = (...command: string[]) => askEngine({ words }, command, { timeoutMillis: lookMillis, signal });
+  // A program of the one name may be the other.
+  const kind = /podman/i.test(await ask('--version')) ? 'podman' : 'docker';
+  const version =
+    kind === 'podman'
+      ? await ask('info', '--format={{.Version.Version}}')
+      : await ask('version', '--format={{.Server.Version}}');
+  return { kind, words, version: version.trim().slice(0, 100) };
+}
+
+async function whereIs(name: string): Promise<string | undefined> {
+  const places = name.includes('/') ? [name] : cleanEnvironment.PATH.split(':').map((folder) => join(folder, name));
+  for (const place of places)
+    if (
+      await access(place, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return place;
+  return undefined;
+}

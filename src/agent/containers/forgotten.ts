@@ -1,0 +1,29 @@
+import type { AgentContext } from '../agent-context.js';
+import { messageOf } from '../files.js';
+import type { Tasks } from '../tasks/tasks.js';
+import { agentLabel, containerName } from './container-words.js';
+import { askEngine } from './engine.js';
+
+const listMillis = 30_000;
+
+/**
+ * Containers that an agent on this folder has created and of which no task is left: it was killed before it could remove them,
+ * or the engine hung. Beside all other work: the engine may hang again.
+ */
+export async function removeForgottenContainers(context: AgentContext, tasks: Tasks): Promise<void> {
+  const { engines, settings, folder, log, stopping } = context;
+  const engine = await engines.engine();
+  if (typeof engine === 'string') return;
+  const ask = (...command: string[]) => askEngine(engine, command, { timeoutMillis: listMillis, signal: stopping });
+  try {
+    const listed = await ask('ps', '--all', `--filter=label=${agentLabel}=${folder.key}`, '--format={{.Names}}');
+    const { dockerPrefix } = settings.containers;
+    const live = new Set(tasks.live().map(({ spec }) => containerName(dockerPrefix, spec.taskId)));
+    const forgotten = listed.split('\n').filter((name) => name !== '' && !live.has(name));
+    if (forgotten.length === 0) return;
+    log.warn(`Removing ${forgotten.length} containers of tasks that are over`);
+    await ask('rm', '--force', '--volumes', '--', ...forgotten);
+  } catch (cause) {
+    if (!stopping.aborted) log.warn(`Could not remove containers of tasks that are over: ${messageOf(cause)}`);
+  }
+}

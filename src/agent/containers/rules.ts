@@ -1,0 +1,257 @@
+import { posix } from 'node:path';
+import {
+  type ContainerInfo,
+  type DockerInfo,
+  type DockerParameter,
+  imageOf,
+  type NetworkInfo,
+  type PortMapping,
+  type Volume,
+} from '../../core/model/deploy.js';
+import { type ContainerSettings, isReservedParameter } from '../../platform/settings/container-settings.js';
+import { isBelow, type Unsupported } from '../wire/unsupported.js';
+
+/** What the operator lets deploys ask of containers. */
+export type ContainerPolicy = Pick<
+  ContainerSettings,
+  | 'allowPrivileged'
+  | 'allowedNetworks'
+  | 'allowedHostPaths'
+  | 'allowedVolumes'
+  | 'allowedVolumeDrivers'
+  | 'allowedParameters'
+>;
+
+const setting = (name: keyof ContainerSettings): string => `the setting cluster.local.containers.${name}`;
+
+/**
+ * Everything in a container of a deploy that cannot be had here: what is no name, number or path of its kind, and what the
+ * operator does not allow. Asked of a deploy, and again of the launch with its placeholders filled.
+ */
+export function containerProblems(
+  info: ContainerInfo,
+  { isManaged, policy }: { isManaged: boolean; policy: ContainerPolicy },
+): Unsupported[] {
+  const { docker, volumes = [], networkInfos = [] } = info;
+  return [
+    ...imageProblems(info),
+    ...kindProblems(info, isManaged, policy),
+    ...(docker ? dockerProblems(docker, policy) : []),
+    ...volumes.flatMap((volume, index) => volumeProblems(volume, `volumes[${index}]`, policy)),
+    ...networkInfos.flatMap((network, index) => networkProblems(network, `networkInfos[${index}]`, policy)),
+  ].map(({ field, message }) => ({ field: field === '' ? 'containerInfo' : `containerInfo.${field}`, message }));
+}
+
+/** As registries have them: domain with port, path, tag, digest. Nothing in it is a blank, and it never begins with a dash. */
+const imageName =
+  /^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?\/)?[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/;
+const longestImageName = 500;
+/** With these before the colon podman reads images from files of the machine, or asks another engine. */
+const transports = new Set(
+  'docker docker-archive docker-daemon dir oci oci-archive containers-storage sif tarball ostree atomic'.split(' '),
+);
+
+function imageProblems(info: ContainerInfo): Unsupported[] {
+  const field = info.docker || info.type === 'DOCKER' ? 'docker.image' : 'cluster.image';
+  if (info.cluster?.image?.type === 'APPC')
+    return [{ field: 'cluster.image.type', message: 'must be DOCKER: no engine of today runs APPC images' }];
+  const image = imageOf(info);
+  if (!image) return [{ field, message: 'must be given: what has volumes or networks of its own runs in an image' }];
+  const isName = image.name.length <= longestImageName && imageName.test(image.name);
+  return isName && !transports.has(image.name.split(':')[0] ?? '')
+    ? []
+    : [{ field: info.docker ? field : `${field}.docker.name`, message: 'must be the name of an image in a registry' }];
+}
+
+function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): Unsupported[] {
+  const problems: Unsupported[] = [];
+  if (docker.privileged && !policy.allowPrivileged)
+    problems.push({ field: 'docker.privileged', message: `must not be true unless ${setting('allowPrivileged')} is` });
+  const parameters = Object.entries(docker.parameters ?? {}).map(([key, value]) => ({
+    key,
+    value,
+    in: `parameters.${key}`,
+  }));
+  const listed = (docker.dockerParameters ?? []).map((each, index) => ({ ...each, in: `dockerParameters[${index}]` }));
+  return [
+    ...problems,
+    ...(docker.portMappings ?? []).flatMap((mapping, index) =>
+      portProblems(mapping, `docker.portMappings[${index}]`, (port) =>
+        port === 'hostPort' ? mapping.hostPortType === 'FROM_OFFER' : mapping.containerPortType === 'FROM_OFFER',
+      ),
+    ),
+    ...[...parameters, ...listed].flatMap((parameter) =>
+      parameterProblems(parameter, `docker.${parameter.in}`, policy),
+    ),
+  ];
+}
+
+function kindProblems(info: ContainerInfo, isManaged: boolean, { allowedNetworks }: ContainerPolicy): Unsupported[] {
+  const kind = networkKind(info, isManaged);
+  if (!kind || allowedNetworks.includes(kind)) return [];
+  const unsaid = info.docker?.network === undefined ? `is ${kind} where it is absent, which` : `is ${kind}, which`;
+  return [{ field: 'docker.network', message: `${unsaid} ${setting('allowedNetworks')} does not name` }];
+}
+
+/** Which kind of network a container gets; undefined: those that it names. An executor in Docker has the machine's own. */
+export function networkKind(
+  { docker, networkInfos = [] }: Pick<ContainerInfo, 'docker' | 'networkInfos'>,
+  isManaged: boolean,
+): 'BRIDGE' | 'HOST' | 'NONE' | undefined {
+  if (docker?.network) return docker.network;
+  if (networkInfos.some(({ name }) => name !== undefined)) return undefined;
+  return docker && isManaged ? 'HOST' : 'BRIDGE';
+}
+
+const largestPort = 65_535;
+const protocols = ['tcp', 'udp', 'sctp'];
+
+function portProblems(
+  mapping: PortMapping,
+  field: string,
+  isIndex: (member: 'hostPort' | 'containerPort') => boolean,
+): Unsupported[] {
+  const problems: Unsupported[] = [];
+  for (const member of ['containerPort', 'hostPort'] as const) {
+    const port = mapping[member];
+    const least = isIndex(member) ? 0 : 1;
+    if (!Number.isInteger(port) || port < least || port > largestPort)
+      problems.push({ field: `${field}.${member}`, message: `must be from ${least} to ${largestPort}` });
+  }
+  if (mapping.protocol !== undefined && !protocols.includes(mapping.protocol))
+    problems.push({ field: `${field}.protocol`, message: `must be one of ${protocols.join(', ')}` });
+  return problems;
+}
+
+const parameterKey = /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/;
+const longestValue = 4_096;
+
+function parameterProblems(
+  { key = '', value = '' }: DockerParameter,
+  field: string,
+  policy: ContainerPolicy,
+): Unsupported[] {
+  if (!parameterKey.test(key))
+    return [{ field: `${field}.key`, message: 'must be an option without the dashes before it' }];
+  if (isReservedParameter(key))
+    return [{ field, message: `sets '${key}', which has a field of its own or is the agent's to set` }];
+  if (!policy.allowedParameters.includes(key))
+    return [{ field, message: `sets '${key}', which ${setting('allowedParameters')} does not name` }];
+  if (value.length > longestValue || value.includes('\0'))
+    return [{ field, message: `must have a value of at most ${longestValue} characters, without NUL` }];
+  return [];
+}
+
+/** A comma or a quote would begin another option of the mount. */
+const plainPath = /^\/[^\p{Cc},"]*$/u;
+const longestPath = 4_096;
+
+function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy): Unsupported[] {
+  const { containerPath = '', hostPath, source } = volume;
+  const problems: Unsupported[] = [];
+  if (!isPlainPath(containerPath) || containerPath === '/')
+    problems.push({
+      field: `${field}.containerPath`,
+      message: "must be an absolute path without '..', commas and quotes",
+    });
+  if (source?.type === 'DOCKER_VOLUME' || source?.dockerVolume) {
+    if (hostPath !== undefined)
+      problems.push({ field: `${field}.hostPath`, message: 'must not be given with a source of its own' });
+    return [...problems, ...sourceProblems(source, `${field}.source.dockerVolume`, policy)];
+  }
+  const path = hostPath ?? containerPath;
+  const name = hostPath === undefined ? `${field}.containerPath` : `${field}.hostPath`;
+  if (hostPath !== undefined && !isPlainPath(hostPath))
+    problems.push({ field: name, message: "must be an absolute path without '..', commas and quotes" });
+  const refusal = refusedHostPath(path, policy);
+  return refusal === undefined ? problems : [...problems, { field: name, message: refusal }];
+}
+
+const isPlainPath = (path: string): boolean =>
+  path.length <= longestPath && plainPath.test(path) && !path.split('/').includes('..');
+
+/** Sockets by which engines are told what to run, as root. */
+const sockets = [
+  '/run/docker.sock',
+  '/var/run/docker.sock',
+  '/run/podman/podman.sock',
+  '/var/run/podman/podman.sock',
+  '/run/containerd/containerd.sock',
+  '/var/run/containerd/containerd.sock',
+  '/run/crio/crio.sock',
+  '/var/run/crio/crio.sock',
+];
+
+/** Why no volume may show this path of the machine; undefined: one may. `closed`: further places that none may. */
+export function refusedHostPath(
+  path: string,
+  { allowedHostPaths }: Pick<ContainerPolicy, 'allowedHostPaths'>,
+  closed: readonly string[] = [],
+): string | undefined {
+  const place = withoutEnd(posix.normalize(path));
+  const isWithin = (inner: string, outer: string) => inner === outer || isBelow(inner, outer);
+  if (!allowedHostPaths.some((folder) => isWithin(place, withoutEnd(posix.normalize(folder)))))
+    return `must lie in a folder that ${setting('allowedHostPaths')} names`;
+  if (
+    sockets.some((socket) => isWithin(socket, place)) ||
+    closed.some((own) => isWithin(own, place) || isWithin(place, own))
+  )
+    return 'must not show the socket of an engine, or what belongs to the agent';
+  return undefined;
+}
+
+const withoutEnd = (path: string): string => (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
+
+const volumeName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$/;
+const driverName = /^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/;
+const optionText = /^[^\p{Cc},"]{0,1000}$/u;
+
+function sourceProblems(source: NonNullable<Volume['source']>, field: string, policy: ContainerPolicy): Unsupported[] {
+  // The driver and name of a volume are handed to the engine as parts of one option.
+  const { driver, name = '', driverOptions = {} } = source.dockerVolume ?? {};
+  const given = name.replaceAll('%i', '1');
+  if (!volumeName.test(given)) return [{ field: `${field}.name`, message: 'must be the name of a volume' }];
+  const problems: Unsupported[] = [];
+  if (!policy.allowedVolumes.some((allowed) => matches(given, allowed) || matches(name, allowed)))
+    problems.push({ field: `${field}.name`, message: `is none that ${setting('allowedVolumes')} names` });
+  const hasOptions = Object.keys(driverOptions).length > 0;
+  const isPlain = (driver === undefined || driver === 'local') && !hasOptions;
+  if (driver !== undefined && !driverName.test(driver))
+    problems.push({ field: `${field}.driver`, message: 'must be the name of a driver' });
+  else if (!isPlain && !policy.allowedVolumeDrivers.includes(driver ?? 'local'))
+    problems.push({
+      field: hasOptions ? `${field}.driverOptions` : `${field}.driver`,
+      message: `must not be given unless ${setting('allowedVolumeDrivers')} names '${driver ?? 'local'}'`,
+    });
+  for (const [key, value] of Object.entries(driverOptions))
+    if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/.test(key) || !optionText.test(value))
+      problems.push({
+        field: `${field}.driverOptions.${key}`,
+        message: 'must have a name of letters and a value without commas and quotes',
+      });
+  return problems;
+}
+
+const matches = (name: string, allowed: string): boolean =>
+  allowed.endsWith('*') ? name.startsWith(allowed.slice(0, -1)) : name === allowed;
+
+/** Kinds of networks as engines write them, some of which are those of the machine or of another container. */
+const kinds = new Set('host none bridge private default nat slirp4netns pasta container ns pod'.split(' '));
+const networkName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
+
+function networkProblems(network: NetworkInfo, field: string, policy: ContainerPolicy): Unsupported[] {
+  const { name, groups = [], portMappings = [] } = network;
+  const problems: Unsupported[] = [];
+  if (name !== undefined) {
+    if (!networkName.test(name) || kinds.has(name))
+      problems.push({ field: `${field}.name`, message: 'must be the name of a network; docker.network has its kinds' });
+    else if (!policy.allowedNetworks.includes(name))
+      problems.push({ field: `${field}.name`, message: `is none that ${setting('allowedNetworks')} names` });
+  }
+  if (groups.length > 0)
+    problems.push({ field: `${field}.groups`, message: 'must be empty: engines know no groups of networks' });
+  return [
+    ...problems,
+    ...portMappings.flatMap((mapping, index) => portProblems(mapping, `${field}.portMappings[${index}]`, () => true)),
+  ];
+}

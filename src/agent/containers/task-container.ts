@@ -1,0 +1,210 @@
+import { constants as machine } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { backOffMillis } from '../../platform/async.js';
+import type { AgentContext } from '../agent-context.js';
+import { groupOfProcess, TaskGroup } from '../cgroups/cgroups.js';
+import type { GroupUsage } from '../cgroups/group-files.js';
+import { readIfThere } from '../files.js';
+import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
+import { signal } from '../machine/processes.js';
+import type { TaskFolder } from '../tasks/task-folder.js';
+import { askEngine, EngineFailure } from './engine.js';
+
+/** What an engine tells of a container, in the words of `{{json .State}}` and around it. */
+const State = z.object({
+  Running: z.boolean().optional(),
+  Status: z.string().optional(),
+  Pid: z.number().optional(),
+  ExitCode: z.number().optional(),
+  OOMKilled: z.boolean().optional(),
+});
+type State = z.infer<typeof State>;
+
+/** One line each; the script that runs the container asks for the first, too, when it has ended. */
+export const stateFormat = '--format={{json .State}}';
+const wholeFormat = '--format={{json .State}}\n{{.Id}}\n{{.Config.StopSignal}}\n{{json .GraphDriver.Data}}';
+
+/** How long an engine may take for what it usually answers at once. */
+const shortMillis = 10_000;
+const firstPauseMillis = 100;
+const lastPauseMillis = 1_000;
+const lookMillis = 1_000;
+/** After the end of its first process an engine has so long to say so. */
+const patienceMillis = 30_000;
+
+/** The container of one task: known by its name, whoever has created it. */
+export class TaskContainer {
+  readonly group = new ContainerGroup();
+  private main: ProcessIdentity | undefined;
+  private stopSignal: NodeJS.Signals = 'SIGTERM';
+  /** Where its own changes to its files are; undefined: not known. */
+  layer: string | undefined;
+
+  constructor(
+    private readonly context: AgentContext,
+    readonly name: string,
+    private readonly sandbox: string,
+    private readonly folder: TaskFolder,
+  ) {}
+
+  get mainPid(): number | undefined {
+    return this.main && isAlive(this.main) ? this.main.pid : undefined;
+  }
+
+  /** Waits until it runs. ENDED: it has, or `over` aborts. LATE: it did not begin in the time of one command of the engine. */
+  async whenRunning(over: AbortSignal): Promise<'RUNNING' | 'ENDED' | 'LATE'> {
+    const late = performance.now() + this.context.settings.containers.dockerClientTimeLimitSeconds * 1_000;
+    for (let looks = 1; !over.aborted; looks++) {
+      const state = await this.look(over).catch(() => undefined);
+      if (state?.Running && this.main) return 'RUNNING';
+      if (state?.Status === 'exited') return 'ENDED';
+      if (performance.now() >= late) return 'LATE';
+      await delay(backOffMillis(looks, firstPauseMillis, lastPauseMillis), undefined, { signal: over }).catch(
+        () => undefined,
+      );
+    }
+    return 'ENDED';
+  }
+
+  /** Resolves when its first process has gone and its engine has not said so for long, or when `over` aborts. */
+  async whenForgotten(over: AbortSignal): Promise<boolean> {
+    for (let goneAt: number | undefined; !over.aborted;) {
+      if (this.mainPid === undefined) goneAt ??= performance.now();
+      if (goneAt !== undefined && performance.now() - goneAt > patienceMillis) return true;
+      await delay(lookMillis, undefined, { signal: over, ref: false }).catch(() => undefined);
+    }
+    return false;
+  }
+
+  /** The signal by which its image wants to be stopped, SIGTERM where it does not say. */
+  askToStop(): void {
+    if (this.main && signal(this.main, this.stopSignal)) return;
+    void this.ask(['kill', `--signal=${this.stopSignal}`, '--', this.name]).catch(() => undefined);
+  }
+
+  /** SIGKILL to every process in it. The engine, which may hang, is not needed for that. */
+  endByForce(): void {
+    this.group.killAll();
+    for (const pid of this.group.pids()) {
+      const found = readStat(pid);
+      if (found) signal(found, 'SIGKILL');
+    }
+    // With the first process the kernel ends all others in its namespace.
+    if (this.main) signal(this.main, 'SIGKILL');
+  }
+
+  /** Pids of its processes. */
+  pids(): number[] {
+    const { mainPid } = this;
+    return [...new Set([...this.group.pids(), ...(mainPid === undefined ? [] : [mainPid])])];
+  }
+
+  /** How it ended, as its engine told the script; {}: it did not. */
+  async end(): Promise<{ exitCode?: number; outOfMemory?: boolean }> {
+    const text = await readIfThere(join(this.folder.path, endFile));
+    const state = State.safeParse(parsed(text ?? '')).data;
+    return state?.Status === 'exited' || state?.Status === 'stopped'
+      ? { exitCode: state.ExitCode, outOfMemory: state.OOMKilled }
+      : {};
+  }
+
+  /** Ends and removes it, where it is still there. False: whether it has is not known. */
+  async remove(): Promise<boolean> {
+    try {
+      await this.ask(['rm', '--force', '--volumes', '--', this.name]);
+      return true;
+    } catch (cause) {
+      return cause instanceof EngineFailure && /no such|no container/i.test(cause.message);
+    }
+  }
+
+  /** Words that run a command beside its first process. */
+  async execWords(variables: readonly string[]): Promise<string[]> {
+    const engine = await this.context.engines.engine();
+    if (typeof engine === 'string') throw new Error(engine);
+    return [...engine.words, 'exec', ...variables.map((variable) => `--env=${variable}`), this.name];
+  }
+
+  private async look(over: AbortSignal): Promise<State | undefined> {
+    const answer = await this.ask(['container', 'inspect', wholeFormat, '--', this.name], over);
+    const [line = '', id = '', stop = '', ...data] = answer.split('\n');
+    const state = State.safeParse(parsed(line)).data;
+    this.stopSignal = signalNamed(stop) ?? this.stopSignal;
+    const { UpperDir } = (parsed(data.join('')) ?? {}) as { UpperDir?: unknown };
+    if (typeof UpperDir === 'string' && UpperDir.startsWith('/')) this.layer = UpperDir;
+    if (state?.Running && state.Pid) this.attach(state.Pid, id.trim());
+    return state;
+  }
+
+  private attach(pid: number, id: string): void {
+    const found = readStat(pid);
+    if (!found || !/^[0-9a-f]{12,64}$/.test(id)) return;
+    this.main = { pid, startTime: found.startTime };
+    this.group.is(groupOfProcess(pid, id));
+  }
+
+  private async ask(command: readonly string[], over?: AbortSignal): Promise<string> {
+    const engine = await this.context.engines.engine();
+    if (typeof engine === 'string') throw new Error(engine);
+    const { stopping } = this.context;
+    const ends = over ? AbortSignal.any([stopping, over]) : stopping;
+    return askEngine(engine, command, { timeoutMillis: shortMillis, signal: ends, sandbox: this.sandbox });
+  }
+}
+
+/** In the task's control folder. */
+export const endFile = 'container.end';
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Engines say "SIGQUIT", "QUIT" or 3. */
+function signalNamed(text: string): NodeJS.Signals | undefined {
+  const word = text.trim();
+  const named = /^\d+$/.test(word)
+    ? Object.entries(machine.signals).find(([, number]) => number === Number(word))?.[0]
+    : word && (word.startsWith('SIG') ? word : `SIG${word}`);
+  return named && named in machine.signals ? (named as NodeJS.Signals) : undefined;
+}
+
+/** The cgroups of a container: its engine makes and removes them. Nothing is known of them before it runs. */
+export class ContainerGroup extends TaskGroup {
+  private found: TaskGroup | undefined;
+  private kills = 0;
+
+  constructor() {
+    super([]);
+  }
+
+  is(group: TaskGroup | undefined): void {
+    this.found = group;
+  }
+
+  override pids(): number[] {
+    return this.found?.pids() ?? [];
+  }
+
+  override killAll(): void {
+    this.found?.killAll();
+  }
+
+  /** What was seen is kept: with the container the figures go. */
+  override outOfMemoryKills(): number {
+    return (this.kills = Math.max(this.kills, this.found?.outOfMemoryKills() ?? 0));
+  }
+
+  override usage(): GroupUsage {
+    return this.found?.usage() ?? {};
+  }
+
+  override async remove(): Promise<void> {
+    // The engine's.
+  }
+}
