@@ -97,7 +97,7 @@ export class JournalFile {
  * itself. Only names change, so that it takes no time. Nothing may write to the log that is still to be counted: its writers
  * stand still, or have ended. Answers whether anything was left.
  */
-export async function settle(root: string, path: string, now: number): Promise<boolean> {
+export async function settle(root: string, path: string): Promise<boolean> {
   const journal = await readJournal(root, path);
   if (!journal) return false;
   const folder = await openFolderBelow(root, journal.into, 'NONE');
@@ -105,7 +105,7 @@ export async function settle(root: string, path: string, now: number): Promise<b
     try {
       const at = pathOf(folder.handle);
       await (journal.phase === 'EMPTIED' || (journal.phase === 'COPIED' && (await isEmptied(root, journal)))
-        ? keep(root, at, journal, now)
+        ? keep(root, at, journal)
         : drop(at, journal));
     } finally {
       await folder.handle.close();
@@ -130,12 +130,7 @@ async function isEmptied(root: string, { log, ino, size }: Journal): Promise<boo
 const isName = (name: string): boolean => name !== '' && !name.includes('/') && !name.includes('\0');
 
 /** The compressed part becomes a result, and the rest another one, which is compressed later. */
-async function keep(
-  root: string,
-  at: string,
-  { into, name, extension, partBytes }: Journal,
-  now: number,
-): Promise<void> {
+async function keep(root: string, at: string, { into, name, extension, partBytes }: Journal): Promise<void> {
   if (!isName(name) || !isName(extension)) return;
   if (partBytes > 0) {
     const part = await openFileBelow(root, `${into}/${partName(name)}`, 'NONE');
@@ -145,8 +140,7 @@ async function keep(
       await moveIfThere(`${at}/${partName(name)}`, `${at}/${await freeName(at, name, extension)}.${extension}`);
     }
   } else await removeIfThere(`${at}/${partName(name)}`);
-  const second = partBytes > 0 ? `${name}-${Math.floor(now / 1000)}` : name;
-  await moveIfThere(`${at}/${restName(name)}`, `${at}/${await freeName(at, second, extension)}`);
+  await moveIfThere(`${at}/${restName(name)}`, `${at}/${await freeName(at, name, extension)}`);
 }
 
 async function drop(at: string, { name }: Journal): Promise<void> {
@@ -154,11 +148,11 @@ async function drop(at: string, { name }: Journal): Promise<void> {
   for (const left of [partName(name), restName(name)]) await removeIfThere(`${at}/${left}`);
 }
 
-/** The name, or the first of its kind that neither a compressed nor an uncompressed result has. */
+/** The name, or the next that no result has, compressed or not: "_" has them sorted in the order of their lines. */
 export async function freeName(at: string, name: string, extension: string): Promise<string> {
   const taken = new Set(await readdir(at));
   for (let count = 0; ; count++) {
-    const candidate = count === 0 ? name : `${name}-${count}`;
+    const candidate = count === 0 ? name : `${name}_${count}`;
     if (!taken.has(candidate) && !taken.has(`${candidate}.${extension}`)) return candidate;
   }
 }

@@ -202,7 +202,7 @@ export class TaskLogs {
   /** Writers that stood still for a rotation that was interrupted go on. */
   private async settle(): Promise<void> {
     const { root } = this.target.sandbox;
-    const isSettled = await settle(root, this.journal, this.context.now()).catch((cause: unknown) => {
+    const isSettled = await settle(root, this.journal).catch((cause: unknown) => {
       this.warn('settle the rotation of its logs', cause);
       return true;
     });
