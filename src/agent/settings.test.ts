@@ -1,10 +1,22 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { parsePortRanges, readLocalClusterSettings, SlaveSetting, thisMachine } from './settings.js';
+import { SettingsFile } from '../platform/settings/settings.js';
 
 test('defaults are complete', () => {
   expect(readLocalClusterSettings(undefined)).toEqual({
     sandboxRetentionMillis: 604_800_000,
+    sandboxDiskHighWaterPct: 90,
+    cleanupAppDirectoryOfFailedTasksAfterMillis: 86_400_000,
+    logrotateFrequency: 'DAILY',
+    logrotateCount: 20,
+    logrotateMaxageDays: 7,
+    logrotateDateformat: '%Y%m%d%s',
+    logrotateExtrasDateformat: '%Y%m%d',
+    logrotateAdditionalFiles: [],
+    logRotationTimeoutSeconds: 3_600,
+    checkLogSizesEveryMillis: 300_000,
+    uploaderInUse: false,
     cgroups: 'auto',
     tasksRunAs: 'OWN_USER',
     taskUsers: { first: 1_900_000_000, count: 65_536 },
@@ -112,3 +124,11 @@ test('several port ranges', () =>
     { begin: 1, end: 2 },
     { begin: 7, end: 9 },
   ]));
+
+/** They reach it through the settings file of the scheduler, which refuses keys that it does not know. */
+test('the settings file takes what the agent takes, with the same defaults', () => {
+  const { local } = SettingsFile.parse({}).cluster;
+  // The names of racks are settings of the whole cluster.
+  const { rackIdAttributeKey: _, defaultRackId: __, ...settings } = readLocalClusterSettings(undefined);
+  expect(local).toEqual(settings);
+});

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { z } from 'zod';
 import { artifactSettings } from '../platform/settings/artifact-settings.js';
-import { cleanupSettings, logSettings } from './logs/log-settings.js';
+import { cleanupSettings, logSettings } from '../platform/settings/log-rotation-settings.js';
 import { TaskFilesSettings } from '../platform/settings/task-files-settings.js';
 import { taskStartSettings } from '../platform/settings/task-start-settings.js';
 import { containerSettings } from '../platform/settings/container-settings.js';

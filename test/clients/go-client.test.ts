@@ -66,7 +66,7 @@ describe.each(clients)('the Go client of %s', (client) => {
   const outcomes = driven?.get(client) ?? [];
 
   // Which ones do not work is told by the page.
-  const broken = outcomes.filter(({ outcome }) => outcome === 'fault' || outcome === 'unsupported');
+  const broken = outcomes.filter(({ outcome }) => outcome === 'fault');
 
   test.each(outcomes)('$method', (told) => {
     expect(told).toEqual({ ...told, outcome: broken.includes(told) ? told.outcome : 'works' });

@@ -4,8 +4,12 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import { openFolderBelow, pathOf } from '../sandbox/below.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import type { LocalClusterSettings } from '../settings.js';
-import { type AdditionalLog, bytesOfSize } from './log-settings.js';
-import { globExpression, isResultOf, type LogrotateFrequency } from './schedule.js';
+import {
+  type AdditionalLog,
+  bytesOfSize,
+  type LogrotateFrequency,
+} from '../../platform/settings/log-rotation-settings.js';
+import { globExpression, isResultOf } from './schedule.js';
 
 /** A log of a task. Paths are below its sandbox. */
 export interface TaskLog {

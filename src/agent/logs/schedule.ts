@@ -1,14 +1,8 @@
-/** When logs are rotated, what the results are called, and which of them are kept. */
+import type { LogrotateFrequency } from '../../platform/settings/log-rotation-settings.js';
 
-export const logrotateFrequencies = [
-  'EVERY_MINUTE',
-  'EVERY_FIVE_MINUTES',
-  'HOURLY',
-  'DAILY',
-  'WEEKLY',
-  'MONTHLY',
-] as const;
-export type LogrotateFrequency = (typeof logrotateFrequencies)[number];
+/*
+ * When logs are rotated, what the results are called, and which of them are kept.
+ */
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ContainerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { logrotateFrequencies } from '../logs/schedule.js';
+import { logrotateFrequencies } from '../../platform/settings/log-rotation-settings.js';
 import { staysInside, unsupportedDownloads, unsupportedExecutorFields, unsupportedVariables } from './unsupported.js';
 
 const word = z.string().refine((text) => !text.includes('\0'), { message: 'must not contain a NUL character' });

@@ -8,6 +8,7 @@ import { containerSettings } from './container-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { isAtRoot, UiSettings } from './page-settings.js';
+import { cleanupSettings, logSettings } from './log-rotation-settings.js';
 import { TaskFilesSettings } from './task-files-settings.js';
 import { taskStartSettings } from './task-start-settings.js';
 import {
@@ -144,6 +145,8 @@ const ClusterSettings = z.strictObject({
       files: TaskFilesSettings.optional(),
       ...taskStartSettings,
       ...artifactSettings,
+      ...logSettings,
+      ...cleanupSettings,
       ...containerSettings,
       shellCommands: z
         .array(z.unknown())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	singularity "github.com/lenfree/go-singularity"
@@ -40,11 +39,7 @@ func main() {
 	deploy, err := singularity.NewDeploy("d1").SetRequestID("service").SetCommand("sleep").SetArgs("600").SetResources(resources).SetContainerInfo(container)
 	must(err)
 	started, err := singularity.NewDeployRequest().AttachDeploy(deploy).SetMessage("the first").Create(client)
-	if err != nil && strings.Contains(err.Error(), "NOT_SUPPORTED") {
-		line("NewDeployRequest.Create", "unsupported", err.Error())
-	} else {
-		tell("NewDeployRequest.Create", err == nil && started.RequestParent.SingularityRequest.ID == "service", started.RequestParent, err)
-	}
+	tell("NewDeployRequest.Create", err == nil && started.RequestParent.SingularityRequest.ID == "service", started.RequestParent, err)
 
 	// Deploys of others are canceled and listed all the same.
 	canceled, err := singularity.NewDeleteDeploy("deployed", "d2").Delete(client)

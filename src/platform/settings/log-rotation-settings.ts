@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { logrotateFrequencies } from './schedule.js';
+
+export const logrotateFrequencies = [
+  'EVERY_MINUTE',
+  'EVERY_FIVE_MINUTES',
+  'HOURLY',
+  'DAILY',
+  'WEEKLY',
+  'MONTHLY',
+] as const;
+export type LogrotateFrequency = (typeof logrotateFrequencies)[number];
 
 const DateFormat = z
   .string()
@@ -81,16 +90,19 @@ export const logSettings = {
       compressCmd: z
         .string()
         .regex(/^\/[^\0]+$/, 'must be an absolute path')
-        .optional(),
+        .optional()
+        .describe('Path of the program'),
       uncompressCmd: z
         .string()
         .regex(/^\/[^\0]+$/, 'must be an absolute path')
-        .optional(),
-      compressOptions: z.array(z.string().max(1_000)).max(100).default([]),
+        .optional()
+        .describe('Without effect: the agent uncompresses nothing'),
+      compressOptions: z.array(z.string().max(1_000)).max(100).default([]).describe('Words after its path'),
       compressExt: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,32}$/, 'must be a short ending without a dot')
-        .optional(),
+        .optional()
+        .describe('Ending of its files, without a dot'),
     })
     .refine(({ compressCmd, compressExt }) => (compressCmd === undefined) === (compressExt === undefined), {
       message: 'compressCmd and compressExt go together',
