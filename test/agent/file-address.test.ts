@@ -22,7 +22,10 @@ beforeAll(async () => {
   port = await freePort();
   cluster = await AgentCluster.start({ settings: { files: { readToken, port } } });
   spec = await cluster.run('', {
-    executorData: { cmd: 'printf "one\\ntwo\\n"; printf aside >../other.log; printf inner >inner' },
+    executorData: {
+      cmd: 'printf "one\\ntwo\\n"; printf aside >../other.log; printf inner >inner',
+      skipLogrotateAndCompress: true,
+    },
     command: { shell: true, value: `sh -c 'printf "one\\ntwo\\n"; printf inner >inner'`, arguments: [] },
     environment: { MYSQL_PWD: 's3cr3t' },
   });
@@ -69,7 +72,7 @@ test('browse lists a folder with absolute paths', async () => {
   expect(response.headers.get('content-type')).toBe('application/json');
   const entries = (await response.json()) as { name: string; path: string }[];
   expect(entries.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['app', 'executor.log', 'logs', 'service.log', 'tail_of_finished_service.log', 'tmp']),
+    expect.arrayContaining(['app', 'executor.log', 'logs', 'other.log', 'service.log', 'tmp']),
   );
   const log = entries.find(({ name }) => name === 'service.log');
   expect(log).toMatchObject({ path: inArea('service.log'), size: 8, mode: '-rw-r--r--', mtime: expect.any(Number) });

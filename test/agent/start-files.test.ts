@@ -11,7 +11,7 @@ const views = {} as Record<'ALL' | 'OF_TASK', TaskSandbox>;
 
 beforeAll(async () => {
   cluster = await AgentCluster.start();
-  const data = { cmd: 'true' };
+  const data = { cmd: 'echo said', skipLogrotateAndCompress: true };
   const spec = await cluster.run('', {
     executorData: data,
     command: { shell: true, value: data.cmd, arguments: [] },

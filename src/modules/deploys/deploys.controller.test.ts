@@ -323,7 +323,7 @@ describe('a deploy is refused', () => {
       body: { deploy: deploy({ containerInfo: { type: 'CLUSTER', volumes: [{ containerPath: '/a' }] } }) },
       status: 400,
       code: 'NOT_SUPPORTED',
-      field: 'deploy.containerInfo',
+      field: 'deploy.containerInfo.cluster.image',
       rule: 'supported',
     },
     {
