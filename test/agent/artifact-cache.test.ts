@@ -69,7 +69,7 @@ const external = (path: string, content: string | Buffer, changes: ExternalArtif
   ...changes,
 });
 const serviceLog = (spec: LaunchSpec) =>
-  readFileSync(cluster.sandbox(spec, spec.taskId.replaceAll(':', '_'), 'service.log'), 'utf8');
+  readFileSync(cluster.sandbox(spec, spec.taskId.replaceAll(':', '_'), 'tail_of_finished_service.log'), 'utf8');
 const finished = async (spec: LaunchSpec) => {
   await cluster.untilState(spec, 'TASK_FINISHED');
   return spec;

@@ -100,7 +100,7 @@ describe('an object', () => {
       targetFolderRelativeToTask: 'app',
     });
     const spec = await finished(await launch({ objstoreArtifacts: [artifact] }, 'md5sum big.bin'));
-    expect(textOf(spec, 'service.log')).toBe(`${md5(body)}  big.bin\n`);
+    expect(textOf(spec, 'tail_of_finished_service.log')).toBe(`${md5(body)}  big.bin\n`);
     expect(getsOf('big.bin')).toBe(4);
     await finished(await launch({ objstoreArtifacts: [artifact] }));
     expect(getsOf('big.bin')).toBe(4);
@@ -112,14 +112,16 @@ describe('an object', () => {
       targetFolderRelativeToTask: 'app',
     });
     const spec = await finished(await launch({ objstoreArtifacts: [packed, put('none', '')] }, 'cat inner ../none'));
-    expect(textOf(spec, 'service.log')).toBe('packed');
+    expect(textOf(spec, 'tail_of_finished_service.log')).toBe('packed');
     expect(readdirSync(join(cluster.root, 'artifacts', 'kept'))).toEqual([]);
   });
 
   test('of a bucket with keys of its own is fetched with these', async () => {
     await start({}, { objstoreSecretKey: 'wrong', objstoreBucketCredentials: { mine: store.keys } });
     const own = put('a', 'mine', { objstoreBucket: 'mine' });
-    expect(textOf(await finished(await launch({ objstoreArtifacts: [own] }, 'cat ../a')), 'service.log')).toBe('mine');
+    expect(
+      textOf(await finished(await launch({ objstoreArtifacts: [own] }, 'cat ../a')), 'tail_of_finished_service.log'),
+    ).toBe('mine');
     expect(await failure(await launch({ objstoreArtifacts: [put('b', 'x')] }))).toContain(
       'b: the store lets the agent not',
     );
@@ -156,7 +158,7 @@ describe('an object', () => {
       return new Promise<void>(() => undefined);
     };
     const spec = await finished(await launch({ objstoreArtifacts: [artifact] }, 'cat ../a'));
-    expect(textOf(spec, 'service.log')).toBe('content');
+    expect(textOf(spec, 'tail_of_finished_service.log')).toBe('content');
   });
 
   test('that takes too long as a whole fails the task', async () => {
@@ -207,7 +209,7 @@ describe('a signature', () => {
   test('that is good lets the task start, and what gpg said is in its folder', async () => {
     await start();
     const spec = await finished(await launch(signed('a', 'content'), 'cat ../a'));
-    expect(textOf(spec, 'service.log')).toBe('content');
+    expect(textOf(spec, 'tail_of_finished_service.log')).toBe('content');
     expect(textOf(spec, 'executor.gpg.out')).toMatch(/^a\.sig of a:\n[^]*Good signature from "trusted"/);
     expect(existsSync(inArea(spec, 'a.sig'))).toBe(true);
   });
@@ -322,7 +324,7 @@ describe('a list of artifacts', () => {
     const spec = await finished(
       await launch({ embeddedArtifacts: [embedded('a', 'A')], objstoreArtifacts: lists }, 'cat a b c d ../one.json'),
     );
-    expect(textOf(spec, 'service.log')).toMatch(/^ABCD\{"embeddedArtifacts"/);
+    expect(textOf(spec, 'tail_of_finished_service.log')).toMatch(/^ABCD\{"embeddedArtifacts"/);
     expect(existsSync(inArea(spec, 'third.json'))).toBe(true);
     expect(existsSync(inArea(spec, 'app', 'deepest'))).toBe(false);
   });
