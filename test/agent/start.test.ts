@@ -43,7 +43,7 @@ describe('a task finds its id and its sandbox under older names, too', () => {
 
   test('with executorData', async () => {
     const spec = await cluster.run('', managed({ cmd: `printenv ${names}` }));
-    expect(readFileSync(inArea(spec, 'service.log'), 'utf8')).toBe(expected(spec));
+    expect(readFileSync(inArea(spec, 'tail_of_finished_service.log'), 'utf8')).toBe(expected(spec));
   });
 });
 
@@ -52,7 +52,7 @@ test('a script of the settings runs in the app folder before the command, after 
     '',
     managed({ cmd: 'printenv FROM_EXTRA' }, { environment: { TASK_ID: 'x', GREETING: 'hello' } }),
   );
-  expect(readFileSync(inArea(spec, 'service.log'), 'utf8')).toBe('hello\n');
+  expect(readFileSync(inArea(spec, 'tail_of_finished_service.log'), 'utf8')).toBe('hello\n');
   expect(readFileSync(inArea(spec, 'executor.bash.log'), 'utf8')).toBe(`chatter of x in ${inArea(spec, 'app')}\n`);
 });
 
@@ -62,9 +62,9 @@ test.runIf(isRoot)('a task with executorData that names no user has the default 
     cluster.run('', managed({ cmd: 'id -un' }, { user: 'daemon' })),
     cluster.run('id -u'),
   ]);
-  expect(readFileSync(inArea(own!, 'service.log'), 'utf8')).toBe('nobody\n');
+  expect(readFileSync(inArea(own!, 'tail_of_finished_service.log'), 'utf8')).toBe('nobody\n');
   expect(statSync(inArea(own!, 'app')).uid).toBe(Number(execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' })));
-  expect(readFileSync(inArea(named!, 'service.log'), 'utf8')).toBe('daemon\n');
+  expect(readFileSync(inArea(named!, 'tail_of_finished_service.log'), 'utf8')).toBe('daemon\n');
   expect(Number(cluster.output(plain!))).toBeGreaterThan(1_000_000);
 });
 

@@ -26,7 +26,7 @@ const managed = { customExecutorCmd: '/usr/local/bin/executor', resources, consi
 test('the log tool of older installations finds the logs of a task, and fetches them from its machine', async () => {
   await api.saveRequest({ id: 'logs', requestType: 'RUN_ONCE' });
   const cmd = `sh -c 'echo "$OLDER_TASK_ID"; echo rotated >../logs/service.log-1'`;
-  await api.deploy({ requestId: 'logs', id: 'v1', ...managed, executorData: { cmd } });
+  await api.deploy({ requestId: 'logs', id: 'v1', ...managed, executorData: { cmd, skipLogrotateAndCompress: true } });
   const taskId = await waitFor('the end of the task', async () => {
     const [task] = await api.endedTasks('logs');
     return task?.lastTaskState === 'TASK_FINISHED' && task.taskId.id;
