@@ -106,6 +106,29 @@ describe('a data directory of its own', () => {
     expect(await query(after.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
+  test('two programs that start it at the same moment get the same server', async () => {
+    const dataDir = folder();
+    const before = await start(dataDir);
+    await before.stop();
+    for (let round = 0; round < 3; round++) {
+      const servers = await Promise.all([start(dataDir), start(dataDir), start(dataDir)]);
+      for (const { url } of servers) expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      expect(new Set(servers.map(({ url }) => url)).size).toBe(1);
+      for (const server of servers) await server.stop();
+    }
+  });
+
+  test('a port that was noted for another server is not believed', async () => {
+    const dataDir = folder();
+    const first = await start(dataDir);
+    const file = join(dataDir, 'postgres-18', 'muster-access.json');
+    const access = JSON.parse(readFileSync(file, 'utf8')) as { port: number };
+    writeFileSync(file, JSON.stringify({ ...access, port: 1 }));
+    const second = await start(dataDir);
+    expect(new URL(second.url).port).toBe(String(access.port));
+    expect(await query(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
   test('when another program has its port, the server moves and says so', async () => {
     const dataDir = folder();
     const before = await start(dataDir);

@@ -14,6 +14,7 @@ const longestPauseMillis = 10_000;
 /** Processes of a server that was killed take their time to notice. */
 const sharedMemoryWaitMillis = 10_000;
 const recoverySeconds = 300;
+const startedMeanwhile = 'Another program has just started it';
 
 interface EmbeddedServerOptions {
   dataDir: string;
@@ -72,13 +73,13 @@ export class EmbeddedServer {
   }
 
   private async ensureRunning(): Promise<void> {
-    const running = runningPostmaster(this.places.cluster);
-    if (running && (await this.answers())) return;
     const deadline = performance.now() + sharedMemoryWaitMillis;
     for (;;) {
+      if (runningPostmaster(this.places.cluster) && (await this.answers())) return;
       const failure = await this.launch();
       if (failure === undefined) return;
-      const mayPass = /shared memory.*still in use|lock file .* already exists/is.test(failure);
+      const mayPass =
+        failure === startedMeanwhile || /shared memory.*still in use|lock file .* already exists/is.test(failure);
       if (!mayPass || performance.now() > deadline)
         throw new StartError(`The embedded PostgreSQL does not start: ${failure}`);
       await delay(watchEveryMillis);
@@ -89,7 +90,8 @@ export class EmbeddedServer {
   private async answers(): Promise<boolean> {
     let lastError: unknown;
     const deadline = performance.now() + recoverySeconds * 1_000;
-    while (runningPostmaster(this.places.cluster) && performance.now() < deadline) {
+    for (let running; (running = runningPostmaster(this.places.cluster)) && performance.now() < deadline;) {
+      this.keepPort(running.port);
       try {
         discard(await connect(this.url, 'adopt', 5_000));
         return true;
@@ -102,12 +104,19 @@ export class EmbeddedServer {
     throw new StartError(`The PostgreSQL that runs on ${this.places.cluster} does not answer`, { cause: lastError });
   }
 
+  /** The server is where it says that it is: a program that failed to start another one may have noted another port. */
+  private keepPort(port: number): void {
+    const access = readAccess(this.places.cluster);
+    if (port > 0 && port !== access.port) writeAccess(this.places.cluster, { ...access, port }, this.user);
+  }
+
   /** undefined: it runs. Otherwise why not. */
   private async launch(): Promise<string | undefined> {
     const { cluster } = this.places;
     disarmStalePidFile(cluster);
     const access = readAccess(cluster);
     if (!(await isFree(access.port))) {
+      if (runningPostmaster(cluster)) return startedMeanwhile;
       const port = await freePort();
       this.options.say?.(
         `Port ${access.port} of the embedded PostgreSQL is taken by another program: it moves to ${port}`,
