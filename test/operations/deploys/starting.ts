@@ -176,7 +176,7 @@ export function starting(scene: Scene): void {
       [{ healthcheck: { uri: '/', protocol: 'FTP' }, resources: port }, 'deploy.healthcheck.protocol'],
       [{ healthcheck: { uri: '/', startupDelaySeconds: 600 }, resources: port }, 'startupDelaySeconds'],
       [{ loadBalancerPortIndex: 1, resources: port }, 'deploy.loadBalancerPortIndex'],
-      [{ containerInfo: { type: 'DOCKER', docker: { image: 'x' } } }, 'deploy.containerInfo'],
+      [{ containerInfo: { type: 'DOCKER', docker: { image: '-x' } } }, 'deploy.containerInfo'],
       [{ ...executed, executorData: { cmd: 'x', logrotateFrequency: 'NEVER' } }, 'executorData.logrotateFrequency'],
       [{ ...executed, executorData: {} }, 'deploy.executorData.cmd'],
       [{ labels: { a: 'b' }, clusterLabels: [{ key: 'a', value: 'c' }] }, 'deploy.clusterLabels'],

@@ -36,7 +36,7 @@ func main() {
 	// The client knows containers only: each deploy of its own carries one, without an image if none is given.
 	container := singularity.ContainerInfo{Type: "DOCKER", DockerInfo: singularity.DockerInfo{Network: "BRIDGE", Image: "example:1"}}
 	resources := singularity.SingularityDeployResources{Cpus: 0.1, MemoryMb: 16}
-	deploy, err := singularity.NewDeploy("d1").SetRequestID("service").SetCommand("sleep").SetArgs("600").SetResources(resources).SetContainerInfo(container)
+	deploy, err := singularity.NewDeploy("boxed").SetRequestID("service").SetCommand("sleep").SetArgs("600").SetResources(resources).SetContainerInfo(container)
 	must(err)
 	started, err := singularity.NewDeployRequest().AttachDeploy(deploy).SetMessage("the first").Create(client)
 	tell("NewDeployRequest.Create", err == nil && started.RequestParent.SingularityRequest.ID == "service", started.RequestParent, err)
