@@ -90,7 +90,7 @@ export const daily = [
 export const both = ['test/laws/'];
 
 /** In no step: eight minutes of a browser, for one page after the other. `npm test -- test/clients/web-ui` runs it. */
-const byNameOnly = ['test/clients/web-ui/'];
+export const byNameOnly = ['test/clients/web-ui/'];
 
 const inside = (file: string, places: readonly string[]): boolean =>
   places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
