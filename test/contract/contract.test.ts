@@ -7,8 +7,10 @@ import { beyond, walk } from './walk.js';
 /** Of the built product: the plugin that describes records from their comments and types runs in the build only. */
 const installation = new Installation();
 let document: Document;
+let url: string;
 beforeAll(async () => {
   const { api } = await installation.start();
+  ({ url } = api);
   document = await api.document();
 }, 90_000);
 afterAll(() => installation.dispose(), 90_000);
@@ -31,4 +33,23 @@ test('what goes beyond the contract is marked as an addition, and its operations
       .map(({ method, path }) => `${method} ${path}`)
       .toSorted(),
   );
+});
+
+test('the greatest number that the document allows a parameter of a query is answered, and the one before it', async () => {
+  const asked = Object.entries(document.paths).flatMap(([path, { get }]) =>
+    (get?.parameters ?? []).flatMap(({ name, in: where, schema }) =>
+      where === 'query' && schema?.maximum !== undefined
+        ? [schema.maximum, schema.maximum - 1].map((number) => `${path.replaceAll(/\{\w+\}/g, 'x')}?${name}=${number}`)
+        : [],
+    ),
+  );
+  const answers = await Promise.all(
+    asked.map(async (path) => {
+      const { status, body } = await fetch(url + path);
+      await body?.cancel();
+      return `${status} ${path}`;
+    }),
+  );
+  expect(answers.length).toBeGreaterThan(100);
+  expect(answers.filter((answer) => /^5/.test(answer))).toEqual([]);
 });

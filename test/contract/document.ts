@@ -24,6 +24,7 @@ export interface Schema {
   required?: string[];
   writeOnly?: boolean;
   default?: unknown;
+  maximum?: number;
   'x-since'?: string;
 }
 

@@ -212,15 +212,11 @@ function filtersOf(search: TaskSearch): { filters: Filters; parameters: unknown[
   for (const name of Object.keys(testOf) as (keyof TaskFilter)[]) {
     const value = search[name];
     if (value === undefined) continue;
-    parameters.push(typeof value === 'number' ? toDate(value) : name === 'host' ? sanitize(value) : value);
+    parameters.push(typeof value === 'number' ? new Date(value) : name === 'host' ? sanitize(value) : value);
     filters[name] = `$${parameters.length}`;
   }
   return { filters, parameters };
 }
-
-/** The greatest time that a Date can hold. */
-const farthest = 8_640_000_000_000_000;
-const toDate = (millis: number): Date => new Date(Math.min(millis, farthest));
 
 const testsOf = (filters: Filters): string[] => [
   'true',

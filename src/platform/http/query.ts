@@ -34,11 +34,15 @@ const transform = (read: (value: unknown) => unknown) => Transform(({ value }: {
 export const QueryBoolean = () =>
   applyDecorators(IsOptional(), transform(readBoolean), IsBoolean(), ApiPropertyOptional({ type: 'boolean' }));
 
-/** A whole number from 1; zero means not given. */
-export const QueryInt = ({ max = 2_147_483_647 }: { max?: number } = {}) =>
+/** A whole number from 1; zero means not given. Numbers up to max above `takenAs` are taken as that one. */
+export const QueryInt = ({ max = 2_147_483_647, takenAs = max }: { max?: number; takenAs?: number } = {}) =>
   applyDecorators(
     IsOptional(),
-    transform((value) => (readInteger(value) === 0 ? undefined : readInteger(value))),
+    transform((value) => {
+      const number = readInteger(value);
+      if (number === 0) return undefined;
+      return typeof number === 'number' && number <= max ? Math.min(number, takenAs) : number;
+    }),
     IsInt(),
     Min(1),
     Max(max),
@@ -59,11 +63,7 @@ export const QueryLimit = () =>
   );
 
 /** A point in time, in epoch milliseconds; zero means not given. Clients send the greatest number for "no end". */
-export const QueryTimestamp = () =>
-  applyDecorators(
-    QueryInt({ max: Number.MAX_SAFE_INTEGER }),
-    transform((value) => (typeof value === 'number' ? Math.min(value, lastMillis) : value)),
-  );
+export const QueryTimestamp = () => QueryInt({ max: Number.MAX_SAFE_INTEGER, takenAs: lastMillis });
 
 export const QueryText = (kind: TextKind) => applyDecorators(IsOptional(), Text(kind), ApiPropertyOptional());
 
