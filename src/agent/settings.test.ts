@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { parsePortRanges, readLocalClusterSettings, SlaveSetting, thisMachine } from './settings.js';
+import { parsePortRanges, SlaveSetting } from '../platform/settings/local-settings.js';
+import { readLocalClusterSettings, thisMachine } from './settings.js';
 import { SettingsFile } from '../platform/settings/settings.js';
 
 test('defaults are complete', () => {

@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
-import { readLocalClusterSettings } from '../agent/settings.js';
 import { loadSettings, type Flags } from '../platform/settings/load-settings.js';
-import type { Settings, SettingsFile } from '../platform/settings/settings.js';
+import type { Settings } from '../platform/settings/settings.js';
 import { deployExamples } from './demo.js';
 import { makeFirstToken } from './make-token.js';
 import { importFrom, type ImportFlags } from './import-from.js';
@@ -18,7 +17,7 @@ export async function runCommand(
   environment: Record<string, string | undefined>,
 ): Promise<number> {
   let exitCode = 0;
-  const settings = (flags: Flags): Settings => loadSettings({ environment, flags, furtherChecks: checkLocalCluster });
+  const settings = (flags: Flags): Settings => loadSettings({ environment, flags });
   const program = new Command('muster')
     .description(
       'Schedules tasks on a cluster of machines. Settings: environment and MUSTER_CONFIG, see docs/settings.md',
@@ -98,17 +97,4 @@ export async function runCommand(
     return 1;
   }
   return exitCode;
-}
-
-function checkLocalCluster(file: SettingsFile): string[] {
-  try {
-    readLocalClusterSettings(file.cluster.local);
-    return [];
-  } catch (cause) {
-    // Its first line says that there are problems, the others name them.
-    return (cause as Error).message
-      .split('\n')
-      .slice(1)
-      .map((line) => line.trim());
-  }
 }

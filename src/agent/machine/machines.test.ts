@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Machines } from './machines.js';
-import { SlaveSetting } from '../settings.js';
+import { SlaveSetting } from '../../platform/settings/local-settings.js';
 
 test.each([
   ['the rack that its setting names', { rackId: 'r1', attributes: { zone: 'east' } }, 'r1'],

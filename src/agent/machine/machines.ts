@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { errorCode } from '../files.js';
-import { type LocalClusterSettings, parsePortRanges, type SlaveSetting } from '../settings.js';
+import { parsePortRanges, type SlaveSetting } from '../../platform/settings/local-settings.js';
+import type { LocalClusterSettings } from '../settings.js';
 
 /** The slaves that this agent presents. */
 export class Machines {

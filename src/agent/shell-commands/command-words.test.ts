@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readLocalClusterSettings, ShellCommandSetting } from '../settings.js';
+import { ShellCommandSetting } from '../../platform/settings/local-settings.js';
+import { readLocalClusterSettings } from '../settings.js';
 import { commandWords, findCommand, outputFileName } from './command-words.js';
 
 const dump = ShellCommandSetting.parse({

@@ -1,5 +1,6 @@
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
-import type { LocalClusterSettings, ShellCommandSetting } from '../settings.js';
+import type { ShellCommandSetting } from '../../platform/settings/local-settings.js';
+import type { LocalClusterSettings } from '../settings.js';
 
 /** Why a command cannot be run. */
 export interface InvalidCommand {

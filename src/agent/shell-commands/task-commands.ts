@@ -7,7 +7,7 @@ import type { TaskContainer } from '../containers/task-container.js';
 import { engineEnvironment } from '../containers/engine.js';
 import { messageOf } from '../files.js';
 import { sandboxVariable } from '../machine/processes.js';
-import type { ShellCommandSetting } from '../settings.js';
+import type { ShellCommandSetting } from '../../platform/settings/local-settings.js';
 import type { RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { existsBelow, openFileBelow } from '../sandbox/below.js';

@@ -132,9 +132,11 @@ describe('what is wrong is named', () => {
     expect(others).toEqual([]);
   });
 
-  test('what a part of the program finds wrong with its own part of the file', () => {
-    expect(problems({ furtherChecks: () => ['cluster.local.slaves.0.cpus: must be positive'] })).toEqual([
-      'cluster.local.slaves.0.cpus: must be positive',
+  test('what is wrong with a record in a list, by its place', () => {
+    const slaves = '[{ id: a, cpus: 0, memoryMb: 1 }]';
+    const MUSTER_CONFIG = file('slaves.yaml', `cluster: { local: { slaves: ${slaves} } }`);
+    expect(problems({ environment: { MUSTER_CONFIG } })).toEqual([
+      'cluster.local.slaves.0.cpus: Too small: expected number to be >0',
     ]);
   });
 

@@ -16,8 +16,6 @@ export interface Flags {
 export interface SettingsSources {
   environment: Record<string, string | undefined>;
   flags?: Flags;
-  /** What a part of the program knows about its own part of the file, as lines "name: what is wrong". */
-  furtherChecks?: (file: SettingsFile) => string[];
 }
 
 /** The message has everything that is wrong, by name, on one line when there is only one thing. */
@@ -60,7 +58,7 @@ const nameOfFlag: Record<string, string> = {
 };
 
 /** Reads everything that can be set, once. Throws one SettingsError that names all that is wrong. */
-export function loadSettings({ environment, flags = {}, furtherChecks }: SettingsSources): Settings {
+export function loadSettings({ environment, flags = {} }: SettingsSources): Settings {
   const fromFlags = present({
     MUSTER_PORT: flags.port,
     MUSTER_HOST: flags.host,
@@ -75,8 +73,7 @@ export function loadSettings({ environment, flags = {}, furtherChecks }: Setting
 
   const file = readFile(given['MUSTER_CONFIG'], problems);
   const settings = SettingsFile.safeParse(file ?? {});
-  if (settings.success) problems.push(...(furtherChecks?.(settings.data) ?? []));
-  else problems.push(...describeIssues(settings.error));
+  if (!settings.success) problems.push(...describeIssues(settings.error));
 
   if (problems.length > 0 || !checked.success || !settings.success) throw new SettingsError(problems);
   const { data } = checked;

@@ -2,15 +2,11 @@ import { z } from 'zod';
 import { disableableActions } from '../../core/disasters/index.js';
 import { isTargetPattern } from '../targets.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
-import { artifactSettings } from './artifact-settings.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
-import { containerSettings } from './container-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
+import { LocalSettings } from './local-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { isAtRoot, UiSettings } from './page-settings.js';
-import { cleanupSettings, logSettings } from './log-rotation-settings.js';
-import { TaskFilesSettings } from './task-files-settings.js';
-import { taskStartSettings } from './task-start-settings.js';
 import {
   amount,
   amountAbove0,
@@ -78,98 +74,7 @@ const ClusterSettings = z.strictObject({
   recheckMetricsLoad5Threshold: amount()
     .default(0.75)
     .describe('reCheckMetricsForLargeNewTaskCount: highest 5-minute load per core'),
-  local: z
-    .strictObject({
-      slaves: z
-        .array(z.unknown())
-        .optional()
-        .describe('Machines the local agent presents; default: one with what this machine has'),
-      sandboxRetentionMillis: millis()
-        .default(7 * 24 * 3600 * 1000)
-        .describe('How long the files of an ended task are kept'),
-      cgroups: z
-        .enum(['auto', 'off'])
-        .default('auto')
-        .describe('auto: limit and track tasks with those cgroups that work on this machine'),
-      tasksRunAs: z
-        .enum(['OWN_USER', 'AGENT'])
-        .default('OWN_USER')
-        .describe(
-          'Tasks that name no user, where the agent is root: OWN_USER: each gets one of its own; AGENT: they are root',
-        ),
-      taskUsers: z
-        .strictObject({
-          first: z
-            .number()
-            .int()
-            .min(1_000)
-            .max(2_147_000_000)
-            .default(1_900_000_000)
-            .describe('Number of the first user (and group) that a task gets of its own; nothing else may use them'),
-          count: z
-            .number()
-            .int()
-            .min(1)
-            .max(1_000_000)
-            .default(65_536)
-            .describe('How many there are, from that one on'),
-        })
-        .default({ first: 1_900_000_000, count: 65_536 }),
-      allowedRunUsers: z
-        .array(z.string().min(1).max(256))
-        .max(10_000)
-        .optional()
-        .describe('Accounts that a deploy may name to run as; default: all that are not denied'),
-      deniedRunUsers: z
-        .array(z.string().min(1).max(256))
-        .max(10_000)
-        .default(['root'])
-        .describe('Accounts that no deploy may name; root stands for everything with the user or group number 0'),
-      maxProcessesPerTask: z
-        .number()
-        .int()
-        .min(8)
-        .max(4_194_304)
-        .default(4_096)
-        .describe('Most processes and threads of one task'),
-      checkThreadsEveryMillis: timeout(100).default(5_000).describe('Time between two counts of threads'),
-      maxTaskMessageLength: count(20).default(80).describe('Longer messages of status updates are cut'),
-      agentHangSeconds: count(1, 86_400)
-        .default(30)
-        .describe(
-          'The agent ends itself, to be started anew, when it has answered nothing for so long; its tasks run on',
-        ),
-      reservedDiskMb: count()
-        .optional()
-        .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
-      files: TaskFilesSettings.optional(),
-      ...taskStartSettings,
-      ...artifactSettings,
-      ...logSettings,
-      ...cleanupSettings,
-      ...containerSettings,
-      shellCommands: z
-        .array(z.unknown())
-        .default([])
-        .describe(
-          'What agents run for the commands of ui.shellCommands: name, command, options, skipCommandPrefix, skipCommandPrefixDockerOnly',
-        ),
-      shellCommandPrefix: z.array(z.string()).default([]).describe('Words put before each of them'),
-      shellCommandPidPlaceholder: z.string().default('{PID}').describe('Word that becomes the process id of the task'),
-      shellCommandUserPlaceholder: z.string().default('{USER}').describe('Word that becomes the user of the task'),
-      runShellCommandBeforeKillDueToThreads: z
-        .strictObject({
-          name: z.string().describe('Shell command that runs in a task before it is killed for too many threads'),
-          options: z.array(z.string()).default([]).describe('Options of that command'),
-        })
-        .optional(),
-      shellCommandPidFile: z
-        .string()
-        .default('.task-pid')
-        .describe('File of a task that holds another process id for shell commands'),
-      shellCommandTimeoutMillis: timeout().default(600_000).describe('Longest run of a shell command; 0: no limit'),
-    })
-    .prefault({}),
+  local: LocalSettings.prefault({}),
 });
 
 const portion = () => z.number().min(0).max(1);

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { artifactSettings } from './artifact-settings.js';
+import { count, millis, timeout } from './bounds.js';
+import { containerSettings } from './container-settings.js';
+import { cleanupSettings, logSettings } from './log-rotation-settings.js';
+import { TaskFilesSettings } from './task-files-settings.js';
+import { taskStartSettings } from './task-start-settings.js';
+
+const PortRanges = z
+  .string()
+  .regex(/^\d+-\d+(,\d+-\d+)*$/, 'must be ranges such as "31000-31999" or "31000-31499,32000-32099"')
+  .refine((text) => parsePortRanges(text).every(({ begin, end }) => begin >= 1 && begin <= end && end <= 65_535), {
+    message: 'each range must begin at 1 or more, end at 65535 or less, and not end before it begins',
+  });
+
+/** One machine that the agent presents. Several on one agent serve examples and tests of racks and attributes. */
+export const SlaveSetting = z.strictObject({
+  id: z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, 'must be 1 to 100 letters, digits, "_", "." or "-"'),
+  hostname: z.string().min(1).default('localhost'),
+  /** Absent: the attribute that names racks says it. */
+  rackId: z.string().min(1).optional(),
+  attributes: z.record(z.string(), z.string()).default({}),
+  cpus: z.number().positive().max(1_000_000),
+  memoryMb: z.number().positive().max(1_000_000_000_000),
+  diskMb: z.number().min(0).max(1_000_000_000_000).default(0),
+  ports: PortRanges.default('31000-31999'),
+});
+export type SlaveSetting = z.infer<typeof SlaveSetting>;
+
+/** What an agent runs for a command that users ask for by name. */
+export const ShellCommandSetting = z.strictObject({
+  name: z.string().min(1),
+  /** Program and arguments; no shell reads them. */
+  command: z.array(z.string()).min(1),
+  /** Those that are asked for add their flag, in this order. */
+  options: z.array(z.strictObject({ name: z.string().min(1), flag: z.string() })).default([]),
+  skipCommandPrefix: z.boolean().default(false),
+  /** The same where the task is a container. */
+  skipCommandPrefixDockerOnly: z.boolean().default(false),
+});
+export type ShellCommandSetting = z.infer<typeof ShellCommandSetting>;
+
+export function parsePortRanges(text: string): { begin: number; end: number }[] {
+  return text.split(',').map((range) => {
+    const [begin = 0, end = 0] = range.split('-').map(Number);
+    return { begin, end };
+  });
+}
+
+/** The key `cluster.local` of the settings file. The scheduler hands it to the agents that it starts, which read it again. */
+export const LocalSettings = z.strictObject({
+  slaves: z
+    .array(SlaveSetting)
+    .min(1)
+    .refine((slaves) => new Set(slaves.map((slave) => slave.id)).size === slaves.length, {
+      message: 'each slave needs an id of its own',
+    })
+    .optional()
+    .describe('Machines the local agent presents; default: one with what this machine has'),
+  sandboxRetentionMillis: millis()
+    .default(7 * 24 * 3600 * 1000)
+    .describe('How long the files of an ended task are kept'),
+  cgroups: z
+    .enum(['auto', 'off'])
+    .default('auto')
+    .describe('auto: limit and track tasks with those cgroups that work on this machine'),
+  tasksRunAs: z
+    .enum(['OWN_USER', 'AGENT'])
+    .default('OWN_USER')
+    .describe(
+      'Tasks that name no user, where the agent is root: OWN_USER: each gets one of its own; AGENT: they are root',
+    ),
+  taskUsers: z
+    .strictObject({
+      first: z
+        .number()
+        .int()
+        .min(1_000)
+        .max(2_147_000_000)
+        .default(1_900_000_000)
+        .describe('Number of the first user (and group) that a task gets of its own; nothing else may use them'),
+      count: z.number().int().min(1).max(1_000_000).default(65_536).describe('How many there are, from that one on'),
+    })
+    .default({ first: 1_900_000_000, count: 65_536 }),
+  allowedRunUsers: z
+    .array(z.string().min(1).max(256))
+    .max(10_000)
+    .optional()
+    .describe('Accounts that a deploy may name to run as; default: all that are not denied'),
+  deniedRunUsers: z
+    .array(z.string().min(1).max(256))
+    .max(10_000)
+    .default(['root'])
+    .describe('Accounts that no deploy may name; root stands for everything with the user or group number 0'),
+  maxProcessesPerTask: count(8, 4_194_304).default(4_096).describe('Most processes and threads of one task'),
+  checkThreadsEveryMillis: timeout(100).default(5_000).describe('Time between two counts of threads'),
+  maxTaskMessageLength: count(20, 100_000).default(80).describe('Longer messages of status updates are cut'),
+  shellCommands: z
+    .array(ShellCommandSetting)
+    .refine((commands) => new Set(commands.map((command) => command.name)).size === commands.length, {
+      message: 'each command needs a name of its own',
+    })
+    .default([])
+    .describe(
+      'What agents run for the commands of ui.shellCommands: name, command, options, skipCommandPrefix, skipCommandPrefixDockerOnly',
+    ),
+  shellCommandPrefix: z.array(z.string()).default([]).describe('Words put before each of them'),
+  shellCommandPidPlaceholder: z.string().default('{PID}').describe('Word that becomes the process id of the task'),
+  shellCommandUserPlaceholder: z.string().default('{USER}').describe('Word that becomes the user of the task'),
+  runShellCommandBeforeKillDueToThreads: z
+    .strictObject({
+      name: z.string().min(1).describe('Shell command that runs in a task before it is killed for too many threads'),
+      options: z.array(z.string()).default([]).describe('Options of that command'),
+    })
+    .optional(),
+  shellCommandPidFile: z
+    .string()
+    .min(1)
+    .regex(/^[^/\0]+$/, 'must be the name of a file')
+    .default('.task-pid')
+    .describe('File of a task that holds another process id for shell commands'),
+  shellCommandTimeoutMillis: timeout().default(600_000).describe('Longest run of a shell command; 0: no limit'),
+  agentHangSeconds: count(1, 86_400)
+    .default(30)
+    .describe('The agent ends itself, to be started anew, when it has answered nothing for so long; its tasks run on'),
+  reservedDiskMb: count()
+    .optional()
+    .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),
+  files: TaskFilesSettings.optional(),
+  ...taskStartSettings,
+  ...artifactSettings,
+  ...logSettings,
+  ...cleanupSettings,
+  ...containerSettings,
+});
