@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { constants, writeSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { createInterface } from 'node:readline';
 import { errorCode, messageOf } from '../files.js';
+import { become, endWith, takeOrder } from '../machine/order-program.js';
 import { diskIsFull, download, Meter } from './download.js';
 import { DeployFault, type FetchAnswer, type FetchOrder, type KeepOrder, type TaskOrder } from './order.js';
 import { checkFile, placeDownload, placeEmbedded, placeRemote, type Staging } from './place.js';
@@ -12,8 +11,7 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
 /**
  * Fetches and unpacks files as a user who can do no more than a task: into the sandbox of one task as its user, or one
- * file for the cache as a user that no task has. Leads a process group, with all tools that it starts. Reads its order from
- * stdin, which the agent keeps open for as long as it lives.
+ * file for the cache as a user that no task has.
  */
 async function carryOut(order: FetchOrder, store: ObjectStore | undefined): Promise<FetchAnswer> {
   const meter = new Meter(order.limits, order.root);
@@ -61,28 +59,7 @@ type ObjectStore = typeof import('./object-store.js');
 const objectStoreFor = async (order: FetchOrder): Promise<ObjectStore | undefined> =>
   order.kind === 'KEEP' && 'bucket' in order.source ? import('./object-store.js') : undefined;
 
-/** For good: all three user ids change. */
-function become({ uid, gid }: NonNullable<FetchOrder['user']>): void {
-  process.setgroups!([]);
-  process.setgid!(gid);
-  process.setuid!(uid);
-}
-
-function endWith(answer: FetchAnswer): never {
-  writeSync(1, `${JSON.stringify(answer)}\n`);
-  return endGroup();
-}
-
-/** With whatever tool still runs. */
-function endGroup(): never {
-  process.kill(-process.pid, 'SIGKILL');
-  return process.exit(0);
-}
-
-const [line] = (await once(createInterface(process.stdin), 'line')) as [string];
-process.stdin.on('end', endGroup).on('error', endGroup).resume();
-const order = JSON.parse(line) as FetchOrder;
-process.umask(0o022);
+const order = await takeOrder<FetchOrder>();
 try {
   const store = await objectStoreFor(order);
   if (order.user) become(order.user);

@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { FileHandle } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { killGroup, startProgram } from '../machine/order-program.js';
 import { sandboxVariable } from '../machine/processes.js';
 import type { RunAs } from '../machine/run-as.js';
 import { DeployFault, type FetchAnswer, type FetchOrder } from './order.js';
@@ -33,14 +33,13 @@ export async function carryOut(order: FetchOrder, program: Program): Promise<Fet
 }
 
 async function ask(order: FetchOrder, program: Program): Promise<FetchAnswer> {
-  const child = start(order.root, program);
+  const child = start(order, program);
   const end = () => {
-    if (child.exitCode === null && child.signalCode === null) endGroup(child);
+    if (child.exitCode === null && child.signalCode === null) killGroup(child.pid);
   };
   program.signal.addEventListener('abort', end);
   try {
     if (program.signal.aborted) end();
-    child.stdin!.on('error', () => undefined).write(`${JSON.stringify(order)}\n`);
     const [answer, complaint] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
     if (answer.endsWith('\n')) return JSON.parse(answer) as FetchAnswer;
     return { trouble: `The program that fetches files ended early: ${complaint.slice(-1_000)}` };
@@ -53,34 +52,13 @@ async function ask(order: FetchOrder, program: Program): Promise<FetchAnswer> {
 /** Certificates that the operator added are trusted here, too. */
 const passedOn = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
 
-/** Starts as the agent's user, for it may be the only one that can read Node; becomes the other before it does anything. */
-function start(root: string, { runAs, searchPath, program, files = [] }: Program): ChildProcess {
+function start(order: FetchOrder, { runAs, searchPath, program, files }: Program): ChildProcess {
   const given = passedOn.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
-  const [changeUser = ''] = runAs?.prefix ?? [];
-  const noMoreRights = basename(changeUser) === 'setpriv' ? [changeUser, '--no-new-privs', '--'] : [];
-  const [first = '', ...words] = [...noMoreRights, process.execPath, ...program];
-  const child = spawn(first, words, {
-    cwd: '/',
-    // What io_uring does is not done as the user that a process has become.
+  return startProgram(program, order, {
+    prefix: runAs?.prefix,
     // The mark by which it is found and ended, should the agent end before.
-    env: {
-      UV_USE_IO_URING: '0',
-      PATH: searchPath,
-      HOME: '/',
-      [sandboxVariable]: root,
-      ...(Object.fromEntries(given) as object),
-    },
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', ...files.map(({ fd }) => fd)],
+    env: { PATH: searchPath, [sandboxVariable]: order.root, ...(Object.fromEntries(given) as object) },
+    files: files?.map(({ fd }) => fd),
+    complaints: 'pipe',
   });
-  child.on('error', () => undefined);
-  return child;
-}
-
-export function endGroup({ pid }: Pick<ChildProcess, 'pid'>): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has gone.
-  }
 }

@@ -6,11 +6,11 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjstoreArtifactSignature } from '../../core/model/deploy.js';
 import type { AgentContext } from '../agent-context.js';
+import { killGroup } from '../machine/order-program.js';
 import { cleanEnvironment, type RunAs } from '../machine/run-as.js';
 import { removeTree } from '../sandbox/remove-tree.js';
 import type { KeptFile } from './cache.js';
 import { DeployFault, type Note } from './order.js';
-import { endGroup } from './program.js';
 import type { Remote } from './remotes.js';
 
 interface Fetched {
@@ -130,7 +130,7 @@ function run(words: readonly string[], { work, keys, runAs, signal }: Place): Pr
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  const end = () => endGroup(child);
+  const end = () => killGroup(child.pid);
   signal.addEventListener('abort', end);
   let output = '';
   const hear = (text: Buffer) => (output = `${output}${text.toString()}`.slice(0, mostOutput));

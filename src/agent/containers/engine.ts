@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ContainerSettings } from '../../platform/settings/container-settings.js';
 import type { Log } from '../agent-context.js';
 import { messageOf } from '../files.js';
+import { killGroup } from '../machine/order-program.js';
 import { sandboxVariable } from '../machine/processes.js';
 import { cleanEnvironment } from '../machine/run-as.js';
 
@@ -104,14 +105,6 @@ export function askEngine(
 const ended = (stream: NodeJS.ReadableStream): Promise<void> => new Promise((resolve) => stream.once('end', resolve));
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1)?.trim() ?? '';
-
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has gone.
-  }
-}
 
 const lookMillis = 10_000;
 const againWhenMissingMillis = 60_000;

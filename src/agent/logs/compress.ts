@@ -8,7 +8,6 @@ import type { Compression } from './order.js';
 
 const chunkBytes = 256 * 1024;
 
-/** A log that is written at 100 MB/s has to be compressed as fast; it stays a few percent larger. */
 /** Compresses the bytes of one open file up to `end` to where another one is. */
 export async function compress(
   { from, end, to }: { from: number; end: number; to: number },
@@ -25,6 +24,7 @@ export async function compress(
   if (command === undefined)
     return pipeline(
       source,
+      // A log that is written at 100 MB/s has to be compressed as fast; it stays a few percent larger.
       createGzip({ level: constants.Z_BEST_SPEED }),
       createWriteStream('', { fd: to, autoClose: false, highWaterMark: chunkBytes }),
     );

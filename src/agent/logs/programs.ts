@@ -1,8 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { killGroup, startProgram } from '../machine/order-program.js';
 import { cleanEnvironment, type RunAs } from '../machine/run-as.js';
 import type { CompressOrder, RotateAnswer, RotateOrder } from './order.js';
 
@@ -19,30 +19,14 @@ export class Worker {
   constructor(
     program: readonly string[],
     order: RotateOrder | CompressOrder,
-    { prefix = [], files = [] }: { prefix?: RunAs['prefix']; files?: readonly number[] } = {},
+    { prefix, files }: { prefix?: RunAs['prefix']; files?: readonly number[] } = {},
   ) {
-    // Starts as the agent's user, for it may be the only one that can read Node; changes before it does anything.
-    const [changeUser = ''] = prefix;
-    const noMoreRights = basename(changeUser) === 'setpriv' ? [changeUser, '--no-new-privs', '--'] : [];
-    const [first = '', ...words] = [...noMoreRights, process.execPath, ...program];
-    this.child = spawn(first, words, {
-      cwd: '/',
-      // What io_uring does is not done as the user that a process has become.
-      env: { UV_USE_IO_URING: '0', HOME: '/', ...cleanEnvironment },
-      detached: true,
-      stdio: ['pipe', 'pipe', 'ignore', ...files],
-    });
-    this.child.stdin!.on('error', () => undefined).write(`${JSON.stringify(order)}\n`);
+    this.child = startProgram(program, order, { prefix, env: cleanEnvironment, files, complaints: 'ignore' });
     this.answer = this.listen();
   }
 
   kill(): void {
-    if (this.child.pid === undefined) return;
-    try {
-      process.kill(-this.child.pid, 'SIGKILL');
-    } catch {
-      // It has gone.
-    }
+    killGroup(this.child.pid);
   }
 
   private async listen(): Promise<RotateAnswer | undefined> {

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { fstatSync, writeSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
-import { createInterface } from 'node:readline';
 import { messageOf } from '../files.js';
+import { become, endWith, takeOrder } from '../machine/order-program.js';
 import { openFolderBelow, pathOf } from '../sandbox/below.js';
 import { compress } from './compress.js';
 import type { CompressOrder, RotateAnswer, RotateOrder } from './order.js';
@@ -12,8 +11,7 @@ import { rotateLog } from './rotate.js';
 
 /**
  * Rotates the logs of one task, as the user of the task, or compresses one open file, as a user without rights: whatever lies
- * there, it can do no more than they. Gives way to everything else on the machine. Reads its order from stdin, which the
- * agent keeps open for as long as it lives.
+ * there, it can do no more than they. Gives way to everything else on the machine.
  */
 async function rotateAll(order: RotateOrder): Promise<RotateAnswer> {
   const rotated: string[] = [];
@@ -40,29 +38,8 @@ async function makeFolder(root: string, path: string): Promise<void> {
   }
 }
 
-/** For good: all three user ids change. */
-function become({ uid, gid }: NonNullable<RotateOrder['user']>): void {
-  process.setgroups!([]);
-  process.setgid!(gid);
-  process.setuid!(uid);
-}
-
-function endWith(answer: RotateAnswer): never {
-  writeSync(1, `${JSON.stringify(answer)}\n`);
-  return endGroup();
-}
-
-/** With a tool that still compresses. */
-function endGroup(): never {
-  process.kill(-process.pid, 'SIGKILL');
-  return process.exit(0);
-}
-
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-const [line] = (await once(createInterface(process.stdin), 'line')) as [string];
-process.stdin.on('end', endGroup).on('error', endGroup).resume();
-const order = JSON.parse(line) as RotateOrder | CompressOrder;
-process.umask(0o022);
+const order = await takeOrder<RotateOrder | CompressOrder>();
 try {
   if (order.user) become(order.user);
   setTimeout(() => endWith({ trouble: `took longer than ${order.seconds} s` }), order.seconds * 1000);

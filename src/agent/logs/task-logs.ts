@@ -1,11 +1,11 @@
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../files.js';
 import { isAlive, type ProcessStat, readStat } from '../machine/process-identity.js';
-import { signal } from '../machine/processes.js';
+import { allPids, signal, userOf } from '../machine/processes.js';
 import type { RunAs } from '../machine/run-as.js';
 import { openFileBelow } from '../sandbox/below.js';
 import { type Sandbox, saveTail } from '../sandbox/sandbox-layout.js';
@@ -221,7 +221,7 @@ export class TaskLogs {
     const deadline = performance.now() + longestHandoverMillis;
     while (isAlive(rotating) && performance.now() < deadline) await delay(10);
     // Said by a file of the task: nothing but what it could end itself is ended.
-    if (isAlive(rotating) && ownerOf(rotating.pid) === (this.target.runAs?.uid ?? process.getuid?.()))
+    if (isAlive(rotating) && userOf(rotating.pid) === (this.target.runAs?.uid ?? process.getuid?.()))
       signal(rotating, 'SIGKILL');
   }
 
@@ -253,15 +253,7 @@ function lastChange(path: string): number | undefined {
   }
 }
 
-function ownerOf(pid: number): number | undefined {
-  try {
-    return statSync(`/proc/${pid}`).uid;
-  } catch {
-    return undefined;
-  }
-}
-
 const processesOfUser = (uid: number): ProcessStat[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && ownerOf(Number(name)) === uid)
-    .flatMap((name) => readStat(Number(name)) ?? []);
+  allPids()
+    .filter((pid) => userOf(pid) === uid)
+    .flatMap((pid) => readStat(pid) ?? []);

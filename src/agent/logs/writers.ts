@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { errorCode } from '../files.js';
 import { parseStat, type ProcessStat, readStat } from '../machine/process-identity.js';
-import { sandboxVariable, signal, variableOf } from '../machine/processes.js';
+import { allPids, sandboxVariable, signal, userOf, variableOf } from '../machine/processes.js';
 
 /** Whoever may write to a log. */
 export interface WritersOf {
@@ -63,21 +63,10 @@ export class StandingWriters {
 
 function writersOf({ sandbox, path, ino, isOwnUser }: WritersOf): ProcessStat[] {
   const me = process.geteuid?.();
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
+  return allPids()
     .filter((pid) => pid !== process.pid && pid !== process.ppid && userOf(pid) === me)
     .filter((pid) => isOwnUser || variableOf(pid, sandboxVariable) === sandbox || hasOpen(pid, path, ino))
     .flatMap((pid) => readStat(pid) ?? []);
-}
-
-/** A process that keeps its memory to itself seems to be root's. */
-function userOf(pid: number): number | undefined {
-  try {
-    return statSync(`/proc/${pid}`).uid;
-  } catch {
-    return undefined;
-  }
 }
 
 function hasOpen(pid: number, path: string, ino: number): boolean {

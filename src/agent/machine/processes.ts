@@ -1,16 +1,26 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { isLive, readStat, type ProcessIdentity, type ProcessStat } from './process-identity.js';
 import { errorCode } from '../files.js';
 
 /** Name of the variable by which the processes of a task are known wherever they went: the path of its sandbox. */
 export const sandboxVariable = 'CLUSTER_SANDBOX';
 
-/** Every live process of this machine. */
-export function allProcesses(): ProcessStat[] {
-  return readdirSync('/proc')
+/** Of every process of this machine, also of those that have ended and that nothing has waited for. */
+export const allPids = (): number[] =>
+  readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((name) => readStat(Number(name)))
-    .filter(isLive);
+    .map(Number);
+
+/** Every live process of this machine. */
+export const allProcesses = (): ProcessStat[] => allPids().map(readStat).filter(isLive);
+
+/** The user of a process; one that keeps its memory to itself seems to be root's. undefined: it has gone. */
+export function userOf(pid: number): number | undefined {
+  try {
+    return statSync(`/proc/${pid}`).uid;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The sandbox a process was started in, by its environment; undefined when it has none or is not ours to look at. */

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { errorCode } from '../files.js';
+import { allPids } from './processes.js';
 
 /** Numbers of users, each also that of a group. */
 export interface NumberRange {
@@ -141,10 +142,9 @@ export class UserNumbers {
 /** Every user (real, effective, saved, of files) of every process. One that has ended and waits for its parent has none. */
 function numbersOfProcesses(): Set<number> {
   const numbers = new Set<number>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
+  for (const pid of allPids()) {
     try {
-      const status = readFileSync(`/proc/${name}/status`, 'utf8');
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
       if (/^State:\s+[ZX]/m.test(status)) continue;
       const [, line = ''] = /^Uid:(.*)$/m.exec(status) ?? [];
       for (const number of line.trim().split(/\s+/)) numbers.add(Number(number));
