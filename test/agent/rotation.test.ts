@@ -46,6 +46,11 @@ const managed = (data: ExecutorData, changes: Partial<LaunchSpec> = {}): Partial
 const area = (spec: LaunchSpec, ...path: string[]) => cluster.sandbox(spec, spec.taskId, ...path);
 const results = (spec: LaunchSpec, into = area(spec, 'logs')) =>
   (existsSync(into) ? readdirSync(into) : []).filter((name) => !name.startsWith('.')).toSorted();
+/** A long log is compressed after the end of its task. */
+const untilCompressed = (spec: LaunchSpec) =>
+  waitFor('the compression', () => !readdirSync(area(spec, 'logs')).some((name) => name.startsWith('.')), {
+    timeoutMillis: 60_000,
+  });
 /** All that a log ever had: its results, the oldest first, then itself. */
 function* everything(spec: LaunchSpec): Generator<Buffer> {
   for (const name of results(spec)) {
@@ -125,6 +130,7 @@ test.each([
     expect(firstGap(everything(spec), lines)).toBeUndefined();
     await cluster.driver.kill(spec.taskId, 's1', 0, 1);
     await cluster.untilState(spec, 'TASK_KILLED');
+    await untilCompressed(spec);
     expect(firstGap(everything(spec), lines)).toBeUndefined();
     expect(existsSync(area(spec, 'service.log'))).toBe(false);
   },
@@ -156,10 +162,8 @@ test(
     const lines = await stopWriting(spec);
     await cluster.driver.kill(spec.taskId, 's1', 0, 1);
     await cluster.untilState(spec, 'TASK_KILLED');
+    await untilCompressed(spec);
     expect(firstGap(everything(spec), lines)).toBeUndefined();
-    // A long log is compressed after the end.
-    const isHidden = (name: string) => name.startsWith('.');
-    await waitFor('the compression', () => !readdirSync(area(spec, 'logs')).some(isHidden), { timeoutMillis: 60_000 });
   },
 );
 

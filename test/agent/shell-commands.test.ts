@@ -188,7 +188,7 @@ describe('a command', () => {
 
   test('leaves no process behind', async () => {
     await run(cluster, orderOf(task, 'leaves'));
-    expect(commandProcesses(cluster)).toEqual([]);
+    await waitFor('the end of its processes', () => commandProcesses(cluster).length === 0);
   });
 
   test('runs beside others', async () => {
@@ -210,7 +210,7 @@ describe('a command', () => {
     await cluster.driver.kill(other.taskId, 's1', 1_000, 1);
     expect(await cluster.untilState(other, 'TASK_KILLED')).toContain('exit code 143');
     expect(reportsOf(cluster, order).at(-1)).toMatchObject({ updateType: 'FAILED', message: 'The task ended' });
-    expect(isAlive(sleeper!)).toBe(false);
+    await waitFor('the end of its process', () => !isAlive(sleeper!));
   });
 
   test('of a task with executorData runs in its folder, where its output is, too', async () => {

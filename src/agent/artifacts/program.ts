@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -40,9 +41,10 @@ async function ask(order: FetchOrder, program: Program): Promise<FetchAnswer> {
   program.signal.addEventListener('abort', end);
   try {
     if (program.signal.aborted) end();
-    const [answer, complaint] = await Promise.all([text(child.stdout!), text(child.stderr!)]);
+    const ended = once(child, 'close') as Promise<[number | null, string | null]>;
+    const [answer, complaint, [code, signal]] = await Promise.all([text(child.stdout!), text(child.stderr!), ended]);
     if (answer.endsWith('\n')) return JSON.parse(answer) as FetchAnswer;
-    return { trouble: `The program that fetches files ended early: ${complaint.slice(-1_000)}` };
+    return { trouble: `The program that fetches files ended early (${signal ?? code}): ${complaint.slice(-1_000)}` };
   } finally {
     program.signal.removeEventListener('abort', end);
     end();

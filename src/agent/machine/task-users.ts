@@ -85,8 +85,8 @@ export class TaskUsers {
   }
 
   /** One that a live task has got from an earlier agent. */
-  keep(user: RunAs): void {
-    if (user.own) this.way?.numbers?.keep(user.uid);
+  async keep(user: RunAs): Promise<void> {
+    if (user.own) await this.way?.numbers?.keep(user.uid);
   }
 
   /** The task has ended, and nothing of it can be read by who comes next. */
@@ -96,6 +96,7 @@ export class TaskUsers {
 
   /** SIGKILL to every process of a user that only this task had, wherever it hides. */
   async killAll(user: RunAs): Promise<void> {
+    if (!this.way?.numbers?.isOursAlone(user.uid)) return;
     const [program = '', ...words] = user.prefix;
     // Fails when there is nothing to kill, which is the usual case.
     await run(program, [...words, '/bin/sh', '-c', 'kill -s KILL -- -1'], { env: cleanEnvironment, cwd: '/' }).catch(

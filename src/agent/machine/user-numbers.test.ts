@@ -61,8 +61,20 @@ describe('numbers', () => {
   test('that an adopted task or a process has are left out', async () => {
     const uid = process.getuid?.() ?? 0;
     const numbers = open(uid, 3);
-    numbers.keep(uid + 1);
+    await numbers.keep(uid + 1);
     expect(await numbers.take()).toBe(uid + 2);
     await expect(numbers.take()).rejects.toThrow('in use');
+  });
+
+  test('of an adopted task are not ours alone when another agent got them meanwhile', async () => {
+    const [first, count] = [1_800_004_000, 256];
+    const [other, adopting] = [open(first, count), open(first, count)];
+    const number = await other.take();
+    await adopting.keep(number);
+    expect([other.isOursAlone(number), adopting.isOursAlone(number)]).toEqual([true, false]);
+    other.close();
+    await adopting.keep(number);
+    expect([other.isOursAlone(number), adopting.isOursAlone(number)]).toEqual([false, true]);
+    expect(adopting.isOursAlone(first - 1)).toBe(false);
   });
 });

@@ -75,8 +75,14 @@ export class UserNumbers {
   }
 
   /** A task that an earlier agent left has it. */
-  keep(number: number): void {
+  async keep(number: number): Promise<void> {
     this.inUse.add(number);
+    if (this.contains(number)) await this.guard(this.blockOf(number));
+  }
+
+  /** Whether no other agent of this machine gives it. While an agent is down its numbers without a process are free to others. */
+  isOursAlone(number: number): boolean {
+    return this.contains(number) && this.guards.has(this.blockOf(number));
   }
 
   release(number: number): void {
@@ -107,6 +113,10 @@ export class UserNumbers {
       }
     }
     throw new Error(`All ${this.range.count} users for tasks are in use (cluster.local.taskUsers)`);
+  }
+
+  private blockOf(number: number): number {
+    return Math.floor((number - this.range.first) / blockSize);
   }
 
   private numbersOf(block: number): number[] {
