@@ -191,7 +191,7 @@ describe('while an action is switched off', () => {
     await waitFor('it to happen', happens);
   });
 
-  test.each(casesOf('told'))('$action: whoever asks is told ($why)', async ({ action }) => {
+  test.each(casesOf('told'))('$action: every caller is told ($why)', async ({ action }) => {
     const actions = app.app.get(DisabledActions);
     expect(await actions.isDisabled(action)).toBe(false);
     await switchOff(action);
@@ -205,7 +205,7 @@ describe('while an action is switched off', () => {
     expect((await call('GET', '/api/disasters/disabled-actions')).body).toEqual([]);
   });
 
-  test('all at once: reads, and the pause that nobody can forbid, go on', async () => {
+  test('all at once: reads, and the pause that cannot be forbidden, go on', async () => {
     for (const action of actionTypes.filter(canBeDisabled)) await switchOff(action);
     for (const path of ['/api/requests', request, '/api/slaves', '/api/racks', '/api/disasters/stats', '/api/state']) {
       expect((await call('GET', path)).status, path).toBe(200);

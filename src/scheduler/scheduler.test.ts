@@ -98,7 +98,7 @@ describe('from the queue to a running task', () => {
     expect(await world.active()).toHaveLength(2);
   });
 
-  test('a request that somebody holds waits for the next pass, which comes soon, and the others do not', async () => {
+  test('a request that another transaction holds waits for the next pass, which comes soon, and the others do not', async () => {
     await start();
     await world.deployed({ id: 'held', requestType: 'SERVICE' });
     await world.deployed({ id: 'free', requestType: 'SERVICE' });
@@ -482,7 +482,7 @@ describe('reconciliation', () => {
     expect(await states('svc')).toEqual(['TASK_RUNNING']);
   });
 
-  test('a task that nobody knows is killed', async () => {
+  test('an unknown task is killed', async () => {
     await start();
     await world.deployed({ id: 'job', requestType: 'ON_DEMAND' }, {}, { pendingType: 'ONEOFF' });
     await world.run();

@@ -95,7 +95,7 @@ describe('a job whose next run is planned is left alone', () => {
   test('but not when it was planned for another deploy', async () => {
     expect(await planned({ createdAt: start, deployId: 'd0' })).toBe(true);
   });
-  test('but not when somebody wants the planned run to be deleted', async () => {
+  test('but not when a caller wants the planned run to be deleted', async () => {
     expect(await planned({ createdAt: start }, true)).toBe(true);
   });
   test('while a service is looked at whatever waits for it', async () => {

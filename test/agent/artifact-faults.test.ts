@@ -74,7 +74,7 @@ const external = (path: string, isKept: boolean): ExternalArtifact => ({
   md5sum: isKept ? md5(files[path]!()) : undefined,
 });
 
-describe('a server whose certificate nobody vouches for', () => {
+describe('a server whose certificate no authority vouches for', () => {
   test.each([true, false])('is not believed (kept: %s)', async (isKept) => {
     await start({ verifyArtifactTls: true });
     expect(await cluster.untilState(await launch(external('/small', isKept)), 'TASK_FAILED')).toContain('self-signed');

@@ -138,7 +138,11 @@ describe('what cannot be launched is refused', () => {
       changes: { executorData: { cmd: 'x', objstoreArtifacts: [{}] } },
       reason: 'objstoreArtifacts',
     },
-    { why: 'a scheme nobody can fetch', changes: { artifacts: [{ uri: 's3://b/k' }] }, reason: 'artifacts[0].uri' },
+    {
+      why: 'a scheme that cannot be fetched',
+      changes: { artifacts: [{ uri: 's3://b/k' }] },
+      reason: 'artifacts[0].uri',
+    },
     { why: 'half a document', changes: { ports: undefined as never }, reason: 'ports' },
   ])('$why', async ({ changes, reason }) => {
     const spec = cluster.spec(changes);

@@ -297,7 +297,7 @@ describe('files that are fetched', () => {
     expect(await cluster.untilState(spec, 'TASK_FAILED')).toContain(says.slice(0, 10));
   });
 
-  test('fail the task when nobody serves them', async () => {
+  test('fail the task when no server has them', async () => {
     const spec = await cluster.launch('true', { artifacts: [{ uri: 'http://127.0.0.1:1/x' }] });
     expect(await cluster.untilState(spec, 'TASK_FAILED')).toContain('127.0.0.1:1');
   });

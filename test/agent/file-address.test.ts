@@ -270,7 +270,7 @@ test('callers that send no call take no place of others', async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-test('downloads that nobody reads are so many at most, and then others have their turn', async () => {
+test('downloads that are not read are so many at most, and then others have their turn', async () => {
   put('long', Buffer.alloc(30_000_000));
   const leave = new AbortController();
   const asked = await Promise.all(

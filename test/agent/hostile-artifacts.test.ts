@@ -177,7 +177,7 @@ describe('a server', () => {
     expect(await failureOf([uriOf(name)])).toContain('took longer than 4 s');
   });
 
-  test('whose answer nobody waits for any more is left at a kill', async () => {
+  test('whose answer is not waited for any more is left at a kill', async () => {
     const spec = await launch([uriOf('slow')]);
     await cluster.fileOf(spec, 'slow');
     await cluster.driver.kill(spec.taskId, 's1', 60_000, 1);

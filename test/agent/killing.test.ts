@@ -136,7 +136,7 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])('with cgroups $cgroups'
       expect(await cluster.untilState(spec, 'TASK_FAILED')).toBe('Exit code 137 (signal 9)');
     });
 
-    test('of the shim ends the task too, since nobody could tell its exit status', async () => {
+    test('of the shim ends the task too, since its exit status would be unknown', async () => {
       const spec = await running('sleep 600 & setsid sleep 600 & sleep 600');
       await waitFor('the whole family', () => processesIn(spec).length >= 5);
       process.kill(pidsOf(spec).shim, 'SIGKILL');

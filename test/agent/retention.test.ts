@@ -144,7 +144,7 @@ test('while the disk is fuller than it may be, sandboxes go that are older than 
   ]);
 });
 
-test('an end that nobody has stored keeps its sandbox', async () => {
+test('an end that is not stored keeps its sandbox', async () => {
   cluster = await AgentCluster.start();
   cluster.seen.refuseNext(Infinity);
   const spec = await cluster.launch('echo kept');

@@ -107,7 +107,7 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
     expect(processesUnder(join(root, 'sandboxes'))).toEqual([]);
   });
 
-  test('refuses to run as anybody else', async () => {
+  test('refuses to run as another user', async () => {
     const answers = await driver.launch([specOf('true', { user: 'daemon' }), specOf('true', { user: 'root' })], 1);
     expect(answers).toMatchObject([
       { outcome: 'REFUSED', reason: "user: cannot run as 'daemon', the agent runs as 'nobody' and not as root" },

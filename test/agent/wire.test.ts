@@ -41,7 +41,7 @@ test('the secret is for the owner only, and the endpoint says who listens', asyn
   });
 });
 
-test('whoever starts first makes the secret, however many start at once', async () => {
+test('the first to start makes the secret, however many start at once', async () => {
   const folder = tempFolder();
   const secrets = await Promise.all(Array.from({ length: 20 }, () => sharedSecret(join(folder.path, 'agent'))));
   expect(new Set(secrets).size).toBe(1);

@@ -117,7 +117,7 @@ describe('the walk finds', () => {
       found: { [operation]: ['body is required'] },
     },
     {
-      name: 'an answer that nobody describes',
+      name: 'an answer without a description',
       change: (served) => Object.assign(post(served).responses, { '200': {} }),
       found: { [operation]: ['answer is not described, instead of array of SchedulerPage<SchedulerThing>'] },
     },

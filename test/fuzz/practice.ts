@@ -2,7 +2,7 @@ import type { RequestEventType } from '../../src/core/model/enums.js';
 import type { Request, RequestHistory } from '../../src/core/model/request.js';
 import type { Api } from '../e2e/support/api.js';
 
-/** Requests that may be changed, scaled, paused or deleted by anybody. */
+/** Requests that may be changed, scaled, paused or deleted by any call. */
 const requests: readonly Request[] = [
   { id: 'practice-service', requestType: 'SERVICE', instances: 2 },
   { id: 'practice-job', requestType: 'ON_DEMAND' },

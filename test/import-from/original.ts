@@ -67,7 +67,7 @@ export const taskIdOf = (requestId: string, deployId: string, number: number): s
 
 /**
  * The API of version 1.5.0 over HTTP, as far as an import reads it: the shapes are those that it answers, with members under
- * both of their names and members that nobody else knows.
+ * both of their names and members that no other record has.
  */
 export async function startOriginal(): Promise<SimulatedOriginal> {
   let atOnce = 0;

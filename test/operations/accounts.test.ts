@@ -14,7 +14,7 @@ const scene = new Scene(operations);
 describe('who calls', () => {
   const whoCalls = 'GET /api/auth/user';
 
-  test('is told to callers, with what they chose; who is nobody is 401', async () => {
+  test('is told to callers, with what they chose; a caller without a name is 401', async () => {
     const user = { ...bob, scopes: [], authenticated: true };
     const known = { user, authenticated: true, authEnabled: true };
     expect(await operations.call(whoCalls, 200, { headers: asBob })).toEqual(known);
@@ -76,7 +76,7 @@ describe('tokens', () => {
     expect(refusal.message).toContain(field);
   });
 
-  test('cannot be those of somebody else', async () => {
+  test('cannot be those of another user', async () => {
     const token = asBob.Authorization.replace('Token ', '');
     await scene.refuses(make, 400, { body: { token, user: { id: 'eve' } } });
     expect(await operations.call('GET /api/auth/user', 200, { headers: asBob })).toMatchObject({ user: bob });
@@ -127,7 +127,7 @@ describe('auth-check', () => {
     else expect(answer).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('bob') });
   });
 
-  test('for an administrator is always 200, for nobody 401, with a scope that is none 400', async () => {
+  test('for an administrator is always 200, for an unnamed caller 401, with a scope that is none 400', async () => {
     const params = { requestId: 'of-db' };
     for (const scope of ['READ', 'WRITE', 'DEPLOY', 'ADMIN'])
       await operations.call(check, 200, { params, query: { scope } });
@@ -170,19 +170,16 @@ describe('settings of users', () => {
     expect(await operations.call(settings, 200)).toEqual({ starredRequestIds: ['of-db'] });
   });
 
-  test.each([replace, star, unstar] as const)(
-    '%s needs a body with a list of texts, and somebody',
-    async (operation) => {
-      const before = await operations.call(settings, 200);
-      for (const starredRequestIds of ['of-web', [7]]) {
-        const { errors } = await scene.refuses(operation, 400, { body: { starredRequestIds } });
-        expect(errors).toMatchObject([{ field: 'starredRequestIds' }]);
-      }
-      await scene.refuses(operation, 400);
-      await scene.refuses(operation, 401, { ...ids('of-web'), headers: asNobody });
-      expect(await operations.call(settings, 200)).toEqual(before);
-    },
-  );
+  test.each([replace, star, unstar] as const)('%s needs a body with a list of texts, and a user', async (operation) => {
+    const before = await operations.call(settings, 200);
+    for (const starredRequestIds of ['of-web', [7]]) {
+      const { errors } = await scene.refuses(operation, 400, { body: { starredRequestIds } });
+      expect(errors).toMatchObject([{ field: 'starredRequestIds' }]);
+    }
+    await scene.refuses(operation, 400);
+    await scene.refuses(operation, 401, { ...ids('of-web'), headers: asNobody });
+    expect(await operations.call(settings, 200)).toEqual(before);
+  });
 
   test('hold 5000 requests at most, whichever way they come', async () => {
     const many = Array.from({ length: 5_000 }, (_, index) => `r${index}`);

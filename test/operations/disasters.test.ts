@@ -41,7 +41,7 @@ const standing = async (url: string) =>
   (await (await fetch(`${url}/readyz`)).json()) as { ready: boolean; leads: boolean };
 const create = (id: string) => operations.api.saveRequest({ id, requestType: 'ON_DEMAND' });
 
-test('an action is switched off for everybody until somebody enables it, and says why', async () => {
+test('an action is switched off for all until a user enables it, and says why', async () => {
   expect(await disabled()).toEqual([]);
   expect(await disable('create-request', 204, { type: 'DEPLOY', message: 'month end' })).toBeUndefined();
   const off = { type: 'CREATE_REQUEST', user: 'scheduler', automaticallyClearable: false };

@@ -118,7 +118,7 @@ describe('tracking', () => {
     expect(waiting).not.toHaveProperty('taskId');
   });
 
-  test('is 404 for a task or run that nobody knows, and 400 for what is no task id', async () => {
+  test('is 404 for an unknown task or run, and 400 for what is no task id', async () => {
     expect(await refused(task, 404, { params: { taskId: unknownTaskId } })).toContain(unknownTaskId);
     expect(await refused(run, 404, { params: { requestId: 'job', runId: 'r9' } })).toContain("'r9'");
     expect(await refused(run, 404, { params: { requestId: 'nobody', runId: 'r1' } })).toContain("'nobody'");

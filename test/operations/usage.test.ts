@@ -68,7 +68,7 @@ test('a slave shows what its tasks use and have asked for, and what it has', asy
   expect(byOtherName).toMatchObject({ slaveId: 'slave1', cpusReserved: cpus });
 });
 
-test('requests show what their tasks use, whoever asks; one that has no samples is not found', async () => {
+test('requests show what their tasks use, whatever caller asks; one that has no samples is not found', async () => {
   const of = (requestId: string, status: number, query: Record<string, boolean> = {}) =>
     operations.call<RequestUtilization>('GET /api/usage/requests/request/{requestId}', status, {
       params: { requestId },

@@ -15,7 +15,7 @@ const json = { 'content-type': 'application/json' };
 const asAdmin = () => ({ ...json, authorization: `Token ${stage.tokens.admin}` });
 const bodyOf = (method: string) => (method === 'GET' ? undefined : aboutShop);
 
-test('every operation is found below it, by those who may, and by nobody else', async () => {
+test('every operation is found below it, by those who may, and by no other', async () => {
   expect(stage.operations.length).toBeGreaterThan(150);
   for (const { name, method, path } of stage.operations) {
     const [open, closed] = [asAdmin(), json];

@@ -111,7 +111,7 @@ describe('the lock', () => {
     return join(path, 'lock');
   };
 
-  test('is held by one at a time; whoever waits says so', async () => {
+  test('is held by one at a time; one that waits says so', async () => {
     const lock = place();
     const first = enter(lock, 1_000);
     await first.line('in');

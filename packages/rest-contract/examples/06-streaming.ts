@@ -1,4 +1,4 @@
-// Streams both ways, one element at a time; whoever reads sets the pace.
+// Streams both ways, one element at a time; the reader sets the pace.
 import { z } from 'zod';
 import {
   body,

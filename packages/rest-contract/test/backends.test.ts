@@ -178,7 +178,7 @@ describe.each([
     });
     expect(await response.json()).toEqual({ n: 4 });
   });
-  test('a path of nobody is answered by the framework, a method of nobody by the contract', async () => {
+  test('an unknown path is answered by the framework, an unknown method by the contract', async () => {
     expect((await fetch(`${url}/api/v1/nobody`)).status).toBe(404);
     const response = await fetch(`${url}/api/v1/nothing`);
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);

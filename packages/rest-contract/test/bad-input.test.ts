@@ -289,7 +289,7 @@ describe('hanging up', () => {
     expect(state.aborted).toBe(1);
     expect(await ask('GET', '/read/still-there')).toMatchObject({ status: 200 });
   });
-  test('in the middle of an upload fails the reader, and nobody else', async () => {
+  test('in the middle of an upload fails the reader, and no other', async () => {
     failures.length = 0;
     const { hostname, port } = new URL(url);
     const socket = (await import('node:net')).connect(Number(port), hostname);

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
 
-// What someone who makes the mistake reads: the sentence has to be in the compiler's message.
+// What an author who makes the mistake reads: the sentence has to be in the compiler's message.
 
 const here = dirname(fileURLToPath(import.meta.url));
 const PREAMBLE = `

@@ -21,7 +21,7 @@ import {
 } from '../src/index.js';
 
 const s = z.string();
-/** As someone without the compiler would write it. */
+/** As an author without the compiler would write it. */
 const js = (value: unknown) => value as never;
 const never = js({});
 const named = (name: string, value: unknown) => Object.fromEntries([[name, value]]);

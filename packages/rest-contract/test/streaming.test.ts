@@ -105,7 +105,7 @@ describe.each([
     }
     expect(await all(await client.echo({ rows: given() }))).toEqual([{ n: 1, at }, { n: 2 }]);
   });
-  test('whoever reads sets the pace: an endless source is asked for what is taken', async () => {
+  test('the reader sets the pace: an endless source is asked for what is taken', async () => {
     produced = 0;
     closed = 0;
     let taken = 0;

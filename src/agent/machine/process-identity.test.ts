@@ -27,7 +27,7 @@ test.each(['', 'nonsense', '42 (sh', '42 (sh) S 1'])('does not read %j', (line) 
   expect(parseStat(line)).toBeUndefined(),
 );
 
-test('a process is itself while it lives, and nobody else', () => {
+test('a process is itself while it lives, and no other is', () => {
   const self = ownIdentity();
   expect(isAlive(self)).toBe(true);
   expect(isAlive({ ...self, startTime: '1' })).toBe(false);

@@ -16,7 +16,7 @@ describe('the range', () => {
       gids: '0 100000 65536',
       is: { first: 20_000, count: 40_000 },
     },
-    { name: 'nobody but us', uids: '0 1000 1', is: undefined },
+    { name: 'our own alone', uids: '0 1000 1', is: undefined },
     { name: 'no other group', uids: '0 0 4294967295', gids: '0 1000 1', is: undefined },
   ])('$name', ({ uids, gids = uids, is }) => expect(usableRange(wanted, uids, gids)).toEqual(is));
 });

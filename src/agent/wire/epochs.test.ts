@@ -28,7 +28,7 @@ test('a lower one is refused from the moment a higher one is seen, not only when
   await higher;
 });
 
-test('whoever waits while a higher one comes is refused, and the disk has the higher one', async () => {
+test('a call that waits while a higher one comes is refused, and the disk has the higher one', async () => {
   const epochs = await Epochs.load(file);
   const results = await Promise.allSettled([epochs.admit(5), epochs.admit(9)]);
   expect(results.map((result) => result.status)).toEqual(['rejected', 'fulfilled']);

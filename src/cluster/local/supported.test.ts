@@ -57,7 +57,7 @@ test.each([
     is: ['env.a-b', 'taskEnv.2.a.b'],
   },
   {
-    name: 'a scheme nobody fetches',
+    name: 'a scheme that is not fetched',
     value: deploy({ uris: [{ uri: 'http://h/a' }, { uri: 'hdfs://h/a' }] }),
     is: ['uris[1].uri'],
   },

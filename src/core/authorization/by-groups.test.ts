@@ -21,7 +21,7 @@ const ungrouped = (groups = {}) => [on('READ', groups), on('WRITE', groups), on(
 describe('mode GROUPS', () => {
   test.each<{ name: string; who: User; with?: Partial<AccessRules>; may: string }>([
     {
-      name: 'nobody who is not authenticated may do anything',
+      name: 'no caller who is not authenticated may do anything',
       who: user(['admins'], [], { authenticated: false }),
       may: '-------',
     },
@@ -44,7 +44,7 @@ describe('mode GROUPS', () => {
     { name: 'others may do nothing', who: user(['others']), may: '-------' },
     { name: 'scopes mean nothing in this mode', who: user([], ['ADMIN', 'WRITE', 'READ']), may: '-------' },
     {
-      name: 'without administrators everybody authenticated may do their work, but not ADMIN on a request',
+      name: 'without administrators every authenticated user may do their work, but not ADMIN on a request',
       who: user(),
       with: { adminGroups: [] },
       may: '----agr',
@@ -98,7 +98,7 @@ describe('mode GROUPS', () => {
     );
   });
 
-  test('with authentication off everything is allowed to everybody', () => {
+  test('with authentication off everything is allowed to every caller', () => {
     expect(allowed(rules({ enabled: false }), user([], [], { authenticated: false }))).toBe('RWDAagr');
   });
 

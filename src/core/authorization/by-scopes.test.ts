@@ -20,7 +20,7 @@ const withDeploy = { scopes: { admin: ['ADMIN'], write: ['WRITE'], read: ['READ'
 describe('mode GROUPS_SCOPES', () => {
   test.each<{ name: string; who: User; with?: Partial<AccessRules>; may: string }>([
     {
-      name: 'nobody who is not authenticated may do anything',
+      name: 'no caller who is not authenticated may do anything',
       who: user([], ['ADMIN'], { authenticated: false }),
       may: '-------',
     },

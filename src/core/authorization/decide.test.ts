@@ -36,13 +36,13 @@ describe('who counts as an administrator', () => {
     expect(isAdmin(rules({ authMode: mode }), who)).toBe(is),
   );
 
-  test('without groups of administrators nobody, though everybody passes their checks', () => {
+  test('without groups of administrators no user, though all pass their checks', () => {
     const open = rules({ adminGroups: [] });
     expect(isAdmin(open, user(['web']))).toBe(false);
     expect(decide(open, user(['web']), { kind: 'admin' }).allowed).toBe(true);
   });
 
-  test('with authentication off everybody', () => {
+  test('with authentication off every caller', () => {
     expect(isAdmin(rules({ enabled: false }), user([], [], { authenticated: false }))).toBe(true);
   });
 });
@@ -62,14 +62,14 @@ describe('laws, in every mode', () => {
     fc.constantFrom<Question>({ kind: 'admin' }, { kind: 'globalRead' }, { kind: 'readAll' }),
   );
 
-  test('nobody is allowed anything without being authenticated', () =>
+  test('no caller is allowed anything without being authenticated', () =>
     fc.assert(
       fc.property(anyRules, names, scopes, anyQuestion, (with_, inGroups, withScopes, question) => {
         expect(decide(with_, user(inGroups, withScopes, { authenticated: false }), question).allowed).toBe(false);
       }),
     ));
 
-  test('whoever writes a request reads it', () =>
+  test('a user who may write a request may read it', () =>
     fc.assert(
       fc.property(anyRules, names, scopes, groups, (with_, inGroups, withScopes, of) => {
         const who = user(inGroups, withScopes);

@@ -17,7 +17,7 @@ describe('a change of the groups of a request', () => {
     expect(writersNeededToRegroup(byScopes, webGroups, changed)).toEqual([webGroups]);
   });
 
-  test('of readers alone needs nobody by groups, and the writers by scopes', () => {
+  test('of readers alone needs no writer by groups, and the writers by scopes', () => {
     const wanted = { ...webGroups, readOnlyGroups: ['all'] };
     expect(writersNeededToRegroup(byGroups, webGroups, wanted)).toEqual([]);
     expect(writersNeededToRegroup(byScopes, webGroups, wanted)).toEqual([webGroups]);

@@ -13,7 +13,7 @@ test.each([
   { name: 'that they deployed, by id', facts: { ...nothing, actedBy: [undefined, 'ann'] }, is: true },
   { name: 'that they deployed, by name', facts: { ...nothing, actedBy: ['bob', 'Ann'] }, is: true },
   { name: 'that others deployed', facts: { ...nothing, actedBy: ['bob', undefined] }, is: false },
-  { name: 'of nobody', facts: { starred: false, actedBy: [undefined] }, is: false },
+  { name: 'of no user', facts: { starred: false, actedBy: [undefined] }, is: false },
 ])('a request $name concerns a caller: $is', ({ facts, is }) => expect(isRelevantFor(ann, facts)).toBe(is));
 
 test('everything concerns the built-in user', () => expect(isRelevantFor(builtInUser, nothing)).toBe(true));

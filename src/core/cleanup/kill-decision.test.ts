@@ -178,7 +178,7 @@ describe('replacements', () => {
   ])('$name: $decision', ({ replacements, decision }) => {
     expect(decide(view({ tasks: [...old, ...replacements] }, two))).toEqual([decision, decision]);
   });
-  test('of a deploy that nobody uses any more come from the active one', () => {
+  test('of a deploy that is not used any more come from the active one', () => {
     expect(decide(view({ activeDeployId: 'd2', tasks: [going(1, 'DECOMISSIONING'), task(1, {}, 'd2')] }))).toEqual([
       'kill',
     ]);

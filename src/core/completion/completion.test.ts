@@ -102,7 +102,7 @@ describe('what is queued', () => {
       queued: 'TASK_DONE',
     },
     {
-      name: 'a run that somebody killed stays killed',
+      name: 'a run that a user killed stays killed',
       task: ended('TASK_KILLED', { cleanupType: 'USER_REQUESTED' }),
       of: request('ON_DEMAND', { numRetriesOnFailure: 2 }),
       queued: undefined,
@@ -139,7 +139,7 @@ describe('what is queued', () => {
       queued: 'RETRY',
     },
     {
-      name: 'unless somebody was killing it',
+      name: 'unless a user was killing it',
       task: ended('TASK_LOST', { reason: 'REASON_AGENT_RESTARTED', cleanupType: 'USER_REQUESTED' }),
       of: request('ON_DEMAND'),
       queued: undefined,

@@ -56,7 +56,7 @@ test.each<Case>([
     found: [],
     is: { changed: [loop('OOM', 5, { end: now })] },
   },
-  { name: 'an open one stays open while nobody looks', stored: [loop('OOM', 5)], found: undefined, is: {} },
+  { name: 'an open one stays open while it is not looked at', stored: [loop('OOM', 5)], found: undefined, is: {} },
   {
     name: 'loops of other deploys are forgotten, open or not',
     stored: [loop('OOM', 5, { deployId: 'd0' }), loop('OOM', 4, { deployId: 'd0', end: 5 })],

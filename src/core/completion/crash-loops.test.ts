@@ -393,7 +393,7 @@ describe('laws', () => {
       }),
     ));
 
-  test('a day without failures ends every loop but that of a task nobody could replace', () =>
+  test('a day without failures ends every loop but that of a task that could not be replaced', () =>
     fc.assert(
       fc.property(anyDeploy, (observed) => {
         const later = findCrashLoops(observed, dense, now + 24 * 60 * minute);

@@ -79,7 +79,7 @@ describe('a task that was given up and is alive', () => {
 
   test.each([
     { name: 'goes on as before when it is off the load balancer', state: 'SUCCESS', hasToGo: false },
-    { name: 'goes on as before when nobody knows', state: 'UNKNOWN', hasToGo: false },
+    { name: 'goes on as before when it is unknown', state: 'UNKNOWN', hasToGo: false },
     { name: 'has to go once it is replaced while the load balancer lets go of it', state: 'WAITING', hasToGo: true },
     { name: 'the same while that is being taken back', state: 'CANCELING', hasToGo: true },
   ] as const)('$name, and the tasks of its request are counted again', ({ state, hasToGo }) => {

@@ -16,7 +16,7 @@ describe('each end is counted', () => {
     { name: 'a success counts up and ends the row of failures', state: 'TASK_FINISHED', is: [3, 0] },
     { name: 'a failure counts up and ends the row of successes', state: 'TASK_FAILED', is: [0, 3] },
     { name: 'so does any other end', state: 'TASK_LOST', is: [0, 3] },
-    { name: 'a kill nobody ordered as well', state: 'TASK_KILLED', is: [0, 3] },
+    { name: 'a kill without an order as well', state: 'TASK_KILLED', is: [0, 3] },
     {
       name: 'an unsuccessful end of a task that had to go changes neither',
       state: 'TASK_KILLED',

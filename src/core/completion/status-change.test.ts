@@ -67,8 +67,8 @@ describe('a status', () => {
       state: 'TASK_FINISHED',
       is: ignored,
     },
-    { name: 'of a task nobody knows has it killed', task: undefined, state: 'TASK_RUNNING', is: { kind: 'kill' } },
-    { name: 'that ends a task nobody knows is ignored', task: undefined, state: 'TASK_FAILED', is: ignored },
+    { name: 'of an unknown task has it killed', task: undefined, state: 'TASK_RUNNING', is: { kind: 'kill' } },
+    { name: 'that ends an unknown task is ignored', task: undefined, state: 'TASK_FAILED', is: ignored },
     {
       name: 'of a former life of the machine is ignored',
       task: known('TASK_RUNNING', { incarnation: 'i2' }),
@@ -93,7 +93,7 @@ describe('a status', () => {
     expect(statusChange(known('TASK_RUNNING', { incarnation: 'i2' }), { state: 'TASK_LOST' })).toEqual(ends));
 
   test.each(['TASK_STAGING', 'TASK_STARTING', 'TASK_RUNNING'] as const)(
-    '%s of a task whose end nobody saw brings it back',
+    '%s of a task whose end was not seen brings it back',
     (state) => {
       for (const end of taskStates.filter(isTerminal)) {
         const witnessed = ['TASK_FINISHED', 'TASK_FAILED', 'TASK_KILLED'].includes(end);

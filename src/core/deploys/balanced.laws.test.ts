@@ -68,7 +68,7 @@ class MoodyBalancer {
   }
 }
 
-/** Plays everybody around the engine, second by second, until the deploy ends. */
+/** Plays every part around the engine, second by second, until the deploy ends. */
 function rollOut({ instances, perStep, canary, moods, cancelAt, dieAt, maxTaskRetries }: Plan) {
   const request = { id: 'web', requestType: 'SERVICE' as const, instances, loadBalanced: true };
   const canaryDeploySettings = canary && { ...plainCanary, ...canary };
@@ -189,7 +189,7 @@ test('a load balancer that answers in the end never leaves fewer tasks with traf
   );
 });
 
-test('a load balancer that does what it is told, and nobody who interferes: the deploy succeeds', () => {
+test('a load balancer that does what it is told, and no user who interferes: the deploy succeeds', () => {
   fc.assert(
     fc.property(anyPlan(fc.constantFrom<Mood>('ok', 'late', 'lost')), (plan) => {
       // One answer now and then is enough.

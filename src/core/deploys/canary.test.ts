@@ -148,7 +148,7 @@ describe('groups', () => {
       outcome: { deployState: 'SUCCEEDED' },
     });
   });
-  test('a target somebody asks for comes before acceptance; a lower one brings old tasks back', () => {
+  test('a target that a user asks for comes before acceptance; a lower one brings old tasks back', () => {
     const two = launched({
       targetActiveInstances: 2,
       currentActiveInstances: 2,

@@ -22,7 +22,7 @@ const unhealthy = {
 };
 
 describe('all at once', () => {
-  test('waits while tasks are missing, and asks for those nobody has queued', () => {
+  test('waits while tasks are missing, and asks for those that are not queued', () => {
     const waiting = { kind: 'wait', scheduleMissing: true, lookAgainAt: begunAt + 125_001 };
     expect(step({ tasks: [...old, deployTask('v2', 1)] }, 6_000)).toEqual(waiting);
     expect(step({ tasks: [...old, deployTask('v2', 1)], queuedTasks: 2 }, 6_000)).toEqual({
@@ -180,7 +180,7 @@ describe('step by step', () => {
       schedule: ['NEW'],
     });
   });
-  test('without automatic advance only somebody can begin it', () => {
+  test('without automatic advance only a user can begin it', () => {
     const complete = oneByOne({ stepComplete: true, autoAdvanceDeploySteps: false });
     expect(step({ progress: complete }, 999_999)).toEqual({
       kind: 'wait',

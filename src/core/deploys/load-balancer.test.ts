@@ -83,7 +83,7 @@ describe('the answer of the load balancer', () => {
     });
     const decided = step({ progress: one, tasks, balance: done });
     expect(decided).toMatchObject({ kind: 'proceed', progress: { stepComplete: true, currentActiveInstances: 1 } });
-    // Whoever gets no more work has to go, whatever the order would be now.
+    // What gets no more work has to go, whatever the order would be now.
     expect(decided.kind === 'proceed' && short(decided.retire)).toEqual(['v1/2']);
   });
   test('WAITING is polled, at most once a second', () => {
@@ -282,7 +282,7 @@ describe('an end without success', () => {
       });
     },
   );
-  test('asks again under the same id when nobody knows whether it was asked', () => {
+  test('asks again under the same id when it is unknown whether it was asked', () => {
     const written = revert('UNKNOWN', { method: 'PRE_ENQUEUE' });
     expect(asked(step({ tasks: all, ending, balance: written }))).toMatchObject({
       call: 'ENQUEUE',

@@ -19,7 +19,7 @@ describe('the next check', () => {
       context: withCheck({ startupDelaySeconds: 10 }),
       at: 10_000,
     },
-    { name: 'the first is not given up when nobody led for long', after: 999_999, at: 2_000 },
+    { name: 'the first is not given up when no instance led for long', after: 999_999, at: 2_000 },
     { name: 'a refused connection is tried again soon', task: { lastResult: refused }, at: 4_000 },
     {
       name: 'another failure is tried again after the interval, counted from its end',

@@ -87,7 +87,7 @@ describe('environment', () => {
       is: { A: '2', PORT: '9', PORT0: '31000' },
     },
     {
-      name: 'nobody can hide who started it',
+      name: 'who started it cannot be hidden',
       pending: { user: 'me', envOverrides: { STARTED_BY_USER: 'you' } },
       is: { STARTED_BY_USER: 'me' },
     },

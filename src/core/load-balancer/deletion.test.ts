@@ -24,7 +24,7 @@ describe('the service of a deleted request', () => {
     const given = answered(state, 'DELETE', { id: 'web-1' });
     expect(decideDeletion(given, now)).toEqual({ kind: 'poll', id: given.update.loadBalancerRequestId });
   });
-  test('is sent again under the same id when nobody knows what became of it', () =>
+  test('is sent again under the same id when its outcome is unknown', () =>
     expect(decideDeletion(answered('UNKNOWN', 'DELETE', { id: 'web-1' }), now)).toEqual(sent(1, 'web-1')));
   test.each(['FAILED', 'CANCELED'] as const)('is tried again under a new id after %s', (state) =>
     expect(decideDeletion(answered(state, 'DELETE', { id: 'web-1', attemptNumber: 2 }), now)).toEqual(sent(3)),

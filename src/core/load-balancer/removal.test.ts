@@ -33,7 +33,7 @@ describe('a task that has to leave', () => {
       own(attempt),
     ),
   );
-  test('a removal by a deploy that nobody knows the end of is sent once more as its own', () => {
+  test('a removal by a deploy whose end is unknown is sent once more as its own', () => {
     expect(decide({ add: update('SUCCESS'), remove: update('UNKNOWN', 'DEPLOY') })).toEqual(own(1));
   });
   test('attempts that were forgotten are not used again', () => {

@@ -307,7 +307,7 @@ const terminalTaskStates: ReadonlySet<TaskState> = new Set<TaskState>([
 ]);
 export const isTerminal = (state: TaskState): boolean => terminalTaskStates.has(state);
 
-/** SERVICE and WORKER: kept running for ever, and rolled out task by task as part of their deploy ("deployable"). */
+/** SERVICE and WORKER: kept running, and rolled out task by task as part of their deploy ("deployable"). */
 export const isLongRunning = (type: RequestType): boolean => type === 'SERVICE' || type === 'WORKER';
 /** Always-running types are queued again by themselves when a task ends. */
 export const isAlwaysRunning = (type: RequestType): boolean => isLongRunning(type) || type === 'SCHEDULED';

@@ -380,7 +380,7 @@ describe('how many', () => {
       expected: 2,
     },
     {
-      name: 'however many tasks somebody asked the step for',
+      name: 'however many tasks a user asked the step for',
       own: { currentActiveInstances: 1, targetActiveInstances: 4 },
       tasks: 1,
       expected: 2,

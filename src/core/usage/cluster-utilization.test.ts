@@ -26,7 +26,7 @@ const none = {
   maxUnderUtilizedCpuRequestId: undefined,
 };
 
-test('without requests everything is zero and nobody is named', () => {
+test('without requests everything is zero and no request is named', () => {
   const empty = clusterUtilization([], [], 7);
   expect(empty).toMatchObject({ ...none, timestamp: 7 });
   const { timestamp: _timestamp, ...figures } = empty;

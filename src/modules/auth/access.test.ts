@@ -3,7 +3,7 @@ import { makeTaskId } from '../../core/task-id.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { startAuthApp, type Answer, type AuthApp, type CallOptions } from '../../../test/support/auth/auth-app.js';
 
-/** Team web owns `shop`, readers read it; team db owns `store`; `free` belongs to nobody. */
+/** Team web owns `shop`, readers read it; team db owns `store`; `free` belongs to no group. */
 const requests = [
   { id: 'shop', group: 'web', readWriteGroups: [], readOnlyGroups: ['readers'] },
   { id: 'store', group: 'db' },
@@ -199,7 +199,7 @@ describe('groups of a request', () => {
     expect(await call('web', 'POST', '/api/deploys', { deploy, updatedRequest })).toMatchObject({ status: 403 });
   });
 
-  test('may get other readers by whoever writes the request', async () => {
+  test('may get other readers from callers who may write the request', async () => {
     const more = { ...same, readOnlyGroups: ['readers', 'db'] };
     expect(await regroup('web', more, 'groups/auth-check')).toMatchObject({ status: 200 });
     expect(await regroup('web', more)).toMatchObject({ status: 200 });
@@ -245,7 +245,7 @@ describe('while authentication is off', () => {
   afterAll(() => open.close());
   const ask = (method: string, path: string, options?: CallOptions) => open.call(method, path, options);
 
-  test('nothing is refused, and whoever says nothing is the built-in user', async () => {
+  test('nothing is refused, and a caller who says nothing is the built-in user', async () => {
     expect(await ask('GET', '/api/webhooks')).toMatchObject({ status: 200 });
     expect(await ask('GET', '/api/auth/nope/auth-check')).toMatchObject({ status: 200 });
     expect(await ask('GET', '/api/auth/nope/auth-check/bob')).toMatchObject({ status: 200 });
@@ -256,7 +256,7 @@ describe('while authentication is off', () => {
     });
   });
 
-  test('whoever says a name is recorded under it', async () => {
+  test('a caller who says a name is recorded under it', async () => {
     expect((await ask('GET', '/api/auth/user?user=ann')).body).toMatchObject({ user: { id: 'ann', email: 'ann' } });
     const request = { id: 'named', requestType: 'SERVICE' };
     expect(await ask('POST', '/api/requests?user=ann', { body: request })).toMatchObject({ status: 200 });
@@ -265,7 +265,7 @@ describe('while authentication is off', () => {
   });
 });
 
-test('areas that the settings leave open ask nobody', async () => {
+test('areas that the settings leave open ask no caller', async () => {
   const open = await startAuthApp({ auth: { enabled: true, openAreas: ['STATE'] } });
   try {
     expect(await open.call('GET', '/api/state')).toMatchObject({ status: 200 });
@@ -279,7 +279,9 @@ test('areas that the settings leave open ask nobody', async () => {
 test('a 401 names every way that was tried, and what the caller may come with', async () => {
   const refused = await app.call('GET', '/api/requests', { headers: { Authorization: 'Bearer swordfish' } });
   expect(refused).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
-  expect(refused.body.message).toBe("Nobody is authenticated: TOKEN: header Authorization has no scheme 'Token'");
+  expect(refused.body.message).toBe(
+    "The caller is not authenticated: TOKEN: header Authorization has no scheme 'Token'",
+  );
   expect(refused.headers.get('www-authenticate')).toBe('Token');
   expect(JSON.stringify(refused.body)).not.toContain('swordfish');
 });

@@ -88,7 +88,7 @@ describe('the directory LDAP', () => {
     expect((await byHeader(app, 'ann)(uid=*')).status).toBe(401);
   });
 
-  test('its answers are kept for a while, that it knows nobody too', async () => {
+  test('its answers are kept for a while, that it knows no such user too', async () => {
     await byHeader(app, 'ann');
     await byHeader(app, 'nobody');
     const before = server.searches.length;
@@ -155,7 +155,7 @@ describe('the directory LDAP over TLS', () => {
   });
 
   test.each([
-    ['one that nobody vouches for', {}],
+    ['one that no directory vouches for', {}],
     ['one of another host', { caFile: 'known', hostname: '127.0.0.1' }],
     ['none at all, for a server that speaks TLS', { tls: false }],
   ])('is told no password when its certificate is %s: callers are told 500', async (_name, ldap) => {
@@ -255,12 +255,12 @@ describe('the directory DUMMY', () => {
     const both = await app.call('GET', '/api/auth/user?user=bob', { headers: { 'X-Username': 'ann' } });
     expect(both.body).toMatchObject({ user: { id: 'ann' } });
     expect((await app.call('GET', '/api/auth/user')).body.message).toBe(
-      "Nobody is authenticated: HEADER_PASSTHROUGH: header X-Username is missing; QUERYPARAM_PASSTHROUGH: query parameter 'user' is missing",
+      "The caller is not authenticated: HEADER_PASSTHROUGH: header X-Username is missing; QUERYPARAM_PASSTHROUGH: query parameter 'user' is missing",
     );
   });
 });
 
-test('the directory DISABLED knows nobody', async () => {
+test('the directory DISABLED knows no user', async () => {
   const app = await startAuthApp({ auth: { ...auth, datastore: 'DISABLED' } });
   expect((await byHeader(app, 'ann')).body.message).toContain("the directory knows no user 'ann'");
   await app.close();
@@ -275,7 +275,7 @@ test('a name is believed only from a trusted proxy, whatever headers say', async
   await app.close();
 });
 
-test('the way DISABLED knows nobody', async () => {
+test('the way DISABLED knows no user', async () => {
   const app = await startAuthApp({ auth: { enabled: true, authenticators: ['DISABLED'] } });
   expect((await app.call('GET', '/api/auth/user?user=ann')).status).toBe(401);
   await app.close();

@@ -86,7 +86,7 @@ describe('actionPermissions of a request', () => {
     expect((await call('admin', method, path, body)).body?.code).not.toBe('FORBIDDEN');
   });
 
-  test('leave other actions to whoever may change the request', async () => {
+  test('leave other actions to callers who may change the request', async () => {
     expect((await call('web', 'POST', `${request}/bounce`)).body.code).not.toBe('FORBIDDEN');
     const body = { id: 'kept', requestType: 'ON_DEMAND', group: 'web' };
     expect((await call('web', 'POST', '/api/requests', body)).status).toBe(200);

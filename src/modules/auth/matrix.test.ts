@@ -106,7 +106,7 @@ function describeMode(
       expect(operations.filter((operation) => !expectedAccess.has(operation))).toEqual([]);
     });
 
-    test('whoever is not authenticated gets 401, but for what is open', async () => {
+    test('a caller who is not authenticated gets 401, but for what is open', async () => {
       for (const operation of app.operations()) {
         const expected = expectedAccess.get(operation) === 'open' ? 'through' : '401 UNAUTHENTICATED';
         expect(await outcome(app, operation), operation).toBe(expected);

@@ -74,7 +74,7 @@ describe('a token is refused that', () => {
   test('has expired', async () => {
     expect(await refusal(await issuer.sign(claims, { expires: '-1m' }))).toContain('ERR_JWT_EXPIRED');
   });
-  test('was signed by somebody else in the name of a known key', async () => {
+  test('was signed by another issuer in the name of a known key', async () => {
     const other = await SmallIssuer.start();
     other.name = issuer.name;
     const forged = await other.sign(claims, { keyId: 'first' });
@@ -158,7 +158,7 @@ describe('the cookie of a page', () => {
     ['is null', 'session=null'],
     ['has an unknown token', cookieFor({ token: 'swordfish' })],
     ['is malformed', 'session=%7B%'],
-  ])('that %s identifies nobody', async (_name, value) => {
+  ])('that %s identifies no user', async (_name, value) => {
     const refused = await ask({ Cookie: value });
     expect(refused.status).toBe(401);
     expect(refused.body.message).not.toContain('swordfish');
@@ -173,7 +173,7 @@ test('a token made with one of the provider ends with it, at the latest', async 
   const inSeconds = (at: unknown): number => (Number(at) - Date.now()) / 1_000;
   const made = await make({}, '1h');
   expect(inSeconds(made.body['expiresAt'])).toBeLessThanOrEqual(3_600);
-  // Nor does one made with that one, whoever it is for.
+  // Nor does one made with that one, whatever user it is for.
   const token = made.body['token'] as string;
   for (const body of [{}, { user: { id: 'robot', groups: ['admins'] } }]) {
     const next = await app.call('POST', '/api/auth/token', { body: { ...body, name: 'next' }, token });

@@ -133,7 +133,7 @@ test('auth.hiddenEnvironment: NAMED shows variables whose names do not say that 
   }
 });
 
-test('files stay hidden from callers whom nobody knows, where files are an open area', async () => {
+test('files stay hidden from unknown callers, where files are an open area', async () => {
   const open = new Shop();
   await open.start({ openAreas: ['FILES'] });
   try {

@@ -76,7 +76,7 @@ test('any caller makes a token for themselves; without a body, too', async () =>
   expect((await who(second)).body).toMatchObject({ user: { id: 'bob', groups: ['web'] } });
 });
 
-test('a token for somebody else is the work of administrators: 403', async () => {
+test('a token for another user is the work of administrators: 403', async () => {
   const token = await make({ user: { id: 'bob' } });
   expect(await app.call('POST', '/api/auth/token', { body: { user: { id: 'alma' } }, token })).toMatchObject({
     status: 403,

@@ -76,7 +76,7 @@ test('starred requests come first in lists, and a limit keeps them', async () =>
   expect(await idsOf(as('ann', '/api/requests?limit=1'))).toEqual(['b']);
 });
 
-test('filterRelevantForUser keeps what the caller starred or acted on, and everything for nobody in particular', async () => {
+test('filterRelevantForUser keeps what the caller starred or acted on, and everything for an unnamed user', async () => {
   const relevant = '/api/requests?filterRelevantForUser=true';
   expect(await idsOf(as('ann', relevant))).toEqual([]);
   await change('POST', settings, ['b']);

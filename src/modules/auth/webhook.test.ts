@@ -91,16 +91,16 @@ test('a service that fails is asked again twice', async () => {
   answer = { status: 500, body: {} };
   const refused = await call(anyHeader());
   expect(refused.status).toBe(401);
-  expect(refused.body.message).toBe('Nobody is authenticated: WEBHOOK: the verification service answered 500');
+  expect(refused.body.message).toBe('The caller is not authenticated: WEBHOOK: the verification service answered 500');
   expect(asked).toHaveLength(3);
 });
 
 test.each([
   ['refuses', { status: 403, body: {} }, 'answered 403'],
-  ['names nobody', { status: 200, body: { error: 'expired' } }, 'WEBHOOK: expired'],
+  ['names no user', { status: 200, body: { error: 'expired' } }, 'WEBHOOK: expired'],
   ['does not vouch for its user', { status: 200, body: { user: { id: 'ann' } } }, 'knows no such user'],
   ['answers something else', { status: 200, body: [] }, 'something else than a user'],
-])('when it %s, nobody is authenticated, and that is not kept', async (_name, said, reason) => {
+])('when it %s, the caller is not authenticated, and that is not kept', async (_name, said, reason) => {
   answer = said;
   const header = anyHeader();
   const refused = await call(header);
@@ -133,6 +133,6 @@ test('a RAW answer has a uid and gets the domain of the settings', async () => {
 
 test('without the header it is not asked', async () => {
   const refused = await app.call('GET', '/api/auth/user');
-  expect(refused.body.message).toBe('Nobody is authenticated: WEBHOOK: header Authorization is missing');
+  expect(refused.body.message).toBe('The caller is not authenticated: WEBHOOK: header Authorization is missing');
   expect(asked).toEqual([]);
 });

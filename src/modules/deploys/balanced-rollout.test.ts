@@ -17,7 +17,7 @@ const balancedDeploy = (changes: Partial<Deploy> = {}): Partial<Deploy> => ({
   deployHealthTimeoutSeconds: 10,
   ...changes,
 });
-/** Deploy ids of the running tasks that get traffic, sorted; "nobody" where nobody listens. */
+/** Deploy ids of the running tasks that get traffic, sorted; "nobody" where nothing listens. */
 async function served(): Promise<string[]> {
   const tasks = await service.world.active('web');
   const byAddress = new Map(tasks.map(({ host, ports, taskId }) => [`${host}:${ports[0]}`, taskId.deployId]));

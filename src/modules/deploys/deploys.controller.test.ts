@@ -35,7 +35,7 @@ beforeAll(async () => {
   const driver = Object.assign(new FileDriver(), { unsupportedInDeploy: unsupportedByLocalDriver, refusedUser });
   rooms = await startRooms({ modules: [DeploysModule], clock, driver });
   tx = rooms.database.manager;
-  // Nobody leads: deploys stay as the API left them.
+  // No instance leads: deploys stay as the API left them.
   rooms.app.get(Leadership).stepDown('this test is about the API');
 });
 afterAll(() => rooms.close());
@@ -427,7 +427,7 @@ describe('a deploy is refused', () => {
     expect((await post({ deploy: deploy() })).body.code).toBe('REQUEST_BEING_CLEANED');
   });
 
-  test('when it would end many tasks at once and nobody said that this is meant', async () => {
+  test('when it would end many tasks at once and the caller did not say that this is meant', async () => {
     await insertRequest(tx, { request: { instances: 2 }, activeDeployId: 'v0' });
     for (let no = 1; no <= 13; no++) await insertTask(tx, { deployId: 'v0', instanceNo: no });
     const { status, body } = await post({ deploy: deploy() });

@@ -219,7 +219,7 @@ describe('a deploy that does not make it', () => {
   });
 });
 
-test('a missing task that nobody has queued is asked for once', async () => {
+test('a missing task that is not queued is asked for once', async () => {
   await deploying();
   await look(1_000);
   await look(2_000);

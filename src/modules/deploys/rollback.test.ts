@@ -18,7 +18,7 @@ beforeAll(async () => {
   const refusedUser = (user: string) => Promise.resolve(user === 'gone' ? "no user 'gone' on this machine" : undefined);
   rooms = await startRooms({ modules: [DeploysModule], driver: Object.assign(new FileDriver(), { refusedUser }) });
   tx = rooms.database.manager;
-  // Nobody leads: deploys stay as the API left them.
+  // No instance leads: deploys stay as the API left them.
   rooms.app.get(Leadership).stepDown('this test is about the API');
 });
 afterAll(() => rooms.close());

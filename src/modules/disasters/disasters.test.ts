@@ -351,7 +351,7 @@ describe('the detection', () => {
     expect(await disabled()).toMatchObject([{ type: 'DEPLOY' }]);
   });
 
-  test('enables actions whose time is over; until then, and from then on, everybody sees the same', async () => {
+  test('enables actions whose time is over; until then, and from then on, every caller sees the same', async () => {
     await call('POST', 'active/EXCESSIVE_TASK_LAG');
     await call('POST', 'disable');
     await sql(`DELETE FROM disabled_action WHERE action = 'TASK_SHUFFLE'`);

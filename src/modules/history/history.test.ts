@@ -224,7 +224,7 @@ describe('a run', () => {
     });
   });
 
-  test('nobody knows is not found', async () => {
+  test('that is unknown is not found', async () => {
     await ended(5, { runId: 'r1' });
     for (const path of ['web/run/r9', 'other/run/r1']) {
       expect(await rooms.get(`/api/history/request/${path}`)).toMatchObject({

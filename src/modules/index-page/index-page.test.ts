@@ -207,7 +207,7 @@ describe('in the browser', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  test('scripts come from this origin only, none is in the page, and nobody frames it', async () => {
+  test('scripts come from this origin only, none is in the page, and no page frames it', async () => {
     const response = await raw('/dash/board');
     const policy = response.headers.get('content-security-policy')!;
     expect(policy).toContain("default-src 'self'");

@@ -130,7 +130,7 @@ describe('an answer becomes a state', () => {
     expect(answer).toMatchObject({ loadBalancerState: state, loadBalancerRequestId: id, timestamp: start });
     expect(answer.message).toMatch(/./);
   });
-  test('nobody listens there: UNKNOWN', async () => {
+  test('nothing listens there: UNKNOWN', async () => {
     const uri = server.uri;
     await server.close();
     expect(await client({ loadBalancerUri: uri }).enqueue(id, change())).toMatchObject({

@@ -43,7 +43,7 @@ test('times have their number, sum, mean and percentiles between the bounds of b
   expect(rest).toEqual({ count: 100, sum: 115, mean: 1.15 });
   expect(p50).toBe(1);
   expect(p95).toBeCloseTo(1 + 45 / 48);
-  // Beyond the last bound nobody knows: the bound is told.
+  // Beyond the last bound it is unknown: the bound is told.
   expect(p99).toBe(4);
 });
 

@@ -42,7 +42,7 @@ describe('a pause that lapses', () => {
     expect(await room.pending('p1')).toMatchObject([{ pendingType: 'UNPAUSED' }]);
   });
 
-  test('changes nothing when somebody unpaused the request by hand and paused it again for good', async () => {
+  test('changes nothing when a caller unpaused the request by hand and paused it again for good', async () => {
     await service('p2');
     await room.call('POST', at('p2', 'pause'), { durationMillis: 2000 });
     await room.call('POST', at('p2', 'unpause'));

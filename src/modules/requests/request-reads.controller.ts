@@ -16,7 +16,7 @@ import {
 import { RequestLists } from './request-lists.service.js';
 import { RequestReads } from './request-reads.service.js';
 
-/** Requests that may start tasks without anybody having to do something first. */
+/** Requests that may start tasks without an action of a user. */
 const activeStates: readonly RequestState[] = ['ACTIVE', 'DEPLOYING_TO_UNPAUSE'];
 
 @ApiTags('Requests')

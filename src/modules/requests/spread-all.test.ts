@@ -57,7 +57,7 @@ test('other requests keep their number', async () => {
   expect(await instances('web')).toBe(2);
 });
 
-test('a request that somebody is changing right now, or that is being cleaned, waits', async () => {
+test('a request that a caller is changing right now, or that is being cleaned, waits', async () => {
   await everywhere('held');
   await everywhere('leaving');
   await room.call('DELETE', '/api/requests/request/leaving');

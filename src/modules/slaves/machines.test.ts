@@ -94,7 +94,7 @@ describe('reading', () => {
     }
   });
 
-  test('what nobody has seen has no past and no details', async () => {
+  test('what was never seen has no past and no details', async () => {
     expect(await rooms.get('/api/slaves/slave/nope')).toMatchObject({ status: 200, body: [] });
     expect(await rooms.get('/api/racks/rack/nope')).toMatchObject({ status: 200, body: [] });
     expect(await rooms.get('/api/slaves/slave/nope/details')).toMatchObject({

@@ -55,7 +55,7 @@ export class TestOperationsController {
     this.tests.loseLeadership();
   }
 
-  /** Makes this instance lead, whoever does now. Answers when it does. */
+  /** Makes this instance lead, whichever instance leads now. Answers when it does. */
   @Post('leader')
   @HttpCode(204)
   gainLeadership(): Promise<void> {

@@ -132,7 +132,7 @@ describe('of two instances', () => {
     expect(leads(other)).toBe(true);
   });
 
-  test('stop makes one compete no more, though nobody leads, until start', async () => {
+  test('stop makes one compete no more, though no instance leads, until start', async () => {
     const [leader, other] = leads(first) ? [first, second] : [second, first];
     expect(await call(other, 'stop')).toEqual(done);
     expect(await call(leader, 'stop')).toEqual(done);

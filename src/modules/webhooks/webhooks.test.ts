@@ -14,7 +14,7 @@ let rooms: RoomApp;
 let outbox: WebhookOutboxRepository;
 
 beforeAll(async () => {
-  // Nothing is delivered: the timer is off and nobody wakes the poller.
+  // Nothing is delivered: the timer is off and nothing wakes the poller.
   rooms = await startRooms({
     modules: [WebhooksModule],
     settings: { checkWebhooksEveryMillis: 0 },

@@ -78,7 +78,7 @@ test('within a transaction its own connection is asked, and no other', async () 
   });
 });
 
-test('what has expired does not count, whether or not somebody has removed it', async () => {
+test('what has expired does not count, whether or not it has been removed', async () => {
   const now = clock.now();
   await insert(now + 60_000);
   expect(await actions.find('DEPLOY')).toMatchObject({ type: 'DEPLOY', expiresAt: now + 60_000 });

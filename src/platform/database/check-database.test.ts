@@ -8,7 +8,7 @@ test('a database that answers is accepted', async () => {
 
 test.each([
   [
-    'nobody listens',
+    'nothing listens',
     (url: URL) => (url.port = '1'),
     /^The database at 127\.0\.0\.1:1\/\S+ cannot be reached: .*ECONNREFUSED/,
   ],

@@ -107,7 +107,7 @@ describe('a transaction', () => {
       const failing = db.transaction(async (tx) => {
         const [{ pid }] = (await tx.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
         const sleeping = moment === 'during a statement' ? tx.query('SELECT pg_sleep(10)') : undefined;
-        // It may fail before anybody waits for it.
+        // It may fail before anything waits for it.
         sleeping?.catch(() => undefined);
         await test_.source.query('SELECT pg_terminate_backend($1)', [pid]);
         if (sleeping) return sleeping;

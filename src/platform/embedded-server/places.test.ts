@@ -59,7 +59,7 @@ describe.runIf(user)("the server's user", () => {
     expect(['postgres', 'daemon', 'bin']).toContain(user?.name);
   });
 
-  test.each(['data', 'lib'])('of one that is there (%s) is its owner, whoever that is', (place) => {
+  test.each(['data', 'lib'])('of one that is there (%s) is its owner, whatever user that is', (place) => {
     const { dataDir, elsewhere, installed } = scene(place === 'data' ? 0o755 : 0o700);
     const { cluster } = findPlaces(dataDir, { ...installed }, user, () => undefined, elsewhere);
     mkdirSync(cluster);

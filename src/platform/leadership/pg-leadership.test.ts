@@ -172,7 +172,7 @@ test('a leader wakes every poller when it is ready', async () => {
   expect(woken).toBeGreaterThan(0);
 });
 
-test('of two, one leads; when it steps down in favour of nobody, somebody leads in a later epoch', async () => {
+test('of two, one leads; when it steps down in favour of none, one leads in a later epoch', async () => {
   const [one, two] = [contender(), contender({ holder: 'two' })];
   one.start('http://one');
   await ready(one);
@@ -243,7 +243,7 @@ describe('a leader that is told to fail over', () => {
     await waitFor('the first one to lead again', () => one.ready(), { timeoutMillis: 5_000 });
   });
 
-  test('leads again by itself when nobody else wants to, within 15 s and not at once', async () => {
+  test('leads again by itself when no other wants to, within 15 s and not at once', async () => {
     let ahead = 0;
     const only = contender({ monotonic: () => performance.now() + ahead });
     only.start('http://only');
@@ -329,7 +329,7 @@ test('the very moment the lease could not be renewed for 2 s, before any timer, 
 });
 
 describe('while the database', () => {
-  test('is cut off, nobody leads; when it is back, the same instance competes and leads again', async () => {
+  test('is cut off, none leads; when it is back, the same instance competes and leads again', async () => {
     const { hostname: host, port } = new URL(url);
     const proxy = await startTcpProxy({ host, port: Number(port) });
     onTestFinished(() => proxy.close());

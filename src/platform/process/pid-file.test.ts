@@ -45,7 +45,7 @@ describe('a pid file', () => {
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: process.pid });
   });
 
-  test('of somebody else is not released', async () => {
+  test('of another process is not released', async () => {
     const path = file();
     const child = spawn('sleep', ['60']);
     onTestFinished(() => void child.kill('SIGKILL'));

@@ -83,7 +83,7 @@ describe('a shared read', () => {
     ));
 });
 
-test('reads by key are shared by those with the same key only, and forgotten when nobody asks', async () => {
+test('reads by key are shared by those with the same key only, and forgotten when none asks', async () => {
   const sources = { a: new Source(), b: new Source() };
   const shared = new SharedReads<number>();
   const ask = (key: 'a' | 'b') => shared.ask(key, sources[key].read);

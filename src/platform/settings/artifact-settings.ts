@@ -7,7 +7,7 @@ const hasBothKeysOrNone = (pair: { objstoreAccessKey?: string; objstoreSecretKey
   (pair.objstoreAccessKey === undefined) === (pair.objstoreSecretKey === undefined);
 const bothKeys = 'objstoreAccessKey and objstoreSecretKey go together';
 
-/** Where `objstoreArtifacts` come from. Whoever may deploy can fetch what these keys open, and only the agent knows them. */
+/** Where `objstoreArtifacts` come from. Every caller who may deploy can fetch what these keys open, and only the agent knows them. */
 export const ArtifactStoreSettings = z
   .strictObject({
     endpoint: z
@@ -20,7 +20,7 @@ export const ArtifactStoreSettings = z
       .optional()
       .describe('Whether buckets are named in the path and not in the host name; default: with an endpoint'),
     objstoreAccessKey: keys.objstoreAccessKey.describe(
-      'Who the agent is to the store, for buckets that have no keys of their own; default: nobody, for public buckets',
+      'Who the agent is to the store, for buckets that have no keys of their own; default: calls are not signed, for public buckets',
     ),
     objstoreSecretKey: keys.objstoreSecretKey.describe('The secret that belongs to it'),
     objstoreBucketCredentials: z

@@ -23,10 +23,10 @@ describe('the ways to tell who calls', () => {
 });
 
 describe('the service does not start', () => {
-  test.each([['QUERYPARAM_PASSTHROUGH'], ['HEADER_PASSTHROUGH']])('with %s and nobody trusted to use it', (way) => {
+  test.each([['QUERYPARAM_PASSTHROUGH'], ['HEADER_PASSTHROUGH']])('with %s and no proxy trusted to use it', (way) => {
     const auth = { enabled: true, authenticators: ['TOKEN', way] };
     expect(problemsOf({ auth })).toEqual([
-      `auth.trustedProxies: must name who may use ${way}: anybody could claim to be anybody`,
+      `auth.trustedProxies: must name who may use ${way}: any caller could claim any name`,
     ]);
     expect(problemsOf({ auth: { ...auth, trustedProxies: [] } })).toHaveLength(1);
     expect(problemsOf({ auth: { ...auth, trustedProxies: ['10.0.0.0/8'] } })).toEqual([]);

@@ -144,7 +144,7 @@ export const AuthSettings = z
     const used = authenticatorsOf(value);
     const blind = used.filter((name) => passthrough.includes(name));
     if (value.enabled && blind.length > 0 && !value.trustedProxies?.length) {
-      problem('trustedProxies', `must name who may use ${blind.join(' and ')}: anybody could claim to be anybody`);
+      problem('trustedProxies', `must name who may use ${blind.join(' and ')}: any caller could claim any name`);
     }
     if (used.includes('OIDC') && (!value.oidc.issuer || !value.oidc.audience)) {
       problem('oidc', 'needs issuer and audience for the authenticator OIDC');

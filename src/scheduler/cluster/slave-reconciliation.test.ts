@@ -27,7 +27,7 @@ const stateOf = async (id: string) => {
   return all.find((machine) => machine.id === id)?.currentState.state;
 };
 const setState = (id: string, state: string) => world.query('UPDATE slave SET state = $2 WHERE id = $1', [id, state]);
-/** Machines vanish while nobody leads. */
+/** Machines vanish while no instance leads. */
 const takeOverWithout = async (...slaveIds: string[]) => {
   for (const slaveId of slaveIds) world.cluster.removeMachine(slaveId);
   await world.crash();
@@ -85,7 +85,7 @@ describe('when a leader begins', () => {
     expect(await stateOf('slave-2')).toBe('ACTIVE');
   });
 
-  test('tasks of a machine that vanished while nobody led are lost, and replaced elsewhere', async () => {
+  test('tasks of a machine that vanished while no instance led are lost, and replaced elsewhere', async () => {
     await start({ machines: 2 });
     await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 2 });
     await world.run();

@@ -14,7 +14,7 @@ let tx: EntityManager;
 beforeAll(async () => {
   rooms = await startRooms({ modules: [PlanModule], settings: { maxScaleDownWithoutAcknowledgement: 2 } });
   tx = rooms.database.manager;
-  // Nobody leads: what the API writes stays as it is.
+  // No instance leads: what the API writes stays as it is.
   rooms.app.get(Leadership).stepDown('this test is about the API');
 });
 afterAll(() => rooms.close());

@@ -116,7 +116,7 @@ describe('a cooldown ends', () => {
   });
 });
 
-test('a request that somebody holds right now is looked at the next time', async () => {
+test('a request that another transaction holds right now is looked at the next time', async () => {
   await coolDown();
   await world.cluster.advance(60_000);
   await world.db.transaction(async (tx) => {

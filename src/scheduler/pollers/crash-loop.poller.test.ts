@@ -45,7 +45,7 @@ describe('crash loops', () => {
     expect((await loops()).filter(({ type }) => type === 'OOM')).toEqual([{ ...found[0], end: world.now }]);
   });
 
-  test('of a task that nobody can replace are found by its cleanup', async () => {
+  test('of a task that cannot be replaced are found by its cleanup', async () => {
     await failed('STARTUP_FAILURE', [30, 20, 10]);
     await look();
     expect(await types()).toEqual([]);
@@ -105,7 +105,7 @@ describe('crash loops', () => {
     expect((await loops()).map(({ requestId }) => requestId)).toEqual(['b']);
   });
 
-  test('of a request that somebody holds right now are found the next time', async () => {
+  test('of a request that another transaction holds right now are found the next time', async () => {
     await failed('OOM', [29, 28.5, 28, 27.5]);
     await world.db.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM request FOR NO KEY UPDATE');

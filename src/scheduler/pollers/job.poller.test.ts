@@ -31,7 +31,7 @@ async function startJob(own: Record<string, unknown> = {}): Promise<number> {
   return (await world.active())[0]!.taskId.startedAt;
 }
 
-test('of a scheduled run that takes twice as long as expected it is told once, whoever leads', async () => {
+test('of a scheduled run that takes twice as long as expected it is told once, whichever instance leads', async () => {
   const startedAt = await startJob();
   await world.get(JobPoller).runOnce(startedAt + day - 1);
   expect(overdue()).toEqual([]);

@@ -87,7 +87,7 @@ describe('a cycle', () => {
     expect(asked).toHaveBeenCalledTimes(7);
   });
 
-  test('that waits for one machine keeps nobody else from being compared', async () => {
+  test('that waits for one machine keeps no other from being compared', async () => {
     world.cluster.setReachable('slave-2', false);
     await begin();
     await look();
@@ -224,7 +224,7 @@ describe('single tasks', () => {
     expect(task).toMatchObject({ state: 'TASK_RUNNING' });
   });
 
-  test('one that somebody named is asked after at once, on its machine only, and once', async () => {
+  test('one that a caller named is asked after at once, on its machine only, and once', async () => {
     const id = await taskOn('slave-3');
     world.cluster.findAgent('slave-3')!.forget(id);
     await world.query('INSERT INTO reconciliation_wish VALUES ($1, now())', [id]);

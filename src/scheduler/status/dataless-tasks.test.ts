@@ -52,7 +52,7 @@ test('one that is alive is killed besides', async () => {
   expect(world.cluster.runningTasks()).toEqual([]);
 });
 
-test('a job that nobody repeats is not started once more', async () => {
+test('a job that is not repeated is not started once more', async () => {
   await start('RUN_ONCE');
   await report('TASK_FINISHED');
   expect([await left(), await queued()]).toEqual([[[], [], []], []]);

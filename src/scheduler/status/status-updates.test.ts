@@ -88,7 +88,7 @@ test('of another incarnation nothing is believed about tasks of this one', async
   expect(await recorded()).toEqual(['TASK_LAUNCHED', 'TASK_RUNNING']);
 });
 
-test('those that nobody numbered do not move the cursor', async () => {
+test('those without a number do not move the cursor', async () => {
   await report(update(0, 'TASK_RUNNING'));
   expect(await cursor()).toBeUndefined();
   expect(await recorded()).toEqual(['TASK_LAUNCHED', 'TASK_RUNNING']);
@@ -156,7 +156,7 @@ test('webhooks hear of a status once, however often it is reported', async () =>
   expect(await world.query('SELECT 1 FROM webhook_update')).toEqual([]);
 });
 
-test('a status waits for nobody who holds its request; an end does, because it changes the request', async () => {
+test('a status does not wait for a transaction that holds its request; an end does, because it changes the request', async () => {
   await world.db.transaction(async (tx) => {
     await tx.query('SELECT 1 FROM request FOR NO KEY UPDATE');
     await report(update(1, 'TASK_RUNNING'));

@@ -9,7 +9,7 @@ const artifact = 'com.hubspot:SingularityUI:1.5.0';
 export interface PublishedUi {
   /** What its page calls `staticRoot`. */
   staticFiles: string;
-  /** A Mustache template: whoever serves the page fills in its settings. */
+  /** A Mustache template: the server of the page fills in its settings. */
   template: string;
   /** Its program as browsers run it. */
   bundle: string;

@@ -223,7 +223,7 @@ export function starting(scene: Scene): void {
       expect([refusal.code, refusal.message]).toEqual(['DEPLOY_IN_PROGRESS', expect.stringContaining('v2')]);
     });
 
-    test('when it ends many tasks at once and nobody said that this is meant', async () => {
+    test('when it ends many tasks at once and the caller did not say that this is meant', async () => {
       await scene.request({ id: 'shrinking', requestType: 'WORKER', instances: 12 });
       await scene.deploy('shrinking', { resources: { cpus: 0.01, memoryMb: 8 } });
       await operations.api.deployEnded('shrinking', 'v1');

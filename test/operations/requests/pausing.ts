@@ -16,7 +16,7 @@ export function pausing(scene: Scene): void {
   const { operations } = scene;
 
   describe('a pause', () => {
-    test('needs no body, ends the tasks and lasts until somebody ends it; then they come back', async () => {
+    test('needs no body, ends the tasks and lasts until a user ends it; then they come back', async () => {
       await scene.running({ id: 'resting' });
       const params = { requestId: 'resting' };
       const paused = await operations.call<RequestParent>(pause, 200, { params });

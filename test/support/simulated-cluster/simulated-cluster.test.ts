@@ -121,7 +121,7 @@ test('one agent may present many machines', async () => {
   expect([seen.machines.size, cluster.agents.size]).toEqual([5_000, 5]);
 });
 
-test('orders to a slow machine are answered by nobody, and carried out late; its updates come late, too', async () => {
+test('orders to a slow machine are not answered, and carried out late; its updates come late, too', async () => {
   const { cluster, driver, seen, spec } = await lead();
   cluster.setLatency('slave-1', 700);
   expect(await driver.launch([spec(1)], 1)).toMatchObject([{ outcome: 'UNKNOWN' }]);

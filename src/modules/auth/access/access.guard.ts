@@ -53,7 +53,7 @@ export class AccessGuard implements CanActivate {
       const response = context.switchToHttp().getResponse<Response>();
       if (retryAfterSeconds !== undefined) throw this.tooManyFailures(response, retryAfterSeconds);
       response.set('WWW-Authenticate', this.authentication.challenge);
-      throw new SchedulerError('UNAUTHENTICATED', `Nobody is authenticated: ${failures.join('; ')}`);
+      throw new SchedulerError('UNAUTHENTICATED', `The caller is not authenticated: ${failures.join('; ')}`);
     }
     callerIsKnown(request, { id: user.id, isAdmin: this.access.isAdmin(user) });
     const allowed = await this.needs.check(need, user, {

@@ -62,7 +62,7 @@ export class DeployDto implements Deploy {
   /** Request that the deploy belongs to. */
   @Text('name')
   requestId: string;
-  /** Names the deploy within its request, for ever: letters, digits, '_' and '.'. Made up when the service is set so. */
+  /** Names the deploy within its request, and never another one: letters, digits, '_' and '.'. Made up when the service is set so. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_.]+$' })
   @IsOptional()
   @Text('name')

@@ -139,7 +139,7 @@
 
   const status = document.getElementById('status');
   function showStatus(message, failed) {
-    // Whoever has it read aloud hears it when it changes, not with every reading.
+    // A screen reader says it when it changes, not with every reading.
     if (status.textContent !== message) status.textContent = message;
     status.classList.toggle('failed', failed);
   }

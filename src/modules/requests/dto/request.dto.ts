@@ -42,13 +42,13 @@ const isMinimums = (value: unknown): boolean =>
 
 /** What is to run: its type, how often or in how many instances, and where. What exactly runs is said by its deploys. */
 export class RequestDto implements Request {
-  /** Names the request for ever: letters, digits, '_' and '-'. */
+  /** Names the request, and never another one: letters, digits, '_' and '-'. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
   @IsOptional()
   @Text('name')
   id: string;
   /**
-   * SERVICE and WORKER run for ever, SCHEDULED at its times, ON_DEMAND when asked, RUN_ONCE once per deploy. Cannot
+   * SERVICE and WORKER run until they are removed, SCHEDULED at its times, ON_DEMAND when asked, RUN_ONCE once per deploy. Cannot
    * change, but for SERVICE and WORKER without load balancer.
    */
   @IsOptional()

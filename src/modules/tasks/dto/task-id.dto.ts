@@ -10,7 +10,7 @@ import type {
 } from '../../../core/model/task.js';
 import type { TaskCounts, TaskIdsByStatus } from '../../../core/model/request.js';
 
-/** Names one task for ever: id is made of the other fields. */
+/** Names one task, and never another one: id is made of the other fields. */
 @OlderNames({ nextRunAt: { of: 'startedAt', type: 'integer', format: 'int64' } })
 export class TaskIdDto implements TaskId {
   /** Request that the task belongs to. */

@@ -34,7 +34,7 @@ async function listen(server: Server): Promise<Target> {
   });
   return target;
 }
-/** Whoever answers with anything but HTTP. */
+/** A server that answers with anything but HTTP. */
 const raw = (connected: (socket: Socket) => void) =>
   listen(
     net.createServer((socket) => {
@@ -220,7 +220,7 @@ describe('broken HTTP:', () => {
     { name: 'a chunk length that is none', text: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n' },
     { name: 'two lengths', text: 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab' },
     {
-      name: 'a switch to another protocol that nobody asked for',
+      name: 'a switch to another protocol without being asked',
       text: 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
     },
   ])('$name is a failure', async ({ text }) => {

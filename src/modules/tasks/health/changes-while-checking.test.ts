@@ -44,7 +44,7 @@ describe('the end of a task', () => {
     expect(await scene.results()).toEqual([]);
   });
 
-  test('that nobody has noticed yet: the result is not stored', async () => {
+  test('that is not noticed yet: the result is not stored', async () => {
     let ended: Promise<unknown> | undefined;
     const program = await scene.program(() => {
       ended ??= scene.tx.query(`UPDATE task SET ended_at = now(), state = 'TASK_FAILED'`);
@@ -155,7 +155,7 @@ describe('who is told of a result', () => {
       expected: 1,
     },
     { name: 'not of one that it need not know', status: 200, pending: false, expected: 0 },
-  ])('whoever watches new tasks is, of $name', async ({ status, pending, balanced, expected }) => {
+  ])('the watcher of new tasks is, of $name', async ({ status, pending, balanced, expected }) => {
     const program = await scene.program(() => ({ status }));
     await scene.deploy({ failureStatusCodes: [500] }, { loadBalanced: balanced });
     if (pending) await change(`pending_deploy_id = 'd1'`);
@@ -168,7 +168,7 @@ describe('who is told of a result', () => {
   });
 });
 
-test('an instance that leads no more asks nobody', async () => {
+test('an instance that leads no more asks no task', async () => {
   const own = await HealthScene.start();
   try {
     const program = await own.program(() => ({ status: 503 }));

@@ -19,7 +19,7 @@ import { tellFailure } from '../../../platform/tell-failure.js';
 
 /** Status batches come many times a second; looking for new tasks after each would be all the database does. */
 const lookEveryMs = 250;
-/** Tasks may become due without anybody saying so, for instance when the request stops to skip checks. */
+/** Tasks may become due without a call that says so, for instance when the request stops to skip checks. */
 const lookAtLeastEveryMs = 5_000;
 
 /** A task that may need checks, as it was read from the rows. What its own checks say is added to that. */

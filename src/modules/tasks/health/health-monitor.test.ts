@@ -40,7 +40,7 @@ test('a running task is asked until it passes, and then no more', async () => {
   expect(program.asked).toBe(asked);
 });
 
-test('while operators have switched health checks off nobody is asked; when they come back it goes on', async () => {
+test('while operators have switched health checks off no task is asked; when they come back it goes on', async () => {
   const program = await scene.program(() => ({ status: 503 }));
   await scene.deploy({});
   await scene.run([program.port]);

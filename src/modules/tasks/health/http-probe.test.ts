@@ -113,11 +113,11 @@ describe('no answer', () => {
     await new Promise((resolve) => servers.pop()!.close(resolve));
     return port;
   };
-  test.each(['127.0.0.1', 'localhost'])('because nobody listens on %s is a refused connection', async (host) => {
+  test.each(['127.0.0.1', 'localhost'])('because nothing listens on %s is a refused connection', async (host) => {
     const result = await ask(await closedPort(), { host });
     expect(result).toEqual({ errorMessage: expect.stringContaining('ECONNREFUSED'), refused: true });
   });
-  test('because nobody listens over HTTP/2 is one too', async () => {
+  test('because nothing listens over HTTP/2 is one too', async () => {
     expect(await ask(await closedPort(), { protocol: 'HTTP2' })).toMatchObject({ refused: true });
   });
   test('in time is a failure', async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 afterEach(() => scene.clear());
 
-/** Whoever connects gets this. */
+/** Every connection gets this. */
 async function rawProgram(connected: (socket: Socket) => void): Promise<{ port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const server = net.createServer((socket) => {
@@ -99,7 +99,7 @@ test('of many results only the newest are kept, and the retries are counted all 
   expect(new Set(results.map((result) => (result.response_body as string).length))).toEqual(new Set([8_192]));
 });
 
-test('whoever leads next goes on with the number of checks, dropped results included', async () => {
+test('the next leader goes on with the number of checks, dropped results included', async () => {
   const program = await scene.program(() => ({ status: 503 }));
   await scene.deploy({ maxRetries: 8 });
   const taskId = await scene.run([program.port]);

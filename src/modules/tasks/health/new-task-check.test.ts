@@ -159,7 +159,7 @@ test('tasks are looked at every five seconds', async () => {
   register.mockRestore();
 });
 
-test('whoever leads next looks at the same tasks: nothing is remembered but the rows', async () => {
+test('the next leader looks at the same tasks: nothing is remembered but the rows', async () => {
   await insertRequest(tx, { activeDeployId: 'd1' });
   await insertDeploy(tx, {});
   const { id } = await insertTask(tx, {});

@@ -26,7 +26,7 @@ test('results that come while a batch is written, or soon after it began, are wr
   expect(batches).toEqual([1, 50]);
 });
 
-test('whoever adds a result learns whether it was stored', async () => {
+test('a caller who adds a result learns whether it was stored', async () => {
   const writer = new ResultWriter(
     () => Promise.resolve([result(2).taskId.id]),
     () => undefined,
