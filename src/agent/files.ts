@@ -52,4 +52,7 @@ export const errorCode = (cause: unknown): string | undefined =>
 /** ENOTDIR: something on the way to it is a file. */
 export const isMissing = (cause: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errorCode(cause) ?? '');
 
+/** No room: on the disk, or within a quota. */
+export const isOutOfSpace = (cause: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(errorCode(cause) ?? '');
+
 export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

@@ -15,6 +15,7 @@ test('defaults are complete', () => {
     logrotateDateformat: '%Y%m%d%s',
     logrotateExtrasDateformat: '%Y%m%d',
     logrotateAdditionalFiles: [],
+    tailLogLinesToSave: 2_500,
     logRotationTimeoutSeconds: 3_600,
     checkLogSizesEveryMillis: 300_000,
     uploaderInUse: false,

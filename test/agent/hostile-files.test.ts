@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFileBelow, existsBelow, openFileBelow } from '../../src/agent/sandbox/below.js';
 import { removeTree } from '../../src/agent/sandbox/remove-tree.js';
 import { SandboxFiles } from '../../src/agent/sandbox/sandbox-files.js';
-import { saveTail } from '../../src/agent/sandbox/sandbox-layout.js';
+import { saveTail } from '../../src/agent/logs/tail.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { spawnNode } from '../support/spawn.js';
@@ -265,7 +265,7 @@ test('the tail of a log is cut out of any size', async () => {
   execFileSync('truncate', ['-s', '1T', log]);
   renameSync(log, join(folder.path, 'huge.log'));
   const layout = { serviceLog: join(folder.path, 'huge.log'), tailLog: join(folder.path, 'tail.log') };
-  await saveTail(folder.path, layout);
+  await saveTail(folder.path, layout, 2_500);
   expect(lstatSync(layout.tailLog).size).toBe(1024 * 1024);
   folder.remove();
 });

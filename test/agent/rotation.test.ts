@@ -196,6 +196,12 @@ test('at the end the log is moved to its results, and its tail is kept', async (
   expect(readFileSync(area(spec, 'tail_of_finished_service.log'), 'utf8')).toBe('hello\n');
 });
 
+test('as many lines of its tail are kept as the settings say', async () => {
+  cluster = await start({ logrotateFrequency: 'MONTHLY', tailLogLinesToSave: 2 });
+  const spec = await cluster.run('', managed({ cmd: 'seq 1 5' }));
+  expect(readFileSync(area(spec, 'tail_of_finished_service.log'), 'utf8')).toBe('4\n5\n');
+});
+
 test('with skipLogrotateAndCompress the log stays as it is', async () => {
   cluster = await start({ maxServiceLogSizeMb: 1 });
   const spec = await cluster.run('', managed({ cmd: 'echo hello', skipLogrotateAndCompress: true }));

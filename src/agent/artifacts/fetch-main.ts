@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { errorCode, messageOf } from '../files.js';
+import { isOutOfSpace, messageOf } from '../files.js';
 import { become, endWith, takeOrder } from '../machine/order-program.js';
 import { diskIsFull, download, Meter } from './download.js';
 import { DeployFault, type FetchAnswer, type FetchOrder, type KeepOrder, type TaskOrder } from './order.js';
@@ -69,7 +69,7 @@ try {
   endWith(await carryOut(order, store));
 } catch (cause) {
   if (cause instanceof DeployFault) endWith({ fault: messageOf(cause), reason: cause.reason });
-  endWith({ trouble: errorCode(cause) === 'ENOSPC' ? diskIsFull : messageOf(cause) });
+  endWith({ trouble: isOutOfSpace(cause) ? diskIsFull : messageOf(cause) });
 }
 
 function tookTooLong(seconds: number): string {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, constants, fchownSync, openSync, renameSync, rmSync, type Stats, writeSync } from 'node:fs';
+import { closeSync, constants, fchownSync, openSync, renameSync, rmSync, type Stats, writeFileSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { openFileBelow, openFolderBelow, ownerOf, pathOf } from '../sandbox/belo
  * however it ended, and it is either finished or as if it had not begun.
  */
 export const Journal = z.object({
-  /** Who rotates. */
+  /** The program that rotates. */
   pid: z.number().int(),
   startTime: z.string(),
   /** Paths below the sandbox. */
@@ -57,6 +57,12 @@ export async function readJournal(root: string, path: string): Promise<Journal |
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
+/** A note that is on the disk and is not the journal yet. */
+interface PreparedNote {
+  take(): void;
+  drop(): void;
+}
+
 /** The file itself, to be closed by the caller. */
 export class JournalFile {
   private constructor(
@@ -73,20 +79,26 @@ export class JournalFile {
 
   /** `rotating` absent: nothing is under way. At once: writers may stand still meanwhile, and nothing may come in between. */
   note(rotating: Journal | undefined): void {
+    this.prepare(rotating).take();
+  }
+
+  /** Written aside: what is left to do, a change of names, needs no room on the disk. */
+  prepare(rotating: Journal | undefined): PreparedNote {
     const at = pathOf(this.folder);
     const temporary = `${at}/.${randomUUID()}.new`;
     const uid = ownerOf(this.owner);
+    const drop = () => rmSync(temporary, { force: true });
     const file = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
     try {
       if (uid !== process.geteuid?.()) fchownSync(file, uid, this.owner.gid);
-      writeSync(file, `${JSON.stringify({ rotating })}\n`);
-      renameSync(temporary, `${at}/${this.name}`);
+      writeFileSync(file, `${JSON.stringify({ rotating })}\n`);
     } catch (cause) {
-      rmSync(temporary, { force: true });
+      drop();
       throw cause;
     } finally {
       closeSync(file);
     }
+    return { take: () => renameSync(temporary, `${at}/${this.name}`), drop };
   }
 
   close = (): Promise<void> => this.folder.close();

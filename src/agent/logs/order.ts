@@ -2,7 +2,7 @@
 export interface RotateOrder {
   /** The sandbox. */
   root: string;
-  /** Whom to become first. Absent: nobody else. */
+  /** The user to become first. Absent: it stays as it is. */
   user?: { uid: number; gid: number };
   /** The user is the task's own. */
   isOwnUser: boolean;
@@ -43,5 +43,7 @@ export interface RotateAnswer {
   rotated?: string[];
   /** Those whose writers would not stand still: they are as they were. */
   busy?: string[];
+  /** Path of the log at which it gave up: nothing is known of those after it. */
+  failed?: string;
   trouble?: string;
 }

@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { dirname } from 'node:path';
-import { messageOf } from '../files.js';
+import { isOutOfSpace, messageOf } from '../files.js';
 import { become, endWith, takeOrder } from '../machine/order-program.js';
 import { openFolderBelow, pathOf } from '../sandbox/below.js';
 import { compress } from './compress.js';
@@ -13,17 +13,18 @@ import { rotateLog } from './rotate.js';
  * Rotates the logs of one task, as the user of the task, or compresses one open file, as a user without rights: whatever lies
  * there, it can do no more than they. Gives way to everything else on the machine.
  */
-async function rotateAll(order: RotateOrder): Promise<RotateAnswer> {
-  const rotated: string[] = [];
-  const busy: string[] = [];
+async function rotateAll(order: RotateOrder): Promise<void> {
   for (const log of order.logs) {
+    answer.failed = log.path;
     await makeFolder(order.root, log.into);
     const outcome = await rotateLog(order, log);
-    if (outcome === 'ROTATED') rotated.push(log.path);
-    if (outcome === 'BUSY') busy.push(log.path);
+    if (outcome === 'ROTATED') answer.rotated.push(log.path);
+    if (outcome === 'BUSY') answer.busy.push(log.path);
   }
-  return { rotated, busy };
 }
+
+/** What is done by now, and the log that is worked on. */
+const answer = { rotated: [] as string[], busy: [] as string[], failed: undefined as string | undefined };
 
 /** Tasks without executorData have none from the beginning. */
 async function makeFolder(root: string, path: string): Promise<void> {
@@ -42,12 +43,14 @@ setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 const order = await takeOrder<RotateOrder | CompressOrder>();
 try {
   if (order.user) become(order.user);
-  setTimeout(() => endWith({ trouble: `took longer than ${order.seconds} s` }), order.seconds * 1000);
+  setTimeout(() => endWith({ ...answer, trouble: `took longer than ${order.seconds} s` }), order.seconds * 1000);
   if ('compress' in order) {
     await compress({ from: 3, end: fstatSync(3).size, to: 4 }, order.compress);
     endWith({});
   }
-  endWith(await rotateAll(order));
+  await rotateAll(order);
+  endWith({ ...answer, failed: undefined });
 } catch (cause) {
-  endWith({ trouble: messageOf(cause) });
+  // Always in the same words, by which it is said once: those of the system name another file each time.
+  endWith({ ...answer, trouble: isOutOfSpace(cause) ? 'the disk is full' : messageOf(cause) });
 }

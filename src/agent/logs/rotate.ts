@@ -44,6 +44,8 @@ export async function rotateLog(order: RotateOrder, log: LogToRotate): Promise<'
 class Rotation {
   private readonly buffer = Buffer.allocUnsafe(megabyte);
   private copied = 0;
+  /** From then on only the copy has what was in the log. */
+  private isEmptied = false;
 
   constructor(
     private readonly order: RotateOrder,
@@ -61,11 +63,9 @@ class Rotation {
     journal.note(begun);
     const part = await create(`${folder}/${partName(name)}`);
     const rest = await create(`${folder}/${restName(name)}`);
-    let isEmptied = false;
     try {
       const partBytes = await this.compressLongPart(part);
-      isEmptied = await this.moveRest(live, rest, { ...begun, partBytes });
-      if (!isEmptied) return 'BUSY';
+      if (!(await this.moveRest(live, rest, { ...begun, partBytes }))) return 'BUSY';
       await compress({ from: rest.fd, end: (await rest.stat()).size, to: part.fd }, order.compression);
       await part.sync();
       await rename(`${folder}/${partName(name)}`, `${folder}/${name}.${extension}`);
@@ -73,11 +73,18 @@ class Rotation {
     } finally {
       for (const handle of [live, part, rest]) await handle.close();
       // A failure after the emptying leaves all of it to `settle`.
-      const isWhole = !isEmptied || (await this.isThere(`${name}.${extension}`));
-      if (isWhole) {
-        for (const left of [partName(name), restName(name)]) await unlink(`${folder}/${left}`).catch(() => undefined);
-        journal.note(undefined);
-      }
+      if (!this.isEmptied || (await this.isThere(`${name}.${extension}`))) await this.tidyUp(name);
+    }
+  }
+
+  /** What stays of it on a full disk does no harm: the next rotation, or the agent, writes over the journal. */
+  private async tidyUp(name: string): Promise<void> {
+    const { folder, journal } = this.places;
+    for (const left of [partName(name), restName(name)]) await unlink(`${folder}/${left}`).catch(() => undefined);
+    try {
+      journal.note(undefined);
+    } catch {
+      // As above.
     }
   }
 
@@ -117,8 +124,16 @@ class Rotation {
     try {
       while (this.left() > 0) this.copyTo(rest, fstatSync(this.places.source.fd).size);
       this.places.journal.note({ ...journal, phase: 'COPIED', size: this.copied });
-      ftruncateSync(live.fd, 0);
-      this.places.journal.note({ ...journal, phase: 'EMPTIED', size: this.copied });
+      // Nothing may fail for want of room once the log is empty.
+      const emptied = this.places.journal.prepare({ ...journal, phase: 'EMPTIED', size: this.copied });
+      try {
+        ftruncateSync(live.fd, 0);
+      } catch (cause) {
+        emptied.drop();
+        throw cause;
+      }
+      this.isEmptied = true;
+      emptied.take();
       return true;
     } finally {
       standing.goOn();

@@ -2,14 +2,16 @@ import { lstatSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
+import { backOffMillis } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../files.js';
 import { isAlive, type ProcessStat, readStat } from '../machine/process-identity.js';
 import { allPids, signal, userOf } from '../machine/processes.js';
 import type { RunAs } from '../machine/run-as.js';
 import { openFileBelow } from '../sandbox/below.js';
-import { type Sandbox, saveTail } from '../sandbox/sandbox-layout.js';
+import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { readJournal, settle } from './journal.js';
+import type { RotateAnswer } from './order.js';
 import { additionalLogs, mainLogs, type TaskLog } from './plan.js';
 import { Worker } from './programs.js';
 import {
@@ -22,6 +24,7 @@ import {
 } from './results.js';
 import { writeRecords } from './records.js';
 import { isDue } from './schedule.js';
+import { saveTail } from './tail.js';
 
 interface Target {
   spec: LaunchSpec;
@@ -33,6 +36,8 @@ interface Target {
 const journalName = 'logrotate.status';
 /** A rotation that came to nothing, because writers did not stand still or a program failed, is tried again after this. */
 const tryAgainMillis = 10_000;
+/** The same of a log that fails again and again, such as on a full disk: twice as long each time, and never longer. */
+const longestPauseMillis = 10 * 60_000;
 /** An earlier agent's program ends with it, but for a moment in which it must not. */
 const longestHandoverMillis = 5_000;
 
@@ -46,6 +51,10 @@ export class TaskLogs {
   private sizesDueAt = -Infinity;
   private lookedAt = -Infinity;
   private notBefore = -Infinity;
+  /** By path of a log: how often in a row it could not be rotated. */
+  private readonly failures = new Map<string, { inRow: number; notBefore: number }>();
+  /** What was last said of them: it is said once. */
+  private complaint: string | undefined;
   private worker: Worker | undefined;
   private working: Promise<void> | undefined;
   private beginning: Promise<void> | undefined;
@@ -116,7 +125,10 @@ export class TaskLogs {
     const { executor } = sandbox;
     if (!executor) return;
     const [serviceLog] = mainLogs(spec, sandbox, context.settings);
-    if (serviceLog) await this.tryTo('save the tail of the log', () => saveTail(sandbox.root, executor));
+    if (serviceLog)
+      await this.tryTo('save the tail of the log', () =>
+        saveTail(sandbox.root, executor, context.settings.tailLogLinesToSave),
+      );
     const extension = compressionOf(context.settings).extension;
     const now = context.now();
     const how = { ...context, signal: context.stopping, onlySmall: true };
@@ -155,9 +167,11 @@ export class TaskLogs {
     }
     const due: TaskLog[] = [];
     for (const log of logs) {
+      const { inRow = 0, notBefore = -Infinity } = this.failures.get(log.path) ?? {};
+      if (now < notBefore) continue;
       const last = this.rotatedAt.get(log.path) ?? this.beganAt;
       const isTime = log.frequency !== undefined && isDue(log.frequency, last, now);
-      const looksAtSize = lookAtSizes && log.maxBytes !== undefined;
+      const looksAtSize = (lookAtSizes || inRow > 0) && log.maxBytes !== undefined;
       if (!isTime && !looksAtSize) continue;
       const size = await sizeOf(sandbox.root, log.path);
       if (isTime && size === 0) this.rotatedAt.set(log.path, now);
@@ -168,7 +182,7 @@ export class TaskLogs {
 
   private async rotate(logs: readonly TaskLog[], now: number): Promise<void> {
     const { sandbox, runAs } = this.target;
-    const { settings, rotateProgram, log } = this.context;
+    const { settings, rotateProgram } = this.context;
     this.notBefore = now + tryAgainMillis;
     const worker = new Worker(
       rotateProgram,
@@ -187,16 +201,30 @@ export class TaskLogs {
     const answer = await worker.answer;
     this.worker = undefined;
     if (this.context.stopping.aborted) return;
-    for (const path of answer?.rotated ?? []) this.rotatedAt.set(path, now);
-    // A log that could not be rotated is left until the next time, unless its writers were only busy.
     if (answer?.trouble === undefined && answer?.busy?.length === 0) this.notBefore = now;
-    const trouble = answer ? answer.trouble : 'the program that rotates them ended early';
-    if (trouble !== undefined && !this.isOver)
-      log.warn(`Task ${this.target.spec.taskId}: could not rotate logs: ${trouble}`);
-    if (trouble !== undefined) for (const each of logs) this.rotatedAt.set(each.path, now);
+    this.note(answer ?? { trouble: 'the program that rotates them ended early' }, logs, now);
     if (this.isOver) return;
     await this.settle();
     await this.compressAll(this.over.signal);
+  }
+
+  /** What could not be rotated is tried again by itself, however long its period: the disk may be full until then. */
+  private note({ rotated = [], failed, trouble }: RotateAnswer, logs: readonly TaskLog[], now: number): void {
+    for (const path of rotated) {
+      this.rotatedAt.set(path, now);
+      this.failures.delete(path);
+    }
+    const failures = trouble === undefined ? [] : failed !== undefined ? [failed] : logs.map(({ path }) => path);
+    for (const path of failures) {
+      const inRow = (this.failures.get(path)?.inRow ?? 0) + 1;
+      this.failures.set(path, { inRow, notBefore: now + backOffMillis(inRow, tryAgainMillis, longestPauseMillis) });
+    }
+    if (this.isOver || trouble === this.complaint) return;
+    const { taskId } = this.target.spec;
+    if (trouble !== undefined) this.context.log.warn(`Task ${taskId}: could not rotate logs: ${trouble}`);
+    else if (this.failures.size === 0) this.context.log.info(`Task ${taskId}: its logs are rotated again`);
+    else return;
+    this.complaint = trouble;
   }
 
   /** Writers that stood still for a rotation that was interrupted go on. */

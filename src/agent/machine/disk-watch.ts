@@ -53,15 +53,16 @@ export class DiskWatch {
 
   private async lookAtSpace(): Promise<void> {
     const { folder, settings, log } = this.context;
-    const disk = await statfs(folder.root);
-    const { bavail, bsize } = disk;
-    const reserve = reservedBytes(settings, disk);
     const was = this.machines.isDiskFull;
-    const isFull = bavail * bsize < (was ? reserve * enough : reserve);
+    // Sandboxes may lie on another disk than what the agent writes.
+    const disks = await Promise.all([...new Set([folder.root, folder.sandboxes])].map((path) => statfs(path)));
+    const spaces = disks.map((disk) => ({ free: disk.bavail * disk.bsize, reserve: reservedBytes(settings, disk) }));
+    const full = spaces.find(({ free, reserve }) => free < (was ? reserve * enough : reserve));
+    const isFull = full !== undefined;
     // What is kept for tasks to come gives way first.
-    if (isFull) this.context.artifacts.makeRoom(reserve * enough - bavail * bsize);
-    if (isFull && !was)
-      log.warn(`Less than ${Math.ceil(reserve / bytesOfMb(1))} MB of the disk are free: no task is started`);
+    if (full) this.context.artifacts.makeRoom(full.reserve * enough - full.free);
+    if (full && !was)
+      log.warn(`Less than ${Math.ceil(full.reserve / bytesOfMb(1))} MB of the disk are free: no task is started`);
     if (!isFull && was) log.info('Enough of the disk is free again');
     this.machines.noteDisk(isFull);
   }

@@ -14,10 +14,14 @@ export const allPids = (): number[] =>
 /** Every live process of this machine. */
 export const allProcesses = (): ProcessStat[] => allPids().map(readStat).filter(isLive);
 
-/** The user of a process; one that keeps its memory to itself seems to be root's. undefined: it has gone. */
+/** The user that a process acts as. undefined: it has gone. */
 export function userOf(pid: number): number | undefined {
   try {
-    return statSync(`/proc/${pid}`).uid;
+    const { uid } = statSync(`/proc/${pid}`);
+    if (uid !== 0) return uid;
+    // One that keeps its memory to itself, as all that have changed their user, seems to be root's.
+    const [, acting] = /^Uid:\s+\d+\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Number(acting ?? uid);
   } catch {
     return undefined;
   }

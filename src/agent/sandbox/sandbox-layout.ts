@@ -1,13 +1,13 @@
-import { chownSync, constants, mkdirSync, type Stats, writeFileSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { chownSync, constants, mkdirSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentFolder } from '../agent-folder.js';
-import { errorCode, isMissing } from '../files.js';
+import { isMissing } from '../files.js';
 import type { RunAs } from '../machine/run-as.js';
 import { fileNameOf } from '../tasks/task-folder.js';
-import { createFileBelow, existsBelow, openFileBelow, ownerOf } from './below.js';
+import { existsBelow, ownerOf } from './below.js';
 
 /** Names inside the working area of a task with executorData, one folder below its sandbox. */
 export interface ExecutorLayout {
@@ -114,49 +114,6 @@ export async function closeSandbox({ root }: Pick<Sandbox, 'root'>): Promise<voi
   } finally {
     await folder.close();
   }
-}
-
-const tailLines = 2_500;
-/** Lines longer than 400 bytes on average are cut short by this. */
-const tailBytes = 1024 * 1024;
-
-/** Keeps the last lines of the service log in a file of their own. Written once, never again. */
-export async function saveTail(root: string, layout: Pick<ExecutorLayout, 'serviceLog' | 'tailLog'>): Promise<void> {
-  // No log: nothing was prepared, or the task has put something else in its place.
-  const log = await openFileBelow(root, relative(root, layout.serviceLog), 'NONE');
-  if (!log) return;
-  try {
-    await writeTail(root, relative(root, layout.tailLog), await readEnd(log));
-  } finally {
-    await log.handle.close();
-  }
-}
-
-async function writeTail(root: string, path: string, text: Buffer): Promise<void> {
-  try {
-    const tail = await createFileBelow(root, path, 0o644);
-    await tail.writeFile(lastLines(text)).finally(() => tail.close());
-  } catch (cause) {
-    // The tail has been saved before a restart of the agent, or the task has left something of this name.
-    if (!isMissing(cause) && errorCode(cause) !== 'EEXIST') throw cause;
-  }
-}
-
-async function readEnd({ handle, stats: { size } }: { handle: FileHandle; stats: Stats }): Promise<Buffer> {
-  const start = Math.max(0, size - tailBytes);
-  const buffer = Buffer.alloc(size - start);
-  const { bytesRead } = await handle.read(buffer, 0, buffer.length, start);
-  return buffer.subarray(0, bytesRead);
-}
-
-function lastLines(text: Buffer): Buffer {
-  // The newline at the very end finishes the last line and begins no other.
-  let newline = text.length - 1;
-  for (let lines = 0; lines < tailLines; lines++) {
-    newline = newline > 0 ? text.lastIndexOf('\n', newline - 1) : -1;
-    if (newline < 0) return text;
-  }
-  return text.subarray(newline + 1);
 }
 
 const longestPauseMillis = 1_000;

@@ -92,11 +92,6 @@ export const logSettings = {
         .regex(/^\/[^\0]+$/, 'must be an absolute path')
         .optional()
         .describe('Path of the program'),
-      uncompressCmd: z
-        .string()
-        .regex(/^\/[^\0]+$/, 'must be an absolute path')
-        .optional()
-        .describe('Without effect: the agent uncompresses nothing'),
       compressOptions: z.array(z.string().max(1_000)).max(100).default([]).describe('Words after its path'),
       compressExt: z
         .string()
@@ -109,6 +104,13 @@ export const logSettings = {
     })
     .optional()
     .describe('A program that compresses from its input to its output, and the ending of its files; default: gzip'),
+  tailLogLinesToSave: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(2_500)
+    .describe('Last lines of the log of a finished task that are kept in tail_of_finished_service.log'),
   maxServiceLogSizeMb: z
     .number()
     .int()
