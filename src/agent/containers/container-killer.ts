@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../../platform/async.js';
 import type { ProcessStat } from '../machine/process-identity.js';
 import { signal } from '../machine/processes.js';
+import { Asked } from '../tasks/task-kill.js';
 import type { TaskContainer } from './task-container.js';
 
 const lookEveryMillis = 100;
@@ -18,13 +19,16 @@ const giveUpAfterMillis = 30_000;
 export class ContainerKiller {
   /** SIGKILL was needed. */
   forced = false;
-  private isAsked = false;
+  private readonly asked: Asked;
 
   constructor(
     private readonly container: TaskContainer,
     /** Programs of the engine that work for the task. */
     private readonly helpers: () => ProcessStat[],
-  ) {}
+    folder: ConstructorParameters<typeof Asked>[0],
+  ) {
+    this.asked = new Asked(folder);
+  }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
     while (!stop.aborted) {
@@ -48,10 +52,10 @@ export class ContainerKiller {
     }
   }
 
+  /** Nothing can be asked before it runs. */
   private ask(): void {
-    if (this.isAsked) return;
-    this.isAsked = true;
-    this.container.askToStop();
+    if (this.container.mainPid === undefined) return;
+    this.asked.once(this.container.name, () => this.container.askToStop());
   }
 
   /** `since`: when force was first due, on the clock of performance.now. */

@@ -1,3 +1,4 @@
+import { appendFileSync, readFileSync } from 'node:fs';
 import { link, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -65,6 +66,7 @@ export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId)
  *     task        made by it next, empty: from then on it has started, unless the agent was there before it
  *     exit        by the shim: exit status of the task
  *     kill.json   the kill under way
+ *     asked       processes that got its SIGTERM, one a line
  *     end.json    the end, once acknowledged
  *     commands/   shell commands that were accepted
  *     shim.log    what the shell had to say
@@ -76,6 +78,7 @@ export class TaskFolder {
   private readonly starting: string;
   private readonly spec: string;
   private readonly kill: string;
+  private readonly asked: string;
   private readonly end: string;
 
   private constructor(readonly path: string) {
@@ -85,6 +88,7 @@ export class TaskFolder {
     this.launcher = join(path, 'launcher');
     this.spec = join(path, 'spec.json');
     this.kill = join(path, 'kill.json');
+    this.asked = join(path, 'asked');
     this.end = join(path, 'end.json');
   }
 
@@ -115,6 +119,23 @@ export class TaskFolder {
   async readKill(): Promise<SavedKill | undefined> {
     const text = await readIfThere(this.kill);
     return text === undefined ? undefined : SavedKill.parse(JSON.parse(text));
+  }
+
+  /** At once, and not to outlast a power cut, with which the processes go, too. A full disk has a process asked twice at worst. */
+  noteAsked(name: string): void {
+    try {
+      appendFileSync(this.asked, `${name}\n`, { mode: 0o600 });
+    } catch {
+      // As above.
+    }
+  }
+
+  readAsked(): string[] {
+    try {
+      return readFileSync(this.asked, 'utf8').split('\n').slice(0, -1);
+    } catch {
+      return [];
+    }
   }
 
   /** undefined: the task's program has not started, or never will (see `forbidStart`). */

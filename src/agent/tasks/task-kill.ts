@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../../platform/async.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import type { EndFacts } from './outcome.js';
-import { isAlive, type ProcessIdentity, type ProcessStat } from '../machine/process-identity.js';
+import { isAlive, type ProcessIdentity } from '../machine/process-identity.js';
 import { processesOf, signal, type TaskMark } from '../machine/processes.js';
 import type { SavedKill, TaskFolder } from './task-folder.js';
 
@@ -98,10 +98,14 @@ interface Target {
  */
 export class Killer implements Sweeper {
   forced = false;
-  private readonly asked = new Set<string>();
-  private mainWasAsked = false;
+  private readonly asked: Asked;
 
-  constructor(private readonly target: Target) {}
+  constructor(
+    private readonly target: Target,
+    folder: Pick<TaskFolder, 'noteAsked' | 'readAsked'>,
+  ) {
+    this.asked = new Asked(folder);
+  }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
     while (!stop.aborted) {
@@ -140,18 +144,33 @@ export class Killer implements Sweeper {
     } else {
       const main = this.target.main();
       // Once the program knows, what it starts is its own business (a clean-up script, say) until it has ended itself.
-      const spareNewOnes = this.mainWasAsked && main !== undefined && isAlive(main);
-      for (const found of processes) if (!spareNewOnes) this.ask(found, main);
+      const spareNewOnes = main !== undefined && this.asked.has(nameOf(main)) && isAlive(main);
+      for (const found of processes) if (!spareNewOnes) this.asked.once(nameOf(found), () => signal(found, 'SIGTERM'));
     }
     return processes.length;
   }
+}
 
-  /** Once per process: many programs take a second SIGTERM as an order to give up their orderly end. */
-  private ask(found: ProcessStat, main: ProcessIdentity | undefined): void {
-    const name = `${found.pid} ${found.startTime}`;
-    if (this.asked.has(name)) return;
-    this.asked.add(name);
-    signal(found, 'SIGTERM');
-    if (main && found.pid === main.pid) this.mainWasAsked = true;
+const nameOf = ({ pid, startTime }: ProcessIdentity): string => `${pid} ${startTime}`;
+
+/**
+ * Who has been asked to end: once, also by the next agent, for many programs take a second SIGTERM as an order to give up
+ * their orderly end.
+ */
+export class Asked {
+  private readonly names: Set<string>;
+
+  constructor(private readonly folder: Pick<TaskFolder, 'noteAsked' | 'readAsked'>) {
+    this.names = new Set(folder.readAsked());
+  }
+
+  has = (name: string): boolean => this.names.has(name);
+
+  /** Written down when it is done: an agent that ends in between has it done again, rather than never. */
+  once(name: string, ask: () => void): void {
+    if (this.names.has(name)) return;
+    this.names.add(name);
+    ask();
+    this.folder.noteAsked(name);
   }
 }

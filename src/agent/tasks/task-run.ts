@@ -253,7 +253,6 @@ export class TaskRun {
       await this.requestKill(0, { containerMissingAfterSeconds: seconds });
     }
     if (answer !== 'RUNNING') return false;
-    if (this.kill.isAsked) container.askToStop();
     void this.unlessStopping(
       container.whenForgotten(signal).then((isForgotten) => (isForgotten ? this.kill.endByForce() : undefined)),
     );
@@ -338,11 +337,11 @@ export class TaskRun {
   }
 
   private sweeper(): Sweeper {
-    const { container, group } = this;
+    const { container, group, folder } = this;
     // Programs of the engine are in none of the task's cgroups.
     if (container)
-      return new ContainerKiller(container, () => processesOf({ ...this.mark(), cgroupPids: () => undefined }));
-    return new Killer({ mark: () => this.mark(), main: () => this.started?.main, group });
+      return new ContainerKiller(container, () => processesOf({ ...this.mark(), cgroupPids: () => undefined }), folder);
+    return new Killer({ mark: () => this.mark(), main: () => this.started?.main, group }, folder);
   }
 
   private async tryTo(what: string, work: Promise<void>): Promise<void> {
