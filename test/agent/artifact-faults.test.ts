@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -151,8 +151,10 @@ describe('an agent that is killed', () => {
   test('while an archive is unpacked starts nothing of it, and leaves no process', async () => {
     await start({}, { program });
     const spec = await launch({ ...external('/many.tar.gz', true), targetFolderRelativeToTask: 'app' });
-    const many = cluster.sandbox(spec, spec.taskId.replaceAll(':', '_'), 'app', 'many');
-    await waitFor('the first file', () => existsSync(many) && readdirSync(many).length > 0, { timeoutMillis: 25_000 });
+    const app = cluster.sandbox(spec, spec.taskId.replaceAll(':', '_'), 'app');
+    // In a folder beside its place, until it is whole.
+    const inside = () => readdirSync(app).flatMap((name) => readdirSync(join(app, name)));
+    await waitFor('the first file', () => inside().length > 0, { timeoutMillis: 25_000 });
     await cluster.killAgent();
     await cluster.startAgent();
     expect(await cluster.untilState(spec, 'TASK_LOST')).toContain('before the task was started');

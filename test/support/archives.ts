@@ -6,6 +6,8 @@ export interface TarEntry {
   type?: string;
   linkTo?: string;
   content?: string;
+  /** Seven octal digits. */
+  mode?: string;
 }
 
 /** A tar archive of entries that no tool would make. */
@@ -14,10 +16,10 @@ export const tarOf = (entries: readonly TarEntry[]): Buffer =>
 
 const nul = '\x00';
 
-function entryOf({ name, type = '0', linkTo = '', content = '' }: TarEntry): Buffer {
+function entryOf({ name, type = '0', linkTo = '', content = '', mode = '0000755' }: TarEntry): Buffer {
   const header = Buffer.alloc(512);
   header.write(name, 0);
-  header.write(`0000755${nul}0000000${nul}0000000${nul}`, 100);
+  header.write(`${mode}${nul}0000000${nul}0000000${nul}`, 100);
   header.write([content.length.toString(8).padStart(11, '0'), '0'.repeat(11), `        ${type}`].join(nul), 124);
   header.write(linkTo, 157);
   header.write(`ustar${nul}00root`, 257);
@@ -35,23 +37,46 @@ export const gzipBomb = (megabytes: number): Buffer =>
   Buffer.concat(Array<Buffer>(megabytes).fill(gzipSync(Buffer.alloc(1024 * 1024), { level: 9 })));
 
 /** The same as a zip archive of one file. */
-export function zipBomb(megabytes: number): Buffer {
-  const plain = Buffer.alloc(megabytes * 1024 * 1024);
-  const packed = deflateRawSync(plain);
-  const name = Buffer.from('bomb');
-  const facts = Buffer.alloc(26);
-  facts.writeUInt16LE(20, 0);
-  facts.writeUInt16LE(8, 4);
-  facts.writeUInt32LE(checksum(plain), 10);
-  facts.writeUInt32LE(packed.length, 14);
-  facts.writeUInt32LE(plain.length, 18);
-  facts.writeUInt16LE(name.length, 22);
-  const local = Buffer.concat([Buffer.from('PK\x03\x04'), facts, name, packed]);
-  const central = Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), facts, Buffer.alloc(14), name]);
+export const zipBomb = (megabytes: number): Buffer => zipOf([{ name: 'bomb', content: Buffer.alloc(megabytes << 20) }]);
+
+export interface ZipEntry {
+  name: string;
+  content?: string | Buffer;
+  isLink?: boolean;
+  /** It wants a password. */
+  isEncrypted?: boolean;
+}
+
+/** A zip archive of entries that no tool would make. */
+export function zipOf(entries: readonly ZipEntry[]): Buffer {
+  const locals: Buffer[] = [];
+  const centrals: Buffer[] = [];
+  for (const { name, content = '', isLink = false, isEncrypted = false } of entries) {
+    const plain = Buffer.from(content);
+    const packed = deflateRawSync(plain);
+    const path = Buffer.from(name);
+    const facts = Buffer.alloc(26);
+    facts.writeUInt16LE(20, 0);
+    facts.writeUInt16LE(isEncrypted ? 1 : 0, 2);
+    facts.writeUInt16LE(8, 4);
+    facts.writeUInt32LE(checksum(plain), 10);
+    facts.writeUInt32LE(packed.length, 14);
+    facts.writeUInt32LE(plain.length, 18);
+    facts.writeUInt16LE(path.length, 22);
+    const rest = Buffer.alloc(14);
+    rest.writeUInt32LE(((isLink ? 0o120777 : 0o100644) << 16) >>> 0, 6);
+    rest.writeUInt32LE(
+      locals.reduce((sum, { length }) => sum + length, 0),
+      10,
+    );
+    locals.push(Buffer.concat([Buffer.from('PK\x03\x04'), facts, path, packed]));
+    centrals.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x03', 'latin1'), facts, rest, path]));
+  }
+  const [local, central] = [Buffer.concat(locals), Buffer.concat(centrals)];
   const end = Buffer.alloc(22);
   end.write('PK\x05\x06');
-  end.writeUInt16LE(1, 8);
-  end.writeUInt16LE(1, 10);
+  end.writeUInt16LE(entries.length, 8);
+  end.writeUInt16LE(entries.length, 10);
   end.writeUInt32LE(central.length, 12);
   end.writeUInt32LE(local.length, 16);
   return Buffer.concat([local, central, end]);

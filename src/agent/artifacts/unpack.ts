@@ -1,34 +1,39 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { FileHandle } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { Duplex, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { messageOf } from '../files.js';
-import { createFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { errorCode, messageOf } from '../files.js';
+import { createFileBelow, O_PATH, openFolderBelow, pathOf, unlessUnseen } from '../sandbox/below.js';
 import { diskUse, TooDeep } from '../sandbox/disk-use.js';
-import { diskIsFull, isTrouble } from './download.js';
+import { diskIsFull, isTrouble, type Meter } from './download.js';
 import { DeployFault } from './order.js';
 import type { Staging } from './place.js';
 
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+
 const tarEndings = ['.tar', '.tar.gz', '.tgz', '.tar.bz2', '.tbz2', '.tar.xz', '.txz'];
 
-export const isArchive = (name: string): boolean =>
-  [...tarEndings, '.zip', '.gz'].some((ending) => name.toLowerCase().endsWith(ending));
+const endsWithOne = (name: string, endings: readonly string[]): boolean =>
+  endings.some((ending) => name.toLowerCase().endsWith(ending));
+const isOfTools = (name: string): boolean => endsWithOne(name, [...tarEndings, '.zip']);
+export const isArchive = (name: string): boolean => isOfTools(name) || endsWithOne(name, ['.gz']);
 
 /**
  * Unpacks into `folder` what is open, by the ending of its name. The tools run as the task's user, so that an archive can
  * do no more than the task. What comes out is bounded while it comes: the bytes that go into tar are counted, one file is
- * bounded by the kernel, and all files are counted on the disk.
+ * bounded by the kernel, and all files are counted on the disk. The tools follow links that are there before they begin, such
+ * as those of another archive; so each works in an empty folder, and what came out is moved from there.
  */
 export async function unpack(name: string, file: FileHandle, folder: string, staging: Staging): Promise<void> {
   const target = await openFolderBelow(staging.root, folder, 'NONE');
   try {
     if (!target) throw new DeployFault('its folder is gone');
-    const done = new AbortController();
-    const work = unpackInto(name, file, target.handle, { ...staging, folder }, done.signal);
-    await Promise.race([work, watchDisk(staging, done.signal)]).finally(() => done.abort());
-    await measure(staging);
+    if (isOfTools(name)) await unpackAside(name, file, target.handle, staging);
+    else await bounded(staging, () => unzipOne(name, file, { ...staging, folder }));
   } catch (cause) {
     if (staging.meter.fault) throw staging.meter.fault;
     if (isTrouble(cause) || cause instanceof MachineLacks) throw cause;
@@ -40,33 +45,92 @@ export async function unpack(name: string, file: FileHandle, folder: string, sta
   }
 }
 
+/** Until it is done, or too much has come out. */
+async function bounded(staging: Staging, work: (over: AbortSignal) => Promise<void>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work(done.signal), watchDisk(staging, done.signal)]).finally(() => done.abort());
+  await measure(staging);
+}
+
+async function unpackAside(name: string, file: FileHandle, target: FileHandle, staging: Staging): Promise<void> {
+  const path = `${pathOf(target)}/.unpacking-${randomUUID()}`;
+  await mkdir(path, { mode: 0o700 });
+  const aside = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    await bounded(staging, (over) => unpackInto(name.toLowerCase(), file, new Tools(aside, staging, over)));
+    // Archives may have a mode for the folder itself.
+    await aside.chmod(0o700);
+    await moveAll(aside, target);
+  } finally {
+    void aside.close().catch(() => undefined);
+  }
+  await rmdir(path);
+}
+
+/** What has the name of a file is replaced by it; folders become one. No link is followed. */
+async function moveAll(from: FileHandle, to: FileHandle): Promise<void> {
+  for (const { name } of await readdir(pathOf(from), { withFileTypes: true })) {
+    const [source, place] = [`${pathOf(from)}/${name}`, `${pathOf(to)}/${name}`];
+    const stats = await lstat(source);
+    if (!stats.isDirectory()) {
+      await rename(source, place).catch((cause: unknown) => {
+        throw errorCode(cause) === 'EISDIR' ? new DeployFault(`${name} is a folder already`, { cause }) : cause;
+      });
+    } else await moveFolder(source, place, stats.mode & 0o7777);
+  }
+}
+
+async function moveFolder(source: string, place: string, mode: number): Promise<void> {
+  const there = await unlessUnseen(() => lstat(place));
+  if (there && !there.isDirectory()) await unlink(place);
+  const from = await open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    // Only a folder that can be written to can be moved, or emptied.
+    await chmod(pathOf(from), 0o700);
+    if (!there?.isDirectory()) {
+      await rename(source, place);
+      await chmod(pathOf(from), mode);
+    } else {
+      const to = await open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      await moveAll(from, to).finally(() => to.close());
+      await rmdir(source);
+    }
+  } finally {
+    await from.close();
+  }
+}
+
 /** A tool, or space on the disk: no archive is to blame. */
 class MachineLacks extends Error {}
 
-async function unpackInto(
-  archive: string,
-  file: FileHandle,
-  folder: FileHandle,
-  staging: Staging,
-  over: AbortSignal,
-): Promise<void> {
-  const name = archive.toLowerCase();
-  const tools = new Tools(folder, staging, over);
-  if (tarEndings.some((ending) => name.endsWith(ending))) {
-    const tar = tools.start(['tar', '--no-same-owner', '-xf', '-'], 'pipe');
-    await tools.feed(await unpacked(file, tools), tar);
-  } else if (name.endsWith('.zip')) {
+async function unpackInto(name: string, file: FileHandle, tools: Tools): Promise<void> {
+  if (name.endsWith('.zip')) {
     // unzip wants to move about in the file: the tool gets it as an open file, number 3.
     await tools.end(tools.start(['unzip', '-q', '-o', '/proc/self/fd/3'], 'ignore', file));
   } else {
-    const plain = `${staging.folder}/${archive.slice(0, -'.gz'.length)}`;
-    const target = await createFileBelow(staging.root, plain, 0o644);
-    const source = file.createReadStream({ autoClose: false, start: 0 });
-    await pipeline(source, createGunzip(), tools.counted(), async (chunks) => {
-      for await (const chunk of chunks as AsyncIterable<Buffer>) await target.appendFile(chunk);
-    }).finally(() => target.close());
+    const tar = tools.start(['tar', '--no-same-owner', '-xf', '-'], 'pipe');
+    await tools.feed(await unpacked(file, tools), tar);
   }
 }
+
+/** One file, without a tool. */
+async function unzipOne(archive: string, file: FileHandle, staging: Staging): Promise<void> {
+  const plain = `${staging.folder}/${archive.slice(0, -'.gz'.length)}`;
+  const target = await createFileBelow(staging.root, plain, 0o644);
+  const source = file.createReadStream({ autoClose: false, start: 0 });
+  await pipeline(source, createGunzip(), countedBy(staging.meter), async (chunks) => {
+    for await (const chunk of chunks as AsyncIterable<Buffer>) await target.appendFile(chunk);
+  }).finally(() => target.close());
+}
+
+const countedBy = (meter: Meter) =>
+  async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      meter.check((bytes += chunk.length));
+      yield chunk;
+    }
+  };
 
 /** By what the file begins with, as tar itself would. */
 async function unpacked(file: FileHandle, tools: Tools): Promise<[Readable, ...Duplex[]]> {
@@ -123,7 +187,7 @@ class Tools {
   /** Resolves when the tool has taken what it wanted of the stream, and has ended well. */
   async feed(source: readonly [Readable, ...Duplex[]], tool: ReturnType<Tools['start']>): Promise<void> {
     tool.stdout!.resume();
-    const fed = pipeline([...source, Duplex.from(this.counted()), tool.stdin!]);
+    const fed = pipeline([...source, Duplex.from(countedBy(this.staging.meter)), tool.stdin!]);
     const ended = this.end(tool);
     // A stream that broke is the reason why the tool complains; one that the tool closed is not.
     const broken = fed.then(
@@ -153,17 +217,6 @@ class Tools {
     if (/No space left on device/i.test(tool.complaint)) throw new MachineLacks(diskIsFull);
     if (signal === 'SIGXFSZ') throw new DeployFault('A file of the archive is too large');
     throw new DeployFault(`${program}: ${tool.complaint.split('\n')[0] || `ended with ${code ?? signal}`}`);
-  }
-
-  counted() {
-    const { meter } = this.staging;
-    return async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-      let bytes = 0;
-      for await (const chunk of chunks) {
-        meter.check((bytes += chunk.length));
-        yield chunk;
-      }
-    };
   }
 }
 
