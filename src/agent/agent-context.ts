@@ -5,6 +5,7 @@ import type { EngineWatch } from './containers/engine.js';
 import type { Epochs } from './wire/epochs.js';
 import type { Launcher } from './tasks/launch.js';
 import type { Machines } from './machine/machines.js';
+import type { Removals } from './machine/removals.js';
 import type { LocalClusterSettings } from './settings.js';
 import type { TaskLogs } from './logs/task-logs.js';
 import type { TaskUsers } from './machine/task-users.js';
@@ -32,6 +33,7 @@ export interface AgentContext {
   rotateProgram: readonly string[];
   /** Logs of tasks that have ended which are still to be compressed. */
   endedLogs: TaskLogs[];
+  removals: Removals;
   /** Epoch millis, for what is done by the time: rotation and removal of files. */
   now(): number;
   /** Search path of tasks whose environment does not name one. */

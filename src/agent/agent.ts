@@ -14,6 +14,7 @@ import { removeForgottenContainers } from './containers/forgotten.js';
 import { Epochs } from './wire/epochs.js';
 import { Launcher } from './tasks/launch.js';
 import { Machines } from './machine/machines.js';
+import { Removals } from './machine/removals.js';
 import { AgentOperations } from './wire/operations.js';
 import { bootId, ownIdentity } from './machine/process-identity.js';
 import { GuardedAgent, startServer } from './wire/server.js';
@@ -127,6 +128,7 @@ async function startOn(
     stopping: stopping.signal,
     rotateProgram: options.rotateProgram ?? rotateProgram,
     endedLogs: [],
+    removals: new Removals(),
     now: options.now ?? Date.now,
   };
   const tasks = new Tasks(context);

@@ -153,6 +153,35 @@ export interface MachineUsage extends MachineFigures {
   slaveId: string;
   /** Running tasks only, in any order. */
   tasks: TaskStatistics[];
+  /** Of the agent that presents it, with all slaves of that agent. Absent: an older agent, which does not tell. */
+  agent?: AgentFigures;
+}
+
+/**
+ * Why an agent removes something: SANDBOX_AGE: the files of an ended task were kept long enough. DISK_FULL: the same, early,
+ * for the disk is fuller than it may be. SANDBOX_WITHOUT_TASK: nothing is known of whose they were. APP_FOLDER and
+ * ROTATED_FILES: parts of the files of an ended task that go before the rest.
+ */
+export const removalReasons = [
+  'SANDBOX_AGE',
+  'DISK_FULL',
+  'SANDBOX_WITHOUT_TASK',
+  'APP_FOLDER',
+  'ROTATED_FILES',
+] as const;
+export type RemovalReason = (typeof removalReasons)[number];
+
+/** The disk of the sandboxes of an agent, and what the agent has removed from it since it began. */
+export interface AgentFigures {
+  agentId: string;
+  sandboxDiskUsedBytes: number;
+  sandboxDiskTotalBytes: number;
+  /** Epoch millis; absent: there has been none. */
+  lastCleanupAt?: number;
+  /** What could not be removed, each time that it was tried. */
+  failures: number;
+  /** `count`: sandboxes, folders or files. Reasons for which nothing was removed are there, too. */
+  removed: { reason: RemovalReason; count: number; bytes: number }[];
 }
 
 export interface SandboxEntry {

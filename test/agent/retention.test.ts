@@ -1,19 +1,23 @@
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ExecutorData } from '../../src/core/model/deploy.js';
+import { type RemovalReason, removalReasons } from '../../src/cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentFolder } from '../../src/agent/agent-folder.js';
 import { readLocalClusterSettings } from '../../src/agent/settings.js';
 import { Tombstones } from '../../src/agent/tasks/tombstones.js';
 import { Cleanup, type CleanupResult, rememberMillis } from '../../src/agent/machine/cleanup.js';
+import { Removals } from '../../src/agent/machine/removals.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 const hour = 3600 * 1000;
 let cluster: AgentCluster;
+let removals = new Removals();
+beforeEach(() => void (removals = new Removals()));
 afterEach(() => cluster.close());
 
 /** What the agent does every hour, at another time. */
@@ -21,9 +25,10 @@ async function sweepAt(now: number, sandboxRetentionMillis: number, changes: obj
   const folder = await AgentFolder.open(cluster.root);
   const settings = readLocalClusterSettings({ sandboxRetentionMillis, ...changes });
   const stopping = new AbortController().signal;
-  const cleanup = new Cleanup({ folder, settings, rotateProgram: [], stopping, now: () => now });
+  const cleanup = new Cleanup({ folder, settings, rotateProgram: [], stopping, removals, now: () => now });
   return cleanup.run(new Tombstones(folder.tombstones));
 }
+const removed = (reason: RemovalReason) => [...removals.list()].find((each) => each.reason === reason);
 const isArchived = (taskId: string) => existsSync(join(cluster.root, 'ended', taskId));
 
 test('sandboxes go when they are old enough and their end is stored, ids are remembered for a day at least', async () => {
@@ -72,7 +77,10 @@ test('app folders go after 15 minutes, those of failed tasks after their time, p
     errorTasks: 0,
     removedAppFolders: 1,
     removedSandboxes: 0,
+    freedBytes: expect.any(Number),
   });
+  expect(removed('APP_FOLDER')).toMatchObject({ count: 1 });
+  expect(removed('APP_FOLDER')!.bytes).toBeGreaterThan(0);
   expect(apps()).toEqual([false, true, true]);
   await sweepAt(Date.now() + 3 * hour, 1000 * hour, settings);
   expect(apps()).toEqual([false, false, true]);
@@ -136,7 +144,10 @@ test('while the disk is fuller than it may be, sandboxes go that are older than 
   await waitFor('the acknowledgement', () => isArchived(spec.taskId));
   await sweepAt(Date.now(), 1000 * hour, { sandboxDiskHighWaterPct: 1 });
   expect(existsSync(cluster.sandbox(spec))).toBe(true);
+  writeFileSync(cluster.sandbox(spec, 'large'), Buffer.alloc(1 << 20));
   const result = await sweepAt(Date.now() + hour, 1000 * hour, { sandboxDiskHighWaterPct: 1 });
+  expect(removed('DISK_FULL')).toMatchObject({ count: 1 });
+  expect(removed('DISK_FULL')!.bytes).toBeGreaterThan(1 << 20);
   expect([result.removedSandboxes, existsSync(cluster.sandbox(spec)), existsSync(cluster.sandbox(running))]).toEqual([
     1,
     false,
@@ -151,6 +162,14 @@ test('an end that is not stored keeps its sandbox', async () => {
   await waitFor('the end', async () => (await cluster.driver.reconcile(1))[0]?.tasks[0]?.state === 'TASK_FINISHED');
   await sweepAt(Date.now() + 1000 * rememberMillis, 0);
   expect(cluster.output(spec)).toBe('kept\n');
+});
+
+test('what the agent has removed is told with the use of its machine, by reason', async () => {
+  cluster = await AgentCluster.start();
+  const usage = await cluster.driver.machineUsage('s1');
+  expect(usage!.agent).toMatchObject({ agentId: 'local', failures: 0 });
+  expect(usage!.agent!.removed.map(({ reason }) => reason)).toEqual(removalReasons);
+  expect(usage!.agent!.sandboxDiskTotalBytes).toBeGreaterThan(usage!.agent!.sandboxDiskUsedBytes);
 });
 
 test('tombstones live for a day', async () => {

@@ -1,5 +1,6 @@
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import type { RemovalReason } from '../../cluster/cluster-driver.js';
 import { inParallel } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
 import { writeDurably } from '../files.js';
@@ -7,6 +8,7 @@ import { additionalLogs, mainLogs } from '../logs/plan.js';
 import { compressResults, removeBelow, resultsOf } from '../logs/results.js';
 import { hasUploadsLeft, removeRecords } from '../logs/records.js';
 import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { bytesOf } from '../sandbox/disk-use.js';
 import { removeTree } from '../sandbox/remove-tree.js';
 import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { TaskFolder } from '../tasks/task-folder.js';
@@ -32,10 +34,11 @@ export interface CleanupResult {
   errorTasks: number;
   removedAppFolders: number;
   removedSandboxes: number;
+  freedBytes: number;
   errorMessage?: string;
 }
 
-export type Cleaning = Pick<AgentContext, 'folder' | 'settings' | 'rotateProgram' | 'stopping' | 'now'>;
+export type Cleaning = Pick<AgentContext, 'folder' | 'settings' | 'rotateProgram' | 'stopping' | 'now' | 'removals'>;
 
 /** An ended task whose end is stored. */
 interface Ended {
@@ -63,6 +66,7 @@ export class Cleanup {
       errorTasks: 0,
       removedAppFolders: 0,
       removedSandboxes: 0,
+      freedBytes: 0,
     };
   }
 
@@ -75,6 +79,7 @@ export class Cleanup {
     await this.removeOwnerlessSandboxes();
     await this.makeRoom(ended);
     await tombstones.removeOlderThan(this.now - rememberMillis);
+    this.cleaning.removals.lastCleanupAt = this.now;
     await writeDurably(folder.cleanup, `${JSON.stringify(this.result)}\n`);
     return this.result;
   }
@@ -86,7 +91,7 @@ export class Cleanup {
     for (const { name, endedAt } of oldestFirst) {
       if (this.cleaning.stopping.aborted || !(await this.isTooFull())) break;
       if (this.now - endedAt < leastKeptMillis || (await this.isWaitedFor(name))) continue;
-      await this.tryTo(() => this.removeSandbox(name));
+      await this.tryTo(() => this.removeSandbox(name, 'DISK_FULL'));
     }
     return this.result.removedSandboxes;
   }
@@ -109,7 +114,7 @@ export class Cleanup {
   private async cleanUp(task: Ended): Promise<void> {
     const age = this.now - task.endedAt;
     if (age >= this.cleaning.settings.sandboxRetentionMillis && !(await this.isWaitedFor(task.name))) {
-      await this.removeSandbox(task.name);
+      await this.removeSandbox(task.name, 'SANDBOX_AGE');
       this.cleaned.delete(task.name);
       if (age >= rememberMillis) await task.record.remove();
       this.result.successfullyCleanedTasks++;
@@ -135,14 +140,7 @@ export class Cleanup {
     if (!area) return true;
     try {
       const app = `${pathOf(area.handle)}/${basename(sandbox.executor.app)}`;
-      const isThere = await lstat(app).then(
-        (stats) => stats.isDirectory(),
-        () => false,
-      );
-      if (isThere) {
-        await removeTree(app);
-        this.result.removedAppFolders++;
-      }
+      if (await this.removeFolder('APP_FOLDER', app)) this.result.removedAppFolders++;
     } finally {
       await area.handle.close();
     }
@@ -160,8 +158,10 @@ export class Cleanup {
     for (const log of sandbox.executor ? [...mainLogs(spec, sandbox, settings), ...additional] : [])
       await compressResults({ ...this.cleaning, signal }, sandbox.root, basename(log.path), log.into);
     for (const log of additional.filter(({ deleteAfterEnd }) => isOld && deleteAfterEnd))
-      for (const { name } of await resultsOf(sandbox.root, basename(log.path), log.into))
+      for (const { name, size } of await resultsOf(sandbox.root, basename(log.path), log.into)) {
         await removeBelow(sandbox.root, join(log.into, name));
+        this.count('ROTATED_FILES', size);
+      }
   }
 
   /** Left by tasks of an earlier incarnation, of which there is no record any more. */
@@ -174,20 +174,28 @@ export class Cleanup {
     await inParallel(sandboxes, 1, async (name) => {
       if (owned.has(name)) return;
       const path = folder.sandboxOf(name);
-      if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis) await removeTree(path);
+      if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis)
+        await this.removeFolder('SANDBOX_WITHOUT_TASK', path);
     });
   }
 
-  private async removeSandbox(name: string): Promise<void> {
-    const path = this.cleaning.folder.sandboxOf(name);
-    const isThere = await lstat(path).then(
-      () => true,
-      () => false,
-    );
-    if (!isThere) return;
-    await removeTree(path);
+  private async removeSandbox(name: string, reason: RemovalReason): Promise<void> {
+    if (!(await this.removeFolder(reason, this.cleaning.folder.sandboxOf(name)))) return;
     await removeRecords(this.cleaning, name);
     this.result.removedSandboxes++;
+  }
+
+  /** Answers whether there was one. */
+  private async removeFolder(reason: RemovalReason, path: string): Promise<boolean> {
+    const bytes = await bytesOf(path);
+    if (!(await removeTree(path))) return false;
+    this.count(reason, bytes);
+    return true;
+  }
+
+  private count(reason: RemovalReason, bytes: number): void {
+    this.cleaning.removals.note(reason, bytes);
+    this.result.freedBytes += bytes;
   }
 
   private async isTooFull(): Promise<boolean> {
@@ -206,6 +214,7 @@ export class Cleanup {
   private async tryTo(work: () => Promise<void>): Promise<void> {
     await work().catch((cause: unknown) => {
       this.result.errorTasks++;
+      this.cleaning.removals.failures++;
       this.result.errorMessage = String(cause);
     });
   }

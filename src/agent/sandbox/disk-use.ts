@@ -29,6 +29,17 @@ export async function* diskUse(root: string): AsyncGenerator<DiskUse, void> {
   yield tell(use);
 }
 
+/** Bytes of all of it, as far as folders are not nested too deep. */
+export async function bytesOf(root: string): Promise<number> {
+  let found = 0;
+  try {
+    for await (const { bytes } of diskUse(root)) found = bytes;
+  } catch (cause) {
+    if (!(cause instanceof TooDeep)) throw cause;
+  }
+  return found;
+}
+
 interface Count extends DiskUse {
   /** Files at the last answer. */
   told: number;

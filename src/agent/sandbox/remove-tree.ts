@@ -10,17 +10,18 @@ const mostPasses = 100_000;
 /**
  * Removes a folder of a task with all that is in it. What removes by path can be made to remove elsewhere, by a link that
  * takes the place of a folder; here each folder is held while it is emptied. Folders in it are first moved up, so that
- * one of any depth is two handles deep.
+ * one of any depth is two handles deep. Answers whether there was one.
  */
-export async function removeTree(path: string): Promise<void> {
+export async function removeTree(path: string): Promise<boolean> {
   const root = await openFolder(path);
-  if (!root) return;
+  if (!root) return false;
   try {
     await emptyRoot(pathOf(root), path);
   } finally {
     await root.close();
   }
   await rmdir(path);
+  return true;
 }
 
 async function emptyRoot(root: string, name: string): Promise<void> {

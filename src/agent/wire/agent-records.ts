@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { shellCommandUpdateTypes, taskStates } from '../../core/model/enums.js';
-import type {
-  AgentTaskList,
-  LaunchAnswer,
-  MachineSnapshot,
-  MachineUsage,
-  SandboxEntry,
-  ShellCommandOrder,
-  ShellCommandReport,
-  StatusUpdate,
-  TaskStatistics,
+import {
+  type AgentFigures,
+  type AgentTaskList,
+  type LaunchAnswer,
+  type MachineSnapshot,
+  type MachineUsage,
+  removalReasons,
+  type SandboxEntry,
+  type ShellCommandOrder,
+  type ShellCommandReport,
+  type StatusUpdate,
+  type TaskStatistics,
 } from '../../cluster/cluster-driver.js';
 
 /** The records of the cluster's port as the agent sends them: each is checked again by the scheduler that reads it. */
@@ -99,6 +101,15 @@ export const taskStatistics: z.ZodType<TaskStatistics> = z.object({
   timestamp: z.number(),
 });
 
+const agentFigures: z.ZodType<AgentFigures> = z.object({
+  agentId: z.string(),
+  sandboxDiskUsedBytes: z.number(),
+  sandboxDiskTotalBytes: z.number(),
+  lastCleanupAt: z.number().optional(),
+  failures: z.number(),
+  removed: z.array(z.object({ reason: z.enum(removalReasons), count: z.number(), bytes: z.number() })),
+});
+
 export const machineUsage: z.ZodType<MachineUsage> = z.object({
   slaveId: z.string(),
   timestamp: z.number(),
@@ -111,6 +122,7 @@ export const machineUsage: z.ZodType<MachineUsage> = z.object({
   diskUsedBytes: z.number(),
   diskTotalBytes: z.number(),
   tasks: z.array(taskStatistics),
+  agent: agentFigures.optional(),
 });
 
 export const sandboxEntry: z.ZodType<SandboxEntry> = z.object({

@@ -33,7 +33,8 @@ export class AgentOperations implements Service<typeof TrustedApi> {
   async usage({ slaveId }: Args<typeof TrustedApi, 'usage'>) {
     const { context, machines, tasks } = this.parts;
     if (!machines.has(slaveId)) throw new HttpErrorException(404, 'Not found');
-    return machineUsage(slaveId, tasks.live(), context.folder, Date.now);
+    const agent = await context.removals.figures(machines.agentId, context.folder.sandboxes);
+    return { ...(await machineUsage(slaveId, tasks.live(), context.folder, Date.now)), agent };
   }
 
   task({ taskId }: Args<typeof TrustedApi, 'task'>): Service<typeof TaskApi> {

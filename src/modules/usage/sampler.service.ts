@@ -8,6 +8,7 @@ import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { SlaveRepository, type StoredSlave } from '../slaves/slave.repository.js';
 import { Limiter } from '../tasks/health/patient-limiter.js';
+import { FiguresOfAgents } from './agent-figures.service.js';
 import { TaskUsageRepository } from './task-usage.repository.js';
 import { UsageRepository } from './usage.repository.js';
 
@@ -34,6 +35,7 @@ export class Sampler {
     private readonly slaves: SlaveRepository,
     private readonly store: UsageRepository,
     private readonly samples: TaskUsageRepository,
+    private readonly agents: FiguresOfAgents,
     @Inject(SETTINGS) { maxConcurrentUsageCollections }: Settings,
   ) {
     this.asking = new Limiter(maxConcurrentUsageCollections);
@@ -43,13 +45,17 @@ export class Sampler {
   async sampleAll(): Promise<SampledSlave[]> {
     const slaves = await this.slaves.list(this.db.manager);
     const asked = slaves.filter(({ currentState: { state } }) => !isInactive(state) && state !== 'DECOMMISSIONED');
-    const sampled = await Promise.all(asked.map((slave) => this.asking.run(() => this.sample(slave))));
+    const agents: MachineUsage['agent'][] = [];
+    const tell = ({ agent }: MachineUsage) => void agents.push(agent);
+    const sampled = await Promise.all(asked.map((slave) => this.asking.run(() => this.sample(slave, tell))));
+    this.agents.replace(agents);
     return sampled.filter((slave) => slave !== undefined);
   }
 
-  private async sample(slave: StoredSlave): Promise<SampledSlave | undefined> {
+  private async sample(slave: StoredSlave, tell: (figures: MachineUsage) => void): Promise<SampledSlave | undefined> {
     try {
       const figures = await this.driver.machineUsage(slave.id);
+      if (figures) tell(figures);
       if (figures) return await this.writing.run(() => this.save(slave, figures));
       this.log.warn(`Slave '${slave.id}' has no figures`);
     } catch (cause) {

@@ -3,6 +3,8 @@ import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { SimulatedUse } from '../../../test/support/simulated-cluster/script.js';
 import { bytesPerMb } from '../../core/usage/amounts.js';
 import type { RequestType } from '../../core/model/enums.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { toMetrics } from '../metrics/metrics.service.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { UsageRechecks } from '../../scheduler/memory/usage-rechecks.service.js';
@@ -82,6 +84,31 @@ describe('sampling', () => {
     await sample();
     expect(await usageOf(task.slaveId)).toMatchObject({ numTasks: 0, memoryBytesUsed: 0, cpusReserved: 0 });
     expect(await samplesOf(task.taskId.id)).toEqual([]);
+  });
+
+  test('what agents removed from their disks is in the metrics, of those that told it last', async () => {
+    const told = {
+      agentId: 'agent-1',
+      sandboxDiskUsedBytes: 70,
+      sandboxDiskTotalBytes: 100,
+      lastCleanupAt: 5_000,
+      failures: 2,
+      removed: [{ reason: 'DISK_FULL' as const, count: 3, bytes: 1_000 }],
+    };
+    world.cluster.usages.set('slave-1', { agent: told });
+    await sample();
+    const figures = async () => toMetrics((await world.get(Metrics).registry.getMetricsAsJSON()) as never);
+    expect(await figures()).toMatchObject({
+      'muster_agent_disk_bytes{agent=agent-1,what=used}': { value: 70 },
+      'muster_agent_disk_bytes{agent=agent-1,what=total}': { value: 100 },
+      'muster_agent_removed_total{agent=agent-1,reason=DISK_FULL}': { count: 3 },
+      'muster_agent_freed_bytes_total{agent=agent-1,reason=DISK_FULL}': { count: 1_000 },
+      'muster_agent_removal_failures_total{agent=agent-1}': { count: 2 },
+      'muster_agent_cleanup_time_seconds{agent=agent-1}': { value: 5 },
+    });
+    world.cluster.usages.delete('slave-1');
+    await sample();
+    expect(Object.keys(await figures()).filter((name) => name.startsWith('muster_agent_'))).toEqual([]);
   });
 
   test('a slave that does not answer keeps its old usage, and the others are sampled', async () => {

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { FiguresOfAgents } from './agent-figures.service.js';
 import { Sampler } from './sampler.service.js';
 import { ShuffleController } from './shuffle.controller.js';
 import { ShuffleService } from './shuffle.service.js';
@@ -11,6 +12,6 @@ import { Utilizations } from './utilizations.service.js';
 /** What slaves, tasks and requests use, and which requests are exempt from being moved because of it. */
 @Module({
   controllers: [ShuffleController, UsageController],
-  providers: [Sampler, Utilizations, Shuffler, ShuffleService, UsageReads, UsagePoller, UsageCleaner],
+  providers: [FiguresOfAgents, Sampler, Utilizations, Shuffler, ShuffleService, UsageReads, UsagePoller, UsageCleaner],
 })
 export class UsageModule {}

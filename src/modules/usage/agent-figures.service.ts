@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import type { AgentFigures } from '../../cluster/cluster-driver.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+
+/** What agents told when they were asked last, for the figures of the instance that leads. */
+@Injectable()
+export class FiguresOfAgents {
+  private agents: readonly AgentFigures[] = [];
+
+  constructor(metrics: Metrics) {
+    const disk = 'Disk on which the sandboxes of an agent lie: used, and all of it';
+    metrics.gauge('muster_agent_disk_bytes', disk, ['agent', 'what'], (gauge) => {
+      gauge.reset();
+      for (const { agentId: agent, sandboxDiskUsedBytes, sandboxDiskTotalBytes } of this.agents) {
+        gauge.set({ agent, what: 'used' }, sandboxDiskUsedBytes);
+        gauge.set({ agent, what: 'total' }, sandboxDiskTotalBytes);
+      }
+    });
+    const removed = 'Sandboxes, app folders and rotated files that an agent has removed since it began, by reason';
+    metrics.counter('muster_agent_removed_total', removed, ['agent', 'reason'], (counter) => {
+      for (const { agentId: agent, removed: all } of this.agents)
+        for (const { reason, count } of all) counter.inc({ agent, reason }, count);
+    });
+    metrics.counter('muster_agent_freed_bytes_total', 'What they took on the disk', ['agent', 'reason'], (counter) => {
+      for (const { agentId: agent, removed: all } of this.agents)
+        for (const { reason, bytes } of all) counter.inc({ agent, reason }, bytes);
+    });
+    const failures = 'How often an agent could not remove something, since it began';
+    metrics.counter('muster_agent_removal_failures_total', failures, ['agent'], (counter) => {
+      for (const { agentId: agent, failures: count } of this.agents) counter.inc({ agent }, count);
+    });
+    const last = 'When an agent last looked for what is to be removed, in seconds since 1970';
+    metrics.gauge('muster_agent_cleanup_time_seconds', last, ['agent'], (gauge) => {
+      gauge.reset();
+      for (const { agentId: agent, lastCleanupAt } of this.agents)
+        if (lastCleanupAt !== undefined) gauge.set({ agent }, lastCleanupAt / 1000);
+    });
+  }
+
+  /** Several slaves may be of one agent: the last of them counts. Agents that were not asked, or did not tell, are forgotten. */
+  replace(told: readonly (AgentFigures | undefined)[]): void {
+    const byId = new Map(told.flatMap((agent) => (agent ? [[agent.agentId, agent] as const] : [])));
+    this.agents = [...byId.values()];
+  }
+}
