@@ -18,7 +18,7 @@ export interface Wish extends Pick<KeepOrder, 'name' | 'source' | 'filesize' | '
   owner?: string;
 }
 
-/** Open for reading, until `release`. Nobody writes to it any more: it is the agent's. */
+/** Open for reading, until `release`. Nothing writes to it any more: it is the agent's. */
 export interface KeptFile {
   handle: FileHandle;
   path: string;
@@ -38,7 +38,7 @@ interface Entry {
   seen?: string;
   isReady: boolean;
   ready: Promise<void>;
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when no task waits for it any more. */
   stop: AbortController;
 }
 
@@ -49,10 +49,10 @@ const keptName = /^([0-9a-f]{64})-([0-9a-f]{32})$/;
 type Parts = Pick<AgentContext, 'folder' | 'settings' | 'users' | 'log' | 'fetchProgram' | 'searchPath'>;
 
 /**
- * Files that were fetched once for several tasks. Who fetches one is a user that no task has, into a folder of its own;
+ * Files that were fetched once for several tasks. A program fetches one, as a user that no task has, into a folder of its own;
  * what is whole and checked becomes the agent's, can be read and not written, and gets its name at once. Tasks get it as an
- * open file. A name is made of where the file comes from and what it has to be, so that nobody gets, by an md5 alone, what another
- * source holds, nor what a source gave to somebody else who cannot say what it has to be.
+ * open file. A name is made of where the file comes from and what it has to be, so that no task gets, by an md5 alone, what another
+ * source holds, nor what a source gave to another task, without saying what it has to be.
  */
 export class ArtifactCache {
   private readonly entries = new Map<string, Entry>();
@@ -85,7 +85,7 @@ export class ArtifactCache {
         await this.release(entry);
         throw cause;
       }
-      // Somebody has spoilt it: it is fetched anew.
+      // It has been changed since: it is fetched anew.
       entry.users--;
       this.discard(entry);
     }
@@ -104,7 +104,7 @@ export class ArtifactCache {
       stop: new AbortController(),
     };
     entry.ready = this.fetch(entry, wish, limits);
-    // Each of those who wait is told, and whoever asks next has it fetched again.
+    // Each task that waits is told, and the next one that asks has it fetched again.
     entry.ready.catch(() => this.forget(entry));
     this.entries.set(entry.id, entry);
     return entry;
@@ -130,7 +130,7 @@ export class ArtifactCache {
     }
   }
 
-  /** Whoever wrote it has ended. On the disk before it has its name: half a file never has one. */
+  /** The program that wrote it has ended. On the disk before it has its name: half a file never has one. */
   private async keep(entry: Entry, content: string, md5: string): Promise<void> {
     const { keptArtifacts, newArtifacts } = this.parts.folder;
     const handle = await open(content, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

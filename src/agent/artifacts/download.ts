@@ -84,7 +84,7 @@ export async function download(source: string, target: FileHandle, bounds: Bound
 
 const longestName = 60;
 
-/** For messages: host and file. Users, passwords and tokens of a URL are not for everybody who may read them. */
+/** For messages: host and file. Users, passwords and tokens of a URL are not for all readers of a message. */
 export function nameOfSource(source: string): string {
   if (!/^https?:/i.test(source) || !URL.canParse(source)) return source;
   const { host, pathname } = new URL(source);

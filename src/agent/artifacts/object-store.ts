@@ -77,7 +77,7 @@ function clientOf(store: StoredObject['store'], verifyTls: boolean): S3Client {
   const named: S3ClientConfig =
     objstoreAccessKey !== undefined && objstoreSecretKey !== undefined
       ? { credentials: { accessKeyId: objstoreAccessKey, secretAccessKey: objstoreSecretKey } }
-      : // Nobody: calls are not signed.
+      : // No keys: calls are not signed.
         { credentials: { accessKeyId: '', secretAccessKey: '' }, signer: { sign: (call) => Promise.resolve(call) } };
   return new S3Client({
     ...named,

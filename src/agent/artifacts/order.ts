@@ -16,7 +16,7 @@ export class DeployFault extends Error {
 export const tooMuchDisk = 'REASON_CONTAINER_LIMITATION_DISK';
 
 interface Order {
-  /** Whom to become first. Absent: nobody else. */
+  /** The user to become first. Absent: it stays as it is. */
   user?: { uid: number; gid: number };
   limits: FetchLimits;
 }

@@ -86,7 +86,7 @@ async function copyKept(kept: number, name: string, target: FileHandle, staging:
   }
 }
 
-/** Opened anew for each use, at its beginning. It belongs to the agent, and everybody who has it may only read it. */
+/** Opened anew for each use, at its beginning. It belongs to the agent, and can only be read. */
 async function withKept<T>(kept: number, work: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(`/proc/self/fd/${kept}`, 'r');
   return work(file).finally(() => letGo(file));

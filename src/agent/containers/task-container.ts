@@ -34,7 +34,7 @@ const lookMillis = 1_000;
 /** After the end of its first process an engine has so long to say so. */
 const patienceMillis = 30_000;
 
-/** The container of one task: known by its name, whoever has created it. */
+/** The container of one task: known by its name, whichever agent has created it. */
 export class TaskContainer {
   readonly group = new ContainerGroup();
   private main: ProcessIdentity | undefined;

@@ -3,7 +3,7 @@ import { errorCode } from '../files.js';
 import { parseStat, type ProcessStat, readStat } from '../machine/process-identity.js';
 import { allPids, sandboxVariable, signal, userOf, variableOf } from '../machine/processes.js';
 
-/** Whoever may write to a log. */
+/** The processes that may write to a log. */
 export interface WritersOf {
   /** Path of the sandbox, by which processes of the task are known. */
   sandbox: string;

@@ -67,7 +67,7 @@ export function barredFolder(path: string, uid: number, gid: number): string | u
   return path === '/' ? undefined : barredFolder(dirname(path), uid, gid);
 }
 
-/** Who owns something in these folders, such as the database beside the agent: a task of such a user could write it. */
+/** Users that own something in these folders, such as the database beside the agent: a task of theirs could write it. */
 export async function ownersIn(folders: readonly string[]): Promise<Set<number>> {
   const owners = new Set<number>();
   for (const folder of folders) {
