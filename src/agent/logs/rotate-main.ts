@@ -24,7 +24,7 @@ async function rotateAll(order: RotateOrder): Promise<void> {
 }
 
 /** What is done by now, and the log that is worked on. */
-const answer = { rotated: [] as string[], busy: [] as string[], failed: undefined as string | undefined };
+const answer: RotateAnswer & { rotated: string[]; busy: string[] } = { rotated: [], busy: [] };
 
 /** Tasks without executorData have none from the beginning. */
 async function makeFolder(root: string, path: string): Promise<void> {
