@@ -28,8 +28,10 @@ export async function watchOver(
   const logs = new LogRotation(context, tasks);
   await Promise.all([
     every(diskEveryMillis, 'look at the disk', context, () => disk.look()),
-    every(memoryEveryMillis, 'check memory', context, () => forEachLive(tasks, (run) => run.checkMemory())),
-    every(checkThreadsEveryMillis, 'count threads', context, () => forEachLive(tasks, (run) => run.checkThreads())),
+    every(memoryEveryMillis, 'check memory', context, () => forEachLive(tasks, (run) => run.limits.checkMemory())),
+    every(checkThreadsEveryMillis, 'count threads', context, () =>
+      forEachLive(tasks, async (run) => run.limits.checkThreads()),
+    ),
     every(logsEveryMillis, 'rotate logs', context, () => logs.look()),
     every(logsEveryMillis, 'compress logs', context, () => logs.compressEnded()),
     every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.lookAgain()),

@@ -6,20 +6,21 @@ import type { TaskGroup } from '../cgroups/cgroups.js';
 import { ContainerKiller } from '../containers/container-killer.js';
 import { containerOf, containerStart, startContainer } from '../containers/start-container.js';
 import type { TaskContainer } from '../containers/task-container.js';
-import { messageOf } from '../files.js';
 import { isAlive, type ProcessIdentity, type ProcessStat } from '../machine/process-identity.js';
 import { processesOf, type TaskMark } from '../machine/processes.js';
 import type { RunAs } from '../machine/run-as.js';
-import { closeSandbox, type Sandbox, sandboxOfSpec, whenHealthFileComes } from '../sandbox/sandbox-layout.js';
+import { type Sandbox, sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { TaskLogs } from '../logs/task-logs.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
-import { programName } from '../shim/command.js';
 import { type Shim, unlessAborted, whenAdoptedGone, whenStarted } from '../shim/shim.js';
 import { couldNotStart, prepareAndStart } from '../shim/start-task.js';
-import { type EndFacts, isShellLine, isSuccess, type Outcome, outcomeOf } from './outcome.js';
+import { type EndFacts, isShellLine, type Outcome, outcomeOf } from './outcome.js';
+import { RunningReport } from './running-report.js';
 import { AgentStops, StatusReports } from './status-reports.js';
+import { endTask } from './task-end.js';
 import { fileNameOf, type SavedKill, type StartedTask, TaskFolder } from './task-folder.js';
 import { Killer, type Sweeper, TaskKill } from './task-kill.js';
+import { TaskLimits } from './task-limits.js';
 
 const killedBeforeStart: Outcome = { state: 'TASK_KILLED', message: 'Killed before start' };
 const neverStarted: Outcome = {
@@ -35,6 +36,8 @@ export class TaskRun {
   readonly group: TaskGroup;
   readonly commands: TaskCommands;
   readonly logs: TaskLogs;
+  readonly limits: TaskLimits;
+  private readonly running: RunningReport;
   /** Resolves when the end is on disk, or when the agent stops before it. */
   finished: Promise<void> = Promise.resolve();
   private readonly folder: TaskFolder;
@@ -45,8 +48,6 @@ export class TaskRun {
   private shim: ProcessIdentity | undefined;
   private readonly known: TaskMark['known'] = new Map();
   private started: StartedTask | undefined;
-  private memoryExceeded = false;
-  private tooManyThreads = false;
   /** Aborted by a kill, and when the agent stops. */
   private readonly preparing = new AbortController();
   /** Aborted when the shim has gone, and when the agent stops. */
@@ -74,6 +75,29 @@ export class TaskRun {
     });
     this.logs = new TaskLogs(context, { spec, sandbox: this.sandbox, runAs, processes: () => this.processes() });
     this.kill = new TaskKill(this.folder, this.sweeper());
+    const { container, kill, group, commands, sandbox, reports } = this;
+    const beside = (work: Promise<void>) => void this.unlessStopping(work);
+    this.running = new RunningReport(context, {
+      spec,
+      sandbox,
+      reports,
+      container,
+      kill,
+      over: this.over.signal,
+      endNow: (because) => this.requestKill(0, because),
+      beside,
+    });
+    this.limits = new TaskLimits(context, {
+      spec,
+      group,
+      commands,
+      kill,
+      isRunning: () => this.isRunning,
+      processes: () => this.processes(),
+      mainPid: () => (container ? container.mainPid : this.started?.main.pid),
+      requestKill: (because) => this.requestKill(spec.killGraceMillis, because),
+      beside,
+    });
   }
 
   /** The newest state on disk. */
@@ -134,36 +158,6 @@ export class TaskRun {
     this.over.abort(new AgentStops());
     this.commands.detach();
     this.logs.detach();
-  }
-
-  /** Where the kernel ends a task that exceeds its memory, it may end only one of its processes. */
-  async checkMemory(): Promise<void> {
-    if (!this.isRunning || this.memoryExceeded || this.group.outOfMemoryKills() === 0) return;
-    this.memoryExceeded = true;
-    await this.kill.endByForce();
-  }
-
-  async checkThreads(): Promise<void> {
-    const limit = this.spec.executorData?.maxTaskThreads ?? this.context.settings.maxTaskThreads;
-    if (limit === undefined || !this.isRunning || this.kill.isAsked || this.tooManyThreads) return;
-    const seen = this.threads();
-    if (seen <= limit) return;
-    this.tooManyThreads = true;
-    // Beside the checks, which go on for all other tasks however long the command takes.
-    void this.unlessStopping(this.killForThreads({ seen, limit }));
-  }
-
-  private threads(): number {
-    const main = this.container ? this.container.mainPid : this.started?.main.pid;
-    const isCounted = this.context.settings.threadCheckerType === 'CGROUP' ? () => true : (pid: number) => pid === main;
-    return this.processes().reduce((sum, { pid, threads }) => sum + (isCounted(pid) ? threads : 0), 0);
-  }
-
-  /** The kill follows whether or not the command before it worked. */
-  private async killForThreads(threads: { seen: number; limit: number }): Promise<void> {
-    const before = this.context.settings.runShellCommandBeforeKillDueToThreads;
-    if (before) await this.commands.runToEnd(before).catch((cause: unknown) => this.warn('run a command', cause));
-    await this.requestKill(this.spec.killGraceMillis, { threads });
   }
 
   private async prepareAndRun(): Promise<void> {
@@ -227,41 +221,11 @@ export class TaskRun {
     this.started = started;
     if (this.kill.isAsked) this.kill.begin(this.over.signal);
     void this.logs.begin();
-    const running = this.unlessStopping(this.reportRunning(started));
+    const running = this.unlessStopping(this.running.report(started));
     const shimStatus = await unlessAborted(gone, this.over.signal);
     this.over.abort();
     await running;
     await this.conclude(shimStatus);
-  }
-
-  private async reportRunning(started: StartedTask): Promise<void> {
-    if (this.container && !(await this.containerRuns(this.container))) return;
-    if (this.state === 'TASK_RUNNING') return;
-    const file = this.spec.healthcheckResultFile;
-    if (!file) return this.running(started);
-    const answer = await whenHealthFileComes(file, this.sandbox, started.startedAt, this.over.signal);
-    if (answer === 'FOUND') await this.running(started, ', health file found');
-    if (answer === 'TOO_LATE') await this.requestKill(0, { healthFileMissingAfterSeconds: file.timeoutSeconds });
-  }
-
-  /** False: it does not, or not any more. */
-  private async containerRuns(container: TaskContainer): Promise<boolean> {
-    const { signal } = this.over;
-    const answer = await container.whenRunning(signal);
-    if (answer === 'LATE') {
-      const { dockerClientTimeLimitSeconds: seconds } = this.context.settings.containers;
-      await this.requestKill(0, { containerMissingAfterSeconds: seconds });
-    }
-    if (answer !== 'RUNNING') return false;
-    void this.unlessStopping(
-      container.whenForgotten(signal).then((isForgotten) => (isForgotten ? this.kill.endByForce() : undefined)),
-    );
-    return true;
-  }
-
-  private async running(started: StartedTask, addition = ''): Promise<void> {
-    const message = `Running ${programName(this.spec)} (pid ${this.container?.mainPid ?? started.main.pid})${addition}`;
-    await this.reports.send('TASK_RUNNING', message);
   }
 
   /** The shim has gone: ends what is left of the task, then reports how it ended. */
@@ -270,64 +234,29 @@ export class TaskRun {
     if (!(await this.kill.endLeftovers()))
       this.context.log.warn(`Task ${this.spec.taskId}: leaving a process behind that cannot be killed`);
     const contained = await this.container?.end();
-    if (contained?.outOfMemory) this.memoryExceeded = true;
+    if (contained?.outOfMemory) this.limits.noteMemoryExceeded();
     // With a full disk there may be no file, but the shim's own status is the same.
     const exitCode = contained?.exitCode ?? (await this.folder.readExit()) ?? shimStatus;
-    if (this.started && this.hasRunUnseen(exitCode)) await this.running(this.started);
+    if (this.started) await this.running.reportUnseen(this.started, exitCode);
     await this.end(outcomeOf(this.facts(exitCode)));
-  }
-
-  /** A program that had ended before the first look, or ended well before its result file came, has run all the same. */
-  private hasRunUnseen(exitCode: number | undefined): boolean {
-    if (this.state === 'TASK_RUNNING' || this.kill.isAsked) return false;
-    return !this.isAwaitingHealthFile || isSuccess(exitCode ?? 1, this.spec.successfulExitCodes);
-  }
-
-  private get isAwaitingHealthFile(): boolean {
-    return this.spec.healthcheckResultFile !== undefined && this.state !== 'TASK_RUNNING';
   }
 
   private facts(exitCode: number | undefined): EndFacts {
     const { spec } = this;
-    const isOutOfMemory = this.memoryExceeded || this.group.outOfMemoryKills() > 0;
     return {
       exitCode,
       started: this.started !== undefined,
-      waitingForHealthFile: this.isAwaitingHealthFile,
+      waitingForHealthFile: this.running.isAwaitingHealthFile,
       successfulExitCodes: spec.successfulExitCodes,
       programIsShellLine: !spec.executorData && !spec.command.shell && isShellLine(spec.command.value),
-      memoryExceededMb: isOutOfMemory ? spec.memoryMb : undefined,
+      memoryExceededMb: this.limits.isMemoryExceeded ? spec.memoryMb : undefined,
       ...this.kill.facts(Date.now()),
     };
   }
 
-  private async end({ state, message, reason }: Outcome): Promise<void> {
-    // What became of them is told before the end, after which no update of this task is taken any more.
-    await this.commands.endAll();
-    await this.tryTo('put its logs in order', this.logs.finish());
-    await this.removeContainer();
-    await this.retireUser();
-    await this.reports.send(state, message, reason);
-    await this.tryTo('remove the cgroup', this.group.remove());
-    this.context.endedLogs.push(this.logs);
-  }
-
-  private async removeContainer(): Promise<void> {
-    if (this.container && !(await this.container.remove()) && !this.context.stopping.aborted)
-      this.context.log.warn(
-        `Task ${this.spec.taskId}: its container may be left; the next start of the agent removes it`,
-      );
-  }
-
-  /** Nothing of the task runs any more, and no later task with the same user can read what it left. */
-  private async retireUser(): Promise<void> {
-    const { context, runAs, sandbox, commands } = this;
-    if (!runAs) return;
-    // What runs in a cgroup has been found there, but commands run outside of it.
-    if (runAs.own && (this.container || commands.hasRunAny || this.group.pids() === undefined))
-      await context.users.killAll(runAs);
-    await this.tryTo('close the sandbox', closeSandbox(sandbox));
-    context.users.release(runAs);
+  private end(outcome: Outcome): Promise<void> {
+    const { spec, sandbox, group, commands, logs, reports, runAs, container } = this;
+    return endTask(this.context, { spec, sandbox, group, commands, logs, reports, runAs, container }, outcome);
   }
 
   private mark(): TaskMark {
@@ -342,14 +271,6 @@ export class TaskRun {
     if (container)
       return new ContainerKiller(container, () => processesOf({ ...this.mark(), cgroupPids: () => undefined }), folder);
     return new Killer({ mark: () => this.mark(), main: () => this.started?.main, group }, folder);
-  }
-
-  private async tryTo(what: string, work: Promise<void>): Promise<void> {
-    await work.catch((cause: unknown) => this.warn(what, cause));
-  }
-
-  private warn(what: string, cause: unknown): void {
-    this.context.log.warn(`Task ${this.spec.taskId}: could not ${what}: ${messageOf(cause)}`);
   }
 
   /** Should something unforeseen happen, the task goes on from what is on disk, as after a restart of the agent. */

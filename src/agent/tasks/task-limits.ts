@@ -1,0 +1,76 @@
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { AgentContext } from '../agent-context.js';
+import type { TaskGroup } from '../cgroups/cgroups.js';
+import { messageOf } from '../files.js';
+import type { ProcessStat } from '../machine/process-identity.js';
+import type { TaskCommands } from '../shell-commands/task-commands.js';
+import type { SavedKill } from './task-folder.js';
+import type { TaskKill } from './task-kill.js';
+
+interface Limited {
+  spec: LaunchSpec;
+  group: TaskGroup;
+  commands: TaskCommands;
+  kill: TaskKill;
+  isRunning(): boolean;
+  processes(): ProcessStat[];
+  /** undefined: it has not begun, or has ended. */
+  mainPid(): number | undefined;
+  requestKill(because: SavedKill['because']): Promise<void>;
+  /** For work that is not waited for. */
+  beside(work: Promise<void>): void;
+}
+
+/** What one task may not exceed while it runs, as far as the agent has to look at it from time to time. */
+export class TaskLimits {
+  private memoryExceeded = false;
+  private tooManyThreads = false;
+
+  constructor(
+    private readonly context: AgentContext,
+    private readonly task: Limited,
+  ) {}
+
+  get isMemoryExceeded(): boolean {
+    return this.memoryExceeded || this.task.group.outOfMemoryKills() > 0;
+  }
+
+  noteMemoryExceeded(): void {
+    this.memoryExceeded = true;
+  }
+
+  /** Where the kernel ends a task that exceeds its memory, it may end only one of its processes. */
+  async checkMemory(): Promise<void> {
+    const { task } = this;
+    if (!task.isRunning() || this.memoryExceeded || !this.isMemoryExceeded) return;
+    this.memoryExceeded = true;
+    await task.kill.endByForce();
+  }
+
+  checkThreads(): void {
+    const { task } = this;
+    const limit = task.spec.executorData?.maxTaskThreads ?? this.context.settings.maxTaskThreads;
+    if (limit === undefined || !task.isRunning() || task.kill.isAsked || this.tooManyThreads) return;
+    const seen = this.threads();
+    if (seen <= limit) return;
+    this.tooManyThreads = true;
+    // Beside the checks, which go on for all other tasks however long the command takes.
+    task.beside(this.killForThreads({ seen, limit }));
+  }
+
+  private threads(): number {
+    const main = this.task.mainPid();
+    const isCounted = this.context.settings.threadCheckerType === 'CGROUP' ? () => true : (pid: number) => pid === main;
+    return this.task.processes().reduce((sum, { pid, threads }) => sum + (isCounted(pid) ? threads : 0), 0);
+  }
+
+  /** The kill follows whether or not the command before it worked. */
+  private async killForThreads(threads: { seen: number; limit: number }): Promise<void> {
+    const { commands, spec, requestKill } = this.task;
+    const before = this.context.settings.runShellCommandBeforeKillDueToThreads;
+    const warn = (cause: unknown) =>
+      this.context.log.warn(`Task ${spec.taskId}: could not run a command: ${messageOf(cause)}`);
+    if (before) await commands.runToEnd(before).catch(warn);
+    await requestKill({ threads });
+  }
+}
