@@ -51,5 +51,5 @@ test('the greatest number that the document allows a parameter of a query is ans
     }),
   );
   expect(answers.length).toBeGreaterThan(100);
-  expect(answers.filter((answer) => /^5/.test(answer))).toEqual([]);
+  expect(answers.filter((answer) => answer.startsWith('5'))).toEqual([]);
 });
