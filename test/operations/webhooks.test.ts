@@ -99,6 +99,9 @@ test('what was not delivered waits in the queue of its webhook, found by its pla
       expect(missing.message).toContain('webhookId');
     }
   }
+  const access = 'GET /api/webhooks/elevated-access';
+  expect(await operations.call(access, 200, { query: { webhookId: storedId('TASK') } })).toEqual([]);
+  expect((await operations.call<{ message: string }>(access, 400)).message).toContain('webhookId');
   expect(await sizes()).toMatchObject({ CRASHLOOP: 0, DEPLOY: 1, REQUEST: 1 });
 }, 60_000);
 
@@ -136,6 +139,8 @@ test('an action that is switched off changes and shows no webhook', async () => 
     expect(await operations.call('GET /api/webhooks', 409)).toMatchObject(message);
     expect(await operations.call('GET /api/webhooks/summary', 409)).toMatchObject(message);
     expect(await operations.call('GET /api/webhooks/dead-letters', 409)).toMatchObject(message);
+    const access = 'GET /api/webhooks/elevated-access';
+    expect(await operations.call(access, 409, { query: { webhookId } })).toMatchObject(message);
     for (const queue of ['task', 'deploy', 'request'] as const) {
       expect(await operations.call(`GET /api/webhooks/${queue}`, 409, { query: { webhookId } })).toMatchObject(message);
       const input = { params: { webhookId } };

@@ -9,6 +9,7 @@ import {
   DeadLetterDto,
   DeadLetterQuery,
   DeployUpdateDto,
+  ElevatedAccessEventDto,
   WebhookDto,
   WebhookQuery,
   WebhookSummaryDto,
@@ -39,6 +40,13 @@ export class WebhookQueuesController {
   @Get('task')
   tasks(@Query() { webhookId }: WebhookQuery): Promise<TaskHistoryUpdateDto[]> {
     return this.webhooks.queue('TASK', webhookId);
+  }
+
+  /** Lists the uses of elevated access that a webhook is to be told of. */
+  @Get('elevated-access')
+  @Since('1.5')
+  elevatedAccess(@Query() { webhookId }: WebhookQuery): Promise<ElevatedAccessEventDto[]> {
+    return this.webhooks.queue('ELEVATED_ACCESS', webhookId);
   }
 
   /** Lists the deploy updates that wait for a webhook. */

@@ -3,7 +3,8 @@ import { Transform } from 'class-transformer';
 import { IsOptional } from 'class-validator';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import { type WebhookType, webhookTypes } from '../../core/model/enums.js';
-import type { Webhook } from '../../core/model/webhook.js';
+import { type AccessScope, accessScopes } from '../../core/authorization/index.js';
+import type { ElevatedAccessEvent, Webhook } from '../../core/model/webhook.js';
 import { is, OneOf, Timestamp, Text } from '../../platform/http/fields.js';
 import { QueryInt, QueryText } from '../../platform/http/query.js';
 import { DeployDto } from '../deploys/dto/deploy.dto.js';
@@ -132,4 +133,18 @@ export class DeployUpdateDto implements DeployUpdate {
   eventType: 'STARTING' | 'FINISHED';
   /** How it ended. */
   deployResult?: DeployResultDto;
+}
+
+/** A caller used a right beyond that of the groups of a request. */
+export class ElevatedAccessEventDto implements ElevatedAccessEvent {
+  /** Id of the caller. */
+  user: string;
+  /** The request that was read or changed. */
+  requestId: string;
+  /** What was done with it. */
+  @ApiProperty({ enum: accessScopes })
+  scope: AccessScope;
+  /** When, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  createdAt: number;
 }

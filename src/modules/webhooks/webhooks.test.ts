@@ -4,7 +4,7 @@ import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { TaskHistoryUpdate } from '../../core/model/task.js';
-import type { Webhook, WebhookSummary } from '../../core/model/webhook.js';
+import type { ElevatedAccessEvent, Webhook, WebhookSummary } from '../../core/model/webhook.js';
 import { WebhookOutboxRepository } from './webhook-outbox.repository.js';
 import { WebhooksModule } from './webhooks.module.js';
 
@@ -39,12 +39,14 @@ const events = {
     taskState: 'TASK_RUNNING',
     previous: [],
   } satisfies TaskHistoryUpdate,
+  access: { user: 'jim', requestId: 'web', scope: 'READ', createdAt: start } satisfies ElevatedAccessEvent,
 };
 const queueAll = () =>
   rooms.database.transaction(async (tx) => {
     await outbox.request(tx, events.request);
     await outbox.deploy(tx, events.deploy);
     await outbox.tasks(tx, [events.task], loadTasks);
+    await outbox.elevatedAccess(tx, [events.access]);
   });
 
 test('the tasks of a batch of updates are read in one go, each once, and only for a listener', async () => {
@@ -163,6 +165,14 @@ describe('queues', () => {
     expect(summary[0]!.webhook).toMatchObject({ type: 'CRASHLOOP', uri });
   });
 
+  test('shows which uses of elevated access wait for a webhook', async () => {
+    for (const type of ['TASK', 'ELEVATED_ACCESS']) await register({ uri, type });
+    await queueAll();
+    const path = '/api/webhooks/elevated-access';
+    expect((await rooms.get(`${path}?webhookId=${id('ELEVATED_ACCESS')}`)).body).toEqual([events.access]);
+    expect((await rooms.get(`${path}?webhookId=${id('TASK')}`)).body).toEqual([]);
+  });
+
   test('a later event of the same key takes the place of one that waits', async () => {
     await register({ uri, type: 'TASK' });
     await queueAll();
@@ -171,7 +181,7 @@ describe('queues', () => {
     expect((await rooms.get(`/api/webhooks/task?webhookId=${id('TASK')}`)).body).toEqual([later]);
   });
 
-  test.each(['task', 'deploy'])('%s needs an id', async (path) => {
+  test.each(['task', 'deploy', 'elevated-access'])('%s needs an id', async (path) => {
     expect(await rooms.get(`/api/webhooks/${path}`)).toMatchObject({
       status: 400,
       body: { errors: [{ field: 'webhookId', rule: 'required' }] },

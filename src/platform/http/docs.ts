@@ -1,5 +1,8 @@
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { INestApplication } from '@nestjs/common';
 import { ApiExtension, DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { Express } from 'express';
 import { needsBody } from './bodies.js';
 import { isGuarded } from './caller.js';
 import { rootOf } from './context-path.js';
@@ -37,6 +40,15 @@ export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth'
       requestInterceptor: asBrowsersSend,
     },
   });
+  // The files of the page are served without routes, by which other methods and OPTIONS are answered.
+  const express = app.getHttpAdapter().getInstance() as Express;
+  for (const name of readdirSync(filesOfPage())) express.get(`/docs/${name}`, (_call, _response, next) => next());
+}
+
+/** The folder that SwaggerModule serves: a package of its own. */
+function filesOfPage(): string {
+  const ofModule = createRequire(createRequire(import.meta.url).resolve('@nestjs/swagger'));
+  return (ofModule('swagger-ui-dist/absolute-path.js') as () => string)();
 }
 
 const description = `Schedules services, workers, cron jobs, on-demand and run-once jobs on a cluster of machines.

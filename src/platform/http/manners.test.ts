@@ -156,6 +156,22 @@ test('OPTIONS that is no preflight tells the methods of a path, and 404 where th
   expect((await options('/api/nothing')).status).toBe(404);
 });
 
+test.each([
+  '/docs',
+  '/docs/',
+  '/docs/openapi.json',
+  '/docs/swagger-ui-init.js',
+  '/docs/swagger-ui.css',
+  '/docs/index.css',
+])('OPTIONS of %s, and what only reads can do with it, is answered like that of any path', async (path) => {
+  await start();
+  expect((await get(path)).status).toBe(200);
+  const options = await fetch(url + path, { method: 'OPTIONS' });
+  expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  expect((await fetch(url + path, { method: 'POST' })).status).toBe(405);
+  expect((await fetch(`${url}/docs/nothing.css`, { method: 'OPTIONS' })).status).toBe(404);
+});
+
 test('OPTIONS about the service as a whole is answered like that about a path', async () => {
   await start();
   const statusOf = (method: string) =>

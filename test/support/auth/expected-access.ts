@@ -173,6 +173,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/webhooks/deploy
     GET /api/webhooks/request
     GET /api/webhooks/task
+    GET /api/webhooks/elevated-access
     GET /api/webhooks/deploy/:webhookId
     GET /api/webhooks/request/:webhookId
     GET /api/webhooks/task/:webhookId`),

@@ -267,6 +267,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/webhooks/deploy': admin,
   'GET /api/webhooks/request': admin,
   'GET /api/webhooks/task': admin,
+  'GET /api/webhooks/elevated-access': admin,
   'GET /api/webhooks/deploy/:webhookId': admin,
   'GET /api/webhooks/request/:webhookId': admin,
   'GET /api/webhooks/task/:webhookId': admin,
