@@ -65,6 +65,9 @@ export class RequestReads {
   private manyParents(ids: readonly string[]): Promise<Map<string, RequestParent>> {
     return this.database.snapshot(async (tx) => {
       const found = await this.parents.load(tx, ids, { full: true });
+      // Those who share the read do not write it each.
+      for (const { taskIds, activeDeploy } of found)
+        [taskIds, activeDeploy].forEach((part) => part && neverChanges(part));
       return new Map(found.map((parent) => [parent.request.id, parent]));
     });
   }

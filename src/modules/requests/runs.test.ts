@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { PendingRequest } from '../../core/model/task.js';
 import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
+import { RequestReads } from './request-reads.service.js';
 
 let room: RequestsRoom;
 beforeAll(async () => {
@@ -202,6 +203,15 @@ describe('runs that are asked for at the same time', () => {
     const { body: queue } = await room.call('GET', '/api/requests/queued/pending');
     const queued = (queue as unknown as PendingRequest[]).filter(({ requestId }) => requestId === 'busy');
     expect(new Set(queued.map(({ timestamp, runId }) => `${timestamp}/${runId}`)).size).toBe(ids.length);
+  });
+
+  test('share a read of what goes on around the request', async () => {
+    await job('asked');
+    const read = vi.spyOn(room.app.get(RequestReads), 'one');
+    const answers = await Promise.all(Array.from({ length: 20 }, () => run('asked')));
+    expect(answers.map(({ body }) => body.activeDeploy?.id)).toEqual(Array.from({ length: 20 }, () => 'd1'));
+    expect(read.mock.calls.length).toBeLessThan(20);
+    read.mockRestore();
   });
 
   test('are no more together than the request may have', async () => {

@@ -35,6 +35,20 @@ describe('a record that never changes', () => {
     expect(written).toBe(1);
   });
 
+  test('is written once as a member of others, too, which are written as ever', () =>
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        (kept, others) => {
+          const plain = { ...others, kept, none: undefined, nothing: null };
+          const answer = { ...plain, kept: neverChanges({ ...kept }) };
+          expect(toJson(answer)).toBe(JSON.stringify(plain, withoutNulls));
+          expect(toJson(answer)).toBe(JSON.stringify(plain, withoutNulls));
+        },
+      ),
+    ));
+
   test('cannot be changed, and a copy of it is another record', () => {
     const record = neverChanges({ id: 'a' });
     expect(() => (record.id = 'b')).toThrow(TypeError);

@@ -21,12 +21,28 @@ export function toJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return write(value);
   const kept = texts.get(value);
   if (kept) return kept;
-  const text = isListOfKept(value) ? `[${value.map(toJson).join(',')}]` : write(value);
+  const text = isListOfKept(value)
+    ? `[${value.map(toJson).join(',')}]`
+    : hasKept(value)
+      ? byMember(value)
+      : write(value);
   if (kept === '') texts.set(value, text);
   return text;
 }
 
 const isListOfKept = (value: object): value is object[] => Array.isArray(value) && value.every(isKept);
+
+/** Records with a form of their own for JSON say that themselves. */
+const hasKept = (value: object): boolean =>
+  !Array.isArray(value) && !('toJSON' in value) && Object.values(value).some(isKept);
+
+function byMember(value: object): string {
+  const written = Object.entries(value).flatMap(([name, member]) => {
+    const text = member === null ? undefined : (toJson(member) as string | undefined);
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+  });
+  return `{${written.join(',')}}`;
+}
 
 /** Asking a function about every member of megabytes costs more than all the rest, and there is hardly ever a null. */
 function write(value: unknown): string {

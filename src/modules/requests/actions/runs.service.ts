@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
 import type { Past } from '../../../core/authorization/index.js';
 import type { Resources } from '../../../core/model/deploy.js';
-import type { PendingRequestParent, RunNowRequest } from '../../../core/model/request.js';
+import type { PendingRequestParent, RequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
 import { countsRuns, decideRun, type RunFacts, runProblems, runWishes } from '../../../core/requests/run-now.js';
 import { Clock } from '../../../platform/clock.js';
@@ -30,10 +30,16 @@ interface RunWish {
   user: string | undefined;
 }
 
+interface AcceptedRun {
+  answer: PendingRequestParent;
+  /** What goes on around the request after it was accepted: read once for all that were accepted together. */
+  around: () => Promise<RequestParent | undefined>;
+}
+
 /** Runs of SCHEDULED and ON_DEMAND requests that a caller asks for. */
 @Injectable()
 export class Runs {
-  private readonly together: SharedTransactions<RunWish, PendingRequestParent>;
+  private readonly together: SharedTransactions<RunWish, AcceptedRun>;
 
   constructor(
     private readonly requests: RequestRepository,
@@ -56,16 +62,16 @@ export class Runs {
     const errors = runProblems(run, this.clock.now(), { ...this.settings.cluster, ...this.settings });
     errors.push(...unsupportedRunErrors(this.driver, run), ...(await refusedRunUserErrors(this.driver, run)));
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
-    const answer = await this.together.add(id, { run, user: caller.email });
+    const { answer, around } = await this.together.add(id, { run, user: caller.email });
     this.wake.signalOf([id], 'scheduler');
-    return minimal ? answer : this.around(answer);
+    return minimal ? answer : { ...(await around()), ...answer };
   }
 
   private async queueAll(
     tx: EntityManager,
     requestId: string,
     wishes: readonly RunWish[],
-  ): Promise<Settled<PendingRequestParent>[]> {
+  ): Promise<Settled<AcceptedRun>[]> {
     const stored = await this.requests.lock(tx, requestId);
     if (!stored) return wishes.map(() => ({ refusal: SchedulerError.requestNotFound(requestId) }));
     const facts = await this.facts(tx, stored, wishes);
@@ -85,9 +91,12 @@ export class Runs {
     const isWanted = (one: (typeof decided)[number]): one is PendingRequest => !('refusal' in one);
     const queued = await this.queue.enqueueAll(tx, decided.filter(isWanted));
     const { request, state } = stored;
+    const around = this.around(requestId);
     return decided.map((one) => {
       if (!isWanted(one)) return one;
-      if (queued.has(one)) return { value: { request, state, pendingRequest: shownPendingRequest(one) } };
+      if (queued.has(one)) {
+        return { value: { answer: { request, state, pendingRequest: shownPendingRequest(one) }, around } };
+      }
       const message = `Run '${one.runId}' of request '${requestId}' waits already`;
       return { refusal: new SchedulerError('ALREADY_PENDING', message) };
     });
@@ -118,10 +127,10 @@ export class Runs {
     };
   }
 
-  /** What goes on around the request. What was accepted is said even where that cannot be read any more. */
-  private async around(answer: PendingRequestParent): Promise<PendingRequestParent> {
-    const parent = await this.reads.one(answer.request.id).catch(() => undefined);
-    return { ...parent, ...answer };
+  /** What was accepted is said even where what goes on around it cannot be read any more. */
+  private around(id: string): AcceptedRun['around'] {
+    let reading: Promise<RequestParent | undefined> | undefined;
+    return () => (reading ??= this.reads.one(id).catch(() => undefined));
   }
 }
 
