@@ -10,8 +10,9 @@ import {
   type TaskRow,
 } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import { waitFor } from '../../../test/support/wait-for.js';
 import type { RequestEventType, TaskState } from '../../core/model/enums.js';
-import type { TaskId, TaskIdHistory } from '../../core/model/task.js';
+import type { TaskHistory, TaskId, TaskIdHistory } from '../../core/model/task.js';
 import { HistoryModule } from './history.module.js';
 import type { Page } from './paging.js';
 import { TaskHistoryMoveRepository } from './task-history-move.repository.js';
@@ -196,6 +197,22 @@ describe('one task', () => {
     const writer = rooms.app.get(TaskHistoryMoveRepository);
     await rooms.database.leaderTransaction((leader) => writer.move(leader, [taskId.id]));
     expect((await rooms.get(`/api/history/task/${taskId.id}`)).body).toEqual(before.body);
+  });
+
+  test('is complete while it moves', async () => {
+    const taskId = await ended(5, { live: true });
+    const writer = rooms.app.get(TaskHistoryMoveRepository);
+    const { reading } = await rooms.database.leaderTransaction(async (leader) => {
+      await leader.query('LOCK TABLE task_update IN ACCESS EXCLUSIVE MODE');
+      const reading = rooms.get<TaskHistory>(`/api/history/task/${taskId.id}`);
+      const waits = `SELECT 1 FROM pg_locks WHERE relation = 'task_update'::regclass AND NOT granted`;
+      await waitFor('the reader to wait', async () => (await leader.query<unknown[]>(waits)).length > 0);
+      await writer.move(leader, [taskId.id]);
+      return { reading };
+    });
+    const { status, body } = await reading;
+    expect(status).toBe(200);
+    expect(body.taskUpdates.map(({ taskState }) => taskState)).toEqual(['TASK_LAUNCHED', 'TASK_FINISHED']);
   });
 
   test('a purged one is listed but has no details', async () => {

@@ -84,13 +84,14 @@ export class TaskHistoryRepository {
   }
 
   private async findLive(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+    const histories = await this.live.find(tx, [taskId]);
+    if (histories.size === 0) return undefined;
+    // The row of the task after everything else: while it is there nothing has moved to the history, so that all was read.
     const found = await rows<RecordRow>(
       tx,
       'SELECT ended_at IS NULL AS active, slave_id, run_id, state FROM task WHERE task_id = $1',
       [taskId],
     );
-    if (found.length === 0) return undefined;
-    const histories = await this.live.find(tx, [taskId]);
     return found.map((row) => fromRow(row, histories.get(taskId)))[0];
   }
 
