@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
-import type { Scene } from './scene.js';
+import { lookEveryMillis, type Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
 interface Disasters {
+  /** The newest first. */
+  stats: { timestamp: number }[];
   disasters: { type: string; active: boolean }[];
   automatedActionsDisabled: boolean;
 }
@@ -45,6 +47,8 @@ export function describeClusterButtons(at: () => { scene: Scene; visitor: Visito
     test('of each type are declared, and ended', async () => {
       const { visitor } = at();
       await visitor.open('/disasters', 'User initiated');
+      const longUntilTheNextLook = async (): Promise<boolean> =>
+        Date.now() - (await stats()).stats[0]!.timestamp < lookEveryMillis / 2;
       for (const [text, type] of [
         ['Excessive task lag', 'EXCESSIVE_TASK_LAG'],
         ['Lost slaves', 'LOST_SLAVES'],
@@ -52,6 +56,7 @@ export function describeClusterButtons(at: () => { scene: Scene; visitor: Visito
         ['User initiated', 'USER_INITIATED'],
       ] as const) {
         const row = rowOf(text);
+        await waitFor('a look', longUntilTheNextLook);
         await visitor.presses('NewDisaster', row.locator('button[title=Activate]'));
         await waitFor('the disaster', () => isActive(type));
         await visitor.presses('DeleteDisaster', row.locator('button[title=Deactivate]'));

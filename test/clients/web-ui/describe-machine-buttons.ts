@@ -62,7 +62,7 @@ export function describeMachineButtons(at: () => { scene: Scene; visitor: Visito
 
     test('that are gone are forgotten', async () => {
       const { visitor, scene } = at();
-      await scene.present('agent1', 'agent2', 'small', 'spare');
+      await scene.loses('lost');
       await becomes('slaves', 'lost', 'DEAD');
       await visitor.open('/agents', 'Dead', 'lost');
       const clear = visitor.page.locator('h2', { hasText: 'Inactive' }).locator('.glyphicon-remove-circle');

@@ -15,12 +15,20 @@ export function describePages(
       await furnish(at().scene);
       visitor = await at().arrive();
       pages = pagesOf(await idsOf(at().scene));
-    }, 240_000);
+    }, 300_000);
     afterAll(() => visitor?.page.close());
 
+    const look = async ({ path, shows, from, anew }: Page): Promise<void> => {
+      if (from) await look(from);
+      await (from ? visitor.goesOn(path, ...shows) : visitor.open(path, ...(anew ? [] : shows)));
+      if (!anew) return;
+      await visitor.sees(anew);
+      await visitor.comesBack();
+      await visitor.sees(...shows);
+    };
     const opens = async (page: Page): Promise<string[]> => {
       try {
-        await visitor.open(page.path, ...page.shows);
+        await look(page);
         const problems = await visitor.problems();
         at().opened.push(`${problems.length === 0 ? 'ok    ' : 'failed'} ${page.path}`);
         return problems.map((problem) => `${page.path}: ${problem}`);
@@ -63,7 +71,10 @@ export function describePages(
     test('requests are listed by every state that the UI offers', async () => {
       const states = await wordsOf('/requests', '.table-nav-pill--child', 2);
       expect(states.toSorted()).toEqual(Object.keys(pages.requestStates).toSorted());
-      await all(states.map((state) => ({ path: `/requests/all/${state}`, shows: [pages.requestStates[state]!] })));
+      const listOf = (state: string): Page => {
+        return { path: `/requests/all/${state}`, shows: [pages.requestStates[state]!], anew: 'Request status' };
+      };
+      await all(states.map(listOf));
     }, 120_000);
 
     test('tasks are listed by every state that the UI offers', async () => {

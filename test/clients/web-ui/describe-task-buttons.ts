@@ -116,7 +116,8 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       await visitor.presses('KillTask', 'Kill Task', { message: 'go now' });
       await waitFor('it to end', async () => (await scene.api.endedTasks('ending')).length === 1);
       const { taskUpdates } = await scene.api.history(task!.taskId.id);
-      expect(taskUpdates.some(({ statusMessage }) => statusMessage?.includes('go now'))).toBe(true);
+      const messages = taskUpdates.map(({ statusMessage }) => statusMessage);
+      expect(messages).toContainEqual(expect.stringContaining('go now'));
       await visitor.sees('Task killed');
     });
 

@@ -5,6 +5,10 @@ import { machines, type Scene } from './scene.js';
 export interface Page {
   path: string;
   shows: (string | RegExp)[];
+  /** The page that it is gone on to from; absent: it is opened by its address. */
+  from?: Page;
+  /** It shows this at first, and the rest when it asks anew. */
+  anew?: string;
 }
 
 /** Of each route of the UI its pages, by the routes' own texts; by the words of their lists where a route has a list. */
@@ -41,6 +45,10 @@ export async function furnish(scene: Scene): Promise<void> {
   await api.post('groups', { id: 'fleet', requestIds: ['site', 'commanded'], metadata: { team: 'harbour' } });
   await api.deployEnded('broken', 'v1');
   await waitFor('the job that runs once', async () => (await api.endedTasks('just-once')).length === 1);
+  await waitFor('figures of the cluster', async () => {
+    const { stats } = await api.get<{ stats: unknown[] }>('disasters/stats');
+    return stats.length > 0;
+  });
   const measured = ['site', 'greedy'];
   await waitFor('figures of the requests', async () => {
     const usage = await api.get<{ requestId: string; cpuUsed: number; cpuReserved: number }[]>('usage/requests');
@@ -70,6 +78,7 @@ export async function idsOf({ api }: Scene): Promise<Ids> {
 
 export function pagesOf({ id, commanded, ended, failed }: Ids): Pages {
   const line = 'the site is open';
+  const tail: Page = { path: '/request/site/tail/stdout', shows: [line] };
   const request = (requestId: string, ...shows: Page['shows']): Page => ({ path: `/request/${requestId}`, shows });
 
   const routes: Pages['routes'] = {
@@ -116,10 +125,7 @@ export function pagesOf({ id, commanded, ended, failed }: Ids): Pages {
       { path: '/request/sayer/deploy/v1', shows: ['Succeeded', ended, 'Average runtime'] },
     ],
     '/request/:requestId/old-tail/**': [{ path: '/request/site/old-tail/stdout', shows: [line, 'Instance 2'] }],
-    '/request/:requestId/tail/**': [
-      { path: '/request/site/tail/stdout', shows: [line] },
-      { path: '/request/site/tail/stdout?instance=2', shows: [line] },
-    ],
+    '/request/:requestId/tail/**': [tail, { path: '/request/site/tail/stdout?instance=2', shows: [line] }],
     '/request/:requestId/less/**': [{ path: '/request/site/less/stdout', shows: [line] }],
     '/request/:requestId/instance/:instanceNo': [{ path: '/request/site/instance/1', shows: ['Instance 1', 'folder'] }],
     '/request (index)': [{ path: '/request', shows: ['Not found'] }],
@@ -151,7 +157,7 @@ export function pagesOf({ id, commanded, ended, failed }: Ids): Pages {
     '/task/:taskId/less/**': [{ path: `/task/${id}/less/stdout`, shows: [line] }],
     '/task (index)': [{ path: '/task', shows: ['Not found'] }],
     // Opened by its address it fails in its own program, whatever it is answered: it reads tasks that it has not asked for.
-    '/tail/**': [],
+    '/tail/**': [{ path: `/tail/stdout?taskIds=${id}`, shows: [line, 'Instance'], from: tail }],
     '/racks(/:state)': [{ path: '/racks', shows: ['rack1', 'rack2', 'rack3', 'No Frozen Racks'] }],
     '/agents(/:state)': [{ path: '/agents', shows: [...Object.keys(machines), 'rack3', 'host4', 'No Frozen Agents'] }],
     '/utilization': [{ path: '/utilization', shows: ['Agent health', 'Cluster Utilization', /last updated .* ago/] }],
@@ -170,7 +176,8 @@ export function pagesOf({ id, commanded, ended, failed }: Ids): Pages {
       active: 'site',
       cooldown: 'cooling',
       paused: 'resting',
-      // Of these two the UI shows nothing, whatever it is answered: it looks for a member that they never had.
+      // Of these two the UI shows nothing, whatever it is answered: it looks for a member that they never had. Opened by
+      // their addresses they show all requests until the UI asks anew; so it asks for figures of usage, too.
       pending: none,
       cleaning: none,
       activeDeploy: 'site',
@@ -193,8 +200,8 @@ export function pagesOf({ id, commanded, ended, failed }: Ids): Pages {
 /** A task that has been told to end, and one whose machine is to be left: the pages of tasks as they are then. */
 export async function pagesOfCleanups(scene: Scene): Promise<Page[]> {
   const { api } = scene;
-  await scene.running({ id: 'stays', requiredSlaveAttributes: { room: 'spare' } });
-  await api.post('slaves/slave/spare/decommission', {});
+  await scene.running({ id: 'stays', requiredSlaveAttributes: { room: 'leaving' } });
+  await api.post('slaves/slave/leaving/decommission', {});
   await waitFor('the cleanup', async () => {
     const cleanups = await api.get<{ taskId: { requestId: string } }[]>('tasks/cleaning');
     return cleanups.some(({ taskId }) => taskId.requestId === 'stays');
@@ -204,8 +211,8 @@ export async function pagesOfCleanups(scene: Scene): Promise<Page[]> {
   return [
     { path: '/tasks/cleaning', shows: [/stays-v1-\d+-1-/, 'Decomissioning'] },
     // Without resources the UI is answered ids alone, in which it does not find what it looks for.
-    { path: '/tasks/decommissioning?showResources=true', shows: [/stays-v1-\d+-1-/, 'rack3', '32 MB'] },
+    { path: '/tasks/decommissioning?showResources=true', shows: [/stays-v1-\d+-1-/, 'rack2', '32 MB'] },
     { path: `/task/${slow.taskId.id}`, shows: ['Task cleaning', 'Destroy Task', 'Task is terminating'] },
-    { path: '/agents', shows: ['Decommissioning', 'spare'] },
+    { path: '/agents', shows: ['Decommissioning', 'leaving'] },
   ];
 }

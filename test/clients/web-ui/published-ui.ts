@@ -44,8 +44,8 @@ export function fetchPublishedUi(folder: string): PublishedUi | undefined {
   };
 }
 
-/** The page as the older installation answers it with these settings below this path. */
-export function pageOf({ template, manifest }: PublishedUi, base: string, shellCommands: object[]): string {
+/** The page as the older installation answers it below this path, with these of its settings. */
+export function pageOf({ template, manifest }: PublishedUi, base: string, settings: Record<string, unknown>): string {
   const values: Record<string, unknown> = {
     staticRoot: `${base}/static`,
     appRoot: `${base}/ui`,
@@ -75,7 +75,7 @@ export function pageOf({ template, manifest }: PublishedUi, base: string, shellC
     warnIfScheduledJobIsRunningPastNextRunPct: 200,
     timestampFormat: 'lll Z',
     timestampWithSecondsFormat: 'lll:ss Z',
-    shellCommands: JSON.stringify(shellCommands),
+    shellCommands: '[]',
     shortenAgentUsageHostname: false,
     redirectOnUnauthorizedUrl: '',
     sentryDsn: '',
@@ -90,6 +90,7 @@ export function pageOf({ template, manifest }: PublishedUi, base: string, shellC
     isDebug: false,
     extraScript: null,
     navColor: null,
+    ...settings,
   };
   const valueOf = (name: string): unknown => {
     if (!(name in values)) throw new Error(`The page of the web UI asks for ${name}`);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Deploy } from '../../../src/core/model/deploy.js';
 import type { Request } from '../../../src/core/model/request.js';
 import type { Task } from '../../../src/core/model/task.js';
-import type { Api } from '../../e2e/support/api.js';
+import { Api } from '../../e2e/support/api.js';
 import { Installation, type Instance } from '../../e2e/support/product.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -12,16 +12,21 @@ export const base = '/singularity';
 /** Offered by the page, and run by the agents. */
 export const shellCommands = [{ name: 'who', description: 'Says who the task is' }];
 
+/** Between two looks of the service at whether there is a disaster, which take back what its figures do not show. */
+export const lookEveryMillis = 20_000;
+
 const sized = { cpus: 4, memoryMb: 2048, diskMb: 2048 };
 /** Two racks with machines that can be reached, and machines that come and go. */
 export const machines = {
   agent1: { id: 'agent1', rackId: 'rack1', hostname: 'localhost', attributes: { reached: 'yes' }, ...sized },
   agent2: { id: 'agent2', rackId: 'rack2', hostname: 'localhost', attributes: { reached: 'yes' }, ...sized },
   small: { id: 'small', rackId: 'rack2', hostname: 'host3', attributes: { room: 'small' }, ...sized, cpus: 1 },
+  leaving: { id: 'leaving', rackId: 'rack2', hostname: 'host6', attributes: { room: 'leaving' }, ...sized },
   spare: { id: 'spare', rackId: 'rack3', hostname: 'host4', attributes: { room: 'spare' }, ...sized },
   lost: { id: 'lost', rackId: 'rack3', hostname: 'host5', attributes: { room: 'lost' }, ...sized },
 };
 type Machine = keyof typeof machines;
+const allMachines = Object.keys(machines) as Machine[];
 
 const resources = { cpus: 0.1, memoryMb: 32 };
 const server =
@@ -32,35 +37,56 @@ const longTime = 'sleep 1000';
 
 /** A started Muster as an operator sets it up who keeps the old web UI, with something of everything in it. */
 export class Scene {
-  private readonly installation = new Installation({
-    settings: {
-      compatibility: '1.5',
-      http: { contextPath: base },
-      ui: { shellCommands },
-      checkUsageEveryMillis: 1_000,
-      crashLoop: { cooldownFailureThreshold: 2 },
-    },
-  });
-  private readonly files = join(this.installation.dataDir, 'scene');
+  private readonly installation: Installation;
+  private readonly files: string;
   muster!: Instance;
   private agent: Instance | undefined;
 
-  get api(): Api {
-    return this.muster.api;
+  /** Further settings, and headers that let its own calls do everything. */
+  constructor(
+    settings: Record<string, unknown> = {},
+    private readonly headers: Record<string, string> = {},
+  ) {
+    this.installation = new Installation({
+      settings: {
+        compatibility: '1.5',
+        http: { contextPath: base },
+        ui: { shellCommands },
+        checkUsageEveryMillis: 1_000,
+        crashLoop: { cooldownFailureThreshold: 2 },
+        // Figures alone: tasks that wait for long and machines that are lost belong to the tests, which declare disasters themselves.
+        disasterDetection: {
+          runEveryMillis: lookEveryMillis,
+          checkLateTasks: false,
+          checkLostSlaves: false,
+          checkLostTasks: false,
+        },
+        ...settings,
+      },
+    });
+    this.files = join(this.installation.dataDir, 'scene');
   }
 
-  async start(): Promise<void> {
+  get api(): Api {
+    return new Api(this.muster.api.url, this.headers);
+  }
+
+  async start(...present: Machine[]): Promise<void> {
+    const names = present.length > 0 ? present : allMachines;
     mkdirSync(this.files, { mode: 0o755 });
     this.muster = await this.installation.start(['scheduler']);
-    await this.present('agent1', 'agent2', 'small', 'spare', 'lost');
-    const active = async (): Promise<boolean> => (await this.api.get<unknown[]>('slaves?state=ACTIVE')).length === 5;
-    await waitFor('the machines', active, { timeoutMillis: 90_000 });
+    await this.present(...names);
+    const active = (): Promise<unknown[]> => this.api.get('slaves?state=ACTIVE');
+    await waitFor('the machines', async () => (await active()).length === names.length, { timeoutMillis: 90_000 });
   }
 
   dispose = (): Promise<void> => this.installation.dispose();
 
-  /** From now on there are these machines and no others. Tasks run on. */
-  async present(...names: Machine[]): Promise<void> {
+  /** From now on all machines but this one are there. Tasks run on. */
+  loses = (lost: Machine): Promise<void> => this.present(...allMachines.filter((name) => name !== lost));
+
+  /** From now on there are these machines and no others. */
+  private async present(...names: Machine[]): Promise<void> {
     await this.agent?.stop();
     const file = join(this.files, 'machines.json');
     const commands = [{ name: 'who', command: ['/bin/sh', '-c', 'echo I am $TASK_ID'] }];

@@ -16,6 +16,15 @@ const noneThere: [path: RegExp, statuses: number[]][] = [
 const isExpected = (path: string, status: number): boolean =>
   noneThere.some(([pattern, statuses]) => pattern.test(path) && statuses.includes(status));
 
+/** Names that browsers resolve: a font that the UI asks for elsewhere is missed at once, and the UI does without. */
+export const onlyThisMachine = '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost';
+
+/** The addresses of the page, below which its own stand at /ui, and of the API that it calls. */
+export interface Places {
+  front: string;
+  api: string;
+}
+
 /** Person at the web UI: opens its pages, presses its buttons, and keeps what went wrong meanwhile. */
 export class Visitor {
   private complaints: string[] = [];
@@ -27,19 +36,14 @@ export class Visitor {
 
   private constructor(
     readonly page: Page,
-    private readonly base: string,
+    private readonly places: Places,
     private readonly actions: Action[],
   ) {}
 
-  static async arrive(context: BrowserContext, base: string, actions: Action[]): Promise<Visitor> {
-    const visitor = new Visitor(await context.newPage(), base, actions);
+  static async arrive(context: BrowserContext, places: Places, actions: Action[]): Promise<Visitor> {
+    const visitor = new Visitor(await context.newPage(), places, actions);
     const { page } = visitor;
-    const isCall = (url: string): boolean => url.startsWith(`${base}/api/`);
-    // A font from elsewhere, without which the UI does.
-    await page.route(
-      (url) => !url.href.startsWith(base),
-      (route) => route.abort(),
-    );
+    const isCall = (url: string): boolean => visitor.pathOf(url) !== undefined;
     page.on('pageerror', (error) => visitor.complaints.push(`The program of the page failed: ${error.message}`));
     page.on('request', (request) => isCall(request.url()) && visitor.inFlight++);
     page.on('requestfinished', (request) => isCall(request.url()) && visitor.inFlight--);
@@ -47,7 +51,7 @@ export class Visitor {
       if (isCall(request.url())) visitor.inFlight--;
       const errorText = request.failure()?.errorText;
       // Aborted is what a page had asked for that was left meanwhile.
-      const isOwn = request.url().startsWith(base);
+      const isOwn = isCall(request.url()) || request.url().startsWith(places.front);
       if (isOwn && errorText !== 'net::ERR_ABORTED')
         visitor.complaints.push(`${request.url()} was not to be had: ${errorText}`);
     });
@@ -55,16 +59,18 @@ export class Visitor {
     return visitor;
   }
 
-  private pathOf = (url: string): string => url.slice(`${this.base}/api`.length);
+  /** What is called below the API. */
+  private pathOf = (url: string): string | undefined =>
+    url.startsWith(`${this.places.api}/`) ? url.slice(this.places.api.length) : undefined;
 
   private note(response: Response): void {
     const status = response.status();
     const method = response.request().method();
-    if (!response.url().startsWith(`${this.base}/api/`)) {
+    const path = this.pathOf(response.url());
+    if (path === undefined) {
       if (status >= 400) this.complaints.push(`${response.url()} answered ${status}`);
       return;
     }
-    const path = this.pathOf(response.url());
     if (status >= 400 && !isExpected(path, status)) {
       const said = response.text().catch((cause: unknown) => String(cause));
       this.saying.push(said.then((text) => void this.complaints.push(`${method} ${path} answered ${status}: ${text}`)));
@@ -76,8 +82,21 @@ export class Visitor {
 
   /** By its address, as a link or a bookmark does; waits until all of these texts are shown. */
   async open(path: string, ...shows: (string | RegExp)[]): Promise<void> {
-    await this.page.goto(`${this.base}/ui${path}`, { waitUntil: 'domcontentloaded' });
+    await this.page.goto(`${this.places.front}/ui${path}`, { waitUntil: 'domcontentloaded' });
     await this.sees(...shows);
+  }
+
+  /** From the page that is shown to another one, which is not loaded anew. */
+  async goesOn(path: string, ...shows: (string | RegExp)[]): Promise<void> {
+    const address = JSON.stringify(`${new URL(this.places.front).pathname}/ui${path}`);
+    await this.page.evaluate(`history.pushState(null, '', ${address}); dispatchEvent(new PopStateEvent('popstate'))`);
+    await this.sees(...shows);
+  }
+
+  /** To the window of the browser from another one: the UI asks anew for what it shows, as it does once a minute. */
+  async comesBack(): Promise<void> {
+    await this.rests();
+    await this.page.evaluate("dispatchEvent(new Event('focus'))");
   }
 
   /** All of these texts are in the page, in small or capital letters, sections that are folded up included. */
@@ -93,16 +112,19 @@ export class Visitor {
       shown = (await this.page.locator('body').innerText()).replace(/\s+/g, ' ').toLowerCase();
       return missing().length === 0;
     };
-    await waitFor('the page', look, { timeoutMillis: 30_000, everyMillis: 50 }).catch((cause: unknown) => {
+    await waitFor('the page', look, { timeoutMillis: 45_000, everyMillis: 100 }).catch((cause: unknown) => {
       const problems = this.complaints.join('\n');
       const what = `${this.page.url()} does not show ${missing().join(', ')}`;
       throw new Error(`${what}. ${problems}\nIt shows:\n${shown}`, { cause });
     });
   }
 
+  /** Until all calls of the page are answered. */
+  rests = (): Promise<true> => waitFor('the calls of the page to be answered', () => this.inFlight === 0);
+
   /** What went wrong since this was asked last: failed calls, failures of the program, messages of errors in the page. */
   async problems(): Promise<string[]> {
-    await waitFor('the calls of the page to be answered', () => this.inFlight === 0);
+    await this.rests();
     await this.page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))');
     await Promise.all(this.saying.splice(0));
     const messages = await this.page.locator('.messenger .message-error, p.alert-danger').allInnerTexts();
@@ -124,10 +146,16 @@ export class Visitor {
   async agree(fields: Record<string, string | true> = {}): Promise<void> {
     await this.dialog.waitFor();
     const asked = (await this.dialog.elementHandle())!;
+    const field = (name: string): Locator => this.dialog.locator(`[name="${name}"]`);
     for (const [name, value] of Object.entries(fields)) {
-      const field = this.dialog.locator(`[name="${name}"]`);
-      if (value === true) await field.click();
-      else await field.fill(value);
+      if (value === true) await field(name).click();
+      else await field(name).fill(value);
+    }
+    // The UI puts its defaults back into a dialog when what it shows has changed meanwhile.
+    for (const [name, value] of Object.entries(fields)) {
+      if (value === true) continue;
+      const holds = async (): Promise<boolean> => (await field(name).inputValue()) === value;
+      await waitFor(`${name} to be filled in`, async () => (await holds()) || (await field(name).fill(value), false));
     }
     await this.dialog.locator('.modal-footer button').last().click();
     // It fades away, and would be taken for the next one.
@@ -138,12 +166,11 @@ export class Visitor {
   async acts(action: string, press: () => Promise<unknown>): Promise<void> {
     const found = this.actions.find(({ name }) => name === action);
     if (!found) throw new Error(`The program of the UI has no action ${action}`);
+    // Longer than the page is given to be pressed: that it cannot be is told first.
     const answered = this.page.waitForResponse(
       (response) =>
-        response.request().method() === found.method &&
-        response.url().startsWith(`${this.base}/api/`) &&
-        found.matches.test(this.pathOf(response.url())),
-      { timeout: 30_000 },
+        response.request().method() === found.method && found.matches.test(this.pathOf(response.url()) ?? ''),
+      { timeout: 60_000 },
     );
     await Promise.all([answered, press()]);
     const answer = await answered;

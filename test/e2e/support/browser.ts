@@ -16,5 +16,5 @@ export const browserArguments = [
   '--disable-sync',
 ];
 
-export const startBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: browserPath, args: browserArguments });
+export const startBrowser = (...furtherArguments: string[]): Promise<Browser> =>
+  chromium.launch({ executablePath: browserPath, args: [...browserArguments, ...furtherArguments] });
