@@ -7,6 +7,7 @@ import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { LoadBalancerModule } from './modules/load-balancer/load-balancer.module.js';
 import { IndexPageModule } from './modules/index-page/index-page.module.js';
+import { MailModule } from './modules/mail/mail.module.js';
 import { MetricsModule } from './modules/metrics/metrics.module.js';
 import { NotificationsModule } from './modules/users/notifications.module.js';
 import { PriorityModule } from './modules/priority/priority.module.js';
@@ -50,6 +51,7 @@ const rooms = [
   SandboxModule,
   LeadershipModule,
   LogsModule,
+  MailModule,
   StateModule,
   TrackModule,
   UsageModule,

@@ -18,6 +18,7 @@ import { LoadBalancerRecordEntity } from './modules/load-balancer/load-balancer-
 import { LoadBalancerRemovalEntity } from './modules/load-balancer/load-balancer-removal.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { InstanceEntity } from './modules/leadership/instance.entity.js';
+import { MailEntity, MailRateEntity } from './modules/mail/mail.entity.js';
 import { MailAllowlistEntity, MailBlacklistEntity } from './modules/users/mail-blacklist.entity.js';
 import { RackEntity } from './modules/slaves/rack.entity.js';
 import { RequestGroupEntity } from './modules/requests/groups/request-group.entity.js';
@@ -91,6 +92,8 @@ export const entities = [
   MachineHistoryEntity,
   MailAllowlistEntity,
   MailBlacklistEntity,
+  MailEntity,
+  MailRateEntity,
   PendingDeployEntity,
   PendingRequestEntity,
   PendingTaskEntity,

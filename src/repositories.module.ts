@@ -24,6 +24,8 @@ import { LoadBalancerRemovalRepository } from './modules/load-balancer/load-bala
 import { LongRunRepository } from './modules/tasks/long-run.repository.js';
 import { MachineHistoryRepository } from './modules/slaves/machine-history.repository.js';
 import { MachineTaskRepository } from './modules/tasks/machine-task.repository.js';
+import { MailOutboxRepository } from './modules/mail/mail-outbox.repository.js';
+import { MailQueueRepository } from './modules/mail/mail-queue.repository.js';
 import { MailBlacklistRepository } from './modules/users/mail-blacklist.repository.js';
 import { PendingRequestRepository } from './modules/tasks/pending-request.repository.js';
 import { PendingTaskRepository } from './modules/tasks/pending-task.repository.js';
@@ -82,6 +84,8 @@ const repositories = [
   MachineHistoryRepository,
   MachineTaskRepository,
   MailBlacklistRepository,
+  MailOutboxRepository,
+  MailQueueRepository,
   PendingRequestRepository,
   PendingTaskRepository,
   PlacementOverrideRepository,

@@ -138,7 +138,7 @@ const effects: Record<ActionType, Effect> = {
   ACTIVATE_RACK: refuses(['POST', '/api/racks/rack/r1/activate']),
   DECOMMISSION_RACK: refuses(['POST', '/api/racks/rack/r1/decommission']),
   VIEW_RACKS: alwaysAllowed,
-  SEND_EMAIL: onlyTold('no mail is sent yet'),
+  SEND_EMAIL: onlyTold('no mail is queued or sent meanwhile: test/mail/delivery.test.ts'),
   PROCESS_OFFERS: onlyTold('nothing is placed meanwhile: scheduler.test.ts'),
   CACHE_OFFERS: onlyTold('there are no offers that could be kept'),
   EXPENSIVE_API_CALLS: onlyTold('it concerns callers who are no admins, and without authentication there are none'),

@@ -16,6 +16,8 @@ export const deep = [
   'test/simulation/',
   'test/faults/',
   'test/load-balancer/',
+  // Every type of mail by what causes it, and a scheduler that is killed while it sends one.
+  'test/mail/',
   // Fresh clones that install themselves, old installations and dumps.
   'test/setup/',
   'test/history/',

@@ -6,13 +6,14 @@ import { isAlwaysRunning, isRunnable, type TaskCleanupType } from '../model/enum
 import { type PendingRequest, waitsUntil } from '../model/task.js';
 
 /** What the end of a task leads to. */
-interface Completion {
+export interface Completion {
   counts: DeployCounts;
   /** Entry for the pending queue. */
   enqueue?: PendingRequest;
   cooldown?: 'ENTER' | 'LEAVE';
   /** The load balancer may still send traffic where it was. Of a request that is gone it cannot be told any more. */
   leavesLoadBalancer: boolean;
+  next: NextStep['kind'];
 }
 
 /** `request` undefined: it was deleted meanwhile. */
@@ -31,6 +32,7 @@ export function completeTask(
     cooldown:
       request && isJudged(task, request, next) ? cooldownChange(task, request, counts, cooldown, now) : undefined,
     leavesLoadBalancer: request === undefined || request.request.loadBalanced === true,
+    next: next.kind,
   };
 }
 

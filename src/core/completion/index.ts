@@ -1,4 +1,4 @@
-export { completeTask } from './completion.js';
+export { completeTask, type Completion } from './completion.js';
 export { type CooldownRules, isCooldownOver, isFailingFast } from './cooldown.js';
 export {
   type CrashLoopReview,

@@ -220,6 +220,29 @@ export type WebhookType = (typeof webhookTypes)[number];
 export const emailDestinations = ['OWNERS', 'ACTION_TAKER', 'ADMINS'] as const;
 export type EmailDestination = (typeof emailDestinations)[number];
 
+export const emailTypes = [
+  'TASK_LOST',
+  'TASK_KILLED',
+  'TASK_FINISHED_SCHEDULED',
+  'TASK_FINISHED_LONG_RUNNING',
+  'TASK_FINISHED_ON_DEMAND',
+  'TASK_FINISHED_RUN_ONCE',
+  'TASK_FAILED',
+  'TASK_SCHEDULED_OVERDUE_TO_FINISH',
+  'TASK_KILLED_DECOMISSIONED',
+  'TASK_KILLED_UNHEALTHY',
+  'TASK_FAILED_DECOMISSIONED',
+  'REQUEST_IN_COOLDOWN',
+  'REPLACEMENT_TASKS_FAILING',
+  'SCHEDULER_ABORTING',
+  'REQUEST_REMOVED',
+  'REQUEST_PAUSED',
+  'REQUEST_UNPAUSED',
+  'REQUEST_SCALED',
+  'DISASTER_DETECTED',
+] as const;
+export type EmailType = (typeof emailTypes)[number];
+
 export const actionTypes = [
   'BOUNCE_REQUEST',
   'SCALE_REQUEST',

@@ -1,15 +1,20 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { actionsToDisable, detectionRules, disableRules, judgeDisasters } from '../../core/disasters/index.js';
 import type { DisasterDataPoint } from '../../core/model/state.js';
-import type { DisasterType } from '../../core/model/enums.js';
+import { type DisasterType, disasterTypes } from '../../core/model/enums.js';
 import { DisabledActionRepository } from '../../platform/actions/disabled-action.repository.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
+import { MailOutboxRepository } from '../mail/mail-outbox.repository.js';
 import { DisasterFigures } from './disaster-figures.service.js';
 import { DisasterRepository } from './disaster.repository.js';
+
+/** Newest figures that a mail shows. */
+const pointsTold = 10;
 
 interface Outcome {
   before: DisasterType[];
@@ -29,6 +34,7 @@ export class DisastersPoller {
     private readonly store: DisasterRepository,
     private readonly actions: DisabledActionRepository,
     private readonly leadership: Leadership,
+    private readonly mails: MailOutboxRepository,
     private readonly wake: Wake,
     pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -45,7 +51,14 @@ export class DisastersPoller {
     const outcome = await this.decide(point, now);
     stored();
     if (outcome.switched) this.wake.signal('actions');
+    if (outcome.found.length > 0) this.wake.signal('mails');
     this.report(outcome);
+  }
+
+  private tell(tx: EntityManager, found: DisasterType[], points: DisasterDataPoint[], at: number): Promise<void> {
+    const disasters = disasterTypes.map((type) => ({ type, active: found.includes(type) }));
+    const facts = { kind: 'disaster', disasters, points: points.slice(0, pointsTold) } as const;
+    return this.mails.queue(tx, [{ type: 'DISASTER_DETECTED', at, facts }]);
   }
 
   private decide(point: DisasterDataPoint, now: number): Promise<Outcome> {
@@ -57,6 +70,7 @@ export class DisastersPoller {
       const points = await this.store.dataPoints(tx);
       const found = judgeDisasters(points, before, detectionRules(this.settings), now);
       await this.store.replaceActive(tx, found, now);
+      if (found.some((type) => !before.includes(type))) await this.tell(tx, found, points, now);
       const off = automated ? actionsToDisable(found, disableRules(this.settings), now) : [];
       await this.actions.disableBecauseOfDisaster(tx, off);
       const on = found.length === 0 ? await this.actions.enableClearable(tx) : 0;

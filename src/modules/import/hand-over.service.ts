@@ -185,7 +185,7 @@ export class HandOver {
       const isPlanned = job && stored.request.requestType === 'SCHEDULED';
       const plannedFor = isPlanned ? nextSlot(stored.request, job, now) : undefined;
       const options = { message: 'Handed over' };
-      await this.pauses.endPause(tx, stored, { now, user: importUser, options, plannedFor });
+      await this.pauses.endPause(tx, stored, { now, user: importUser, options, plannedFor, quiet: true });
       await this.items.noteHandedOver(tx, id, now);
       return undefined;
     });

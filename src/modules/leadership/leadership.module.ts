@@ -7,6 +7,6 @@ import { InstancePoller, Instances, ThisHost } from './instances.service.js';
 @Module({
   controllers: [FailoverController],
   providers: [Instances, InstancePoller, ThisHost, Failovers],
-  exports: [Instances],
+  exports: [Failovers, Instances],
 })
 export class LeadershipModule {}

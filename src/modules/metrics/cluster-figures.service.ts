@@ -6,6 +6,8 @@ import { Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import type { BackfillProgress } from '../history/backfill/history-backfill.repository.js';
 import { HistoryBackfill } from '../history/backfill/history-backfill.service.js';
+import { MailOutboxRepository } from '../mail/mail-outbox.repository.js';
+import { MailQueueRepository } from '../mail/mail-queue.repository.js';
 import { StateService } from '../state/state.service.js';
 import { TaskRepository } from '../tasks/task.repository.js';
 import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
@@ -22,6 +24,8 @@ export class ClusterFigures {
   private readonly requests: Gauge<'state'>;
   private readonly slaves: Gauge<'state'>;
   private readonly webhooks: Gauge<'what'>;
+  private readonly mails: Gauge<'what'>;
+  private readonly oldestMail: Gauge;
   private readonly backfillRuns: Gauge;
   private readonly backfilled: Gauge<'what'>;
   private readonly available: Gauge;
@@ -33,6 +37,8 @@ export class ClusterFigures {
     private readonly state: StateService,
     private readonly liveTasks: TaskRepository,
     private readonly outbox: WebhookOutboxRepository,
+    private readonly mailOutbox: MailOutboxRepository,
+    private readonly mailQueue: MailQueueRepository,
     private readonly backfill: HistoryBackfill,
     private readonly clock: Clock,
   ) {
@@ -61,6 +67,8 @@ export class ClusterFigures {
       [],
       (counter) => counter.inc(this.outbox.dropped),
     );
+    this.mails = metrics.gauge('muster_mails', 'Mails that wait to be sent, or were given up', ['what']);
+    this.oldestMail = metrics.gauge('muster_oldest_mail_seconds', 'Age of the oldest mail that waits');
     this.backfillRuns = metrics.gauge('muster_history_backfill_running', '1 while old history is converted');
     this.backfilled = metrics.gauge(
       'muster_history_backfill_rows',
@@ -80,9 +88,10 @@ export class ClusterFigures {
   private async read(): Promise<void> {
     try {
       const state = await this.state.state();
-      const { tasks, webhooks } = await this.db.snapshot(async (tx) => ({
+      const { tasks, webhooks, mails } = await this.db.snapshot(async (tx) => ({
         tasks: await this.liveTasks.activeCountsByState(tx),
         webhooks: await this.outbox.counts(tx),
+        mails: this.mailOutbox.isOn ? await this.mailQueue.counts(tx) : undefined,
       }));
       const backfill = await this.backfill.progress();
       this.forget();
@@ -93,6 +102,11 @@ export class ClusterFigures {
       for (const task of tasks) this.tasks.set({ state: task.state }, task.count);
       this.webhooks.set({ what: 'queued' }, webhooks.queued);
       this.webhooks.set({ what: 'dead' }, webhooks.dead);
+      if (mails) {
+        this.mails.set({ what: 'waiting' }, mails.waiting);
+        this.mails.set({ what: 'dead' }, mails.dead);
+        this.oldestMail.set(mails.oldestAt === undefined ? 0 : Math.max(0, this.clock.now() - mails.oldestAt) / 1000);
+      }
       this.backfillRuns.set(backfill.running ? 1 : 0);
       for (const [what, count] of Object.entries(rowsOf(backfill))) this.backfilled.set({ what }, count);
     } catch (cause) {
@@ -103,10 +117,11 @@ export class ClusterFigures {
   }
 
   private forget(): void {
-    const labelled = [this.tasks, this.requests, this.slaves, this.webhooks, this.backfilled];
+    const labelled = [this.tasks, this.requests, this.slaves, this.webhooks, this.mails, this.backfilled];
     for (const gauge of labelled) gauge.reset();
     for (const { gauge } of this.single) gauge.remove();
     this.backfillRuns.remove();
+    this.oldestMail.remove();
   }
 }
 

@@ -20,11 +20,15 @@ const program = new URL('./line-search-worker.mjs', import.meta.url);
 interface Search {
   text: string;
   expression: string;
-  resolve(lines: string): void;
+  /** Only where the first match begins. */
+  first: boolean;
+  resolve(found: Match): void;
   reject(cause: Error): void;
 }
 
-type Found = { lines: string } | { problem: string };
+/** at: of the first match, in characters; -1: there is none. */
+type Match = { lines: string } | { at: number };
+type Found = Match | { problem: string };
 
 /**
  * Searches text for an expression of a caller, in threads: the engine needs time linear in the text, but times the size of the
@@ -38,7 +42,18 @@ export class LineSearch implements OnModuleDestroy {
   private busy = 0;
 
   /** The lines of the text that match, each with its newline. */
-  search(caller: string, text: string, expression: string): Promise<string> {
+  async search(caller: string, text: string, expression: string): Promise<string> {
+    const found = await this.ask(caller, { text, expression, first: false });
+    return 'lines' in found ? found.lines : '';
+  }
+
+  /** Where the first match begins, in characters; undefined: nowhere. */
+  async findFirst(caller: string, text: string, expression: string): Promise<number | undefined> {
+    const found = await this.ask(caller, { text, expression, first: true });
+    return 'at' in found && found.at >= 0 ? found.at : undefined;
+  }
+
+  private ask(caller: string, asked: Pick<Search, 'text' | 'expression' | 'first'>): Promise<Match> {
     const own = this.waiting.get(caller) ?? [];
     const inAll = [...this.waiting.values()].reduce((sum, { length }) => sum + length, 0);
     if (own.length >= mostWaitingOfCaller || inAll >= mostWaiting) {
@@ -46,7 +61,7 @@ export class LineSearch implements OnModuleDestroy {
       throw new SchedulerError('UNAVAILABLE', message);
     }
     return new Promise((resolve, reject) => {
-      this.waiting.set(caller, [...own, { text, expression, resolve, reject }]);
+      this.waiting.set(caller, [...own, { ...asked, resolve, reject }]);
       void this.work();
     });
   }
@@ -62,16 +77,16 @@ export class LineSearch implements OnModuleDestroy {
     this.busy--;
   }
 
-  private async answer({ text, expression, resolve, reject }: Search): Promise<void> {
+  private async answer({ resolve, reject, ...asked }: Search): Promise<void> {
     const [kept] = this.idle;
     if (kept) this.idle.delete(kept);
     const thread = kept?.take() ? kept : new SearchThread((ended) => this.idle.delete(ended));
     try {
-      const found = await thread.search(text, expression);
+      const found = await thread.search(asked);
       this.idle.add(thread);
       thread.rest();
-      if ('lines' in found) resolve(found.lines);
-      else reject(wrongExpression('pattern', `is not a regular expression: ${found.problem}`));
+      if ('problem' in found) reject(wrongExpression('pattern', `is not a regular expression: ${found.problem}`));
+      else resolve(found);
     } catch (cause) {
       await thread.end();
       reject(cause as Error);
@@ -103,14 +118,14 @@ class SearchThread {
   }
 
   /** Its time counts from when the thread runs: to start one takes longer on a machine under load. */
-  async search(text: string, expression: string): Promise<Found> {
+  async search(asked: Pick<Search, 'text' | 'expression' | 'first'>): Promise<Found> {
     await this.online;
     const over = new AbortController();
     const stop = () => over.abort();
     const answered = once(this.worker, 'message', { signal: over.signal });
     const limit = setTimeout(stop, longestSearchMillis);
     this.worker.once('exit', stop);
-    this.worker.postMessage({ text, expression });
+    this.worker.postMessage(asked);
     try {
       const [found] = (await answered) as [Found];
       return found;

@@ -7,6 +7,6 @@ import { TaskSandboxes } from './task-sandboxes.service.js';
 @Module({
   controllers: [SandboxController],
   providers: [LineSearch, SandboxService, TaskSandboxes],
-  exports: [TaskSandboxes],
+  exports: [TaskSandboxes, LineSearch],
 })
 export class SandboxModule {}

@@ -10,6 +10,8 @@ export interface LongRun extends ActiveRun {
   request: Request;
   /** It was told of before that the run takes longer than expected. */
   told: boolean;
+  /** Who started it. */
+  user?: string;
 }
 
 /** Which runs are worth a look. */
@@ -24,6 +26,7 @@ interface RunRow {
   started_at: Date;
   average_runtime_millis: number | null;
   told: boolean;
+  user_name: string | null;
   request: Request;
 }
 
@@ -35,8 +38,10 @@ export class LongRunRepository {
     const found = await rows<RunRow>(
       tx,
       `SELECT t.task_id, t.started_at, t.overdue_alert_at IS NOT NULL AS told, r.document AS request,
+         l.document #>> '{pendingTask,user}' AS user_name,
          s.average_runtime_millis::double precision AS average_runtime_millis
        FROM task t JOIN request r ON r.id = t.request_id
+         LEFT JOIN task_launch l ON l.task_id = t.task_id
          LEFT JOIN deploy_statistics s ON s.request_id = t.request_id AND s.deploy_id = t.deploy_id
        WHERE t.ended_at IS NULL AND r.request_type NOT IN ('SERVICE', 'WORKER')
          AND (extract(epoch FROM $1::timestamptz - t.started_at) * 1000
@@ -56,6 +61,7 @@ export class LongRunRepository {
       startedAt: row.started_at.getTime(),
       averageRuntimeMillis: row.average_runtime_millis ?? undefined,
       told: row.told,
+      user: row.user_name ?? undefined,
     }));
   }
 

@@ -1,5 +1,6 @@
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { HistoryModule } from '../history/history.module.js';
+import { LeadershipModule } from '../leadership/leadership.module.js';
 import { TestOperationsController } from './test-operations.controller.js';
 import { TestOperations } from './test-operations.service.js';
 
@@ -10,7 +11,7 @@ export class TestOperationsModule {
   static on(scheduler: Type): DynamicModule {
     return {
       module: TestOperationsModule,
-      imports: [scheduler, HistoryModule],
+      imports: [scheduler, HistoryModule, LeadershipModule],
       controllers: [TestOperationsController],
       providers: [TestOperations],
     };

@@ -4,7 +4,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { Leadership, NotLeaderError } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { HistoryPurger } from '../history/history-purger.service.js';
-import { notLeader } from '../leadership/failovers.service.js';
+import { Failovers, notLeader } from '../leadership/failovers.service.js';
 
 /** What a test may do to the scheduler of this instance. Each fails with NotLeaderError where this instance does not lead. */
 export abstract class SchedulerControls {
@@ -23,17 +23,18 @@ export class TestOperations {
 
   constructor(
     private readonly leadership: Leadership,
+    private readonly failovers: Failovers,
     private readonly scheduler: SchedulerControls,
     private readonly history: HistoryPurger,
     private readonly wake: Wake,
   ) {}
 
-  abort(): void {
-    this.leadership.failOver('TEST_ABORT: a test operation');
+  abort(): Promise<void> {
+    return this.failovers.abort('TEST_ABORT: a test operation');
   }
 
-  loseLeadership(): void {
-    this.leadership.failOver('LOST_LEADERSHIP: a test operation');
+  loseLeadership(): Promise<void> {
+    return this.failovers.abort('LOST_LEADERSHIP: a test operation');
   }
 
   gainLeadership(): Promise<void> {

@@ -15,6 +15,16 @@ export class MailBlacklistRepository {
     return addresses(tx, MailAllowlistEntity);
   }
 
+  /** Of these addresses those whose owners want no mail, in small letters. */
+  unwanted(tx: EntityManager, among: readonly string[]): Promise<Set<string>> {
+    return listed(tx, MailBlacklistEntity, among);
+  }
+
+  /** Of these addresses those whose owners subscribed, in small letters. */
+  wanted(tx: EntityManager, among: readonly string[]): Promise<Set<string>> {
+    return listed(tx, MailAllowlistEntity, among);
+  }
+
   async add(tx: EntityManager, address: string): Promise<void> {
     await remove(tx, MailAllowlistEntity, address);
     await add(tx, 'mail_blacklist', address);
@@ -31,6 +41,12 @@ type AddressEntity = typeof MailAllowlistEntity | typeof MailBlacklistEntity;
 async function addresses(tx: EntityManager, entity: AddressEntity): Promise<string[]> {
   const found = await tx.getRepository(entity).find({ order: { address: 'ASC' } });
   return found.map(({ address }) => address);
+}
+
+async function listed(tx: EntityManager, entity: AddressEntity, among: readonly string[]): Promise<Set<string>> {
+  const small = among.map((address) => address.toLowerCase());
+  const query = tx.createQueryBuilder(entity, 'known').where('lower(known.address) = ANY (:small)', { small });
+  return new Set((await query.getMany()).map(({ address }) => address.toLowerCase()));
 }
 
 /** Once, however it is spelt. By hand: TypeORM has no INSERT whose values depend on a condition. */

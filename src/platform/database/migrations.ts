@@ -33,6 +33,7 @@ import { ImportItems1765260000000 } from '../../../migrations/1765260000000-impo
 import { IdempotentCalls1765150000002 } from '../../../migrations/1765150000002-idempotent-calls.js';
 import { PlacementOverride1765270000000 } from '../../../migrations/1765270000000-placement-override.js';
 import { MailAllowlist1765270000001 } from '../../../migrations/1765270000001-mail-allowlist.js';
+import { Mail1765450000000 } from '../../../migrations/1765450000000-mail.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -73,4 +74,5 @@ export const migrations = [
   ImportItems1765260000000,
   PlacementOverride1765270000000,
   MailAllowlist1765270000001,
+  Mail1765450000000,
 ];

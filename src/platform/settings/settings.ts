@@ -7,6 +7,7 @@ import { CrashLoopSettings } from './crash-loop-settings.js';
 import { LocalSettings } from './local-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { isAtRoot, UiSettings } from './page-settings.js';
+import { SmtpSettings, TaskMetadataSettings } from './smtp-settings.js';
 import {
   amount,
   amountAbove0,
@@ -232,6 +233,8 @@ const Sections = z.strictObject({
   webhookAuth: WebhookAuthSettings.prefault({}),
   objstore: ObjstoreSettings.optional(),
   webhooks: WebhookSettings.prefault({}),
+  smtp: SmtpSettings.optional(),
+  taskMetadata: TaskMetadataSettings.prefault({}),
   auditRetentionDays: z.number().int().min(1).max(3_650).default(30).describe('Days that the audit trail keeps a call'),
   auditMaxRows: z
     .number()
@@ -356,6 +359,7 @@ const Sections = z.strictObject({
       'Whether history of an older installation is read from its old payloads until the backfill has been there',
     ),
   checkWebhooksEveryMillis: millis().default(10_000).describe('Timer of the poller `webhooks`; it is also woken'),
+  checkQueuedMailsEveryMillis: millis().default(15_000).describe('Timer of the poller `mails`; it is also woken'),
   checkUsageEveryMillis: millis()
     .default(60_000)
     .describe('Time between two samples of resource usage (poller `usage`)'),

@@ -15,6 +15,8 @@ export const wakeTopics = [
   /** A command is to be run in a task. */
   'shell-commands',
   'webhooks',
+  /** Something happened that may be told by mail. */
+  'mails',
   'history',
   /** The payloads of an older installation are to be converted. */
   'history-backfill',

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
 import { judgeRunTime, type RunTimeDecision } from '../../core/requests/run-now.js';
 import { parseTaskId } from '../../core/task-id.js';
+import { MailOutboxRepository } from '../../modules/mail/mail-outbox.repository.js';
 import { LongRunRepository, type LongRun } from '../../modules/tasks/long-run.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
@@ -22,6 +23,7 @@ export class JobPoller {
     private readonly db: Database,
     private readonly runs: LongRunRepository,
     private readonly cleanups: TaskCleanupRepository,
+    private readonly mails: MailOutboxRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -44,9 +46,25 @@ export class JobPoller {
       this.wake.signal('cleanup');
     }
     if (decision.kind === 'overdue' && !run.told) {
-      const isFirst = await this.db.leaderTransaction((tx) => this.runs.markOverdue(tx, run.taskId, now));
-      if (isFirst) this.warn(run.taskId, decision);
+      const isFirst = await this.db.leaderTransaction((tx) => this.tell(tx, run, decision, now));
+      if (!isFirst) return;
+      this.warn(run.taskId, decision);
+      this.wake.signal('mails');
     }
+  }
+
+  /** false: it ended meanwhile, or was told before. */
+  private async tell(
+    tx: EntityManager,
+    { taskId, request, user }: LongRun,
+    { runMillis, expectedMillis }: Extract<RunTimeDecision, { kind: 'overdue' }>,
+    at: number,
+  ): Promise<boolean> {
+    if (!(await this.runs.markOverdue(tx, taskId, at))) return false;
+    const thresholdPercent = this.settings.warnIfScheduledJobIsRunningPastNextRunPct;
+    const facts = { kind: 'task-overdue', runMillis, expectedMillis, thresholdPercent } as const;
+    await this.mails.queue(tx, [{ type: 'TASK_SCHEDULED_OVERDUE_TO_FINISH', request, taskId, user, at, facts }]);
+    return true;
   }
 
   private warn(taskId: string, { runMillis, expectedMillis }: Extract<RunTimeDecision, { kind: 'overdue' }>): void {

@@ -1,11 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { completeTask, type DeployCounts, type EndedTask, noCounts } from '../../core/completion/index.js';
+import {
+  completeTask,
+  type Completion,
+  type DeployCounts,
+  type EndedTask,
+  noCounts,
+} from '../../core/completion/index.js';
 import { decideRemoval } from '../../core/load-balancer/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
+import type { Request } from '../../core/model/request.js';
+import { taskEndMail, type MailEvent } from '../../core/mail/index.js';
 import type { PendingRequest, TaskId } from '../../core/model/task.js';
 import { LoadBalancerRecordRepository } from '../../modules/load-balancer/load-balancer-record.repository.js';
 import { LoadBalancerRemovalRepository } from '../../modules/load-balancer/load-balancer-removal.repository.js';
+import { MailOutboxRepository } from '../../modules/mail/mail-outbox.repository.js';
 import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
 import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
@@ -26,6 +35,7 @@ export class Completions {
     private readonly queue: PendingRequestRepository,
     private readonly balancing: LoadBalancerRecordRepository,
     private readonly leaving: LoadBalancerRemovalRepository,
+    private readonly mails: MailOutboxRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -47,6 +57,7 @@ export class Completions {
     const changed = new Map<string, { key: DeployKey; counts: DeployCounts }>();
     const entries: PendingRequest[] = [];
     const leaving: TaskId[] = [];
+    const told: MailEvent[] = [];
     for (const end of ends) {
       const { taskId } = end;
       const key = deployKeyText(taskId);
@@ -57,13 +68,16 @@ export class Completions {
       changed.set(key, { key: taskId, counts: result.counts });
       if (result.enqueue) entries.push(result.enqueue);
       if (result.leavesLoadBalancer) leaving.push(taskId);
+      if (stored) told.push(...taskMails(ended, stored, result));
       if (stored && result.cooldown) {
         requests.set(stored.request.id, await this.changeCooldown(tx, stored, result.cooldown, now));
+        if (result.cooldown === 'ENTER') told.push(this.cooldownMail(stored.request, result.counts, now));
       }
     }
     await this.queue.enqueueAll(tx, entries);
     await this.leaveLoadBalancer(tx, leaving, now);
     await this.counts.save(tx, [...changed.values()]);
+    await this.mails.queue(tx, told);
   }
 
   /** Those are left out that never were there, or left before they were killed: nothing is to be waited for. */
@@ -83,6 +97,18 @@ export class Completions {
     );
   }
 
+  private cooldownMail(request: Request, counts: DeployCounts, now: number): MailEvent {
+    const { windowMillis } = cooldownRules(this.settings);
+    const failures = counts.failureEvents.filter(({ timestamp }) => now - timestamp < windowMillis).length;
+    const delayMillis = this.settings.cooldownMinScheduleSeconds * 1_000;
+    return {
+      type: 'REQUEST_IN_COOLDOWN',
+      request,
+      at: now,
+      facts: { kind: 'cooldown', failures, windowMillis, delayMillis },
+    };
+  }
+
   private async changeCooldown(
     tx: EntityManager,
     stored: StoredRequest,
@@ -94,6 +120,23 @@ export class Completions {
     await this.history.record(tx, { createdAt: now, eventType, request: stored.request });
     return this.requests.save(tx, { ...stored, state, changedAt: now });
   }
+}
+
+/** Of the end of a task, as its request was before it; none or one. */
+function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts }: Completion): MailEvent[] {
+  const type = taskEndMail(ended, stored, next);
+  if (!type) return [];
+  const retriesLeft = Math.max(0, (stored.request.numRetriesOnFailure ?? 0) - counts.numSequentialRetries);
+  return [
+    {
+      type,
+      request: stored.request,
+      taskId: ended.taskId.id,
+      user: ended.pendingTask.user,
+      at: ended.endedAt,
+      facts: { kind: 'task-ended', state: ended.state, next, retriesLeft },
+    },
+  ];
 }
 
 const endedTask = ({ taskId, report }: TaskEnd, { pendingTask, hadToGo, cleanupType }: LaunchData): EndedTask => ({

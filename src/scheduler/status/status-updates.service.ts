@@ -136,7 +136,7 @@ export class StatusUpdates {
     this.killStrangers(strangers);
     this.wake.signalOf(commandsEnded, 'cleanup');
     this.wake.signalOf(changed, 'deploys', 'cleanup', 'webhooks');
-    if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer');
+    if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer', 'mails');
     for (const report of returned) await this.settle(report, () => this.returned.settle(report));
     for (const report of dataless) await this.settle(report, () => this.dataless.settle(report));
     await this.moveEnded(ended);

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { ExitCooldownRequest, PauseRequest, RequestParent, UnpauseRequest } from '../../../core/model/request.js';
 import type { PendingType, RequestEventType } from '../../../core/model/enums.js';
 import { refuseExitCooldown, refusePause, refuseUnpause } from '../../../core/requests/action-rules.js';
 import type { Caller } from '../../../platform/http/caller.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { MailOutboxRepository } from '../../mail/mail-outbox.repository.js';
 import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
 import { ShellCommandRules } from '../../tasks/shell-commands/before-kills.service.js';
 import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
@@ -23,6 +25,8 @@ interface Awakening {
   options: UnpauseRequest;
   /** Of a schedule: its next run is that of this time, at once if it has passed. Else: as the schedule says from now on. */
   plannedFor?: number;
+  /** Its owners are not told. */
+  quiet?: boolean;
 }
 
 /** Pause, unpause and the early end of a cooldown: whether a request gets new tasks. */
@@ -37,10 +41,12 @@ export class Pauses {
     private readonly queue: PendingRequestRepository,
     private readonly parents: RequestParents,
     private readonly commands: ShellCommandRules,
+    private readonly mails: MailOutboxRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   pause(id: string, options: PauseRequest, caller: Caller): Promise<RequestParent> {
-    return this.actions.perform(id, ['cleanup', 'deploys', 'expiring'], async (tx, { stored, facts, now }) => {
+    return this.actions.perform(id, ['cleanup', 'deploys', 'expiring', 'mails'], async (tx, { stored, facts, now }) => {
       throwIf(refusePause(facts));
       this.commands.refuseBeforeKill(options.runShellCommandBeforeKill);
       const { email: user } = caller;
@@ -59,26 +65,31 @@ export class Pauses {
       await this.requests.save(tx, { ...stored, state: 'PAUSED', bouncing: false, changedAt: now });
       await this.history.record(tx, { createdAt: now, eventType: 'PAUSED', user, request: stored.request, message });
       await this.saveExpiry(tx, id, options, user, now);
+      await this.tellPaused(tx, stored, options, user, now);
       return this.parent(tx, id);
     });
   }
 
   unpause(id: string, options: UnpauseRequest, caller: Caller): Promise<RequestParent> {
-    return this.actions.perform(id, ['scheduler'], async (tx, { stored, facts, now }) => {
+    return this.actions.perform(id, ['scheduler', 'mails'], async (tx, { stored, facts, now }) => {
       throwIf(refuseUnpause(facts));
       await this.endPause(tx, stored, { now, user: caller.email, options });
       return this.parent(tx, id);
     });
   }
 
-  /** Of a request that is paused and locked in `tx`; wake 'scheduler' after the commit. */
+  /** Of a request that is paused and locked in `tx`; wake 'scheduler' and 'mails' after the commit. */
   async endPause(
     tx: EntityManager,
     stored: StoredRequest,
-    by: Pick<Awakening, 'now' | 'user' | 'options' | 'plannedFor'>,
+    by: Pick<Awakening, 'now' | 'user' | 'options' | 'plannedFor' | 'quiet'>,
   ): Promise<void> {
     await this.expiring.remove(tx, 'PAUSE', stored.request.id);
     await this.awaken(tx, stored, { ...by, eventType: 'UNPAUSED', pendingType: 'UNPAUSED' });
+    if (by.quiet) return;
+    const { now: at, user, options } = by;
+    const facts = { kind: 'unpaused', message: options.message } as const;
+    await this.mails.queue(tx, [{ type: 'REQUEST_UNPAUSED', request: stored.request, user, at, facts }]);
   }
 
   /** Answers the state as it was before. */
@@ -116,6 +127,18 @@ export class Pauses {
   private async endBounce(tx: EntityManager, { request }: StoredRequest): Promise<void> {
     await this.cleanups.remove(tx, request.id, ['BOUNCE', 'INCREMENTAL_BOUNCE']);
     await this.expiring.remove(tx, 'BOUNCE', request.id);
+  }
+
+  private tellPaused(
+    tx: EntityManager,
+    { request }: StoredRequest,
+    { killTasks = this.settings.defaultValueForKillTasksOfPausedRequests, message, durationMillis }: PauseRequest,
+    user: string | undefined,
+    at: number,
+  ): Promise<void> {
+    const until = durationMillis === undefined ? undefined : at + durationMillis;
+    const facts = { kind: 'paused', message, killTasks, until } as const;
+    return this.mails.queue(tx, [{ type: 'REQUEST_PAUSED', request, user, at, facts }]);
   }
 
   private async saveExpiry(

@@ -7,6 +7,7 @@ import { scaleMessage } from '../../../core/requests/changes.js';
 import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
+import { MailOutboxRepository } from '../../mail/mail-outbox.repository.js';
 import { PriorityFreezeRepository } from '../../priority/priority-freeze.repository.js';
 import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { refuseChanged } from '../check-index.js';
@@ -25,6 +26,15 @@ export interface CheckedScale {
   bounce?: { incremental: boolean };
 }
 
+/** What is told about one. lapsed: it is the end of a former one, whose time is over. */
+interface ScaleNote {
+  user?: string;
+  at: number;
+  message?: string;
+  durationMillis?: number;
+  lapsed?: boolean;
+}
+
 /** Changes the number of instances of a request, for good or for a while. */
 @Injectable()
 export class Scaling {
@@ -37,6 +47,7 @@ export class Scaling {
     private readonly parents: RequestParents,
     private readonly freezes: PriorityFreezeRepository,
     private readonly disabled: DisabledActions,
+    private readonly mails: MailOutboxRepository,
   ) {}
 
   scale(
@@ -46,7 +57,7 @@ export class Scaling {
     caller: Caller,
     checkIndex?: string,
   ): Promise<RequestParent> {
-    return this.actions.perform(id, ['scheduler', 'cleanup', 'expiring'], async (tx, locked) => {
+    return this.actions.perform(id, ['scheduler', 'cleanup', 'expiring', 'mails'], async (tx, locked) => {
       const { stored, now } = locked;
       refuseChanged(stored, checkIndex);
       const { next, from, to, bounce } = await this.check(tx, locked, scale, acknowledged);
@@ -62,6 +73,8 @@ export class Scaling {
         skipHealthchecks,
       });
       await this.saveExpiry(tx, stored, scale, { user: caller.email, now, actionId });
+      if (!scale.skipEmailNotification)
+        await this.tell(tx, stored.request, next, { ...scale, user: caller.email, at: now });
       return (await this.parents.load(tx, [id], { full: true }))[0]!;
     });
   }
@@ -127,6 +140,18 @@ export class Scaling {
       message,
     });
     if (!begun) await this.changes.queueUpdate(tx, saved, note);
+  }
+
+  /** Owners hear of the numbers themselves; the history has them in its message. */
+  async tell(
+    tx: EntityManager,
+    former: Request,
+    next: Request,
+    { user, at, message, durationMillis, lapsed }: ScaleNote,
+  ): Promise<void> {
+    const until = durationMillis === undefined ? undefined : at + durationMillis;
+    const facts = { kind: 'scaled', from: instancesOf(former), to: instancesOf(next), message, until, lapsed } as const;
+    await this.mails.queue(tx, [{ type: 'REQUEST_SCALED', request: next, user, at, facts }]);
   }
 
   /** A scale without a duration makes the number stay, also one that an earlier scale would have taken back. */

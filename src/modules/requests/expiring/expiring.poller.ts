@@ -45,7 +45,7 @@ export class ExpiringReverts {
       this.log.warn(`${due.kind} of request '${due.targetId}' has lapsed and stays: ${cause.message}`);
       await this.database.leaderTransaction((tx) => this.expiring.removeExactly(tx, due));
     }
-    this.wake.signalOf([due.targetId], 'scheduler', 'cleanup');
+    this.wake.signalOf([due.targetId], 'scheduler', 'cleanup', 'mails');
   }
 
   private async revertIn(tx: EntityManager, due: ExpiringRequestAction, now: number): Promise<void> {
@@ -79,7 +79,7 @@ export class ExpiringReverts {
     }
   }
 
-  private undoScale(
+  private async undoScale(
     tx: EntityManager,
     action: ExpiringScaleAction,
     locked: LockedRequest,
@@ -90,7 +90,7 @@ export class ExpiringReverts {
     // Of a request that cannot be bounced now, such as a paused one, the number is restored all the same.
     const mayBounce = deployInUse(locked.stored) !== undefined && refuseBounce(locked.facts) === undefined;
     const bounce = mayBounce && (action.revert.bounce ?? request.bounceAfterScale);
-    return this.scaling.apply(tx, locked, next, bounce ? { incremental: true } : undefined, {
+    await this.scaling.apply(tx, locked, next, bounce ? { incremental: true } : undefined, {
       eventType: 'SCALE_REVERTED',
       now: locked.now,
       user: action.user,
@@ -98,6 +98,7 @@ export class ExpiringReverts {
       message,
       actionId: action.actionId,
     });
+    await this.scaling.tell(tx, request, next, { user: action.user, at: locked.now, message, lapsed: true });
   }
 }
 

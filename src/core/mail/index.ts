@@ -1,0 +1,12 @@
+export * from './date-pattern.js';
+export type { MailDocument, MailStyle } from './document.js';
+export { oneLine } from './document.js';
+export * from './mail-types.js';
+export * from './rate-limit.js';
+export * from './recipients.js';
+export * from './render.js';
+export * from './request-document.js';
+export * from './retry.js';
+export * from './system-document.js';
+export * from './task-document.js';
+export * from './task-end.js';
