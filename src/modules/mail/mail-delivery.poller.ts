@@ -179,7 +179,8 @@ export class MailDelivery {
   private async recipients({ type, audience, user }: QueuedMail): Promise<Recipients | undefined> {
     const { admins, optInEmailMode } = this.smtp!;
     const all = [...audience.owners, ...admins, ...(user === undefined ? [] : [user])];
-    const manager = this.db.leaderManager;
+    // However many mails are written, the leader's own connections are for its passes.
+    const { manager } = this.db;
     const [unwanted, wanted] = isSystemMail(type)
       ? [new Set<string>(), undefined]
       : await Promise.all([

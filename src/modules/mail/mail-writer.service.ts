@@ -80,8 +80,8 @@ export class MailWriter {
 
   private async aboutTask({ taskId = '', requestId = '', type, facts }: QueuedMail): Promise<MailDocument | undefined> {
     if (facts.kind !== 'task-ended' && facts.kind !== 'task-overdue') return undefined;
-    const stored = await this.requests.find(this.db.leaderManager, requestId);
-    const record = stored && (await this.tasks.find(this.db.leaderManager, taskId));
+    const stored = await this.requests.find(this.db.manager, requestId);
+    const record = stored && (await this.tasks.find(this.db.manager, taskId));
     if (!record) return undefined;
     const tails = await this.tails.read(taskId, stored.request);
     // Mails go further than the API: what it shows to few of its callers stays here.
