@@ -38,7 +38,7 @@ const settingsOf = (port: number) =>
     newTaskCheckerBaseDelaySeconds: 0,
     checkNewTasksEverySeconds: 1,
     killAfterTasksDoNotRunDefaultSeconds: 60,
-    killTaskIfNotHealthyAfterSeconds: 1,
+    killTaskIfNotHealthyAfterSeconds: 3,
     deltaAfterWhichTasksAreLateMillis: 2_000,
     crashLoop: { cooldownFailureThreshold: 2 },
     disasterDetection: {
