@@ -215,6 +215,8 @@ describe('a mail server', () => {
       total += 1;
       most = Math.max(most, sockets.size);
       socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
+      // Read, so that its end is seen.
+      socket.resume();
       behave(socket);
     });
     await happen(...Array.from({ length: 10 }, (_, index) => about(`r${index}`, `m${index}`)));
