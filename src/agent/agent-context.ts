@@ -34,6 +34,8 @@ export interface AgentContext {
   /** Logs of tasks that have ended which are still to be compressed. */
   endedLogs: TaskLogs[];
   removals: Removals;
+  /** Records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
+  finishedUploads: Set<string> | undefined;
   /** Epoch millis, for what is done by the time: rotation and removal of files. */
   now(): number;
   /** Search path of tasks whose environment does not name one. */

@@ -40,7 +40,8 @@ const stranger = 4_294_967_294;
  *     artifacts/new/   such files on their way
  *     bin/             the scripts that start tasks
  *     log-watcher/     records for a program that follows logs
- *     uploads/         records for a program that uploads them
+ *     uploads/         records of what is to be uploaded, and how far that is
+ *     archive/         logs that are kept where there is no object store
  *     cleanup.json     what the last clean-up did
  *     cgroups.json     where the cgroups of the tasks are
  *
@@ -65,6 +66,7 @@ export class AgentFolder {
   readonly cleanup: string;
   readonly logWatcher: string;
   readonly uploadRecords: string;
+  readonly archive: string;
   private readonly incarnationFile: string;
 
   private constructor(
@@ -87,6 +89,7 @@ export class AgentFolder {
     this.cleanup = join(root, 'cleanup.json');
     this.logWatcher = join(root, 'log-watcher');
     this.uploadRecords = join(root, 'uploads');
+    this.archive = join(root, 'archive');
     this.incarnationFile = join(root, 'incarnation');
   }
 

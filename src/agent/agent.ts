@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { dirname } from 'node:path';
@@ -26,6 +27,7 @@ import { installShim } from './shim/shim-scripts.js';
 import { Tasks } from './tasks/tasks.js';
 import { Tombstones } from './tasks/tombstones.js';
 import { UpdatesLog } from './tasks/updates-log.js';
+import { openUploader, uploadsItself } from './uploads/open-uploader.js';
 import { watchOver } from './machine/watchdog.js';
 
 export interface AgentOptions {
@@ -72,6 +74,8 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   const guard = await folder.claim();
   if (!guard) throw new AgentCannotStart(`Another agent runs on ${folder.root}`);
   const stopping = new AbortController();
+  // What goes on in the agent all ends with it.
+  setMaxListeners(0, stopping.signal);
   try {
     return await startOn(folder, guard, stopping, { ...options, settings });
   } catch (cause) {
@@ -129,6 +133,7 @@ async function startOn(
     rotateProgram: options.rotateProgram ?? rotateProgram,
     endedLogs: [],
     removals: new Removals(),
+    finishedUploads: uploadsItself(settings) ? new Set() : undefined,
     now: options.now ?? Date.now,
   };
   const tasks = new Tasks(context);
@@ -144,7 +149,8 @@ async function startOn(
   const secret = options.secret ?? (await sharedSecret(folder.root));
   const listening = await startServer(new GuardedAgent(secret, operations), { host, port }, log);
   const files = settings.files && (await openFileAddress(settings.files, context));
-  const watching = watchOver(context, tasks, machines, tombstones);
+  const uploader = await openUploader(context);
+  const watching = watchOver(context, tasks, machines, tombstones, uploader);
   const endpoint: Endpoint = { ...ownIdentity(), host, port: listening.port, agentId, incarnation };
   await folder.publish(endpoint);
   log.info(`Agent '${agentId}' listens on ${host}:${listening.port} with ${tasks.live().length} tasks`);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Makes the entries of a folder survive a power cut: a rename alone may be forgotten. */
@@ -32,6 +32,18 @@ export async function writeDurably(path: string, text: string, mode = 0o600): Pr
     throw cause;
   }
   await syncFolder(dirname(path));
+}
+
+/** The same without the care for power cuts: it is absent, its old self or complete, however this process ends. */
+export async function writeWhole(path: string, text: string, mode = 0o600): Promise<void> {
+  const temporary = `${path}.${randomBytes(4).toString('hex')}.new`;
+  try {
+    await writeFile(temporary, text, { flag: 'wx', mode });
+    await rename(temporary, path);
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    throw cause;
+  }
 }
 
 /** undefined: no such file. */

@@ -1,25 +1,61 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { z } from 'zod';
+import { type LogStore } from '../platform/settings/log-store-settings.js';
 import { LocalSettings, type SlaveSetting } from '../platform/settings/local-settings.js';
 
-/** The key `cluster.local` of the settings file, and how racks are named. */
+const keys = { objstoreAccessKey: z.string().optional(), objstoreSecretKey: z.string().optional() };
+
+/** Where logs are uploaded to: what the scheduler's settings say of it, as far as the agent has to know. */
+const UploadTarget = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('FOLDER'), keepDays: z.number(), maxMegabytes: z.number() }),
+  z.strictObject({
+    kind: z.literal('BUCKET'),
+    endpoint: z.string().optional(),
+    region: z.string(),
+    usePathStyle: z.boolean().optional(),
+    ...keys,
+    /** By bucket, where they differ. */
+    bucketKeys: z.record(z.string(), z.strictObject(keys)),
+  }),
+]);
+export type UploadTarget = z.infer<typeof UploadTarget>;
+
+/** The key `cluster.local` of the settings file, how racks are named, and where logs go. */
 export const LocalClusterSettings = LocalSettings.extend({
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
+  uploadTarget: UploadTarget.optional(),
 });
 export type LocalClusterSettings = z.infer<typeof LocalClusterSettings>;
 
-/** What an agent has to know of the settings of the cluster. */
-export const settingsOfAgent = ({
-  local,
+interface SettingsForAgent {
+  cluster: { local: object; rackIdAttributeKey: string; defaultRackId: string };
+  logFolder: { keepDays: number; maxMegabytes: number };
+}
+
+/** What an agent has to know of the settings. `logStore`: where the logs of tasks are kept. */
+export const settingsOfAgent = (
+  { cluster: { local, rackIdAttributeKey, defaultRackId }, logFolder }: SettingsForAgent,
+  logStore: LogStore | undefined,
+): object => ({
+  ...local,
   rackIdAttributeKey,
   defaultRackId,
-}: {
-  local: object;
-  rackIdAttributeKey: string;
-  defaultRackId: string;
-}): object => ({ ...local, rackIdAttributeKey, defaultRackId });
+  ...(logStore && { uploadTarget: uploadTargetOf(logStore, logFolder) }),
+});
+
+function uploadTargetOf(store: LogStore, { keepDays, maxMegabytes }: SettingsForAgent['logFolder']): UploadTarget {
+  if (store.kind === 'FOLDER') return { kind: 'FOLDER', keepDays, maxMegabytes };
+  const { endpoint, region, usePathStyle, objstoreAccessKey, objstoreSecretKey, groupOverrides } = store;
+  const bucketKeys = Object.fromEntries(
+    Object.values(groupOverrides).map((of) => [
+      of.objstoreBucket,
+      { objstoreAccessKey: of.objstoreAccessKey, objstoreSecretKey: of.objstoreSecretKey },
+    ]),
+  );
+  return { kind: 'BUCKET', endpoint, region, usePathStyle, objstoreAccessKey, objstoreSecretKey, bucketKeys };
+}
 
 /** Throws an error whose message lists every wrong setting by name. */
 export function readLocalClusterSettings(value: unknown): LocalClusterSettings {

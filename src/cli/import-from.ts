@@ -12,6 +12,7 @@ import { OriginalApi } from '../modules/import/original-api.js';
 import { StartError } from '../platform/errors.js';
 import { PinoLogger } from '../platform/logging/log.js';
 import { PlatformModule } from '../platform/platform.module.js';
+import { logStoreOf } from '../platform/settings/log-store-settings.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { Notifier } from '../platform/wake/notifier.js';
 import { RepositoriesModule } from '../repositories.module.js';
@@ -143,7 +144,7 @@ function fromFile(given: string): string {
 /** The rooms that the import writes through. They lead nothing and listen nowhere. */
 async function openRooms(settings: Settings & { databaseUrl: string }, logger: PinoLogger) {
   const { cluster, dataDir } = settings;
-  const agent = new AgentProcess({ dataDir, localSettings: settingsOfAgent(cluster), say });
+  const agent = new AgentProcess({ dataDir, localSettings: settingsOfAgent(settings, logStoreOf(settings)), say });
   const { allowedArtifactPaths, containers } = cluster.local;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   // Only asked what it can run.

@@ -4,6 +4,7 @@ import { closeInherited } from '../agent/machine/descriptors.js';
 import { settingsOfAgent } from '../agent/settings.js';
 import { StartError } from '../platform/errors.js';
 import { PinoLogger } from '../platform/logging/log.js';
+import { logStoreOf } from '../platform/settings/log-store-settings.js';
 import type { Settings } from '../platform/settings/settings.js';
 
 /** The agent alone, in this process. Its tasks run on when it stops. Answers the exit code. */
@@ -13,7 +14,7 @@ export async function runAgent(settings: Settings): Promise<number> {
     closeInherited();
     const agent = await runAgentOn({
       folder: join(settings.dataDir, 'agent'),
-      settings: settingsOfAgent(settings.cluster),
+      settings: settingsOfAgent(settings, logStoreOf(settings)),
       log: {
         info: (message) => logger.log(message, 'Agent'),
         warn: (message) => logger.warn(message, 'Agent'),

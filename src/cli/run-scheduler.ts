@@ -15,6 +15,7 @@ import { Leadership } from '../platform/leadership/leadership.js';
 import { logConsoleLines, PinoLogger } from '../platform/logging/log.js';
 import { Pollers } from '../platform/poller/pollers.js';
 import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
+import { logStoreOf } from '../platform/settings/log-store-settings.js';
 import type { Settings } from '../platform/settings/settings.js';
 import { AgentProcess } from './agent-process.js';
 import { animate, announce, during, say, surviveClosedTerminal, warnIfOpen } from './announce.js';
@@ -53,7 +54,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
     checkpoint();
     const agent = new AgentProcess({
       dataDir: settings.dataDir,
-      localSettings: settingsOfAgent(settings.cluster),
+      localSettings: settingsOfAgent(settings, logStoreOf(settings)),
       say,
     });
     if (options.withAgent) {

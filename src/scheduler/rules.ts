@@ -1,10 +1,11 @@
 import type { CooldownRules, CrashLoopRules } from '../core/completion/index.js';
-import type { LaunchRules } from '../core/launch/index.js';
+import type { LaunchRules, UploadRules } from '../core/launch/index.js';
 import { rackCount, spreadRules, type WorkRules } from '../core/pending-work/index.js';
 import type { PlacementRules } from '../core/placement/index.js';
 import { shares, type PreferenceRules, type ScoringRules } from '../core/usage/index.js';
 import { priorityRules } from '../modules/priority/priority-rules.js';
 import type { StoredSlave } from '../modules/slaves/slave.repository.js';
+import { type LogStore, logStoreOf } from '../platform/settings/log-store-settings.js';
 import type { Settings } from '../platform/settings/settings.js';
 
 /* What the settings mean to the decisions. */
@@ -102,16 +103,20 @@ export const launchRules = (settings: Settings): LaunchRules => ({
   cpuHardLimit: settings.cpuHardLimit,
   cpuHardLimitScaleFactor: settings.cpuHardLimitScaleFactor,
   honorRunningSentinel: settings.cluster.local.honorRunningSentinel,
-  uploads: settings.objstore && {
-    files: settings.objstore.objstoreUploaderAdditionalFiles,
-    bucket: settings.objstore.objstoreBucket,
-    groupBuckets: Object.fromEntries(
-      Object.entries(settings.objstore.groupOverrides).map(([group, { objstoreBucket }]) => [group, objstoreBucket]),
-    ),
-    keyPattern: settings.objstore.objstoreKeyFormat,
-    storageClass: settings.objstore.objstoreStorageClass,
-    applyStorageClassAfterBytes: settings.objstore.applyObjstoreStorageClassAfterBytes,
-  },
+  uploads: uploadRules(logStoreOf(settings)),
   containerStopMillis: settings.cluster.local.containers.dockerStopTimeout * 1_000,
   defaultPortMapping: settings.network.defaultPortMapping,
 });
+
+const uploadRules = (store: LogStore | undefined): UploadRules | undefined =>
+  store && {
+    files: store.objstoreUploaderAdditionalFiles,
+    bucket: store.objstoreBucket,
+    allowedBuckets: store.allowedUploaderBuckets,
+    groupBuckets: Object.fromEntries(
+      Object.entries(store.groupOverrides).map(([group, { objstoreBucket }]) => [group, objstoreBucket]),
+    ),
+    keyPattern: store.objstoreKeyFormat,
+    storageClass: store.objstoreStorageClass,
+    applyStorageClassAfterBytes: store.applyObjstoreStorageClassAfterBytes,
+  };

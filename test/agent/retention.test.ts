@@ -25,7 +25,8 @@ async function sweepAt(now: number, sandboxRetentionMillis: number, changes: obj
   const folder = await AgentFolder.open(cluster.root);
   const settings = readLocalClusterSettings({ sandboxRetentionMillis, ...changes });
   const stopping = new AbortController().signal;
-  const cleanup = new Cleanup({ folder, settings, rotateProgram: [], stopping, removals, now: () => now });
+  const { log } = cluster;
+  const cleanup = new Cleanup({ folder, settings, rotateProgram: [], stopping, removals, log, now: () => now });
   return cleanup.run(new Tombstones(folder.tombstones));
 }
 const removed = (reason: RemovalReason) => [...removals.list()].find((each) => each.reason === reason);

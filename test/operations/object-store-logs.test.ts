@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ObjstoreLog, ObjstoreSearchResult } from '../../src/core/model/logs.js';
 import { startObjectStore } from '../support/object-store.js';
+import { waitFor } from '../support/wait-for.js';
 import { createDatabase } from '../support/test-database.js';
 import { everyOperationWasCalled, operationsOf, type CallInput } from './operations.js';
 import { deployed } from './running-tasks.js';
@@ -8,9 +9,13 @@ import { deployed } from './running-tasks.js';
 const store = await startObjectStore('logs', 'others');
 afterAll(() => store.close());
 
-const databases = await Promise.all([createDatabase(), createDatabase()]);
+const databases = await Promise.all([createDatabase(), createDatabase(), createDatabase()]);
 afterAll(() => Promise.all(databases.map((database) => database.remove())));
-const bare = operationsOf(['Object store logs'], { databaseUrl: databases[0].url });
+const bare = operationsOf(['Object store logs'], {
+  databaseUrl: databases[0].url,
+  settings: { logFolder: { enabled: false } },
+});
+const withFolder = operationsOf(bare, { databaseUrl: databases[2].url });
 const operations = operationsOf(bare, {
   databaseUrl: databases[1].url,
   settings: {
@@ -64,6 +69,22 @@ test.each([
 ] as const)('%s is 404 where no object store is configured', async (operation, input) => {
   const answer = await bare.call(operation, 404, { params: { ...params, taskId: 'nope' }, ...input });
   expect(answer).toMatchObject({ code: 'OBJSTORE_NOT_CONFIGURED' });
+});
+
+test('GET /api/logs/object opens what a link names, and nothing else', async () => {
+  const { api } = withFolder;
+  await api.saveRequest({ id: 'once', requestType: 'RUN_ONCE' });
+  await api.deploy({ requestId: 'once', id: 'd1', command: 'echo kept', resources: { cpus: 0.1, memoryMb: 32 } });
+  const [log] = await waitFor('the log', async () => {
+    const logs = await withFolder.call<ObjstoreLog[]>(ofRequest, 200, { params: { requestId: 'once' } });
+    return logs.length > 0 && logs;
+  });
+  const query = Object.fromEntries(new URL(log!.getUrl!).searchParams);
+  const object = (on: typeof withFolder, status: number, changes: object = {}) =>
+    on.call('GET /api/logs/object', status, { query: { ...query, ...changes } });
+  expect(await object(withFolder, 200)).toBe('kept\n');
+  expect(await object(withFolder, 403, { key: 'x' })).toMatchObject({ code: 'LINK_NOT_VALID' });
+  expect(await object(bare, 404)).toMatchObject({ code: 'OBJSTORE_NOT_CONFIGURED' });
 });
 
 describe.each([ofTask, ofRequest, ofDeploy])('%s', (operation) => {

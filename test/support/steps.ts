@@ -52,6 +52,7 @@ export const deep = [
   'test/agent/shell-commands.test.ts',
   'test/agent/start.test.ts',
   'test/agent/unprivileged.test.ts',
+  'test/agent/uploads.test.ts',
   // Every operation with every role.
   'src/modules/auth/matrix.test.ts',
   'src/modules/auth/users.test.ts',

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { testLog } from '../../../test/support/agent-cluster.js';
 import { launchSpec } from '../../../test/support/launch-spec.js';
@@ -65,10 +65,16 @@ test('each file to upload has a record', async () => {
     { filename: 'gc*.txt', directory: 'app', objstoreUploaderFilenameHint: 'gc', objstoreUploaderBucket: 'other' },
     { filename: 'x.log', objstoreUploaderKeyPattern: 'own/%guid', objstoreStorageClass: 'COLD' },
   ]);
-  const common = { finished: true, uploadImmediately: true, checkSubdirectories: false };
+  const sandbox = dirname(area);
+  const common = { finished: true, uploadImmediately: true, checkSubdirectories: false, keepsFiles: false, sandbox };
   const usual = { ...common, objstoreBucket: 'main', objstoreKeyFormat: 'web/%filename' };
   expect(uploads).toEqual({
-    't-file1.objstore.json': { ...usual, directory: `${area}/logs`, fileGlob: 'service.log*.[gb]z*' },
+    't-file1.objstore.json': {
+      ...usual,
+      directory: `${area}/logs`,
+      fileGlob: 'service.log*.[gb]z*',
+      onFinishGlob: 'service.log-[0-9]*',
+    },
     't-gc.objstore.json': { ...usual, directory: `${area}/app`, fileGlob: 'gc*.txt', objstoreBucket: 'other' },
     't-file3.objstore.json': {
       ...usual,
@@ -86,7 +92,11 @@ test('each file to upload has a record', async () => {
 test('the service log has one in any case, and its raw file where it is not rotated', async () => {
   const { uploads, area } = await write([], { skipLogrotateAndCompress: true });
   expect(Object.keys(uploads)).toEqual(['t-default.objstore.json', 't-unrotated.objstore.json']);
-  expect(uploads['t-unrotated.objstore.json']).toMatchObject({ directory: area, fileGlob: 'service.log' });
+  expect(uploads['t-unrotated.objstore.json']).toMatchObject({
+    directory: area,
+    fileGlob: 'service.log',
+    keepsFiles: true,
+  });
   place.remove();
   expect(Object.keys((await write([], { skipLogrotateAndCompress: true }, false)).uploads)).toHaveLength(1);
 });

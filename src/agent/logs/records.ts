@@ -1,35 +1,22 @@
 import { createHash } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
-import { join, normalize } from 'node:path';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { basename, join, normalize } from 'node:path';
 import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
 import type { LaunchSpec, LogUploads } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
-import { ensureFolder, writeDurably } from '../files.js';
+import { ensureFolder, writeDurably, writeWhole } from '../files.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { fileNameOf } from '../tasks/task-folder.js';
 import { isBelow } from '../wire/unsupported.js';
+import { UploadRecord } from './upload-record.js';
 
 /** What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
 
-type Writing = Pick<AgentContext, 'folder' | 'settings' | 'log'>;
-
-/** Which files are to be uploaded. The one who does it removes the record when `finished` and nothing is left. */
-interface UploadRecord {
-  directory: string;
-  fileGlob: string;
-  objstoreBucket: string;
-  objstoreKeyFormat: string;
-  /** No more files will appear. */
-  finished: boolean;
-  uploadImmediately: boolean;
-  checkSubdirectories: boolean;
-  storageClass?: string;
-  applyStorageClassIfOverBytes?: number;
-}
+type Writing = Pick<AgentContext, 'folder' | 'settings' | 'log'> & Partial<Pick<AgentContext, 'finishedUploads'>>;
 
 export const uploadRecordsOf = ({ folder, settings }: Pick<Writing, 'folder' | 'settings'>): string =>
   settings.uploadRecordsDirectory ?? folder.uploadRecords;
-const ending = '.objstore.json';
+export const recordEnding = '.objstore.json';
 
 /** Written when the task begins, and again, finished, when no more files of it will appear. */
 export async function writeRecords(
@@ -39,13 +26,15 @@ export async function writeRecords(
 ): Promise<void> {
   await writeTailRecord(writing, task, finished);
   const { uploads } = task.spec;
-  if (!uploads || !task.sandbox.executor) return;
-  const records = uploadRecords(writing, task.spec, { uploads, area: task.sandbox.executor.folder, finished });
+  if (!uploads) return;
+  const records = uploadRecords(writing, task, { uploads, finished });
   const folder = uploadRecordsOf(writing);
   if (records.size > 0) await ensureFolder(folder, 0o700);
   for (const [hint, record] of records) {
-    const name = `${fileNameOf(task.spec.taskId)}-${encodeURIComponent(hint)}${ending}`;
-    await writeDurably(join(folder, name), `${JSON.stringify(record)}\n`);
+    const name = `${fileNameOf(task.spec.taskId)}-${encodeURIComponent(hint)}${recordEnding}`;
+    // An unfinished one is of a task that a power cut would end, too.
+    await (finished ? writeDurably : writeWhole)(join(folder, name), `${JSON.stringify(record)}\n`);
+    if (finished) writing.finishedUploads?.add(name);
   }
 }
 
@@ -66,12 +55,24 @@ async function writeTailRecord(
 
 /** By hint. */
 function uploadRecords(
-  { log }: Writing,
-  { taskId, executorData }: LaunchSpec,
-  { uploads, area, finished }: { uploads: LogUploads; area: string; finished: boolean },
+  { log, settings }: Writing,
+  { spec: { taskId, executorData }, sandbox }: { spec: LaunchSpec; sandbox: Sandbox },
+  { uploads, finished }: { uploads: LogUploads; finished: boolean },
 ): Map<string, UploadRecord> {
   const records = new Map<string, UploadRecord>();
-  const add = (hint: string, directory: string, fileGlob: string, file: ObjstoreUploaderFile = {}) => {
+  const area = sandbox.executor?.folder ?? sandbox.root;
+  const { compressExt = 'gz' } = settings.logrotateCompressionSettings ?? {};
+  const ending = /^[gb]z/.test(compressExt) ? '.[gb]z*' : `.${compressExt}`;
+  const rotated = (name: string) => `${name}*${ending}`;
+  /** Results that could not be compressed are not lost for it. */
+  const rest = (glob: string) => (glob === rotated(serviceLog) ? `${serviceLog}-[0-9]*` : undefined);
+  const add = (
+    hint: string,
+    directory: string,
+    fileGlob: string,
+    file: ObjstoreUploaderFile = {},
+    keepsFiles = false,
+  ) => {
     const objstoreBucket = file.objstoreUploaderBucket ?? uploads.bucket;
     const objstoreKeyFormat = file.objstoreUploaderKeyPattern ?? uploads.keyPattern;
     if (objstoreBucket === undefined || objstoreKeyFormat === undefined)
@@ -79,6 +80,7 @@ function uploadRecords(
     records.set(hint, {
       directory,
       fileGlob,
+      onFinishGlob: rest(fileGlob),
       objstoreBucket,
       objstoreKeyFormat,
       finished,
@@ -86,38 +88,75 @@ function uploadRecords(
       checkSubdirectories: file.checkSubdirectories ?? false,
       storageClass: file.objstoreStorageClass ?? uploads.storageClass,
       applyStorageClassIfOverBytes: file.applyObjstoreStorageClassAfterBytes ?? uploads.applyStorageClassAfterBytes,
+      sandbox: sandbox.root,
+      keepsFiles,
     });
   };
-  const ofServiceLog = `${serviceLog}*.[gb]z*`;
   for (const [index, file] of uploads.files.entries()) {
     const { filename = '', directory = filename === serviceLog ? 'logs' : '' } = file;
+    // There is none of a plain command, but for a file of its own that is called so.
+    if (!sandbox.executor && filename === serviceLog && file.directory === undefined) continue;
     const place = normalize(join(area, directory));
     if (filename === '' || filename.includes('/') || (place !== area && !isBelow(place, area))) {
       log.warn(`Task ${taskId}: '${join(directory, filename)}' is not uploaded, it is no file of the task's folder`);
       continue;
     }
-    const glob = filename.includes('*') ? filename : `${filename}*.[gb]z*`;
+    const glob = filename.includes('*') ? filename : rotated(filename);
     add(file.objstoreUploaderFilenameHint ?? `file${index + 1}`, place, glob, file);
   }
-  if (![...records.values()].some(({ fileGlob }) => fileGlob === ofServiceLog))
-    add('default', join(area, 'logs'), ofServiceLog);
-  if (finished && executorData?.skipLogrotateAndCompress) add('unrotated', area, serviceLog);
+  const logs = join(area, 'logs');
+  if (!sandbox.executor) {
+    // Their results have a date in their names.
+    add('default', logs, `std*-[0-9]*${finished ? '' : ending}`);
+    for (const name of finished ? outputs : []) add(name, area, name, {}, true);
+    return records;
+  }
+  if (![...records.values()].some(({ fileGlob }) => fileGlob === rotated(serviceLog)))
+    add('default', logs, rotated(serviceLog));
+  if (finished && executorData?.skipLogrotateAndCompress) add('unrotated', area, serviceLog, {}, true);
   return records;
 }
 
 const serviceLog = 'service.log';
+/** Of a plain command. */
+const outputs = ['stdout', 'stderr'];
 
 /** Upload records of a task that are left, by its file name: something of its files is still to be uploaded. */
-async function recordsOf(writing: Pick<Writing, 'folder' | 'settings'>, name: string): Promise<string[]> {
+async function recordsOf(
+  writing: Pick<Writing, 'folder' | 'settings'>,
+  name: string,
+): Promise<{ path: string; finished: boolean }[]> {
   const place = uploadRecordsOf(writing);
   const names = await readdir(place).catch(() => []);
-  return names.filter((file) => file.startsWith(`${name}-`) && file.endsWith(ending)).map((file) => join(place, file));
+  const like = names.filter((file) => file.startsWith(`${name}-`) && file.endsWith(recordEnding));
+  const found: { path: string; finished: boolean }[] = [];
+  for (const path of like.map((file) => join(place, file))) {
+    const record = await readRecord(path);
+    // The name of another task may go on where this one's ends.
+    if (record && basename(record.sandbox) === name) found.push({ path, finished: record.finished });
+  }
+  return found;
+}
+
+/** undefined: there is none, or none that can be read. */
+async function readRecord(path: string): Promise<UploadRecord | undefined> {
+  try {
+    return UploadRecord.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch {
+    return undefined;
+  }
 }
 
 export const hasUploadsLeft = async (writing: Pick<Writing, 'folder' | 'settings'>, name: string): Promise<boolean> =>
   (await recordsOf(writing, name)).length > 0;
 
+/** Of a task that has ended while no agent ran, or whose agent ended right after it. */
+export async function finishRecords(writing: Writing, task: { spec: LaunchSpec; sandbox: Sandbox }): Promise<void> {
+  const left = await recordsOf(writing, fileNameOf(task.spec.taskId));
+  if (left.some(({ finished }) => !finished)) await writeRecords(writing, task, true);
+}
+
 /** Its files have gone. */
 export async function removeRecords(writing: Pick<Writing, 'folder' | 'settings'>, name: string): Promise<void> {
-  for (const path of await recordsOf(writing, name)) await rm(path, { force: true });
+  for (const { path } of await recordsOf(writing, name)) await rm(path, { force: true });
 }

@@ -6,7 +6,7 @@ import type { AgentContext } from '../agent-context.js';
 import { writeDurably } from '../files.js';
 import { additionalLogs, mainLogs } from '../logs/plan.js';
 import { compressResults, removeBelow, resultsOf } from '../logs/results.js';
-import { hasUploadsLeft, removeRecords } from '../logs/records.js';
+import { finishRecords, hasUploadsLeft, removeRecords } from '../logs/records.js';
 import { openFolderBelow, pathOf } from '../sandbox/below.js';
 import { bytesOf } from '../sandbox/disk-use.js';
 import { removeTree } from '../sandbox/remove-tree.js';
@@ -38,7 +38,11 @@ export interface CleanupResult {
   errorMessage?: string;
 }
 
-export type Cleaning = Pick<AgentContext, 'folder' | 'settings' | 'rotateProgram' | 'stopping' | 'now' | 'removals'>;
+export type Cleaning = Pick<
+  AgentContext,
+  'folder' | 'settings' | 'rotateProgram' | 'stopping' | 'now' | 'log' | 'removals'
+> &
+  Partial<Pick<AgentContext, 'finishedUploads'>>;
 
 /** An ended task whose end is stored. */
 interface Ended {
@@ -157,6 +161,7 @@ export class Cleanup {
     const additional = await additionalLogs(sandbox, settings, 'WITH_RESULTS');
     for (const log of sandbox.executor ? [...mainLogs(spec, sandbox, settings), ...additional] : [])
       await compressResults({ ...this.cleaning, signal }, sandbox.root, basename(log.path), log.into);
+    await finishRecords(this.cleaning, { spec, sandbox });
     for (const log of additional.filter(({ deleteAfterEnd }) => isOld && deleteAfterEnd))
       for (const { name, size } of await resultsOf(sandbox.root, basename(log.path), log.into)) {
         await removeBelow(sandbox.root, join(log.into, name));
@@ -205,9 +210,10 @@ export class Cleanup {
     return (used / (used + bavail)) * 100 > settings.sandboxDiskHighWaterPct;
   }
 
-  /** An uploader has still to fetch something of it. */
+  /** Something of it is still to be uploaded. */
   private async isWaitedFor(name: string): Promise<boolean> {
-    return this.cleaning.settings.uploaderInUse && hasUploadsLeft(this.cleaning, name);
+    const { uploaderInUse, uploadTarget } = this.cleaning.settings;
+    return (uploaderInUse || uploadTarget !== undefined) && hasUploadsLeft(this.cleaning, name);
   }
 
   /** One that cannot be removed does not keep the others. */

@@ -6,6 +6,7 @@ import { DiskWatch } from './disk-watch.js';
 import type { Machines } from './machines.js';
 import type { Tasks } from '../tasks/tasks.js';
 import type { Tombstones } from '../tasks/tombstones.js';
+import type { Uploader } from '../uploads/uploader.js';
 
 const memoryEveryMillis = 1_000;
 const diskEveryMillis = 1_000;
@@ -21,6 +22,7 @@ export async function watchOver(
   tasks: Tasks,
   machines: Machines,
   tombstones: Tombstones,
+  uploader: Uploader | undefined,
 ): Promise<void> {
   const { checkThreadsEveryMillis } = context.settings;
   const disk = new DiskWatch(context, tasks, machines);
@@ -34,6 +36,7 @@ export async function watchOver(
     ),
     every(logsEveryMillis, 'rotate logs', context, () => logs.look()),
     every(logsEveryMillis, 'compress logs', context, () => logs.compressEnded()),
+    uploader && every(logsEveryMillis, 'upload logs', context, () => uploader.look()),
     every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.lookAgain()),
     every(sweepEveryMillis, 'remove old files', context, () =>
       new Cleanup(context, cleaned).run(tombstones).then(() => undefined),

@@ -37,6 +37,8 @@ export interface LaunchRules extends GraceRules {
 export interface UploadRules {
   files: readonly ObjstoreUploaderFile[];
   bucket: string;
+  /** Others that a deploy or a run may name. */
+  allowedBuckets: readonly string[];
   /** By group of a request. */
   groupBuckets: Readonly<Record<string, string>>;
   keyPattern: string;
@@ -77,19 +79,15 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     successfulExitCodes: executorData?.successfulExitCodes ?? [],
     killGraceMillis: graceMillis(deploy, rules),
     healthcheckResultFile: healthFile(request, deploy, pending, rules),
-    uploads: executorData && uploads(input, rules.uploads),
+    uploads: uploads(input, rules.uploads),
   };
 }
 
 /** Its files: those of every task, then those of the run, then those of the deploy. */
 function uploads({ taskId, request, deploy, pending }: LaunchInput, rules?: UploadRules): LogUploads | undefined {
   const { group } = request;
-  const files = [
-    ...(rules?.files ?? []),
-    ...(pending.objstoreUploaderAdditionalFiles ?? []),
-    ...(deploy.objstoreUploaderAdditionalFiles ?? []),
-  ];
-  if (!rules && files.length === 0) return undefined;
+  const asked = [...(pending.objstoreUploaderAdditionalFiles ?? []), ...(deploy.objstoreUploaderAdditionalFiles ?? [])];
+  if (!rules && asked.length === 0) return undefined;
   const known: Record<string, string> = {
     requestId: taskId.requestId,
     group: group ?? 'default',
@@ -101,7 +99,7 @@ function uploads({ taskId, request, deploy, pending }: LaunchInput, rules?: Uplo
   const fill = (pattern: string) =>
     pattern.replace(/%(requestId|group|tag|deployId|host|taskId)/g, (_whole, name: string) => known[name] ?? '');
   return {
-    files: files.map((file) =>
+    files: [...(rules?.files ?? []), ...asked.map((file) => (rules ? withinBounds(file, rules) : file))].map((file) =>
       file.objstoreUploaderKeyPattern === undefined
         ? file
         : { ...file, objstoreUploaderKeyPattern: fill(file.objstoreUploaderKeyPattern) },
@@ -112,6 +110,25 @@ function uploads({ taskId, request, deploy, pending }: LaunchInput, rules?: Uplo
     applyStorageClassAfterBytes: rules?.applyStorageClassAfterBytes,
   };
 }
+
+/**
+ * A file of a deploy or a run, without a bucket that is not for it, or a key that would be among those of other requests:
+ * it goes where all others go.
+ */
+function withinBounds(file: ObjstoreUploaderFile, rules: UploadRules): ObjstoreUploaderFile {
+  const { objstoreUploaderBucket: bucket, objstoreUploaderKeyPattern: pattern, ...rest } = file;
+  const patterns = [rules.keyPattern, ...rules.files.flatMap((own) => own.objstoreUploaderKeyPattern ?? [])];
+  const begins = pattern !== undefined && patterns.some((own) => pattern.startsWith(beginningOf(own)));
+  const buckets = [rules.bucket, ...rules.allowedBuckets, ...rules.files.map((own) => own.objstoreUploaderBucket)];
+  return {
+    ...rest,
+    ...(bucket !== undefined && buckets.includes(bucket) && { objstoreUploaderBucket: bucket }),
+    ...(begins && { objstoreUploaderKeyPattern: pattern }),
+  };
+}
+
+/** What tells requests apart, with what follows it: 'web' begins 'web-api', and 'web/' does not. */
+const beginningOf = (pattern: string): string => /^.*?%(requestId|taskId)([^%]|$)?/s.exec(pattern)?.[0] ?? pattern;
 
 function commandLine(
   deploy: Deploy,

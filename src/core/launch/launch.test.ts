@@ -268,6 +268,7 @@ describe('what is uploaded of a task', () => {
   const uploads = {
     files: [{ filename: 'service.log' }],
     bucket: 'main',
+    allowedBuckets: ['shared'],
     groupBuckets: { payments: 'theirs' },
     keyPattern: '%requestId/%group/%tag/%deployId/%host/%Y/%taskId_%index-%filename',
   };
@@ -275,14 +276,17 @@ describe('what is uploaded of a task', () => {
 
   test('are the files of every task, of the run and of the deploy, under keys that know the task', () => {
     const given = input(
-      { executorData, objstoreUploaderAdditionalFiles: [{ filename: 'c', objstoreUploaderKeyPattern: '%taskId/%s' }] },
+      {
+        executorData,
+        objstoreUploaderAdditionalFiles: [{ filename: 'c', objstoreUploaderKeyPattern: '%requestId/c/%taskId/%s' }],
+      },
       { objstoreUploaderAdditionalFiles: [{ filename: 'b' }] },
     );
     expect(planLaunch(given, { ...rules, uploads }).uploads).toEqual({
       files: [
         { filename: 'service.log' },
         { filename: 'b' },
-        { filename: 'c', objstoreUploaderKeyPattern: `${id}/%s` },
+        { filename: 'c', objstoreUploaderKeyPattern: `svc/c/${id}/%s` },
       ],
       bucket: 'main',
       keyPattern: `svc/default/tagged/d1/my_host/%Y/${id}_%index-%filename`,
@@ -295,8 +299,29 @@ describe('what is uploaded of a task', () => {
     expect([plan.uploads?.bucket, plan.uploads?.keyPattern?.split('/')[1]]).toEqual(['theirs', 'payments']);
   });
 
-  test('nothing where there is nothing to upload, and of plain commands', () => {
+  test('nothing where there is nothing to upload', () => {
     expect(plan({ executorData }).uploads).toBeUndefined();
-    expect(planLaunch(input(), { ...rules, uploads }).uploads).toBeUndefined();
+    expect(planLaunch(input(), { ...rules, uploads }).uploads).toMatchObject({ bucket: 'main' });
+  });
+
+  test.each([
+    [
+      'among the logs of another request',
+      { objstoreUploaderKeyPattern: 'other/%Y/%m/other-d1-1-1-h-r_0-1-service.log' },
+    ],
+    ['among those of a request that begins the same', { objstoreUploaderKeyPattern: '%requestId-api/%taskId' }],
+    ['below nothing', { objstoreUploaderKeyPattern: '%filename' }],
+    ['in the bucket of another group', { objstoreUploaderBucket: 'theirs' }],
+    ['in any other bucket', { objstoreUploaderBucket: 'payroll' }],
+  ])('what a deploy wants to put %s goes where all goes', (_where, wanted) => {
+    const file = { filename: 'x', objstoreUploaderFilenameHint: 'x' };
+    const given = input({ executorData, objstoreUploaderAdditionalFiles: [{ ...file, ...wanted }] });
+    expect(planLaunch(given, { ...rules, uploads }).uploads?.files).toEqual([{ filename: 'service.log' }, file]);
+  });
+
+  test('a deploy may name a bucket that the settings allow', () => {
+    const file = { filename: 'x', objstoreUploaderBucket: 'shared' };
+    const given = input({ executorData, objstoreUploaderAdditionalFiles: [file] });
+    expect(planLaunch(given, { ...rules, uploads }).uploads?.files[1]).toEqual(file);
   });
 });

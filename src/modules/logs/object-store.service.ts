@@ -1,9 +1,11 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { ObjstoreBucket } from '../../core/model/logs.js';
 import { SchedulerError } from '../../platform/errors.js';
-import type { ObjstoreSettings } from '../../platform/settings/objstore-settings.js';
+import { join } from 'node:path';
+import { type LogStore, logStoreOf } from '../../platform/settings/log-store-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import type { StoreClient } from './store-client.js';
+import { FolderClient } from './folder-client.js';
+import { ObjectLinks } from './object-links.service.js';
 
 export interface StoredObject {
   key: string;
@@ -27,16 +29,36 @@ export interface ListChoice {
   signal: AbortSignal;
 }
 
+/** What a store answers, whatever it is. */
+export interface LogStoreClient {
+  list(bucket: string, choice: ListChoice): Promise<Listing>;
+  /** What the writer of an object noted about it; of one that is gone meanwhile, nothing. */
+  metadata(bucket: string, key: string, signal: AbortSignal): Promise<Record<string, string>>;
+  /** A link to an object, which works for all who have it until it expires. `query`: what else the link asks for. */
+  sign(bucket: string, key: string, expiresInSeconds: number, query: Record<string, string>): Promise<string>;
+  destroy(): void;
+}
+
 /** The calls to the object store. Whatever fails there is told without what the store said: that may name credentials. */
 @Injectable()
 export class ObjectStore implements OnModuleDestroy {
-  private readonly clients = new Map<string, Promise<StoreClient>>();
+  private readonly clients = new Map<string, Promise<LogStoreClient>>();
+  private readonly store: LogStore | undefined;
+  /** Logs that are kept on this machine; undefined: they are kept elsewhere. */
+  readonly folder: FolderClient | undefined;
 
-  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+  constructor(@Inject(SETTINGS) settings: Settings, links: ObjectLinks) {
+    this.store = logStoreOf(settings);
+    if (this.store?.kind !== 'FOLDER') return;
+    // Where the agent of the data directory has them.
+    this.folder = new FolderClient(join(settings.dataDir, 'agent', 'archive'), (bucket, key, seconds, attachment) =>
+      links.make({ bucket, key, attachment }, seconds),
+    );
+  }
 
   /** 404 for every operation when there is none. */
-  configured(): ObjstoreSettings {
-    if (this.settings.objstore) return this.settings.objstore;
+  configured(): LogStore {
+    if (this.store) return this.store;
     throw new SchedulerError('OBJSTORE_NOT_CONFIGURED', 'No object store is configured: there is no section objstore');
   }
 
@@ -59,7 +81,7 @@ export class ObjectStore implements OnModuleDestroy {
     for (const client of this.clients.values()) (await client).destroy();
   }
 
-  private async ask<T>(bucket: ObjstoreBucket, call: (client: StoreClient) => Promise<T>): Promise<T> {
+  private async ask<T>(bucket: ObjstoreBucket, call: (client: LogStoreClient) => Promise<T>): Promise<T> {
     try {
       return await call(await this.client(bucket));
     } catch (cause) {
@@ -73,12 +95,13 @@ export class ObjectStore implements OnModuleDestroy {
   }
 
   /** One per caller to the store. Loaded with the first call: the library is large, and most have no store. */
-  private client(bucket: ObjstoreBucket): Promise<StoreClient> {
+  private client(bucket: ObjstoreBucket): Promise<LogStoreClient> {
+    if (this.folder) return Promise.resolve(this.folder);
     const name = JSON.stringify([bucket.objstoreAccessKey, bucket.objstoreSecretKey]);
     const settings = this.configured();
     const client =
       this.clients.get(name) ??
-      import('./store-client.js').then(({ StoreClient: Client }) => new Client(settings, bucket));
+      import('./store-client.js').then(({ StoreClient }) => new StoreClient(settings, bucket));
     this.clients.set(name, client);
     return client;
   }

@@ -2,7 +2,7 @@ import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } f
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
 import type { ObjstoreBucket } from '../../core/model/logs.js';
 import type { ObjstoreSettings } from '../../platform/settings/objstore-settings.js';
-import type { ListChoice, Listing } from './object-store.service.js';
+import type { ListChoice, Listing, LogStoreClient } from './object-store.service.js';
 
 /** Where the objects of a bucket are. */
 interface BucketAddress {
@@ -21,7 +21,7 @@ const probe = 'x';
 const mostPerCall = 1_000;
 
 /** One caller to the store: a client and what signs links in its name. */
-export class StoreClient {
+export class StoreClient implements LogStoreClient {
   private readonly s3: S3Client;
   private readonly signer: S3RequestPresigner;
   private readonly addresses = new Map<string, Promise<BucketAddress>>();

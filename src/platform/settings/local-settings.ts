@@ -3,6 +3,7 @@ import { artifactSettings } from './artifact-settings.js';
 import { count, millis, timeout } from './bounds.js';
 import { containerSettings } from './container-settings.js';
 import { cleanupSettings, logSettings } from './log-rotation-settings.js';
+import { uploadSettings } from './log-store-settings.js';
 import { TaskFilesSettings } from './task-files-settings.js';
 import { taskStartSettings } from './task-start-settings.js';
 
@@ -130,6 +131,7 @@ export const LocalSettings = z.strictObject({
   ...taskStartSettings,
   ...artifactSettings,
   ...logSettings,
+  ...uploadSettings,
   ...cleanupSettings,
   ...containerSettings,
 });

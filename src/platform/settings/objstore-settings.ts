@@ -75,6 +75,13 @@ export const ObjstoreSettings = z
       .max(1_000_000_000_000_000)
       .optional()
       .describe('Only larger files get this storage class; default: all'),
+    allowedUploaderBuckets: z
+      .array(text())
+      .max(1_000)
+      .default([])
+      .describe(
+        'Further buckets that a deploy or a run may name for its files; what names another goes to the usual one',
+      ),
     maxObjstoreThreads: count(1).default(3).describe('Calls to the store at a time, for one search'),
     waitForObjstoreListSeconds: timeoutSeconds()
       .default(5)

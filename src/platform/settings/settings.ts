@@ -5,6 +5,7 @@ import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { LocalSettings } from './local-settings.js';
+import { LogFolderSettings } from './log-store-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { isAtRoot, UiSettings } from './page-settings.js';
 import { SmtpSettings, TaskMetadataSettings } from './smtp-settings.js';
@@ -232,6 +233,7 @@ const Sections = z.strictObject({
   ui: UiSettings.prefault({}),
   webhookAuth: WebhookAuthSettings.prefault({}),
   objstore: ObjstoreSettings.optional(),
+  logFolder: LogFolderSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
   smtp: SmtpSettings.optional(),
   taskMetadata: TaskMetadataSettings.prefault({}),

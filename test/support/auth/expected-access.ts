@@ -208,6 +208,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/history/tasks
     GET /api/history/tasks/withmetadata`),
   open: lines(`
+    GET /api/logs/object
     POST /api/test/abort
     POST /api/test/reconnect-cluster
     POST /api/test/scheduler/statusUpdate/:taskId/:taskState

@@ -172,6 +172,8 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/logs/task/:taskId': readTask,
   'GET /api/logs/request/:requestId': readAllPast,
   'GET /api/logs/request/:requestId/deploy/:deployId': readAllPast,
+  // The link is signed, for a caller who might read the object.
+  'GET /api/logs/object': nothing,
   'POST /api/logs/search': on(ofLogSearch, 'READ', { past: 'all' }),
 
   'GET /api/sandbox/:taskId/browse': readTask,

@@ -1,5 +1,6 @@
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsOptional } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import type {
   ContinuationToken,
   ObjstoreLog,
@@ -7,9 +8,9 @@ import type {
   ObjstoreSearchRequest,
   ObjstoreSearchResult,
 } from '../../../core/model/logs.js';
-import { everyValue, Int32, is, isMap, raw, Texts, Timestamp, Small } from '../../../platform/http/fields.js';
+import { everyValue, Int32, is, isMap, raw, Text, Texts, Timestamp, Small } from '../../../platform/http/fields.js';
 import { longestText, mostMembers } from '../../../platform/http/input-limits.js';
-import { QueryBoolean, QueryInt, QueryTimestamp } from '../../../platform/http/query.js';
+import { QueryBoolean, QueryInt, QueryTimestamp, readInteger } from '../../../platform/http/query.js';
 import { Since } from '../../../platform/http/since.js';
 
 /** Which logs of a task, and what of each. */
@@ -28,6 +29,26 @@ export class TaskLogsQuery {
   @QueryBoolean()
   @ApiPropertyOptional({ default: false })
   list?: boolean;
+}
+
+/** A link as it was answered; nothing in it can be changed. */
+export class LogObjectQuery {
+  @Text('name')
+  bucket: string;
+  @Text('path')
+  key: string;
+  /** Until when the link is valid, in epoch seconds. */
+  @Transform(({ value }: { value: unknown }) => readInteger(value))
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  expires: number;
+  /** Save the object, and do not show it. */
+  @QueryBoolean()
+  attachment?: boolean;
+  @Text('name')
+  signature: string;
 }
 
 /** Which logs of a request or a deploy, and what of each. */

@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  rename,
+  rm,
+  rmdir,
+  statfs,
+  unlink,
+} from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { namesOfKey } from '../../core/logs/index.js';
+import type { AgentFolder } from '../agent-folder.js';
+import { ensureFolder, errorCode, isMissing, syncFolder } from '../files.js';
+import { reservedBytes } from '../machine/disk-watch.js';
+import type { Throttle } from './throttle.js';
+
+const chunkBytes = 256 * 1024;
+/** What an object takes at least: files and their names take room, too. */
+const leastBytes = 4_096;
+const dayMillis = 86_400_000;
+/** Of the oldest, so many are known at a time when room is made. */
+const oldestKnown = 10_000;
+/** So much is freed that it does not begin again with the next object. */
+const freedShare = 0.05;
+
+interface Bounds {
+  maxBytes: number;
+  keepMillis: number;
+  reservedDiskMb?: number;
+}
+
+interface Stored {
+  path: string;
+  mtimeMs: number;
+  bytes: number;
+}
+
+export class ArchiveFull extends Error {
+  constructor(
+    message: string,
+    /** Nothing else has room, either. */
+    readonly isForAll: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * Logs of tasks in a folder of the agent, by bucket and key. Nothing but the agent writes there; schedulers of the same machine
+ * read. An object is there whole or not at all, and never changes.
+ */
+export class Archive {
+  bytes = 0;
+  objects = 0;
+  removed = 0;
+
+  private constructor(
+    private readonly root: string,
+    private readonly bounds: Bounds,
+    private readonly throttle: Throttle,
+  ) {}
+
+  static async open(folder: Pick<AgentFolder, 'archive'>, bounds: Bounds, throttle: Throttle): Promise<Archive> {
+    const archive = new Archive(folder.archive, bounds, throttle);
+    await ensureFolder(archive.root, 0o700);
+    await rm(archive.unfinished, { recursive: true, force: true });
+    await ensureFolder(archive.unfinished, 0o700);
+    return archive;
+  }
+
+  async has(bucket: string, key: string): Promise<boolean> {
+    return lstat(this.pathOf(bucket, key)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** `again`: an earlier attempt with this key may have come to its end. Throws EEXIST when the key is another one's. */
+  async put(source: FileHandle, size: number, place: { bucket: string; key: string; again: boolean }): Promise<void> {
+    await this.makeRoomFor(size);
+    const path = this.pathOf(place.bucket, place.key);
+    const part = join(this.unfinished, randomUUID());
+    try {
+      await this.copy(source, size, part);
+      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const isNew = !place.again || !(await this.has(place.bucket, place.key));
+      await (place.again ? rename(part, path) : link(part, path));
+      for (let folder = dirname(path); ; folder = dirname(folder)) {
+        await syncFolder(folder);
+        if (made === undefined || folder.length < made.length) break;
+      }
+      if (isNew) this.count(size, 1);
+    } finally {
+      await rm(part, { force: true });
+    }
+  }
+
+  /** Removes what is too old, then the oldest of what is too much, and counts anew. */
+  async sweep(now: number, signal: AbortSignal): Promise<void> {
+    const tooOld = now - this.bounds.keepMillis;
+    let [bytes, objects] = [0, 0];
+    for await (const stored of this.all(signal)) {
+      if (stored.mtimeMs < tooOld) {
+        await this.remove(stored);
+        continue;
+      }
+      bytes += stored.bytes;
+      objects += 1;
+    }
+    if (signal.aborted) return;
+    [this.bytes, this.objects] = [bytes, objects];
+    if (this.bytes > this.bounds.maxBytes) await this.removeOldest(this.bytes - this.bounds.maxBytes, signal);
+  }
+
+  private get unfinished(): string {
+    return join(this.root, '.new');
+  }
+
+  private pathOf(bucket: string, key: string): string {
+    return join(this.root, ...namesOfKey(bucket.replaceAll('/', '_')), ...namesOfKey(key));
+  }
+
+  private count(size: number, sign: 1 | -1): void {
+    this.bytes += sign * Math.max(size, leastBytes);
+    this.objects += sign;
+  }
+
+  private async copy(source: FileHandle, size: number, path: string): Promise<void> {
+    const target = await open(path, 'wx', 0o600);
+    try {
+      const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size));
+      for (let position = 0; position < size;) {
+        await this.throttle.take(Math.min(buffer.length, size - position));
+        const { bytesRead } = await source.read(buffer, 0, Math.min(buffer.length, size - position), position);
+        if (bytesRead === 0) throw new Error('it became shorter while it was stored');
+        await target.writeFile(buffer.subarray(0, bytesRead));
+        position += bytesRead;
+      }
+      await target.sync();
+    } finally {
+      await target.close();
+    }
+  }
+
+  private async makeRoomFor(size: number): Promise<void> {
+    const { maxBytes } = this.bounds;
+    if (size > maxBytes) throw new ArchiveFull('it is larger than all may be (logFolder.maxMegabytes)', false);
+    const over = this.bytes + Math.max(size, leastBytes) - maxBytes;
+    if (over > 0) await this.removeOldest(over);
+    const disk = await statfs(this.root);
+    const missing = reservedBytes(this.bounds, disk) + size - disk.bavail * disk.bsize;
+    if (missing > 0 && (await this.removeOldest(missing)) < missing)
+      throw new ArchiveFull('too little of the disk is free', true);
+  }
+
+  /** Answers how much was freed. */
+  private async removeOldest(bytes: number, signal?: AbortSignal): Promise<number> {
+    const wanted = bytes + this.bounds.maxBytes * freedShare;
+    let freed = 0;
+    while (freed < wanted) {
+      let oldest: Stored[] = [];
+      for await (const stored of this.all(signal)) {
+        oldest.push(stored);
+        if (oldest.length >= 2 * oldestKnown) oldest = theOldest(oldest);
+      }
+      if (oldest.length === 0 || signal?.aborted) break;
+      for (const stored of theOldest(oldest)) {
+        if (freed >= wanted) break;
+        await this.remove(stored);
+        this.count(stored.bytes, -1);
+        freed += stored.bytes;
+      }
+    }
+    return freed;
+  }
+
+  private async remove({ path }: Stored): Promise<void> {
+    await unlink(path).catch(unlessMissing);
+    this.removed += 1;
+    // Folders that are empty now go, too.
+    for (let folder = dirname(path); folder.length > this.root.length; folder = dirname(folder))
+      if (!(await removeIfEmpty(folder))) return;
+  }
+
+  private async *all(signal?: AbortSignal): AsyncGenerator<Stored> {
+    const folders = [this.root];
+    for (let folder = folders.pop(); folder !== undefined && !signal?.aborted; folder = folders.pop()) {
+      const entries = await opendir(folder, { bufferSize: 256 }).catch(unlessMissing);
+      if (!entries) continue;
+      for await (const entry of entries) {
+        const path = join(folder, entry.name);
+        if (entry.isDirectory()) {
+          if (path !== this.unfinished) folders.push(path);
+          continue;
+        }
+        const stats = await lstat(path).catch(unlessMissing);
+        if (stats) yield { path, mtimeMs: stats.mtimeMs, bytes: Math.max(stats.size, leastBytes) };
+      }
+    }
+  }
+}
+
+export const boundsOf = (
+  { keepDays, maxMegabytes }: { keepDays: number; maxMegabytes: number },
+  { reservedDiskMb }: { reservedDiskMb?: number },
+): Bounds => ({ maxBytes: maxMegabytes * 1024 * 1024, keepMillis: keepDays * dayMillis, reservedDiskMb });
+
+const theOldest = (stored: readonly Stored[]): Stored[] =>
+  stored.toSorted((a, b) => a.mtimeMs - b.mtimeMs).slice(0, oldestKnown);
+
+async function removeIfEmpty(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (cause) {
+    if (isMissing(cause)) return true;
+    if (['ENOTEMPTY', 'EEXIST'].includes(errorCode(cause) ?? '')) return false;
+    throw cause;
+  }
+}
+
+function unlessMissing(cause: unknown): undefined {
+  if (!isMissing(cause)) throw cause;
+}

@@ -1,0 +1,47 @@
+import { numberedKey } from '../../core/logs/index.js';
+import { errorCode, messageOf } from '../files.js';
+import { type Archive, ArchiveFull } from './archive.js';
+import type { Upload, UploadStore } from './uploader.js';
+
+const mostNumbers = 1_000;
+
+const isOfStore = (cause: unknown): boolean =>
+  cause instanceof ArchiveFull ? cause.isForAll : ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].includes(errorCode(cause) ?? '');
+
+/** Puts logs into the archive of the agent, one after the other: what tasks do comes first. */
+export class FolderStore implements UploadStore {
+  constructor(readonly archive: Archive) {}
+
+  async uploadAll(uploads: readonly Upload[], signal: AbortSignal): Promise<void> {
+    for (const upload of uploads) {
+      if (signal.aborted) return;
+      try {
+        await this.upload(upload);
+      } catch (cause) {
+        upload.fail(messageOf(cause), isOfStore(cause));
+        continue;
+      }
+      await upload.end();
+    }
+  }
+
+  sweep(now: number, signal: AbortSignal): Promise<void> {
+    return this.archive.sweep(now, signal);
+  }
+
+  private async upload({ handle, file, record, again, ...upload }: Upload): Promise<void> {
+    const bucket = record.objstoreBucket;
+    if (again) return this.archive.put(handle, file.size, { bucket, key: upload.key, again });
+    for (let count = 0; count < mostNumbers; count++) {
+      const key = numberedKey(upload.key, count);
+      if (upload.isTaken(key) || (await this.archive.has(bucket, key))) continue;
+      await upload.begin(key);
+      try {
+        return await this.archive.put(handle, file.size, { bucket, key, again });
+      } catch (cause) {
+        if (errorCode(cause) !== 'EEXIST') throw cause;
+      }
+    }
+    throw new Error('its key, and each with a number at its end, is taken');
+  }
+}

@@ -1,0 +1,23 @@
+import type { AgentContext } from '../agent-context.js';
+import { Archive, boundsOf } from './archive.js';
+import { FolderStore } from './folder-store.js';
+import { Throttle } from './throttle.js';
+import { Uploader } from './uploader.js';
+
+const megabyte = 1024 * 1024;
+
+export const uploadsItself = ({
+  uploadTarget,
+  uploaderInUse,
+}: Pick<AgentContext['settings'], 'uploadTarget' | 'uploaderInUse'>): boolean =>
+  uploadTarget !== undefined && !uploaderInUse;
+
+/** undefined: nothing is uploaded, or another program does it. */
+export async function openUploader(context: AgentContext): Promise<Uploader | undefined> {
+  const { settings, folder } = context;
+  const { uploadTarget: target, maxUploadMegabytesPerSecond } = settings;
+  if (!target || !uploadsItself(settings)) return undefined;
+  if (target.kind === 'BUCKET') return undefined;
+  const throttle = new Throttle(maxUploadMegabytesPerSecond * megabyte);
+  return new Uploader(context, new FolderStore(await Archive.open(folder, boundsOf(target, settings), throttle)));
+}

@@ -1,0 +1,36 @@
+/** What the uploads of an agent have come to since it began, and what waits. */
+export class UploadFigures {
+  private files = 0;
+  private bytes = 0;
+  private failures = 0;
+  /** By record of a task that has ended: since when it waits, on the clock of performance.now. */
+  private readonly waiting = new Map<string, number>();
+
+  note(name: string, isFinished: boolean): void {
+    if (isFinished && !this.waiting.has(name)) this.waiting.set(name, performance.now());
+  }
+
+  forget(name: string): undefined {
+    this.waiting.delete(name);
+  }
+
+  uploaded(bytes: number): void {
+    this.files += 1;
+    this.bytes += bytes;
+  }
+
+  failed(count: number): void {
+    this.failures += count;
+  }
+
+  read() {
+    const oldest = Math.min(...[...this.waiting.values()].slice(0, 1));
+    return {
+      files: this.files,
+      bytes: this.bytes,
+      failures: this.failures,
+      waiting: this.waiting.size,
+      oldestSeconds: this.waiting.size === 0 ? 0 : (performance.now() - oldest) / 1_000,
+    };
+  }
+}

@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, lstat, readdir, rm, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { objectKey } from '../../core/logs/index.js';
+import { backOffMillis } from '../../platform/async.js';
+import type { AgentContext } from '../agent-context.js';
+import { messageOf, readIfThere } from '../files.js';
+import { recordEnding, uploadRecordsOf } from '../logs/records.js';
+import { UploadRecord } from '../logs/upload-record.js';
+import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { filesOf, type FoundFile, isSame, openFiles, openFound } from './found-files.js';
+import { Progress, progressEnding } from './progress.js';
+import { UploadFigures } from './upload-figures.js';
+
+/** Each is an open file. */
+const mostAtOnce = 32;
+const firstPauseMillis = 5_000;
+
+/** One file on its way to the store. */
+export interface Upload {
+  record: UploadRecord;
+  file: FoundFile;
+  handle: FileHandle;
+  key: string;
+  /** It may be there under this key already, whole. */
+  again: boolean;
+  /** Whether another file has the key, as far as the agent knows. */
+  isTaken(key: string): boolean;
+  /** Awaited before the first byte goes out under this key. */
+  begin(key: string): Promise<void>;
+  /** It is in the store. */
+  end(): Promise<void>;
+  /** It is not, for now. `ofStore`: nor would any other file be. */
+  fail(reason: string, ofStore: boolean): void;
+}
+
+export interface UploadStore {
+  /** Calls `end` or `fail` of each, or neither when the agent stops. */
+  uploadAll(uploads: readonly Upload[], signal: AbortSignal): Promise<void>;
+  /** From time to time. */
+  sweep?(now: number, signal: AbortSignal): Promise<void>;
+}
+
+type Uploading = Pick<AgentContext, 'folder' | 'settings' | 'log' | 'stopping' | 'now' | 'finishedUploads'>;
+
+/** Uploads what the records of tasks name: of tasks that have ended at once, of others from time to time. */
+export class Uploader {
+  readonly figures = new UploadFigures();
+  /** Names of records to be looked at. */
+  private readonly due = new Set<string>();
+  /** Buckets that take nothing for now, and records of which something cannot be uploaded; with the records that wait. */
+  private readonly failing = new Map<string, { inRow: number; until: number; names: Set<string> }>();
+  private nextRoundAt = -Infinity;
+
+  constructor(
+    private readonly uploading: Uploading,
+    private readonly store: UploadStore,
+  ) {}
+
+  /** Does what there is to do by now. */
+  async look(): Promise<void> {
+    const { finishedUploads, settings, stopping } = this.uploading;
+    if (performance.now() >= this.nextRoundAt) {
+      await this.beginRound();
+      this.nextRoundAt = performance.now() + settings.checkUploadsEverySeconds * 1_000;
+    }
+    for (const name of finishedUploads ?? []) this.due.add(name);
+    finishedUploads?.clear();
+    for (const { until, names } of this.failing.values()) {
+      if (performance.now() < until) continue;
+      for (const name of names) this.due.add(name);
+      names.clear();
+    }
+    while (this.due.size > 0 && !stopping.aborted) await this.pass();
+  }
+
+  private async beginRound(): Promise<void> {
+    const { stopping, now } = this.uploading;
+    await this.store.sweep?.(now(), stopping);
+    const names = await readdir(this.place).catch(() => []);
+    const records = new Set(names.filter((name) => name.endsWith(recordEnding)));
+    for (const name of records) this.due.add(name);
+    // Of records that were removed as the last thing.
+    for (const name of names.filter((other) => other.endsWith(progressEnding)))
+      if (!records.has(name.slice(0, -progressEnding.length) + recordEnding))
+        await rm(join(this.place, name), { force: true });
+  }
+
+  private get place(): string {
+    return uploadRecordsOf(this.uploading);
+  }
+
+  /** So many files as are opened at a time, of one record or of several. */
+  private async pass(): Promise<void> {
+    const { stopping } = this.uploading;
+    const looked: RecordLook[] = [];
+    let count = 0;
+    for (const name of this.due) {
+      if (count >= mostAtOnce || stopping.aborted) break;
+      this.due.delete(name);
+      const look = await this.lookAt(name, mostAtOnce - count).catch((cause: unknown) => this.warn(name, cause));
+      if (!look) continue;
+      looked.push(look);
+      count += look.uploads.length;
+    }
+    try {
+      const uploads = looked.flatMap((look) => look.uploads);
+      if (uploads.length > 0) await this.store.uploadAll(uploads, stopping);
+    } finally {
+      for (const { uploads } of looked) for (const { handle } of uploads) await handle.close();
+    }
+    for (const look of looked) await this.conclude(look).catch((cause: unknown) => this.warn(look.name, cause));
+  }
+
+  /** undefined: there is nothing to do, or not now. */
+  private async lookAt(name: string, atMost: number): Promise<RecordLook | undefined> {
+    const record = await this.read(name);
+    if (!record) return this.figures.forget(name);
+    this.figures.note(name, record.finished);
+    for (const place of [bucketOf(record), name]) {
+      const failing = this.failing.get(place);
+      if (failing && performance.now() < failing.until) return void failing.names.add(name);
+    }
+    const progress = await Progress.open(join(this.place, name.slice(0, -recordEnding.length) + progressEnding));
+    const found = await this.wanted(record, progress);
+    const look: RecordLook = {
+      name,
+      record,
+      progress,
+      uploads: [],
+      isWhole: found.length <= atMost,
+      unreadable: new Set(),
+      failures: [],
+    };
+    for (const [index, file] of found.slice(0, atMost).entries()) {
+      const handle = await openFound(record.sandbox, file);
+      if (handle) look.uploads.push(this.upload(look, file, handle, index));
+      else look.unreadable.add(file.path);
+    }
+    return look;
+  }
+
+  private async wanted(record: UploadRecord, progress: Progress): Promise<FoundFile[]> {
+    const found = await filesOf(record, (file) => progress.isDone(file)).catch(unlessGone);
+    if (record.uploadImmediately || !this.uploading.settings.checkForOpenFiles) return found;
+    const open = await openFiles(record.sandbox, found);
+    return found.filter((file) => !open.has(file));
+  }
+
+  private upload(look: RecordLook, file: FoundFile, handle: FileHandle, index: number): Upload {
+    const { record, progress } = look;
+    const begun = progress.keyOf(file);
+    const facts = { name: file.name, changedAt: file.mtimeMs, index, guid: randomUUID(), host: hostname() };
+    return {
+      record,
+      file,
+      handle,
+      key: begun ?? objectKey(record.objstoreKeyFormat, facts),
+      again: begun !== undefined,
+      isTaken: (key) => begun !== key && progress.isTaken(key),
+      begin: async (key) => {
+        progress.begin(file, key);
+        await progress.save();
+      },
+      end: async () => {
+        const isAsItWas = isSame(await handle.stat(), file);
+        // What was written meanwhile goes the same way by the next look.
+        if (!isAsItWas) return;
+        if (!record.keepsFiles) await removeFound(record.sandbox, file);
+        progress.end(file, record.keepsFiles);
+        this.figures.uploaded(file.size);
+      },
+      fail: (reason, ofStore) => void look.failures.push({ reason: `${file.name}: ${reason}`, ofStore }),
+    };
+  }
+
+  private async conclude({
+    name,
+    record,
+    progress,
+    uploads,
+    isWhole,
+    unreadable,
+    failures,
+  }: RecordLook): Promise<void> {
+    const { stopping } = this.uploading;
+    if (uploads.length > 0) await progress.save();
+    if (stopping.aborted) return;
+    if (failures.length > 0) return this.putOff(name, record, failures);
+    if (uploads.length > 0) for (const place of [bucketOf(record), name]) this.failing.delete(place);
+    const left = record.finished && isWhole ? await this.wanted(record, progress) : [];
+    const isOver = record.finished && isWhole && left.every(({ path }) => unreadable.has(path));
+    if (!isOver) {
+      if (!isWhole || left.length > 0) this.due.add(name);
+      return;
+    }
+    await rm(join(this.place, name), { force: true });
+    await progress.remove();
+    this.figures.forget(name);
+  }
+
+  /** Nothing of the record, or of all that go to the bucket, is tried for a while: longer and longer, up to a round. */
+  private putOff(name: string, record: UploadRecord, failures: RecordLook['failures']): void {
+    const { log, settings } = this.uploading;
+    this.figures.failed(failures.length);
+    const ofStore = failures.find((failure) => failure.ofStore);
+    const place = ofStore ? bucketOf(record) : name;
+    const before = this.failing.get(place);
+    const names = before?.names ?? new Set();
+    names.add(name);
+    // Those of one pass are one failure.
+    if (before && performance.now() < before.until) return;
+    const inRow = (before?.inRow ?? 0) + 1;
+    const pause = backOffMillis(inRow, firstPauseMillis, settings.checkUploadsEverySeconds * 1_000);
+    this.failing.set(place, { inRow, until: performance.now() + pause, names });
+    if (inRow === 1) log.warn(`Not uploaded for now, ${place}: ${(ofStore ?? failures[0])?.reason}`);
+  }
+
+  /** undefined: it has gone, or says nothing that can be done. */
+  private async read(name: string): Promise<UploadRecord | undefined> {
+    const path = join(this.place, name);
+    const text = await readIfThere(path);
+    if (text === undefined) return undefined;
+    try {
+      return UploadRecord.parse(JSON.parse(text));
+    } catch {
+      this.uploading.log.warn(`${name} is no record of files to upload: it is removed`);
+      await rm(path, { force: true });
+      return undefined;
+    }
+  }
+
+  private warn(name: string, cause: unknown): undefined {
+    if (!this.uploading.stopping.aborted) this.uploading.log.warn(`Upload of ${name}: ${messageOf(cause)}`);
+  }
+}
+
+interface RecordLook {
+  name: string;
+  record: UploadRecord;
+  progress: Progress;
+  uploads: Upload[];
+  /** All that was found is among them. */
+  isWhole: boolean;
+  /** Paths of files that are not the task's own. */
+  unreadable: Set<string>;
+  failures: { reason: string; ofStore: boolean }[];
+}
+
+const bucketOf = ({ objstoreBucket }: UploadRecord): string => `bucket ${objstoreBucket}`;
+
+/** The sandbox has gone. */
+function unlessGone(cause: unknown): FoundFile[] {
+  if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  throw cause;
+}
+
+/** Unless the task has put another file in its place. */
+async function removeFound(sandbox: string, file: FoundFile): Promise<void> {
+  const folder = await openFolderBelow(sandbox, dirname(file.path), 'NONE');
+  if (!folder) return;
+  try {
+    const path = `${pathOf(folder.handle)}/${file.name}`;
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats && isSame(stats, file)) await unlink(path);
+  } finally {
+    await folder.handle.close();
+  }
+}

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { count } from './bounds.js';
+import { ObjstoreSettings } from './objstore-settings.js';
+
+/** Where the logs of tasks are kept when there is no object store: a folder of the agent. */
+export const LogFolderSettings = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('Whether logs of tasks are kept in the data directory where there is no section objstore'),
+  keepDays: z.number().int().min(1).max(3_650).default(30).describe('Days that a log is kept there'),
+  maxMegabytes: count(1, 1_000_000_000)
+    .default(5_120)
+    .describe('Most that all of them take, in MB; the oldest go first. Each counts 4 KB at least'),
+});
+
+/** Where the logs of tasks are, and how they are called there. */
+export type LogStore = ObjstoreSettings & { kind: 'BUCKET' | 'FOLDER' };
+
+interface StoreChoice {
+  objstore?: ObjstoreSettings;
+  logFolder: { enabled: boolean };
+  clusterDriver: string;
+}
+
+/** undefined: they are kept nowhere. */
+export function logStoreOf({ objstore, logFolder, clusterDriver }: StoreChoice): LogStore | undefined {
+  if (objstore) return { kind: 'BUCKET', ...objstore };
+  if (clusterDriver !== 'local' || !logFolder.enabled) return undefined;
+  return { kind: 'FOLDER', ...ObjstoreSettings.parse({ objstoreBucket: 'logs' }) };
+}
+
+/** How the agent uploads logs; part of `cluster.local`. */
+export const uploadSettings = {
+  checkUploadsEverySeconds: count(1, 86_400)
+    .default(600)
+    .describe(
+      'Time between two looks for rotated logs and further files of running tasks; those that have ended are uploaded at once',
+    ),
+  checkForOpenFiles: z
+    .boolean()
+    .default(true)
+    .describe('Whether files of running tasks that a process of the task has open are left for later'),
+  executorMaxUploadThreads: count(1, 100).default(4).describe('Files that are uploaded at a time'),
+  maxUploadMegabytesPerSecond: z
+    .number()
+    .min(0.01)
+    .max(1_000_000)
+    .default(50)
+    .describe('Most that all uploads of the agent take of the disk and the network, in MB per second'),
+  maxSingleUploadSizeBytes: count(5_242_880, 5_368_709_120)
+    .default(104_857_600)
+    .describe('Larger files are uploaded in parts'),
+  uploadPartSize: count(5_242_880, 5_368_709_120).default(20_971_520).describe('Size of a part in bytes'),
+  retryCount: count(1, 20).default(2).describe('Times that a file, or a part, is tried before it is left for later'),
+  retryWaitMs: count(0, 600_000).default(1_000).describe('Pause before it is tried again'),
+  uploadIdleSeconds: count(1, 86_400)
+    .default(30)
+    .describe('How long a store may do nothing before an upload is given up'),
+  objstoreContentHeaders: z
+    .array(
+      z.strictObject({
+        filenameEndsWith: z.string().min(1).max(255),
+        contentType: z.string().min(1).max(255).optional(),
+        contentEncoding: z.string().min(1).max(255).optional(),
+      }),
+    )
+    .max(100)
+    .default([])
+    .describe(
+      'Type and encoding under which files are uploaded, by the end of their names; the first that fits counts',
+    ),
+};

@@ -1,0 +1,80 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterEach, expect, test } from 'vitest';
+import type { ExecutorData, ObjstoreUploaderFile } from '../../src/core/model/deploy.js';
+import type { LaunchSpec } from '../../src/core/model/launch.js';
+import { AgentCluster } from '../support/agent-cluster.js';
+import { waitFor } from '../support/wait-for.js';
+
+/* Logs of tasks go to the folder that keeps them. */
+
+let cluster: AgentCluster;
+afterEach(() => cluster.close());
+
+const start = async (settings: object = {}, limits: object = {}) => {
+  const uploadTarget = { kind: 'FOLDER', keepDays: 30, maxMegabytes: 100, ...limits };
+  cluster = await AgentCluster.start({ settings: { uploadTarget, checkUploadsEverySeconds: 1, ...settings } });
+};
+const uploads = (files: ObjstoreUploaderFile[] = []): NonNullable<LaunchSpec['uploads']> => ({
+  files: [{ filename: 'service.log' }, ...files],
+  bucket: 'logs',
+  keyPattern: 'web/%Y/%index-%filename',
+});
+const executor = (cmd: string, files: ObjstoreUploaderFile[] = [], data: Partial<ExecutorData> = {}) => ({
+  executorData: { cmd, ...data },
+  command: { shell: true, value: cmd, arguments: [] },
+  uploads: uploads(files),
+});
+const archive = () => join(cluster.root, 'archive');
+/** What is kept, by the end of its key. */
+const kept = (): Record<string, Buffer> =>
+  Object.fromEntries(
+    readdirSync(archive(), { recursive: true, encoding: 'utf8' })
+      .map((path) => join(archive(), path))
+      .filter((path) => !path.includes('/.new') && statSync(path).isFile())
+      .map((path) => [path.slice(path.lastIndexOf('/') + 1), readFileSync(path)]),
+  );
+const records = () => readdirSync(join(cluster.root, 'uploads')).toSorted();
+const untilNothingWaits = () =>
+  waitFor('the end of all uploads', () => records().length === 0, { timeoutMillis: 20_000 });
+
+test('the log of a task that has ended is kept, and gone from its sandbox', async () => {
+  await start();
+  const spec = await cluster.run('', executor('echo kept'));
+  await untilNothingWaits();
+  const [[name, content]] = Object.entries(kept()) as [[string, Buffer]];
+  expect(name).toMatch(/^0-service\.log-\d+\.log\.gz$/);
+  expect(gunzipSync(content).toString()).toBe('kept\n');
+  expect(readdirSync(cluster.sandbox(spec, spec.taskId, 'logs'))).toEqual([]);
+  expect(cluster.output(spec, `${spec.taskId}/tail_of_finished_service.log`)).toBe('kept\n');
+});
+
+test('the outputs of a plain command are kept, and stay where they are', async () => {
+  await start();
+  const spec = await cluster.run('echo out; echo err >&2', { uploads: uploads() });
+  await untilNothingWaits();
+  expect(Object.entries(kept()).map(([name, content]) => [name, String(content)])).toEqual(
+    expect.arrayContaining([
+      ['0-stdout', 'out\n'],
+      ['0-stderr', 'err\n'],
+    ]),
+  );
+  expect(cluster.output(spec)).toBe('out\n');
+});
+
+test('rotated logs and further files of a task that runs are kept while it runs', async () => {
+  await start({ logrotateFrequency: 'DAILY', maxServiceLogSizeMb: 1, checkLogSizesEveryMillis: 100 });
+  const cmd = 'sh -c "yes line | head -c 2000000; echo x >../dump.txt; exec sleep 600"';
+  const spec = await cluster.launch('', executor(cmd, [{ filename: 'dump*' }]));
+  await waitFor('the rotated log', () => Object.keys(kept()).some((name) => name.includes('service.log-')), {
+    timeoutMillis: 20_000,
+  });
+  await waitFor('the further file', () => Object.keys(kept()).some((name) => name.endsWith('dump.txt')));
+  expect(existsSync(cluster.sandbox(spec, spec.taskId, 'dump.txt'))).toBe(false);
+  expect(records().filter((name) => name.endsWith('.objstore.json'))).toHaveLength(2);
+  await waitFor(
+    'the end of the first upload',
+    () => !readdirSync(cluster.sandbox(spec, spec.taskId, 'logs')).some((name) => name.endsWith('.gz')),
+  );
+});
