@@ -11,6 +11,7 @@ import type { TaskLogs } from './logs/task-logs.js';
 import type { TaskUsers } from './machine/task-users.js';
 import type { Tasks } from './tasks/tasks.js';
 import type { Tombstones } from './tasks/tombstones.js';
+import type { UploadCounts } from './uploads/upload-counts.js';
 import type { UpdatesLog } from './tasks/updates-log.js';
 
 /** What all tasks of an agent share. */
@@ -34,6 +35,7 @@ export interface AgentContext {
   /** Logs of tasks that have ended which are still to be compressed. */
   endedLogs: TaskLogs[];
   removals: Removals;
+  uploads: UploadCounts;
   /** Records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
   finishedUploads: Set<string> | undefined;
   /** Epoch millis, for what is done by the time: rotation and removal of files. */

@@ -27,6 +27,7 @@ import { installShim } from './shim/shim-scripts.js';
 import { Tasks } from './tasks/tasks.js';
 import { Tombstones } from './tasks/tombstones.js';
 import { UpdatesLog } from './tasks/updates-log.js';
+import { UploadCounts } from './uploads/upload-counts.js';
 import { openUploader, uploadsItself } from './uploads/open-uploader.js';
 import { watchOver } from './machine/watchdog.js';
 
@@ -50,6 +51,8 @@ export interface AgentOptions {
   fetchProgram?: readonly string[];
   /** The same of the one that rotates logs. */
   rotateProgram?: readonly string[];
+  /** The same of the one that uploads files to buckets. */
+  uploadProgram?: readonly string[];
   /** Epoch millis, for rotation and removal of files; default: the machine's. */
   now?: () => number;
 }
@@ -133,6 +136,7 @@ async function startOn(
     rotateProgram: options.rotateProgram ?? rotateProgram,
     endedLogs: [],
     removals: new Removals(),
+    uploads: new UploadCounts(),
     finishedUploads: uploadsItself(settings) ? new Set() : undefined,
     now: options.now ?? Date.now,
   };
@@ -149,7 +153,7 @@ async function startOn(
   const secret = options.secret ?? (await sharedSecret(folder.root));
   const listening = await startServer(new GuardedAgent(secret, operations), { host, port }, log);
   const files = settings.files && (await openFileAddress(settings.files, context));
-  const uploader = await openUploader(context);
+  const uploader = await openUploader(context, options.uploadProgram);
   const watching = watchOver(context, tasks, machines, tombstones, uploader);
   const endpoint: Endpoint = { ...ownIdentity(), host, port: listening.port, agentId, incarnation };
   await folder.publish(endpoint);

@@ -166,7 +166,8 @@ function endNow(agent: Endpoint): void {
 }
 
 /** What Node.js and downloads look at. The address of the database and the like are none of the agent's business. */
-const passedOn = /^(PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|NODE_\w+|SSL_CERT_\w+|UV_\w+|(https?|no|all)_proxy)$/i;
+const passedOn =
+  /^(PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|NODE_\w+|SSL_CERT_\w+|UV_\w+|AWS_\w+|(https?|no|all)_proxy)$/i;
 
 const environmentOfAgent = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => passedOn.test(name)));

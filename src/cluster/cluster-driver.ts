@@ -171,6 +171,21 @@ export const removalReasons = [
 ] as const;
 export type RemovalReason = (typeof removalReasons)[number];
 
+/** Uploads of logs, since the agent began, and what waits or is kept now. */
+export interface UploadFigures {
+  /** Of tasks that have ended: files that a record names, or groups of them. */
+  waiting: number;
+  oldestSeconds: number;
+  files: number;
+  bytes: number;
+  failures: number;
+  /** In the folder of the agent, where there is no object store. */
+  keptFiles: number;
+  keptBytes: number;
+  /** Removed from there, for their age or for want of room. */
+  removedFiles: number;
+}
+
 /** The disk of the sandboxes of an agent, and what the agent has removed from it since it began. */
 export interface AgentFigures {
   agentId: string;
@@ -182,6 +197,8 @@ export interface AgentFigures {
   failures: number;
   /** `count`: sandboxes, folders or files. Reasons for which nothing was removed are there, too. */
   removed: { reason: RemovalReason; count: number; bytes: number }[];
+  /** Absent: an older agent, which does not tell. */
+  uploads?: UploadFigures;
 }
 
 export interface SandboxEntry {

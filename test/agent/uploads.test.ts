@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ExecutorData, ObjstoreUploaderFile } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
+import { startObjectStore, type TestObjectStore } from '../support/object-store.js';
 import { waitFor } from '../support/wait-for.js';
 
 /* Logs of tasks go to the folder that keeps them. */
@@ -77,4 +78,89 @@ test('rotated logs and further files of a task that runs are kept while it runs'
     'the end of the first upload',
     () => !readdirSync(cluster.sandbox(spec, spec.taskId, 'logs')).some((name) => name.endsWith('.gz')),
   );
+});
+
+/* The same to a store that speaks the S3 protocol. */
+
+async function startWithStore(store: TestObjectStore, settings: object = {}) {
+  const uploadTarget = { kind: 'BUCKET', endpoint: store.url, region: 'us-east-1', bucketKeys: {}, ...store.keys };
+  cluster = await AgentCluster.start({
+    settings: { uploadTarget, checkUploadsEverySeconds: 1, retryWaitMs: 10, ...settings },
+  });
+}
+
+describe('to a bucket', () => {
+  let store: TestObjectStore;
+  beforeAll(async () => {
+    store = await startObjectStore('logs');
+  });
+  afterAll(() => store.close());
+  afterEach(() => {
+    store.before = () => undefined;
+    store.calls.length = 0;
+  });
+  const puts = () => store.calls.filter((call) => call.startsWith('PUT '));
+
+  test('the log of a task that has ended goes there, once, and a long one in parts', async () => {
+    await startWithStore(store, { maxSingleUploadSizeBytes: 5_242_880, uploadPartSize: 5_242_880 });
+    const long = await cluster.run('head -c 6000000 /dev/urandom', {
+      uploads: { ...uploads(), keyPattern: 'long/%filename' },
+    });
+    const short = await cluster.run('', {
+      ...executor('echo kept'),
+      uploads: { ...uploads(), keyPattern: 'short/%filename' },
+    });
+    await untilNothingWaits();
+    const found = await store.list('logs');
+    expect(found.map(({ key, size }) => [key.replace(/-\d+\.log/, '.log'), size])).toEqual([
+      ['long/stdout', 6_000_000],
+      ['short/service.log.log.gz', expect.any(Number)],
+    ]);
+    expect(puts().filter((call) => call.includes('partNumber='))).toHaveLength(2);
+    expect(readdirSync(cluster.sandbox(short, short.taskId, 'logs'))).toEqual([]);
+    expect(statSync(cluster.sandbox(long, 'stdout')).size).toBe(6_000_000);
+  });
+
+  test('a store that answers 503 gets everything when it is well again', async () => {
+    await startWithStore(store);
+    store.failures = Number.POSITIVE_INFINITY;
+    const spec = await cluster.run('', {
+      ...executor('echo later'),
+      uploads: { ...uploads(), keyPattern: 'later/%filename' },
+    });
+    await waitFor('a word about it', () =>
+      cluster.log.lines.some((line) => line.includes('Not uploaded for now, bucket logs')),
+    );
+    expect(readdirSync(cluster.sandbox(spec, spec.taskId, 'logs'))).toHaveLength(1);
+    expect(store.calls.length).toBeLessThan(20);
+    store.failures = 0;
+    await untilNothingWaits();
+    expect((await store.list('logs')).filter(({ key }) => key.startsWith('later/'))).toHaveLength(1);
+  });
+
+  test('a connection that breaks half-way leaves no half of an object', async () => {
+    await startWithStore(store, { retryCount: 1 });
+    store.breakAfterBytes = 100_000;
+    await cluster.run('head -c 3000000 /dev/urandom', { uploads: { ...uploads(), keyPattern: 'broken/%filename' } });
+    await waitFor('a word about it', () =>
+      cluster.log.lines.some((line) => line.includes('Not uploaded for now, bucket logs')),
+    );
+    const broken = async () => (await store.list('logs')).filter(({ key }) => key.startsWith('broken/'));
+    expect(await broken()).toEqual([]);
+    store.breakAfterBytes = undefined;
+    await untilNothingWaits();
+    expect(await broken()).toMatchObject([{ size: 3_000_000 }]);
+  });
+
+  test('a key that another object has is left to it', async () => {
+    await startWithStore(store);
+    store.put('logs', 'taken/stdout', { body: 'of another' });
+    await cluster.run('echo mine', { uploads: { ...uploads(), keyPattern: 'taken/%filename' } });
+    await untilNothingWaits();
+    const found = (await store.list('logs')).filter(({ key }) => key.startsWith('taken/'));
+    expect(found.map(({ key, size }) => [key, size])).toEqual([
+      ['taken/stdout', 10],
+      ['taken/stdout_1', 5],
+    ]);
+  });
 });

@@ -43,6 +43,7 @@ const program = (path: string): string[] => [
 ];
 const fetchProgram = program('artifacts/fetch-main.ts');
 const rotateProgram = program('logs/rotate-main.ts');
+const uploadProgram = program('uploads/upload-main.ts');
 
 let count = 0;
 export const newTaskId = (): string => `request-deploy-${Date.now()}-${++count}-host-rack`;
@@ -87,6 +88,7 @@ export class AgentCluster {
         log: this.log,
         fetchProgram,
         rotateProgram,
+        uploadProgram,
         ...this.options,
       });
     this.incarnation = (await readEndpoint(this.root))!.incarnation;

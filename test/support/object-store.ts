@@ -1,4 +1,4 @@
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -24,6 +24,12 @@ export interface TestObjectStore {
   calls: string[];
   /** Most calls that were under way at once. */
   mostAtOnce: number;
+  /** So many further calls are answered 503. */
+  failures: number;
+  /** Connections of longer bodies break then. */
+  breakAfterBytes: number | undefined;
+  /** By key. */
+  list(bucket: string): Promise<{ key: string; size: number }[]>;
   /** Called before the store sees a call; the store waits for it. */
   before: () => Promise<void> | void;
   close(): Promise<void>;
@@ -57,6 +63,21 @@ export async function startObjectStore(...buckets: string[]): Promise<TestObject
       response.end('<Error><Code>SignatureDoesNotMatch</Code><Message>It does not match</Message></Error>');
       return;
     }
+    if (store.failures > 0) {
+      store.failures -= 1;
+      request.resume();
+      response.writeHead(503, { 'content-type': 'application/xml' });
+      response.end('<Error><Code>SlowDown</Code><Message>Later</Message></Error>');
+      return;
+    }
+    if (Number(request.headers['content-length']) > (store.breakAfterBytes ?? Number.POSITIVE_INFINITY)) {
+      let seen = 0;
+      request.on('data', (chunk: Buffer) => {
+        seen += chunk.length;
+        if (seen > store.breakAfterBytes!) request.destroy();
+      });
+      return;
+    }
     const [host, port] = place.split(':');
     const { method, url: path, headers } = request;
     const further = forward({ agent, host, port, method, path, headers }, (answer) => {
@@ -71,6 +92,9 @@ export async function startObjectStore(...buckets: string[]): Promise<TestObject
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     keys: { objstoreAccessKey: 'S3RVER', objstoreSecretKey: secretKey },
     put: (bucket, key, file = {}) => writeObject(join(directory, bucket, key), file),
+    failures: 0,
+    breakAfterBytes: undefined,
+    list: (bucket) => Promise.resolve(listObjects(join(directory, bucket))),
     calls: [],
     mostAtOnce: 0,
     before: () => undefined,
@@ -83,6 +107,14 @@ export async function startObjectStore(...buckets: string[]): Promise<TestObject
     },
   };
   return store;
+}
+
+function listObjects(root: string): { key: string; size: number }[] {
+  const ending = '._S3rver_object';
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith(ending))
+    .map((path) => ({ key: path.slice(0, -ending.length), size: statSync(join(root, path)).size }))
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 /** As the store itself would, but with a time of one's own and much faster. */

@@ -14,7 +14,7 @@ import { isResultOf, rotatedName, surplus } from './schedule.js';
 /** What rotation has left of the logs of a task: named, compressed, and removed in the end. By the agent, through handles. */
 
 /** A user that nothing belongs to. */
-const stranger = { uid: 4_294_967_294, gid: 4_294_967_294 };
+export const stranger = { uid: 4_294_967_294, gid: 4_294_967_294 };
 /** Compressing it takes no longer than to start a program for it. */
 const smallBytes = 1024 * 1024;
 

@@ -10,7 +10,11 @@ const isOfStore = (cause: unknown): boolean =>
 
 /** Puts logs into the archive of the agent, one after the other: what tasks do comes first. */
 export class FolderStore implements UploadStore {
-  constructor(readonly archive: Archive) {}
+  constructor(private readonly archive: Archive) {}
+
+  get kept() {
+    return this.archive;
+  }
 
   async uploadAll(uploads: readonly Upload[], signal: AbortSignal): Promise<void> {
     for (const upload of uploads) {

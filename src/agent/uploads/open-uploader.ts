@@ -1,5 +1,6 @@
 import type { AgentContext } from '../agent-context.js';
 import { Archive, boundsOf } from './archive.js';
+import { BucketStore, uploadProgram } from './bucket-store.js';
 import { FolderStore } from './folder-store.js';
 import { Throttle } from './throttle.js';
 import { Uploader } from './uploader.js';
@@ -13,11 +14,14 @@ export const uploadsItself = ({
   uploadTarget !== undefined && !uploaderInUse;
 
 /** undefined: nothing is uploaded, or another program does it. */
-export async function openUploader(context: AgentContext): Promise<Uploader | undefined> {
+export async function openUploader(
+  context: AgentContext,
+  program: readonly string[] = uploadProgram,
+): Promise<Uploader | undefined> {
   const { settings, folder } = context;
   const { uploadTarget: target, maxUploadMegabytesPerSecond } = settings;
   if (!target || !uploadsItself(settings)) return undefined;
-  if (target.kind === 'BUCKET') return undefined;
+  if (target.kind === 'BUCKET') return new Uploader(context, new BucketStore(target, settings, program));
   const throttle = new Throttle(maxUploadMegabytesPerSecond * megabyte);
   return new Uploader(context, new FolderStore(await Archive.open(folder, boundsOf(target, settings), throttle)));
 }

@@ -11,7 +11,6 @@ import { UploadRecord } from '../logs/upload-record.js';
 import { openFolderBelow, pathOf } from '../sandbox/below.js';
 import { filesOf, type FoundFile, isSame, openFiles, openFound } from './found-files.js';
 import { Progress, progressEnding } from './progress.js';
-import { UploadFigures } from './upload-figures.js';
 
 /** Each is an open file. */
 const mostAtOnce = 32;
@@ -38,15 +37,15 @@ export interface Upload {
 export interface UploadStore {
   /** Calls `end` or `fail` of each, or neither when the agent stops. */
   uploadAll(uploads: readonly Upload[], signal: AbortSignal): Promise<void>;
+  readonly kept?: { bytes: number; objects: number; removed: number };
   /** From time to time. */
   sweep?(now: number, signal: AbortSignal): Promise<void>;
 }
 
-type Uploading = Pick<AgentContext, 'folder' | 'settings' | 'log' | 'stopping' | 'now' | 'finishedUploads'>;
+type Uploading = Pick<AgentContext, 'folder' | 'settings' | 'log' | 'stopping' | 'now' | 'finishedUploads' | 'uploads'>;
 
 /** Uploads what the records of tasks name: of tasks that have ended at once, of others from time to time. */
 export class Uploader {
-  readonly figures = new UploadFigures();
   /** Names of records to be looked at. */
   private readonly due = new Set<string>();
   /** Buckets that take nothing for now, and records of which something cannot be uploaded; with the records that wait. */
@@ -73,6 +72,11 @@ export class Uploader {
       names.clear();
     }
     while (this.due.size > 0 && !stopping.aborted) await this.pass();
+    this.figures.kept = this.store.kept ?? this.figures.kept;
+  }
+
+  private get figures() {
+    return this.uploading.uploads;
   }
 
   private async beginRound(): Promise<void> {

@@ -108,6 +108,18 @@ const agentFigures: z.ZodType<AgentFigures> = z.object({
   lastCleanupAt: z.number().optional(),
   failures: z.number(),
   removed: z.array(z.object({ reason: z.enum(removalReasons), count: z.number(), bytes: z.number() })),
+  uploads: z
+    .object({
+      waiting: z.number(),
+      oldestSeconds: z.number(),
+      files: z.number(),
+      bytes: z.number(),
+      failures: z.number(),
+      keptFiles: z.number(),
+      keptBytes: z.number(),
+      removedFiles: z.number(),
+    })
+    .optional(),
 });
 
 export const machineUsage: z.ZodType<MachineUsage> = z.object({

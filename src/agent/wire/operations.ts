@@ -34,7 +34,10 @@ export class AgentOperations implements Service<typeof TrustedApi> {
     const { context, machines, tasks } = this.parts;
     if (!machines.has(slaveId)) throw new HttpErrorException(404, 'Not found');
     const agent = await context.removals.figures(machines.agentId, context.folder.sandboxes);
-    return { ...(await machineUsage(slaveId, tasks.live(), context.folder, Date.now)), agent };
+    return {
+      ...(await machineUsage(slaveId, tasks.live(), context.folder, Date.now)),
+      agent: { ...agent, uploads: context.uploads.read() },
+    };
   }
 
   task({ taskId }: Args<typeof TrustedApi, 'task'>): Service<typeof TaskApi> {

@@ -29,6 +29,40 @@ export class FiguresOfAgents {
     metrics.counter('muster_agent_removal_failures_total', failures, ['agent'], (counter) => {
       for (const { agentId: agent, failures: count } of this.agents) counter.inc({ agent }, count);
     });
+    const uploads = 'Uploads of logs of ended tasks that wait at an agent';
+    metrics.gauge('muster_agent_uploads_waiting', uploads, ['agent'], (gauge) => {
+      gauge.reset();
+      for (const { agentId: agent, uploads: of } of this.agents) if (of) gauge.set({ agent }, of.waiting);
+    });
+    const oldest = 'How long the oldest of them waits';
+    metrics.gauge('muster_agent_oldest_upload_seconds', oldest, ['agent'], (gauge) => {
+      gauge.reset();
+      for (const { agentId: agent, uploads: of } of this.agents) if (of) gauge.set({ agent }, of.oldestSeconds);
+    });
+    metrics.counter(
+      'muster_agent_uploaded_total',
+      'Files that an agent has uploaded since it began',
+      ['agent'],
+      (counter) => {
+        for (const { agentId: agent, uploads: of } of this.agents) if (of) counter.inc({ agent }, of.files);
+      },
+    );
+    metrics.counter('muster_agent_uploaded_bytes_total', 'Their bytes', ['agent'], (counter) => {
+      for (const { agentId: agent, uploads: of } of this.agents) if (of) counter.inc({ agent }, of.bytes);
+    });
+    const notUploaded = 'Uploads of an agent that failed and are tried again, since it began';
+    metrics.counter('muster_agent_upload_failures_total', notUploaded, ['agent'], (counter) => {
+      for (const { agentId: agent, uploads: of } of this.agents) if (of) counter.inc({ agent }, of.failures);
+    });
+    const kept = 'Bytes of logs that an agent keeps where there is no object store';
+    metrics.gauge('muster_agent_kept_log_bytes', kept, ['agent'], (gauge) => {
+      gauge.reset();
+      for (const { agentId: agent, uploads: of } of this.agents) if (of) gauge.set({ agent }, of.keptBytes);
+    });
+    const forgotten = 'Logs that an agent has removed there, for their age or for want of room, since it began';
+    metrics.counter('muster_agent_kept_logs_removed_total', forgotten, ['agent'], (counter) => {
+      for (const { agentId: agent, uploads: of } of this.agents) if (of) counter.inc({ agent }, of.removedFiles);
+    });
     const last = 'When an agent last looked for what is to be removed, in seconds since 1970';
     metrics.gauge('muster_agent_cleanup_time_seconds', last, ['agent'], (gauge) => {
       gauge.reset();

@@ -1,5 +1,9 @@
+import type { UploadFigures } from '../../cluster/cluster-driver.js';
+
 /** What the uploads of an agent have come to since it began, and what waits. */
-export class UploadFigures {
+export class UploadCounts {
+  /** Of the folder that keeps logs, if there is one. */
+  kept = { bytes: 0, objects: 0, removed: 0 };
   private files = 0;
   private bytes = 0;
   private failures = 0;
@@ -23,12 +27,15 @@ export class UploadFigures {
     this.failures += count;
   }
 
-  read() {
+  read(): UploadFigures {
     const oldest = Math.min(...[...this.waiting.values()].slice(0, 1));
     return {
       files: this.files,
       bytes: this.bytes,
       failures: this.failures,
+      keptFiles: this.kept.objects,
+      keptBytes: this.kept.bytes,
+      removedFiles: this.kept.removed,
       waiting: this.waiting.size,
       oldestSeconds: this.waiting.size === 0 ? 0 : (performance.now() - oldest) / 1_000,
     };

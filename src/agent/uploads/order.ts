@@ -1,0 +1,43 @@
+/** What the agent asks of the program that uploads files to buckets: one line of JSON. */
+export interface UploadOrder {
+  /** The user to become first. Absent: it stays as it is. */
+  user?: { uid: number; gid: number };
+  store: { endpoint?: string; region: string; usePathStyle?: boolean };
+  files: readonly FileToUpload[];
+  atOnce: number;
+  bytesPerSecond: number;
+  /** Larger files go in parts of that size. */
+  singleBytes: number;
+  partBytes: number;
+  tries: number;
+  waitMillis: number;
+  /** How long the store may do nothing. */
+  idleMillis: number;
+}
+
+export interface FileToUpload {
+  /** The number under which the program has the file open. */
+  file: number;
+  bucket: string;
+  key: string;
+  size: number;
+  /** Of the file as it is, among all files of all tasks: an object that has it noted is this file. */
+  id: string;
+  keys?: { accessKeyId: string; secretAccessKey: string };
+  storageClass?: string;
+  contentType?: string;
+  contentEncoding?: string;
+}
+
+export type UploadOutcome =
+  | { kind: 'DONE' }
+  /** Another object has the key. */
+  | { kind: 'TAKEN' }
+  /** `ofStore`: no other file would go there now. */
+  | { kind: 'FAILED'; reason: string; ofStore: boolean };
+
+/** The answer: an outcome for each file, in their order. */
+export interface UploadAnswer {
+  outcomes?: UploadOutcome[];
+  trouble?: string;
+}
