@@ -183,7 +183,7 @@ const phases: Phase[] = [
   {
     name: 'the shim has not begun the task',
     task: () => plain(counts),
-    // Whoever opens a pipe for writing waits for a reader.
+    // To open a pipe for writing is to wait for a reader.
     prepare: (spec) => {
       mkdirSync(cluster.control(spec, ''), { recursive: true });
       execFileSync('mkfifo', [cluster.control(spec, 'shim.log')]);

@@ -214,10 +214,13 @@ export class TaskLogs {
       this.rotatedAt.set(path, now);
       this.failures.delete(path);
     }
+    const ended = this.context.now();
     const failures = trouble === undefined ? [] : failed !== undefined ? [failed] : logs.map(({ path }) => path);
     for (const path of failures) {
       const inRow = (this.failures.get(path)?.inRow ?? 0) + 1;
-      this.failures.set(path, { inRow, notBefore: now + backOffMillis(inRow, tryAgainMillis, longestPauseMillis) });
+      // What took long before it failed does not take all of the time.
+      const pause = Math.max(ended - now, backOffMillis(inRow, tryAgainMillis, longestPauseMillis));
+      this.failures.set(path, { inRow, notBefore: ended + pause });
     }
     if (this.isOver || trouble === this.complaint) return;
     const { taskId } = this.target.spec;

@@ -154,7 +154,7 @@ export class Killer implements Sweeper {
 const nameOf = ({ pid, startTime }: ProcessIdentity): string => `${pid} ${startTime}`;
 
 /**
- * Who has been asked to end: once, also by the next agent, for many programs take a second SIGTERM as an order to give up
+ * What has been asked to end is asked once, also by the next agent: many programs take a second SIGTERM as an order to give up
  * their orderly end.
  */
 export class Asked {
