@@ -18,6 +18,7 @@ import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.j
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { LaunchedTaskRepository } from '../tasks/launched-task.repository.js';
 import { LiveTaskHistoryRepository } from './live-task-history.repository.js';
+import { TaskHistoryRepository } from './task-history.repository.js';
 import { TaskHistoryMoveRepository } from './task-history-move.repository.js';
 
 const minute = 60_000;
@@ -57,6 +58,22 @@ const ended: TaskRow = {
     ['TASK_FINISHED', start + 5_000, { message: 'Command exited with status 0' }],
   ],
 };
+
+test('a reader is never told a part of a task that moves while it is read', async () => {
+  const taskId = await insert(ended);
+  const whole = await new TaskHistoryRepository(histories, testSettings()).find(db.database.manager, taskId.id);
+  const movesMeanwhile = new (class extends LaunchedTaskRepository {
+    override async find(...of: Parameters<LaunchedTaskRepository['find']>) {
+      const found = await super.find(...of);
+      now += minute;
+      await move([taskId.id]);
+      return found;
+    }
+  })(testSettings());
+  const reader = new TaskHistoryRepository(new LiveTaskHistoryRepository(movesMeanwhile), testSettings());
+  const seen = await reader.find(db.database.manager, taskId.id);
+  expect(seen?.history.taskUpdates).toEqual(whole?.history.taskUpdates);
+});
 
 describe('what is written', () => {
   test('the columns and the whole record, and nothing stays behind', async () => {
