@@ -422,7 +422,7 @@ describe('the stored form', () => {
       stored: { healthcheck: { uri: '/h', responseTimeoutSeconds: 3, maxRetries: 2, portIndex: 1 } },
     },
     {
-      name: 'its protocol and interval from older fields, and not the total time',
+      name: 'its protocol and interval from older fields; the total time stands beside it',
       sent: {
         healthcheckUri: '/h',
         healthcheckProtocol: 'HTTPS',

@@ -62,7 +62,7 @@ export const aimAt = (progress: DeployProgress, target: number, now: number): St
 export function stepTimeLimitMillis(deploy: Deploy, settings: DeploySettings): number {
   const proving =
     deploy.healthcheck && deploy.skipHealthchecksOnDeploy !== true
-      ? healthcheckTimings(deploy.healthcheck, settings).totalMillis
+      ? healthcheckTimings(deploy.healthcheck, settings, deploy.healthcheckMaxTotalTimeoutSeconds).totalMillis
       : healthyAfterRunningMillis(deploy, settings);
   return deployHealthTimeoutMillis(deploy, settings) + proving;
 }

@@ -83,6 +83,13 @@ describe('with a health check its results decide', () => {
       after: 55_001,
       verdict: 'UNHEALTHY',
     },
+    {
+      name: 'failing beyond the total time that its deploy allows, in a deploy',
+      context: { ...plain({ healthcheck: { uri: '/' }, healthcheckMaxTotalTimeoutSeconds: 20 }), deployPending: true },
+      task: { lastResult: failed },
+      after: 20_001,
+      verdict: 'UNHEALTHY',
+    },
     { name: 'checked by its executor', context: checked({ healthcheckResultFilePath: 'ok' }), verdict: 'HEALTHY' },
     {
       name: 'checked by its executor, not running yet',

@@ -121,7 +121,7 @@ export function checkFailure(task: ObservedTask, context: HealthContext, now: nu
   const { lastResult, runningAt } = task;
   const options = context.deploy.healthcheck;
   if (!options || !lastResult || runningAt === undefined || passed(lastResult)) return undefined;
-  const timings = healthcheckTimings(options, context.settings);
+  const timings = healthcheckTimings(options, context.settings, context.deploy.healthcheckMaxTotalTimeoutSeconds);
   const runningMillis = now - runningAt;
   if (isFailureStatus(lastResult.statusCode, timings)) return 'FAILURE_STATUS_CODE';
   if (lastResult.startup && runningMillis > timings.startupTimeoutMillis) return 'STARTUP_TIMEOUT';
@@ -165,7 +165,7 @@ function explainSlowness(task: ObservedTask, context: HealthContext, now: number
   const { deploy, settings } = context;
   const byChecks = checksDecide([task], context) && deploy.healthcheck;
   const allowed = byChecks
-    ? healthcheckTimings(byChecks, settings).totalMillis
+    ? healthcheckTimings(byChecks, settings, deploy.healthcheckMaxTotalTimeoutSeconds).totalMillis
     : deployHealthTimeoutMillis(deploy, settings);
   if (now - task.runningAt! <= allowed) return undefined;
   return failedChecks(task, `Task ran for ${runningTime(task, now)} without becoming healthy (${lastAnswer(task)})`);

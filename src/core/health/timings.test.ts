@@ -4,8 +4,16 @@ import { healthContext, healthSettings, launchedAt, observed, result } from '../
 import { healthcheckTimings, nextCheck, type HealthSettings } from './index.js';
 
 describe('the total time of health checks', () => {
-  test.each<{ name: string; options?: HealthcheckOptions; settings?: Partial<HealthSettings>; seconds: number }>([
+  test.each<{
+    name: string;
+    options?: HealthcheckOptions;
+    settings?: Partial<HealthSettings>;
+    longest?: number;
+    seconds: number;
+  }>([
     { name: 'is 55 s by default', seconds: 55 },
+    { name: 'is less where the deploy says so', longest: 20, seconds: 20 },
+    { name: 'is no more because the deploy would allow more', longest: 200, seconds: 55 },
     { name: 'grows by interval and time-out with each retry', options: { maxRetries: 3 }, seconds: 45 + 10 * 4 },
     {
       name: 'takes the retries of the settings when there are no others',
@@ -24,8 +32,8 @@ describe('the total time of health checks', () => {
       seconds: 17,
     },
     { name: 'does not count the startup delay', options: { startupDelaySeconds: 100 }, seconds: 55 },
-  ])('$name', ({ options = {}, settings = {}, seconds }) =>
-    expect(healthcheckTimings(options, { ...healthSettings, ...settings }).totalMillis).toBe(seconds * 1_000),
+  ])('$name', ({ options = {}, settings = {}, longest, seconds }) =>
+    expect(healthcheckTimings(options, { ...healthSettings, ...settings }, longest).totalMillis).toBe(seconds * 1_000),
   );
 });
 

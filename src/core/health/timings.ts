@@ -13,18 +13,24 @@ export interface HealthcheckTimings {
   /** Absent: unlimited. */
   maxRetries?: number;
   failureStatusCodes: readonly number[];
-  /** Startup time plus the longest time that all attempts can take. */
+  /** Startup time plus the longest time that all attempts can take, unless the deploy allows less. */
   totalMillis: number;
 }
 
 const millis = (seconds: number): number => seconds * 1000;
 
-export function healthcheckTimings(options: HealthcheckOptions, settings: HealthSettings): HealthcheckTimings {
+/** `longestSeconds`: what the deploy wants it to take in all at most. */
+export function healthcheckTimings(
+  options: HealthcheckOptions,
+  settings: HealthSettings,
+  longestSeconds?: number,
+): HealthcheckTimings {
   const startupDelaySeconds = options.startupDelaySeconds ?? settings.startupDelaySeconds;
   const startupTimeoutMillis = millis(options.startupTimeoutSeconds ?? settings.startupTimeoutSeconds);
   const intervalMillis = millis(options.intervalSeconds ?? settings.healthcheckIntervalSeconds);
   const responseTimeoutMillis = millis(options.responseTimeoutSeconds ?? settings.healthcheckTimeoutSeconds);
   const maxRetries = options.maxRetries ?? settings.healthcheckMaxRetries;
+  const attemptsMillis = (intervalMillis + responseTimeoutMillis) * ((maxRetries ?? 0) + 1);
   return {
     startupTimeoutMillis,
     startupDelayMillis: startupDelaySeconds === undefined ? undefined : millis(startupDelaySeconds),
@@ -33,7 +39,7 @@ export function healthcheckTimings(options: HealthcheckOptions, settings: Health
     responseTimeoutMillis,
     maxRetries,
     failureStatusCodes: options.failureStatusCodes ?? settings.healthcheckFailureStatusCodes,
-    totalMillis: startupTimeoutMillis + (intervalMillis + responseTimeoutMillis) * ((maxRetries ?? 0) + 1),
+    totalMillis: Math.min(startupTimeoutMillis + attemptsMillis, millis(longestSeconds ?? Infinity)),
   };
 }
 

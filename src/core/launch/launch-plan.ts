@@ -55,7 +55,6 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
   const { taskId, place, request, deploy, pending, needed, own } = input;
   const { executorData } = deploy;
   const ports = input.ports.slice(0, own.numPorts);
-  const extras = pending.extraArtifacts ?? [];
   return {
     taskId: taskId.id,
     slaveId: place.slaveId,
@@ -69,8 +68,7 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     diskMb: needed.diskMb,
     cpuHardLimit: hardLimit(own.cpus, rules),
     ports: [...input.ports],
-    // An executor brings the artifacts of its deploy itself.
-    artifacts: executorData ? extras : [...(deploy.uris ?? []), ...extras],
+    artifacts: [...(deploy.uris ?? []), ...(pending.extraArtifacts ?? [])],
     executorData,
     ...(deploy.containerInfo &&
       hasContainer(deploy) && {
@@ -135,11 +133,9 @@ function commandLine(
   pending: Pick<PendingTask, 'cmdLineArgsList'>,
 ): { shell: boolean; value: string; arguments: string[] } {
   const ofRun = pending.cmdLineArgsList ?? [];
-  if (deploy.executorData) {
-    const words = [...(deploy.executorData.extraCmdLineArgs ?? []), ...ofRun];
-    return { shell: true, value: deploy.executorData.cmd, arguments: words };
-  }
-  const words = [...(deploy.arguments ?? []), ...ofRun];
+  const { executorData } = deploy;
+  const words = [...(executorData?.extraCmdLineArgs ?? []), ...(deploy.arguments ?? []), ...ofRun];
+  if (executorData) return { shell: true, value: executorData.cmd, arguments: words };
   // A command with arguments is a program; alone it is a line for the shell.
   const shell = deploy.shell ?? (words.length === 0 && !hasContainer(deploy));
   return { shell, value: deploy.command ?? '', arguments: words };

@@ -153,9 +153,9 @@ describe('command', () => {
     },
     {
       name: 'the one of the executor',
-      deploy: { command: undefined, executorData },
+      deploy: { command: undefined, executorData, arguments: ['c'] },
       run: ['b'],
-      is: { shell: true, value: 'serve', arguments: ['-a', 'b'] },
+      is: { shell: true, value: 'serve', arguments: ['-a', 'c', 'b'] },
     },
   ])('$name', ({ deploy, run, is }) => expect(plan(deploy, { cmdLineArgsList: run }).command).toEqual(is));
 
@@ -166,7 +166,7 @@ describe('command', () => {
       user: 'www',
       successfulExitCodes: [3],
       killGraceMillis: 7,
-      artifacts: [{ uri: 'x' }],
+      artifacts: [{ uri: 'u' }, { uri: 'x' }],
     }));
   test('a run may name another user and more artifacts', () =>
     expect(

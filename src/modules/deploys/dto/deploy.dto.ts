@@ -178,7 +178,7 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Int32()
   healthcheckMaxRetries?: number;
-  /** Kept for older clients; has no effect. */
+  /** How long a task of the deploy that runs may take in all until its health check passes; less than what healthcheck adds up to. */
   @IsOptional()
   @Seconds()
   healthcheckMaxTotalTimeoutSeconds?: number;
