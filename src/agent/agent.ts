@@ -112,7 +112,7 @@ async function startOn(
   const updates = await UpdatesLog.open(folder.updates, { agentId, incarnation });
   machines.onChange(() => updates.wake());
   const engines = new EngineWatch(settings.containers, log, stopping.signal);
-  engines.onChange(() => machines.noteContainers(engines.works));
+  engines.onChange(() => machines.noteContainers(engines.refusal));
   engines.begin();
   const parts = {
     folder,

@@ -29,6 +29,8 @@ export interface MachineSnapshot {
   isDiskFull?: boolean;
   /** Whether it runs containers now; absent: it does not say. */
   runsContainers?: boolean;
+  /** Why it runs none. */
+  containersRefusal?: string;
   /** Epoch milliseconds at which the agent answered last. */
   seenAt: number;
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ContainerInfo, DockerInfo } from '../../src/core/model/deploy.js';
@@ -244,7 +244,7 @@ describe.skipIf(withoutPodman !== undefined)(
         writeFileSync(hanging, '');
         writeFileSync(
           path,
-          `#!/bin/sh\nfor word in "$@"; do grep -qxe "$word" ${hanging} && exec sleep 600; done\nexec /usr/bin/podman "$@"\n`,
+          `#!/bin/sh\nfor word in "$@"; do grep -qxe "$word" ${hanging} && exec sleep 600; done\nexec ${podman.engine} "$@"\n`,
           { mode: 0o755 },
         );
         return {
@@ -320,13 +320,24 @@ describe.skipIf(withoutPodman !== undefined)(
         }
       });
 
-      test('what a sandbox was made to hold in place of the output files is not written to', async () => {
+      test('links in place of the files that the agent writes for a container are not followed', async () => {
         await start();
-        const target = join(podman.folder, 'target');
-        writeFileSync(target, '');
-        const spec = await run(managed('sh -c "rm ../service.log; ln -s /etc/passwd ../service.log; echo x; exit 0"'));
+        const targets = tempFolder();
+        const target = (name: string) => join(targets.path, name);
+        for (const name of ['out', 'tail', 'image']) writeFileSync(target(name), 'as it was\n');
+        // While it runs: its log, the tail of it that is saved at the end, and what is rotated at the end.
+        const spec = await run(
+          managed(
+            `sh -c 'cd ..; for each in service.log:out tail_of_finished_service.log:tail docker_image.json:image; do ` +
+              `rm -f "\${each%:*}"; ln -s ${targets.path}/"\${each#*:}" "\${each%:*}"; done; ` +
+              `rm -rf logs; ln -s ${targets.path} logs; ls -l; echo written; exit 0'`,
+          ),
+        );
         expect(end(spec)).toMatchObject({ state: 'TASK_FINISHED' });
-        expect(readFileSync(target, 'utf8')).toBe('');
+        expect(lstatSync(cluster.sandbox(spec, area(spec), 'service.log')).isSymbolicLink()).toBe(true);
+        for (const name of ['out', 'tail', 'image']) expect(readFileSync(target(name), 'utf8')).toBe('as it was\n');
+        expect(readdirSync(targets.path).toSorted()).toEqual(['image', 'out', 'tail']);
+        targets.remove();
       });
     });
   },

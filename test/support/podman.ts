@@ -1,21 +1,34 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { chownSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempFolder } from './temp-folder.js';
 
 /** Why the tests of containers are left out; undefined: they are not. */
-export const withoutPodman: string | undefined = missing();
+export const withoutPodman: string | undefined = missing('/usr/bin/podman', '/usr/sbin/runc', '/usr/bin/busybox');
 
-function missing(): string | undefined {
+/** The same for tests of containers with a network of their own. */
+export const withoutBridges: string | undefined =
+  withoutPodman ?? missing('/usr/lib/cni/bridge', '/usr/lib/cni/portmap', '/usr/sbin/iptables');
+
+function missing(...paths: string[]): string | undefined {
   if (process.getuid?.() !== 0) return 'only root has podman and runc with a storage of their own here';
-  const lacking = ['/usr/bin/podman', '/usr/sbin/runc', '/usr/bin/busybox'].filter((path) => !existsSync(path));
+  const lacking = paths.filter((path) => !existsSync(path));
   return lacking.length === 0 ? undefined : `left out without ${lacking.join(', ')} (podman, runc, busybox-static)`;
 }
 
 export const image = 'localhost/muster-test:1';
 
+/** Of a network with a subnet of its own; the id of the worker keeps it apart from those of other tests. */
+const networkName = `muster-test-${process.pid}`;
+const subnet = `10.${100 + (process.pid % 100)}.${Math.floor(process.pid / 100) % 250}.0/24`;
+
+interface PodmanOptions {
+  /** Runs it without rights, with a storage of its own. */
+  uid?: number;
+}
+
 /** Podman on a storage of its own, with one small image. */
-export function testPodman() {
+export function testPodman({ uid = 0 }: PodmanOptions = {}) {
   const folder = tempFolder();
   const at = (name: string) => join(folder.path, name);
   const engineArguments = [
@@ -25,30 +38,69 @@ export function testPodman() {
     `--root=${at('root')}`,
     `--runroot=${at('run')}`,
   ];
+  // What it reads beside its arguments is in the folder, too.
+  const engine = at('podman');
+  const networks = `[network]\nnetwork_config_dir="${at('networks')}"\n`;
+  for (const [name, text] of Object.entries({ 'containers.conf': networks, 'registries.conf': '', 'auth.json': '{}' }))
+    writeFileSync(at(name), text);
+  chownSync(at('auth.json'), uid, uid);
+  writeFileSync(
+    engine,
+    `#!/bin/sh\nexport CONTAINERS_CONF=${at('containers.conf')} CONTAINERS_REGISTRIES_CONF=${at('registries.conf')} ` +
+      `REGISTRY_AUTH_FILE=${at('auth.json')} HOME=${at('home')} XDG_RUNTIME_DIR=${at('runtime')}\n` +
+      'exec /usr/bin/podman "$@"\n',
+    { mode: 0o755 },
+  );
+  for (const name of ['networks', 'home', 'runtime', '.']) {
+    mkdirSync(at(name), { recursive: true, mode: 0o700 });
+    chownSync(at(name), uid, uid);
+  }
   const podman = (...words: string[]): string =>
-    execFileSync('/usr/bin/podman', [...engineArguments, ...words], {
+    execFileSync(engine, [...engineArguments, ...words], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
+      cwd: '/',
+      uid,
+      gid: uid,
     });
   const names = () => podman('ps', '--all', '--format={{.Names}}').split('\n').filter(Boolean);
   makeRoot(at('image'));
   const archive = at('image.tar');
   execFileSync('tar', ['-C', at('image'), '-cf', archive, '.']);
   podman('import', archive, image);
+  let hasNetwork = false;
   return {
     /** Under `cluster.local.containers`: what works where a test may set hardly any limits. */
     settings: {
-      engine: '/usr/bin/podman',
+      engine,
       engineArguments,
       createArguments: ['--ulimit=nofile=1024:1024', '--ulimit=nproc=1000:1000'],
-      allowedNetworks: ['HOST', 'NONE', 'BRIDGE'],
+      allowedNetworks: ['HOST', 'NONE', 'BRIDGE', networkName],
     },
+    engine,
     engineArguments,
     podman,
     names,
     folder: folder.path,
+    /** A bridge, which is also what containers get that name none. Answers its name. */
+    addNetwork(): string {
+      podman('network', 'create', '--disable-dns', `--subnet=${subnet}`, networkName);
+      writeFileSync(at('containers.conf'), `${networks}default_network="${networkName}"\n`);
+      hasNetwork = true;
+      return networkName;
+    },
+    /** Images of this registry are fetched without TLS. */
+    trust(registry: string) {
+      writeFileSync(at('registries.conf'), `[[registry]]\nlocation="${registry}"\ninsecure=true\n`);
+    },
     remove() {
-      for (const name of names()) podman('rm', '--force', '--volumes', name);
+      for (const name of names()) podman('rm', '--force', '--volumes', '--time=0', name);
+      if (hasNetwork) {
+        // The default one cannot be removed.
+        writeFileSync(at('containers.conf'), networks);
+        podman('network', 'rm', '--force', networkName);
+        rmSync(`/var/lib/cni/networks/${networkName}`, { recursive: true, force: true });
+      }
       folder.remove();
     },
   };
@@ -56,9 +108,10 @@ export function testPodman() {
 
 export type TestPodman = ReturnType<typeof testPodman>;
 
-const applets = 'sh sleep cat echo env id true false ls touch kill dd mount head grep wget nc printf stat test'.split(
-  ' ',
-);
+const applets =
+  'sh sleep cat echo env id true false ls touch kill dd mount head grep wget nc printf stat test httpd md5sum'.split(
+    ' ',
+  );
 
 function makeRoot(folder: string): void {
   for (const name of ['bin', 'tmp', 'etc', 'proc', 'dev', 'sys']) mkdirSync(join(folder, name), { recursive: true });

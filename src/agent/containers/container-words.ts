@@ -128,8 +128,7 @@ function networkWords({ spec }: ContainerPlan): string[] {
   const names = networkInfos.flatMap(({ name }) => name ?? []);
   const kind = networkKind(spec.container, isManaged);
   const isEnginesOwn = docker?.network === undefined && kind === 'BRIDGE';
-  const networks =
-    docker?.network === undefined && names.length > 0 ? names : kind && !isEnginesOwn ? [kind.toLowerCase()] : [];
+  const networks = kind === undefined ? names : isEnginesOwn ? [] : [kind.toLowerCase()];
   // A container in the network of its machine, or in none, has no ports of its own to be reached by.
   const mappings =
     kind === 'HOST' || kind === 'NONE' ? [] : [...(docker?.portMappings ?? []), ...networkInfos.flatMap(portsOf)];

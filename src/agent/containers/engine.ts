@@ -107,7 +107,7 @@ const ended = (stream: NodeJS.ReadableStream): Promise<void> => new Promise((res
 const lastLine = (text: string): string => text.trim().split('\n').at(-1)?.trim() ?? '';
 
 const lookMillis = 10_000;
-const againWhenMissingMillis = 60_000;
+const againWhenMissingMillis = 15_000;
 const againMillis = 300_000;
 
 /** The engine of this machine, looked for at the start of the agent and again from time to time. */
@@ -128,9 +128,9 @@ export class EngineWatch {
     this.listeners.push(listener);
   }
 
-  /** undefined: the first look is not over. */
-  get works(): boolean | undefined {
-    return this.hasLooked ? this.found !== undefined : undefined;
+  /** Why no containers run here; '': they do; undefined: the first look is not over. */
+  get refusal(): string | undefined {
+    return this.hasLooked ? this.why : undefined;
   }
 
   /** The engine, or why there is none. Waits for the first look, which is bounded in time. */
@@ -154,14 +154,14 @@ export class EngineWatch {
   }
 
   private async look(): Promise<void> {
-    const before = this.found;
+    const { found: before, why: whyBefore } = this;
     const result = await findEngine(this.settings, this.stopping);
     if (this.stopping.aborted) return;
     this.found = typeof result === 'string' ? undefined : result;
     this.why = typeof result === 'string' ? result : '';
     if (this.found && !before) this.log.info(`Containers run with ${this.found.kind} ${this.found.version}`);
     if (!this.found && before) this.log.warn(`No containers run here any more: ${this.why}`);
-    const isNews = !this.hasLooked || (before === undefined) !== (this.found === undefined);
+    const isNews = !this.hasLooked || this.why !== whyBefore;
     this.hasLooked = true;
     if (isNews) for (const listener of this.listeners) listener();
   }

@@ -56,6 +56,10 @@ function imageProblems(info: ContainerInfo): Unsupported[] {
   if (info.cluster?.image?.type === 'APPC')
     return [{ field: 'cluster.image.type', message: 'must be DOCKER: no engine of today runs APPC images' }];
   const image = imageOf(info);
+  if (info.docker && info.cluster?.image)
+    return [
+      { field: 'cluster.image', message: 'must not be given together with docker, which has an image of its own' },
+    ];
   if (!image) return [{ field, message: 'must be given: what has volumes or networks of its own runs in an image' }];
   const isName = image.name.length <= longestImageName && imageName.test(image.name);
   return isName && !transports.has(image.name.split(':')[0] ?? '')
@@ -98,9 +102,10 @@ export function networkKind(
   { docker, networkInfos = [] }: Pick<ContainerInfo, 'docker' | 'networkInfos'>,
   isManaged: boolean,
 ): 'BRIDGE' | 'HOST' | 'NONE' | undefined {
-  if (docker?.network) return docker.network;
-  if (networkInfos.some(({ name }) => name !== undefined)) return undefined;
-  return docker && isManaged ? 'HOST' : 'BRIDGE';
+  const network = docker?.network;
+  const isNamed = networkInfos.some(({ name }) => name !== undefined);
+  if (isNamed && (network === undefined || network === 'BRIDGE')) return undefined;
+  return network ?? (docker && isManaged ? 'HOST' : 'BRIDGE');
 }
 
 const largestPort = 65_535;

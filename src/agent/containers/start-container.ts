@@ -16,7 +16,7 @@ import type { TaskFolder } from '../tasks/task-folder.js';
 import { containerEnvironment, containerName, createWords, environmentFile } from './container-words.js';
 import { askEngine, type Engine, engineEnvironment, EngineFailure } from './engine.js';
 import { containerProblems, refusedHostPath } from './rules.js';
-import { endFile, stateFormat, TaskContainer } from './task-container.js';
+import { endFile, endFormat, TaskContainer } from './task-container.js';
 
 export interface ContainerStart extends TaskStart {
   spec: LaunchSpec & { container: ContainerInfo };
@@ -218,14 +218,16 @@ async function underShim(context: AgentContext, start: ContainerStart, engine: E
   const q = launcherLiteral;
   const [name, end] = [q(container.name), q(join(folder.path, endFile))];
   const call = engine.words.map(q).join(' ');
+  // Docker does not know the option, and nothing sends its program a signal that is meant for the container.
+  const begin = engine.kind === 'podman' ? 'start --attach --sig-proxy=false' : 'start --attach';
   const variables = Object.entries(engineEnvironment()).map(([key, value]) => `export ${key}=${q(value)}\n`);
   const script = `exec 3<&- </dev/null
 trap : TERM INT HUP QUIT
 cd / || exit 125
 exec 4>>/proc/self/fd/10 5>>/proc/self/fd/11 || exit 125
-${variables.join('')}${call} start --attach --sig-proxy=false ${name} >&4 2>&5 4>&- 5>&-
+${variables.join('')}${call} ${begin} ${name} >&4 2>&5 4>&- 5>&-
 status=$?
-timeout -k 5 ${limit} ${call} container inspect ${q(stateFormat)} ${name} >${end}.new && mv ${end}.new ${end}
+timeout -k 5 ${limit} ${call} container inspect ${q(endFormat)} ${name} >${end}.new && mv ${end}.new ${end}
 timeout -k 5 ${limit} ${call} rm --force --volumes ${name} >/dev/null
 exit "$status"
 `;

@@ -6,6 +6,7 @@ import { backOffMillis } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
 import { groupOfProcess, TaskGroup } from '../cgroups/cgroups.js';
 import type { GroupUsage } from '../cgroups/group-files.js';
+import { saysOutOfMemory } from '../cgroups/kernel-log.js';
 import { readIfThere } from '../files.js';
 import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
 import { signal } from '../machine/processes.js';
@@ -22,9 +23,9 @@ const State = z.object({
 });
 type State = z.infer<typeof State>;
 
-/** One line each; the script that runs the container asks for the first, too, when it has ended. */
-export const stateFormat = '--format={{json .State}}';
-const wholeFormat = '--format={{json .State}}\n{{.Id}}\n{{.Config.StopSignal}}\n{{json .GraphDriver.Data}}';
+/** One line each; the script that runs the container asks for these when it has ended. */
+export const endFormat = '--format={{json .State}}\n{{.Id}}';
+const wholeFormat = `${endFormat}\n{{.Config.StopSignal}}\n{{json .GraphDriver.Data}}`;
 
 /** How long an engine may take for what it usually answers at once. */
 const shortMillis = 10_000;
@@ -103,11 +104,13 @@ export class TaskContainer {
 
   /** How it ended, as its engine told the script; {}: it did not. */
   async end(): Promise<{ exitCode?: number; outOfMemory?: boolean }> {
-    const text = await readIfThere(join(this.folder.path, endFile));
-    const state = State.safeParse(parsed(text ?? '')).data;
-    return state?.Status === 'exited' || state?.Status === 'stopped'
-      ? { exitCode: state.ExitCode, outOfMemory: state.OOMKilled }
-      : {};
+    const text = (await readIfThere(join(this.folder.path, endFile))) ?? '';
+    const [line = '', id = ''] = text.split('\n');
+    const state = State.safeParse(parsed(line)).data;
+    if (state?.Status !== 'exited' && state?.Status !== 'stopped') return {};
+    // Not every engine sees it of what ends at once.
+    const outOfMemory = state.OOMKilled || (isContainerId(id) && saysOutOfMemory(id));
+    return { exitCode: state.ExitCode, outOfMemory };
   }
 
   /** Ends and removes it, where it is still there. False: whether it has is not known. */
@@ -134,13 +137,13 @@ export class TaskContainer {
     this.stopSignal = signalNamed(stop) ?? this.stopSignal;
     const { UpperDir } = (parsed(data.join('')) ?? {}) as { UpperDir?: unknown };
     if (typeof UpperDir === 'string' && UpperDir.startsWith('/')) this.layer = UpperDir;
-    if (state?.Running && state.Pid) this.attach(state.Pid, id.trim());
+    if (state?.Running && state.Pid) this.attach(state.Pid, id);
     return state;
   }
 
   private attach(pid: number, id: string): void {
     const found = readStat(pid);
-    if (!found || !/^[0-9a-f]{12,64}$/.test(id)) return;
+    if (!found || !isContainerId(id)) return;
     this.main = { pid, startTime: found.startTime };
     this.group.is(groupOfProcess(pid, id));
   }
@@ -153,6 +156,8 @@ export class TaskContainer {
     return askEngine(engine, command, { timeoutMillis: shortMillis, signal: ends, sandbox: this.sandbox });
   }
 }
+
+const isContainerId = (text: string): boolean => /^[0-9a-f]{12,64}$/.test(text);
 
 /** In the task's control folder. */
 export const endFile = 'container.end';

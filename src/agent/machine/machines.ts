@@ -9,7 +9,7 @@ export class Machines {
   readonly portsInUse = new PortsInUse(() => this.noteChange());
   private changes = 1;
   private diskIsFull = false;
-  private runsContainers: boolean | undefined;
+  private containersRefusal: string | undefined;
   private readonly listeners: (() => void)[] = [];
 
   constructor(
@@ -35,9 +35,9 @@ export class Machines {
     this.noteChange();
   }
 
-  /** Whether an engine for containers works here; undefined: that is not known yet. */
-  noteContainers(works: boolean | undefined): void {
-    this.runsContainers = works;
+  /** Why no containers run here; '': they do; undefined: that is not known yet. */
+  noteContainers(refusal: string | undefined): void {
+    this.containersRefusal = refusal;
     this.noteChange();
   }
 
@@ -52,6 +52,7 @@ export class Machines {
   snapshots(now: number): MachineSnapshot[] {
     const portsInUse = this.portsInUse.list();
     const { rackIdAttributeKey, defaultRackId } = this.racks;
+    const { containersRefusal } = this;
     return this.slaves.map(({ id, ports, ...rest }) => {
       const portRanges = parsePortRanges(ports);
       return {
@@ -63,7 +64,8 @@ export class Machines {
         portRanges,
         portsInUse: portsInUse.filter((port) => portRanges.some(({ begin, end }) => begin <= port && port <= end)),
         ...(this.diskIsFull && { isDiskFull: true }),
-        ...(this.runsContainers !== undefined && { runsContainers: this.runsContainers }),
+        ...(containersRefusal !== undefined && { runsContainers: containersRefusal === '' }),
+        ...(containersRefusal && { containersRefusal }),
         seenAt: now,
       };
     });

@@ -79,6 +79,7 @@ export const machineSnapshot: z.ZodType<MachineSnapshot> = z.object({
   portsInUse: z.array(z.number()),
   isDiskFull: z.boolean().optional(),
   runsContainers: z.boolean().optional(),
+  containersRefusal: z.string().optional(),
   seenAt: z.number(),
 });
 

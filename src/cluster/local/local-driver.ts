@@ -125,8 +125,9 @@ export class LocalDriver implements ClusterDriver {
       const { machines } = await this.agent.ask((agent) => agent.machines({}, { timeoutMs: userMillis }));
       const isCertain = machines.length > 0 && machines.every(({ runsContainers }) => runsContainers === false);
       if (!isCertain) return undefined;
+      const reasons = [...new Set(machines.flatMap(({ containersRefusal }) => containersRefusal ?? []))];
       return (
-        'no machine has an engine for containers that works (docker or podman); ' +
+        `no machine has an engine for containers that works (${reasons.join('; ')}); ` +
         'with the setting cluster.local.containers.required: false the deploy would wait for one'
       );
     } catch {

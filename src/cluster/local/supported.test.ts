@@ -50,6 +50,33 @@ test.each([
     }),
     is: ['containerInfo.docker.network', 'containerInfo.docker.privileged', 'env.A'],
   },
+  {
+    name: 'ports and networks where a container has none of its own',
+    value: deploy({
+      containerInfo: {
+        type: 'DOCKER',
+        docker: {
+          image: 'a',
+          privileged: false,
+          network: 'NONE',
+          portMappings: [{ containerPort: 80, hostPort: 31_000 }],
+        },
+        networkInfos: [{}, { portMappings: [{ containerPort: 80, hostPort: 31_000 }] }],
+      },
+    }),
+    is: ['containerInfo.docker.portMappings', 'containerInfo.networkInfos[1].portMappings'],
+  },
+  {
+    name: 'two images',
+    value: deploy({
+      containerInfo: {
+        type: 'DOCKER',
+        docker: { image: 'a', privileged: false },
+        cluster: { image: { type: 'DOCKER', docker: { name: 'b' } } },
+      },
+    }),
+    is: ['containerInfo.cluster.image'],
+  },
   { name: 'a foreign executor', value: deploy({ customExecutorCmd: '/x' }), is: ['customExecutorCmd'] },
   {
     name: 'names a shell cannot say',

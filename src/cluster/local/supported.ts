@@ -1,6 +1,6 @@
-import { hasContainer, type ClusterArtifact, type Deploy } from '../../core/model/deploy.js';
+import { hasContainer, type ClusterArtifact, type ContainerInfo, type Deploy } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
-import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
+import { type ContainerPolicy, containerProblems, networkKind } from '../../agent/containers/rules.js';
 import { ContainerSettings } from '../../platform/settings/container-settings.js';
 import {
   staysInside,
@@ -55,13 +55,31 @@ const closedToContainers: ContainerPolicy = ContainerSettings.parse({});
 function unsupportedContainer(deploy: Deploy, policy: ContainerPolicy): Unsupported[] {
   const { containerInfo, env, taskEnv = {}, executorData } = deploy;
   if (!containerInfo || !hasContainer(deploy)) return [];
+  const isManaged = executorData !== undefined;
   return [
-    ...containerProblems(containerInfo, { isManaged: executorData !== undefined, policy }),
+    ...containerProblems(containerInfo, { isManaged, policy }),
+    ...lostInNetwork(containerInfo, isManaged),
     ...unsupportedInContainer('env', env),
     ...Object.entries(taskEnv).flatMap(([instance, variables]) =>
       unsupportedInContainer(`taskEnv.${instance}`, variables),
     ),
   ];
+}
+
+/** The network of the machine has the ports of the machine, and none has none: further networks and ports would come to nothing. */
+function lostInNetwork(container: ContainerInfo, isManaged: boolean): Unsupported[] {
+  const kind = networkKind(container, isManaged);
+  if (kind === undefined || kind === 'BRIDGE') return [];
+  const { docker, networkInfos = [] } = container;
+  const given = [
+    ...(docker?.portMappings?.length ? ['docker.portMappings'] : []),
+    ...networkInfos.flatMap(({ name, portMappings }, index) => [
+      ...(name === undefined ? [] : [`networkInfos[${index}].name`]),
+      ...(portMappings?.length ? [`networkInfos[${index}].portMappings`] : []),
+    ]),
+  ];
+  const message = `must not be given while docker.network is ${kind}${docker?.network ? '' : ', as it is where it is absent'}`;
+  return given.map((field) => ({ field: `containerInfo.${field}`, message }));
 }
 
 /** Engines read variables line by line. */
