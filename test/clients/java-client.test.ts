@@ -6,18 +6,24 @@ import { tempFolder } from '../support/temp-folder.js';
 import { impossible, outcomesOf, withMuster, type Outcome } from './published-client.js';
 
 /*
- * The published Java client as it is, from the registry of its language: every public method, against what it is about. The
- * driver (java/) finds the methods by reflection, so that one which it does not know is told.
+ * The published Java clients as they are, from the registry of their language: every public method, against what it is about. The
+ * drivers (java/, java-older/) find the methods by reflection, so that one which it does not know is told.
  */
-const folder = fileURLToPath(new URL('java/', import.meta.url));
+const folderOf = (name: string): string => fileURLToPath(new URL(`${name}/`, import.meta.url));
+const pom = join(folderOf('java'), 'pom.xml');
 const page = readFileSync(new URL('../../docs/migration.md', import.meta.url), 'utf8');
 
+/** Which folder drives which version: the oldest has records of its own. */
+const drivers = { '1.5.0': 'java', '1.4.0': 'java', '0.15.0': 'java-older' };
+type Version = keyof typeof drivers;
+const versions = Object.keys(drivers) as Version[];
+
 /** undefined: it cannot be had here, and a line says why. */
-async function drive(version: string): Promise<Outcome[] | undefined> {
+async function drive(version: Version): Promise<Outcome[] | undefined> {
   const { path: work, remove } = tempFolder();
   try {
     const jars = join(work, 'jars');
-    const resolve = ['-q', '-B', '-f', join(folder, 'pom.xml'), `-Dclient.version=${version}`];
+    const resolve = ['-q', '-B', '-f', pom, `-Dclient.version=${version}`];
     const goal = [`-Dmdep.outputFile=${jars}`, 'dependency:build-classpath'];
     // What was fetched before is there without the network.
     const why =
@@ -28,6 +34,7 @@ async function drive(version: string): Promise<Outcome[] | undefined> {
       return undefined;
     }
     const classPath = [work, readFileSync(jars, 'utf8').trim()].join(delimiter);
+    const folder = folderOf(drivers[version]);
     const sources = readdirSync(folder).filter((name) => name.endsWith('.java'));
     const files = sources.map((name) => join(folder, name));
     const problem = await impossible('javac', ['-nowarn', '-d', work, '-cp', classPath, ...files]);
@@ -45,15 +52,19 @@ async function drive(version: string): Promise<Outcome[] | undefined> {
 const opened = { JDK_JAVA_OPTIONS: '--add-opens=java.base/java.lang=ALL-UNNAMED' };
 
 /** Methods that the client itself cannot make work. */
-const faults = ['clearInactiveAgent', 'clearInactiveSlave', 'getTaskHistoryWithMetadata'];
+const faultsOf: Record<Version, string[]> = {
+  '1.5.0': ['clearInactiveAgent', 'clearInactiveSlave', 'getTaskHistoryWithMetadata'],
+  '1.4.0': ['clearInactiveAgent', 'clearInactiveSlave', 'getTaskHistoryWithMetadata'],
+  '0.15.0': ['getTaskHistoryWithMetadata'],
+};
 const nameOf = ({ method }: Outcome): string => method.split('(')[0]!;
 
-const versions = ['1.5.0'];
 const driven = new Map<string, Outcome[] | undefined>();
 for (const version of versions) driven.set(version, await drive(version));
 
 describe.each(versions)('the Java client %s', (version) => {
   const outcomes = driven.get(version);
+  const faults = faultsOf[version];
 
   test.each(outcomes ?? [])('$method', (told) => {
     expect(told).toEqual({ ...told, outcome: faults.includes(nameOf(told)) ? 'fault' : 'works' });

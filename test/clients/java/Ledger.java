@@ -13,6 +13,7 @@ import java.net.http.HttpResponse;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
@@ -108,6 +109,27 @@ final class Ledger {
     } catch (InvocationTargetException cause) {
       throw cause.getCause() instanceof RuntimeException ? (RuntimeException) cause.getCause() : new RuntimeException(cause.getCause());
     } catch (IllegalAccessException cause) {
+      throw new IllegalStateException(cause);
+    }
+  }
+
+  /** What versions have in different types: read by name, out of its Optional where it is in one. */
+  static Object member(Object record, String getter) {
+    try {
+      Object value = record.getClass().getMethod(getter).invoke(record);
+      return value instanceof Optional ? ((Optional<?>) value).get() : value;
+    } catch (ReflectiveOperationException cause) {
+      throw new IllegalStateException(cause);
+    }
+  }
+
+  /** What only some versions have. */
+  static void setIfThere(Object builder, String setter, Optional<?> value) {
+    try {
+      builder.getClass().getMethod(setter, Optional.class).invoke(builder, value);
+    } catch (NoSuchMethodException notInThisVersion) {
+      // Then nothing is asked about it.
+    } catch (ReflectiveOperationException cause) {
       throw new IllegalStateException(cause);
     }
   }

@@ -56,7 +56,9 @@ final class Requests {
   }
 
   void drive() {
-    SingularityRequest web = service("web").setInstances(of(2)).setOwners(of(Collections.singletonList("ann@a.example"))).setMaxScale(of(10)).build();
+    SingularityRequestBuilder builder = service("web").setInstances(of(2)).setOwners(of(Collections.singletonList("ann@a.example")));
+    Ledger.setIfThere(builder, "setMaxScale", of(10));
+    SingularityRequest web = builder.build();
     ledger.part("requests", () -> saves(web));
     ledger.part("deploys", this::deploys);
     ledger.part("lists of requests", () -> lists(web));
@@ -109,11 +111,11 @@ final class Requests {
     Predicate<SingularityRequestParent> withoutDeploy = parent -> parent.getRequest().getId().equals("slow");
     ledger.check("cancelPendingDeployForSingularityRequest(String,String)", withoutDeploy, "slow", "d1");
     ledger.await("the deploy to be canceled", () -> result("slow", "d1").equals("CANCELED"));
-    ledger.await("the first step", () -> request("step").getPendingDeployState().get().getDeployProgress().getCurrentActiveInstances() == 1);
+    ledger.await("the first step", () -> progress("step", "getCurrentActiveInstances").equals(1));
     ledger.check(
       "updateIncrementalDeployInstanceCount(SingularityUpdatePendingDeployRequest)",
       (SingularityRequestParent parent) -> {
-        ledger.await("the other steps at once", () -> request("step").getPendingDeployState().get().getDeployProgress().getTargetActiveInstances() == 3);
+        ledger.await("the other steps at once", () -> progress("step", "getTargetActiveInstances").equals(3));
         return parent.getPendingDeploy().get().getId().equals("d1");
       },
       new SingularityUpdatePendingDeployRequest("step", "d1", 3)
@@ -149,6 +151,10 @@ final class Requests {
     ledger.check("scaleSingularityRequest(String,SingularityScaleRequest)", Machines.none(() -> runs("web", 3)), "web", scale(3));
     String acknowledged = "scaleSingularityRequest(String,SingularityScaleRequest,Optional)";
     if (ledger.has(acknowledged)) ledger.check(acknowledged, Machines.none(() -> runs("web", 2)), "web", scale(2), of(true));
+    else {
+      ledger.call("scaleSingularityRequest(String,SingularityScaleRequest)", "web", scale(2));
+      runs("web", 2);
+    }
     Set<Object> before = tasks("web");
     SingularityBounceRequest bounce = new SingularityBounceRequest(of(true), of(true), empty(), of("mine"), of("anew"), empty());
     Predicate<Object> replaced = Machines.none(() -> {
@@ -250,6 +256,11 @@ final class Requests {
 
   private SingularityRequestParent request(String id) {
     return ledger.<Optional<SingularityRequestParent>>call("getSingularityRequest(String)", id).get();
+  }
+
+  /** Optional in some versions. */
+  private Object progress(String id, String getter) {
+    return Ledger.member(Ledger.member(request(id).getPendingDeployState().get(), "getDeployProgress"), getter);
   }
 
   private RequestState state(String id) {
