@@ -24,6 +24,11 @@ type step struct {
 	// What the answer must match, as JSON, after the client has read it; its first group is saved under the name.
 	want string
 	save string
+	// What the answer must not match.
+	not string
+	// A path, and what a plain GET of it must say afterwards; with a '!' before it, what it must not say.
+	path string
+	seen string
 	// Why the client itself cannot make it work; `want` is then matched by its error.
 	fault string
 }
@@ -55,6 +60,8 @@ func (d *driver) do(s step) {
 	for name, value := range d.saved {
 		s.arguments = strings.ReplaceAll(s.arguments, "{"+name+"}", value)
 		s.method = strings.ReplaceAll(s.method, "{"+name+"}", value)
+		s.path = strings.ReplaceAll(s.path, "{"+name+"}", value)
+		s.want = strings.ReplaceAll(s.want, "{"+name+"}", regexp.QuoteMeta(value))
 	}
 	verb, path, isPlain := strings.Cut(s.method, " ")
 	// What is only read may need its time.
@@ -74,6 +81,15 @@ func (d *driver) do(s step) {
 			err = fmt.Errorf("it did not fail")
 		}
 		found := regexp.MustCompile(s.want).FindStringSubmatch(saw)
+		if err == nil && found != nil && s.not != "" && regexp.MustCompile(s.not).MatchString(saw) {
+			found, err = nil, fmt.Errorf("%s is in it", s.not)
+		}
+		if err == nil && found != nil && s.path != "" {
+			if page, isSeen := d.isSeen(s, until); !isSeen {
+				tell(s.method, "fails", fmt.Sprintf("%s: not so in %s: %s", s.seen, s.path, page))
+				return
+			}
+		}
 		if err == nil && found != nil {
 			if s.save != "" {
 				d.saved[s.save] = found[1]
@@ -89,6 +105,22 @@ func (d *driver) do(s step) {
 		if !isRead || s.fault != "" || time.Now().After(until) {
 			tell(s.method, "fails", fmt.Sprintf("%s is not in %s %v", s.want, saw, err))
 			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// What a write has done may need its time.
+func (d *driver) isSeen(s step, until time.Time) (string, bool) {
+	pattern := regexp.MustCompile(strings.TrimPrefix(s.seen, "!"))
+	for {
+		// An error of the service is an answer as well.
+		page, _ := d.plain("GET", s.path, "")
+		if pattern.MatchString(page) != strings.HasPrefix(s.seen, "!") {
+			return page, true
+		}
+		if time.Now().After(until) {
+			return page, false
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
