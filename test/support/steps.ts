@@ -38,6 +38,7 @@ export const deep = [
   'test/agent/artifact-faults.test.ts',
   'test/agent/signed-artifacts.test.ts',
   'test/agent/containers.test.ts',
+  'test/agent/container-engines.test.ts',
   'test/agent/crash-phases.test.ts',
   'test/agent/disk.test.ts',
   'test/agent/executor.test.ts',
@@ -94,10 +95,14 @@ export const daily = [
 /** Both steps run these: few of their random schedules in `npm test`, all of them in the deep step. */
 export const both = ['test/laws/'];
 
+/** In no step: minutes of a browser, for one page after the other. `npm test -- test/clients/web-ui` runs it. */
+export const byNameOnly = ['test/clients/web-ui/'];
+
 const inside = (file: string, places: readonly string[]): boolean =>
   places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
 
 export function stepsOf(file: string): ('daily' | 'deep')[] {
+  if (inside(file, byNameOnly)) return [];
   if (inside(file, both)) return ['daily', 'deep'];
   return inside(file, deep) && !inside(file, daily) ? ['deep'] : ['daily'];
 }
