@@ -29,7 +29,7 @@ export interface MachineSnapshot {
   isDiskFull?: boolean;
   /** Whether it runs containers now; absent: it does not say. */
   runsContainers?: boolean;
-  /** Why it runs none. */
+  /** Why it runs none; absent: it does, or is still looking. */
   containersRefusal?: string;
   /** Epoch milliseconds at which the agent answered last. */
   seenAt: number;

@@ -9,9 +9,10 @@ import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, newTaskId, testLog } from '../support/agent-cluster.js';
 import { compileAgent } from '../support/compiled-agent.js';
 import { EventRecorder } from '../support/event-recorder.js';
+import { freePort } from '../support/free-port.js';
 import { startRegistry } from '../support/image-registry.js';
 import { launchSpec } from '../support/launch-spec.js';
-import { image, type TestPodman, testPodman, withoutPodman } from '../support/podman.js';
+import { image, type TestPodman, testPodman, withoutBridges, withoutPodman } from '../support/podman.js';
 import { spawnNode } from '../support/spawn.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -63,7 +64,54 @@ describe.skipIf(withoutPodman !== undefined)(`with podman (${withoutPodman ?? 'i
     await cluster.untilState(spec, 'TASK_KILLED');
   };
 
-  describe('networks', () => {
+  describe.skipIf(withoutBridges !== undefined)(`networks (${withoutBridges ?? 'bridges work'})`, () => {
+    let network: string;
+    beforeAll(() => void (network = podman.addNetwork()));
+    const page = async (port: number) => (await fetch(`http://127.0.0.1:${port}/`)).text();
+    const serve = (text: string, port: number | string) =>
+      `cd $CLUSTER_SANDBOX; echo ${text} >index.html; exec httpd -f -p ${port} -h .`;
+    const isReached = (port: number, text: string) =>
+      waitFor(`the page on ${port}`, async () => (await page(port)) === `${text}\n`);
+
+    test('a bridge has ports of the machine that lead to those of the container, and nothing else of it', async () => {
+      await start();
+      const port = await freePort();
+      const portMappings = [{ hostPort: port, containerPort: 8080, protocol: 'tcp' }];
+      const spec = await launch(
+        shell(serve('bridged', 8080), { container: docker({ network: 'BRIDGE', portMappings }) }),
+      );
+      await cluster.untilState(spec, 'TASK_RUNNING');
+      await isReached(port, 'bridged');
+      const devices = podman.podman('exec', `se-${spec.taskId}`, 'cat', '/proc/net/dev').matchAll(/^\s*(\w+):/gm);
+      expect([...devices].map(([, name]) => name).toSorted()).toEqual(['eth0', 'lo']);
+      await kill(spec);
+      await expect(page(port)).rejects.toThrow('fetch failed');
+    });
+
+    test('a network by its name: containers in it reach each other, and ports lead into it', async () => {
+      await start();
+      const port = await freePort();
+      const container = docker(
+        { network: undefined },
+        { networkInfos: [{ name: network, portMappings: [{ hostPort: port, containerPort: 8080, protocol: 'tcp' }] }] },
+      );
+      const server = await launch(shell(serve('named', 8080), { container }));
+      await cluster.untilState(server, 'TASK_RUNNING');
+      await isReached(port, 'named');
+      const address = podman
+        .podman(
+          'container',
+          'inspect',
+          `--format={{(index .NetworkSettings.Networks "${network}").IPAddress}}`,
+          `se-${server.taskId}`,
+        )
+        .trim();
+      const bridge = docker({ network: 'BRIDGE' }, { networkInfos: [{ name: network }] });
+      const client = await run(shell(`wget -q -O - http://${address}:8080/`, { container: bridge }));
+      expect(cluster.output(client)).toBe('named\n');
+      await kill(server);
+    });
+
     test('none has no network at all', async () => {
       await start();
       const spec = await run(shell('cat /proc/net/dev', { container: docker({ network: 'NONE' }) }));

@@ -1,9 +1,11 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ContainerInfo, DockerInfo } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
+import { tarOf } from '../support/archives.js';
 import { compileAgent } from '../support/compiled-agent.js';
 import { image, type TestPodman, testPodman, withoutPodman } from '../support/podman.js';
 import { tempFolder } from '../support/temp-folder.js';
@@ -337,6 +339,27 @@ describe.skipIf(withoutPodman !== undefined)(
         expect(lstatSync(cluster.sandbox(spec, area(spec), 'service.log')).isSymbolicLink()).toBe(true);
         for (const name of ['out', 'tail', 'image']) expect(readFileSync(target(name), 'utf8')).toBe('as it was\n');
         expect(readdirSync(targets.path).toSorted()).toEqual(['image', 'out', 'tail']);
+        // Before it runs: links that an archive of the deploy puts there.
+        const archive = join(targets.path, 'links.tar.gz');
+        const links = ['service.log', 'stdout', 'stderr', 'docker_image.json'].map((name) => ({
+          name,
+          type: '2',
+          linkTo: target('out'),
+        }));
+        writeFileSync(archive, gzipSync(tarOf(links)));
+        await cluster.close();
+        await start({}, { allowedArtifactPaths: [targets.path] });
+        const plain = { artifacts: [{ uri: archive, cache: false, executable: false, extract: true }] };
+        const inFolder = { externalArtifacts: [{ filename: 'links.tar.gz', url: archive }] };
+        for (const changes of [
+          { ...shell('echo written; echo error >&2'), ...plain },
+          managed('echo written', inFolder),
+        ]) {
+          const early = await run(changes);
+          expect(end(early)?.state).toBe('TASK_FAILED');
+          expect(readFileSync(target('out'), 'utf8')).toBe('as it was\n');
+          expect(podman.names()).toEqual([]);
+        }
         targets.remove();
       });
     });

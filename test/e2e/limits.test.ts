@@ -4,6 +4,7 @@ import { readMounts } from '../../src/agent/cgroups/mounts.js';
 import { isTerminal } from '../../src/core/model/enums.js';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
+import type { TaskStatistics } from '../../src/cluster/cluster-driver.js';
 import { image, type TestPodman, testPodman, withoutPodman } from '../support/podman.js';
 import { waitFor } from '../support/wait-for.js';
 import type { Api } from './support/api.js';
@@ -17,7 +18,7 @@ let api: Api;
 beforeAll(async () => {
   podman = withoutPodman === undefined ? testPodman() : undefined;
   installation = new Installation({
-    settings: { checkJobsEveryMillis: 500 },
+    settings: { checkJobsEveryMillis: 500, cpuHardLimit: 1 },
     local: { checkThreadsEveryMillis: 200, ...(podman && { containers: podman.settings }) },
   });
   ({ api } = await installation.start(['start']));
@@ -28,7 +29,7 @@ afterAll(async () => {
 }, 90_000);
 
 const { missing = '' } = Cgroups.probe(`muster-test-${process.pid}`, readMounts());
-const limitsMemory = !missing.includes('no memory ');
+const [limitsMemory, limitsCpu] = ['memory', 'cpu'].map((what) => !missing.includes(`no ${what} `));
 
 interface Case {
   what: string;
@@ -160,3 +161,40 @@ describe.skipIf(withoutPodman !== undefined)(`in a container (${withoutPodman ??
     90_000,
   );
 });
+
+test.each([
+  { where: 'as processes', changes: { command: `for i in 1 2 3 4; do while :; do :; done & done; wait` }, is: true },
+  {
+    where: 'in a container',
+    changes: {
+      command: `for i in 1 2 3 4; do while :; do :; done & done; wait`,
+      shell: true,
+      containerInfo: container,
+    },
+    is: withoutPodman === undefined,
+  },
+])(
+  'cpuHardLimit holds tasks back $where',
+  async ({ where, changes, is }) => {
+    if (!is || !limitsCpu)
+      return console.log(`Not tried here: ${withoutPodman ?? 'cpus are not limited on this machine'}`);
+    const id = where.replaceAll(' ', '-');
+    await api.saveRequest({ id, requestType: 'WORKER', instances: 1 });
+    await api.deploy({ requestId: id, id: 'v1', resources: { cpus: 0.5, memoryMb: 64 }, ...changes });
+    const [task] = await api.running(id, 1, 60_000);
+    const used = await waitFor(
+      'periods of its limit',
+      async () => {
+        const figures = await api.get<TaskStatistics>(`tasks/task/${task!.taskId.id}/statistics`);
+        // Without a limit the kernel counts none.
+        return figures.cpusNrPeriods >= 20 && figures;
+      },
+      { timeoutMillis: 60_000, everyMillis: 200 },
+    );
+    const took = used.cpusUserTimeSecs + used.cpusSystemTimeSecs;
+    // One core in each period of a tenth of a second; the first one or two are handed out before they are counted.
+    expect(took).toBeLessThanOrEqual((used.cpusNrPeriods + 3) * 0.1);
+    await api.call('DELETE', `requests/request/${id}`);
+  },
+  120_000,
+);

@@ -64,7 +64,8 @@ export class Machines {
         portRanges,
         portsInUse: portsInUse.filter((port) => portRanges.some(({ begin, end }) => begin <= port && port <= end)),
         ...(this.diskIsFull && { isDiskFull: true }),
-        ...(containersRefusal !== undefined && { runsContainers: containersRefusal === '' }),
+        // While it is not known a task of one would be lost here.
+        runsContainers: containersRefusal === '',
         ...(containersRefusal && { containersRefusal }),
         seenAt: now,
       };

@@ -123,7 +123,8 @@ export class LocalDriver implements ClusterDriver {
     if (this.options.containers?.required === false) return undefined;
     try {
       const { machines } = await this.agent.ask((agent) => agent.machines({}, { timeoutMs: userMillis }));
-      const isCertain = machines.length > 0 && machines.every(({ runsContainers }) => runsContainers === false);
+      const isCertain =
+        machines.length > 0 && machines.every(({ containersRefusal }) => containersRefusal !== undefined);
       if (!isCertain) return undefined;
       const reasons = [...new Set(machines.flatMap(({ containersRefusal }) => containersRefusal ?? []))];
       return (
