@@ -159,10 +159,11 @@ test.runIf(canMount)(
     await waitFor('a full disk', () => free() < page, { timeoutMillis: 60_000 });
     await attempt(hour);
     await waitFor('the complaint', () => said('could not rotate logs: the disk is full').length === 1);
-    for (const seconds of [11, 21, 41]) await attempt(seconds * 1_000);
+    // Twice as long each time, from when the last one failed.
+    for (const seconds of [30, 60, 120]) await attempt(seconds * 1_000);
     rmSync(filler);
     await written(200_000);
-    await attempt(81_000);
+    await attempt(240_000);
     await waitFor('the rotation', () => said('its logs are rotated again').length === 1);
     expect(said('could not rotate logs').length).toBe(1);
     expect(fault(spec, 200_000)).toBeUndefined();

@@ -55,7 +55,8 @@ describe.skipIf(tool === undefined)('the Python log tool 0.29.3', () => {
         sandboxDefaultsToTaskId: true,
         objstore,
       },
-      local: { files: { readToken, host: machine } },
+      // What is in the store was put there by the uploader of the older installation.
+      local: { files: { readToken, host: machine }, uploaderInUse: true },
       hostname: machine,
     });
     api = (await installation.start()).api;

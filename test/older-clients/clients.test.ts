@@ -8,7 +8,9 @@ import { waitFor } from '../support/wait-for.js';
 
 /* What published clients of this API do, call by call, with what they really send and read. */
 
-const installation = new Installation({ settings: { legacyFieldNames: 'accept+emit', sandboxDefaultsToTaskId: true } });
+const installation = new Installation({
+  settings: { legacyFieldNames: 'accept+emit', sandboxDefaultsToTaskId: true, logFolder: { enabled: false } },
+});
 let api: Api;
 const resources = { cpus: 0.1, memoryMb: 16, numPorts: 1 };
 
@@ -227,7 +229,7 @@ describe('the tool that reads logs', () => {
     expect((await send('GET', `${read}&offset=6`)).body).toMatchObject({ data: '', offset: 6 });
   });
 
-  test('takes 404 for nothing: without an object store, without such a task', async () => {
+  test('takes 404 for nothing: where no logs are kept, without such a task', async () => {
     expect((await send('GET', '/logs/request/web?excludeMetadata=true&start=1&end=2')).status).toBe(404);
     expect((await send('GET', '/sandbox/none-d1-1-1-h-r/browse')).status).toBe(404);
   });

@@ -23,7 +23,7 @@ export const deep = [
   'test/history/',
   // The built product: starts, stops, kills and updates.
   'test/e2e/',
-  'test/import-from/command.test.ts',
+  'test/import-from/',
   // Every operation with every hostile value, bodies of megabytes, a task that tries everything.
   'test/security/hostile-bodies.test.ts',
   'test/security/hostile-values.test.ts',
@@ -42,6 +42,7 @@ export const deep = [
   'test/agent/crash-phases.test.ts',
   'test/agent/disk.test.ts',
   'test/agent/executor.test.ts',
+  'test/agent/hang.test.ts',
   'test/agent/hostile-files.test.ts',
   'test/agent/hostile-artifacts.test.ts',
   'test/agent/killing.test.ts',

@@ -198,29 +198,34 @@ export class TaskLogs {
       { prefix: runAs?.prefix },
     );
     this.worker = worker;
+    const began = performance.now();
     const answer = await worker.answer;
+    const tookMillis = performance.now() - began;
     this.worker = undefined;
     if (this.context.stopping.aborted) return;
     if (answer?.trouble === undefined && answer?.busy?.length === 0) this.notBefore = now;
-    this.note(answer ?? { trouble: 'the program that rotates them ended early' }, logs, now);
+    this.note(answer ?? { trouble: 'the program that rotates them ended early' }, logs, { now, tookMillis });
     if (this.isOver) return;
     await this.settle();
     await this.compressAll(this.over.signal);
   }
 
   /** What could not be rotated is tried again by itself, however long its period: the disk may be full until then. */
-  private note({ rotated = [], failed, trouble }: RotateAnswer, logs: readonly TaskLog[], now: number): void {
+  private note(
+    { rotated = [], failed, trouble }: RotateAnswer,
+    logs: readonly TaskLog[],
+    { now, tookMillis }: { now: number; tookMillis: number },
+  ): void {
     for (const path of rotated) {
       this.rotatedAt.set(path, now);
       this.failures.delete(path);
     }
-    const ended = this.context.now();
     const failures = trouble === undefined ? [] : failed !== undefined ? [failed] : logs.map(({ path }) => path);
     for (const path of failures) {
       const inRow = (this.failures.get(path)?.inRow ?? 0) + 1;
       // What took long before it failed does not take all of the time.
-      const pause = Math.max(ended - now, backOffMillis(inRow, tryAgainMillis, longestPauseMillis));
-      this.failures.set(path, { inRow, notBefore: ended + pause });
+      const pause = Math.max(tookMillis, backOffMillis(inRow, tryAgainMillis, longestPauseMillis));
+      this.failures.set(path, { inRow, notBefore: now + tookMillis + pause });
     }
     if (this.isOver || trouble === this.complaint) return;
     const { taskId } = this.target.spec;

@@ -33,8 +33,10 @@ export class TaskLogsQuery {
 
 /** A link as it was answered; nothing in it can be changed. */
 export class LogObjectQuery {
+  /** The bucket that the object is in. */
   @Text('name')
   bucket: string;
+  /** Its key in the bucket. */
   @Text('path')
   key: string;
   /** Until when the link is valid, in epoch seconds. */
@@ -47,6 +49,7 @@ export class LogObjectQuery {
   /** Save the object, and do not show it. */
   @QueryBoolean()
   attachment?: boolean;
+  /** What the link is signed with: it holds for just these values. */
   @Text('name')
   signature: string;
 }
