@@ -162,12 +162,15 @@ describe.skipIf(withoutPodman !== undefined)(`in a container (${withoutPodman ??
   );
 });
 
+/** Ends when it is asked to: the first process of a container ignores what it has no trap for. */
+const busy = `trap 'exit 0' TERM; for i in 1 2 3 4; do while :; do :; done & done; wait`;
+
 test.each([
-  { where: 'as processes', changes: { command: `for i in 1 2 3 4; do while :; do :; done & done; wait` }, is: true },
+  { where: 'as processes', changes: { command: busy }, is: true },
   {
     where: 'in a container',
     changes: {
-      command: `for i in 1 2 3 4; do while :; do :; done & done; wait`,
+      command: busy,
       shell: true,
       containerInfo: container,
     },

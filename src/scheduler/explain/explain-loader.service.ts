@@ -1,6 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { deployKeyText } from '../../core/model/deploy.js';
-import type { MachineView, PlacementRules, PlacementSnapshot } from '../../core/placement/index.js';
+import type {
+  Explanation,
+  MachineView,
+  PlacementRules,
+  PlacementSnapshot,
+  RejectionReason,
+} from '../../core/placement/index.js';
 import { SlaveRepository, type StoredSlave } from '../../modules/slaves/slave.repository.js';
 import { MachineTaskRepository, type SlaveUse } from '../../modules/tasks/machine-task.repository.js';
 import { Database } from '../../platform/database/database.js';
@@ -10,14 +16,20 @@ import { UsageFiguresLoader } from '../memory/usage-figures.service.js';
 import { WorkingSetLoader, type LoadedRequest } from '../memory/working-set-loader.service.js';
 import { PlacementSwitches } from '../placement/placement-switches.service.js';
 import { placementRules } from '../rules.js';
+import { WaitingReasonRepository } from './waiting-reason.repository.js';
+
+/** What machines tell the leader alone, and no row says. */
+const toldToLeader: readonly RejectionReason[] = ['SLAVE_DISK_FULL', 'SLAVE_WITHOUT_CONTAINERS'];
 
 export interface ExplainData {
   loaded: LoadedRequest;
   snapshot: PlacementSnapshot;
   rules: PlacementRules;
+  /** What the leader found where rows do not tell, by pending task id. */
+  found: ReadonlyMap<string, Explanation>;
 }
 
-/** Reads what placing the tasks of one request would look at, on any instance: from rows alone. */
+/** Reads what placing the tasks of one request would look at, on any instance: from rows, and from what the leader noted. */
 @Injectable()
 export class ExplainLoader {
   constructor(
@@ -27,17 +39,19 @@ export class ExplainLoader {
     private readonly tasks: MachineTaskRepository,
     private readonly switches: PlacementSwitches,
     private readonly usage: UsageFiguresLoader,
+    private readonly reasons: WaitingReasonRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async load(requestId: string): Promise<ExplainData> {
     const tx = this.db.manager;
-    const [[loaded], slaves, uses, switched, { usages, utilizations }] = await Promise.all([
+    const [[loaded], slaves, uses, switched, { usages, utilizations }, found] = await Promise.all([
       this.loader.load([requestId]),
       this.slaves.list(tx),
       this.tasks.usedOfSlaves(tx),
       this.switches.now(),
       this.usage.load(),
+      this.reasons.rejected(tx, requestId, toldToLeader),
     ]);
     const { request, tasks, pendingTasks } = loaded!;
     const counted = { tasks, pendingTasks: pendingTasks.length, utilization: utilizations.get(requestId) };
@@ -50,7 +64,7 @@ export class ExplainLoader {
       machines: slaves.map((slave) => ({ ...machineView(slave, uses.get(slave.id)), usage: usages.get(slave.id) })),
       takenTaskIds: new Set(),
     };
-    return { loaded: loaded!, snapshot, rules: { ...placementRules(this.settings, slaves), ...switched } };
+    return { loaded: loaded!, snapshot, found, rules: { ...placementRules(this.settings, slaves), ...switched } };
   }
 }
 

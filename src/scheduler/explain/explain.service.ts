@@ -58,8 +58,9 @@ export class ExplainService {
     };
   }
 
-  private explain(pending: PendingTask, { snapshot, rules }: ExplainData): TaskExplanationDto {
-    const explanation = explainPending(pending, snapshot, rules, this.clock.now());
+  private explain(pending: PendingTask, { snapshot, rules, found }: ExplainData): TaskExplanationDto {
+    const byRows = explainPending(pending, snapshot, rules, this.clock.now());
+    const explanation = (byRows.reason === 'PLACEABLE' && found.get(pending.pendingTaskId.id)) || byRows;
     return { pendingTaskId: pending.pendingTaskId, ...explanation, message: explanationText(explanation) };
   }
 }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { PendingTaskId } from '../../core/model/task.js';
-import type { Explanation } from '../../core/placement/index.js';
+import type { Explanation, RejectionReason } from '../../core/placement/index.js';
+import { rows } from '../../platform/database/sql.js';
 
 /** Why a pending task waits. */
 export interface WaitingTaskReason {
@@ -13,6 +14,26 @@ export interface WaitingTaskReason {
 /** Why due tasks wait, for SQL. By hand: written after rounds of the leader, thousands of rows at a time. */
 @Injectable()
 export class WaitingReasonRepository {
+  /** Of the tasks of a request for which the leader found one of these rejections: what it found, by pending task id. */
+  async rejected(
+    tx: EntityManager,
+    requestId: string,
+    among: readonly RejectionReason[],
+  ): Promise<Map<string, Explanation>> {
+    const found = await rows<Omit<Explanation, 'fitting'> & { pending_task_id: string }>(
+      tx,
+      `SELECT pending_task_id, reason, slaves, rejections FROM waiting_reason
+       WHERE request_id = $1 AND EXISTS (SELECT 1 FROM jsonb_array_elements(rejections) r WHERE r->>'reason' = ANY ($2))`,
+      [requestId, among],
+    );
+    return new Map(
+      found.map(({ pending_task_id: id, reason, slaves, rejections }) => [
+        id,
+        { reason, slaves, fitting: 0, rejections },
+      ]),
+    );
+  }
+
   /** Stores these reasons, and removes those of all tasks that are not waiting any more. */
   async replace(
     tx: EntityManager,
