@@ -13,7 +13,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { namesOfKey } from '../../core/logs/index.js';
+import { namesOfBucket, namesOfKey } from '../../core/logs/index.js';
 import type { AgentFolder } from '../agent-folder.js';
 import { ensureFolder, errorCode, isMissing, syncFolder } from '../files.js';
 import { reservedBytes } from '../machine/disk-watch.js';
@@ -122,7 +122,7 @@ export class Archive {
   }
 
   private pathOf(bucket: string, key: string): string {
-    return join(this.root, ...namesOfKey(bucket.replaceAll('/', '_')), ...namesOfKey(key));
+    return join(this.root, ...namesOfBucket(bucket), ...namesOfKey(key));
   }
 
   private count(size: number, sign: 1 | -1): void {

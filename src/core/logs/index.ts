@@ -1,6 +1,6 @@
 export { isOwn, tellsRequestsApart } from './key-prefixes.js';
 export { type KeyFacts, numberedKey, objectKey } from './object-key.js';
-export { keyOfOrder, namesOfKey, orderOfFile, orderOfFolder, orderOfKey } from './object-path.js';
+export { keyOfOrder, namesOfBucket, namesOfKey, orderOfFile, orderOfFolder, orderOfKey } from './object-path.js';
 export {
   type DeployTimes,
   narrow,

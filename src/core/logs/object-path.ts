@@ -23,6 +23,9 @@ export function namesOfKey(key: string): string[] {
   );
 }
 
+/** The same of the bucket, which is one folder: it has no folders of its own. */
+export const namesOfBucket = (bucket: string): string[] => namesOfKey(bucket.replaceAll('/', '_'));
+
 function namesOf(part: string, ending: string): string[] {
   const names: string[] = [];
   let rest = part;

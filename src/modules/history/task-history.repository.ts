@@ -80,10 +80,7 @@ export class TaskHistoryRepository {
    * its history was purged or cannot be read.
    */
   async find(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
-    const live = await this.findLive(tx, taskId);
-    if (live?.active && live.history.taskUpdates.length > 0) return live;
-    // Between two statements of the first look it may have moved, so that only a part of it was there.
-    return (await this.findEnded(tx, taskId)) ?? live;
+    return (await this.findLive(tx, taskId)) ?? this.findEnded(tx, taskId);
   }
 
   private async findLive(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {

@@ -1,7 +1,14 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keyOfOrder, namesOfKey, orderOfFile, orderOfFolder, orderOfKey } from '../../core/logs/index.js';
+import {
+  keyOfOrder,
+  namesOfBucket,
+  namesOfKey,
+  orderOfFile,
+  orderOfFolder,
+  orderOfKey,
+} from '../../core/logs/index.js';
 import type { ListChoice, Listing, LogStoreClient, StoredObject } from './object-store.service.js';
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
@@ -53,7 +60,7 @@ export class FolderClient implements LogStoreClient {
   destroy(): void {}
 
   private folderOf(bucket: string): string {
-    return join(this.root, ...namesOfKey(bucket.replaceAll('/', '_')));
+    return join(this.root, ...namesOfBucket(bucket));
   }
 }
 
