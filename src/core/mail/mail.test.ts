@@ -14,7 +14,8 @@ import { audienceOf, mailTypes, type AfterTask, type DestinationSettings } from 
 import { html } from './markup.js';
 import { limitRate, type RateLimitState } from './rate-limit.js';
 import { isMailAddress, mostRecipients, recipientsOf } from './recipients.js';
-import { afterProblem, backOff } from './retry.js';
+import { retryDelay } from '../webhooks/delivery.js';
+import { afterProblem } from './retry.js';
 import { taskEndMail } from './task-end.js';
 
 describe('who is told', () => {
@@ -165,7 +166,7 @@ describe('ends of tasks', () => {
 });
 
 describe('when it cannot be sent', () => {
-  const rules = { firstRetryMillis: 10, lastRetryMillis: 100, giveUpAfterMillis: 1_000 };
+  const rules = { firstRetryMillis: 10, maxRetryMillis: 100, giveUpAfterMillis: 1_000 };
   test.each([
     ['later', 1, 0, { kind: 'retry', nextAttemptAt: 10 }],
     ['server', 3, 0, { kind: 'retry', nextAttemptAt: 40 }],
@@ -175,7 +176,7 @@ describe('when it cannot be sent', () => {
   ] as const)('%s, attempt %i', (kind, attempts, at, expected) =>
     expect(afterProblem({ kind, message: '' }, { at, attempts }, rules, 0, 0.5)).toEqual(expected),
   );
-  test('waits are spread', () => expect([backOff(1, rules, 0), backOff(1, rules, 1)]).toEqual([8, 12]));
+  test('waits are spread', () => expect([retryDelay(1, rules, 0), retryDelay(1, rules, 1)]).toEqual([8, 12]));
 });
 
 describe('words', () => {

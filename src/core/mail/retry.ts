@@ -1,10 +1,7 @@
-export interface MailRetryRules {
-  /** Milliseconds before the second attempt; doubled with each further one. */
-  firstRetryMillis: number;
-  lastRetryMillis: number;
-  /** A mail about something older is given up when it cannot be sent. */
-  giveUpAfterMillis: number;
-}
+import { type RetryRules, retryDelay } from '../webhooks/delivery.js';
+
+/** Those of webhooks; a mail about something older than `giveUpAfterMillis` is given up when it cannot be sent. */
+export type MailRetryRules = Pick<RetryRules, 'firstRetryMillis' | 'maxRetryMillis' | 'giveUpAfterMillis'>;
 
 /** Why a mail was not sent. */
 export type MailProblem =
@@ -17,11 +14,6 @@ export type MailProblem =
 
 export type AfterProblem = { kind: 'retry'; nextAttemptAt: number } | { kind: 'give-up' };
 
-export function backOff(failures: number, rules: MailRetryRules, random: number): number {
-  const plain = Math.min(rules.firstRetryMillis * 2 ** Math.min(failures - 1, 30), rules.lastRetryMillis);
-  return Math.min(Math.round(plain * (0.8 + 0.4 * random)), rules.lastRetryMillis);
-}
-
 /** `attempts`: of this mail, the failed one included. */
 export function afterProblem(
   problem: MailProblem,
@@ -31,5 +23,5 @@ export function afterProblem(
   random: number,
 ): AfterProblem {
   if (problem.kind === 'never' || now - mail.at > rules.giveUpAfterMillis) return { kind: 'give-up' };
-  return { kind: 'retry', nextAttemptAt: now + backOff(mail.attempts, rules, random) };
+  return { kind: 'retry', nextAttemptAt: now + retryDelay(mail.attempts, rules, random) };
 }

@@ -14,7 +14,11 @@ export interface RetryRules {
 }
 
 /** Spread by a fifth to both sides, so that receivers that failed together are not asked together again. */
-export function retryDelay(failures: number, rules: RetryRules, random: number): number {
+export function retryDelay(
+  failures: number,
+  rules: Pick<RetryRules, 'firstRetryMillis' | 'maxRetryMillis'>,
+  random: number,
+): number {
   const plain = Math.min(rules.firstRetryMillis * 2 ** (failures - 1), rules.maxRetryMillis);
   return Math.min(Math.round(plain * (0.8 + 0.4 * random)), rules.maxRetryMillis);
 }

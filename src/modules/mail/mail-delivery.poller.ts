@@ -1,7 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import {
   afterProblem,
-  backOff,
   isSystemMail,
   limitRate,
   recipientsOf,
@@ -11,6 +10,7 @@ import {
   type Recipients,
 } from '../../core/mail/index.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
+import { retryDelay } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
@@ -67,7 +67,11 @@ export class MailDelivery {
       return;
     }
     const { firstRetryMillis, lastRetryMillis, giveUpAfterHours } = this.smtp;
-    this.rules = { firstRetryMillis, lastRetryMillis, giveUpAfterMillis: giveUpAfterHours * hourMillis };
+    this.rules = {
+      firstRetryMillis,
+      maxRetryMillis: lastRetryMillis,
+      giveUpAfterMillis: giveUpAfterHours * hourMillis,
+    };
     this.poller = pollers.register({
       name: 'mails',
       everyMs: settings.checkQueuedMailsEveryMillis,
@@ -234,7 +238,7 @@ export class MailDelivery {
     }
     const failures = this.server.failures + 1;
     if (failures === 1) this.log.warn(`The mail server takes no mails; they wait: ${result.message}`);
-    this.server = { failures, until: now + backOff(failures, this.rules!, Math.random()) };
+    this.server = { failures, until: now + retryDelay(failures, this.rules!, Math.random()) };
   }
 
   /** It could not even be written, or marked: it is tried again, as one that the server did not take now. */
