@@ -4,6 +4,7 @@ import { AuthModule } from './modules/auth/auth.module.js';
 import { ConfigurationModule } from './modules/configuration/configuration.module.js';
 import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
+import { EventsModule } from './modules/events/events.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { LoadBalancerModule } from './modules/load-balancer/load-balancer.module.js';
 import { IndexPageModule } from './modules/index-page/index-page.module.js';
@@ -37,6 +38,7 @@ const rooms = [
   RequestsModule,
   DeploysModule,
   DisastersModule,
+  EventsModule,
   MetricsModule,
   NotificationsModule,
   PriorityModule,

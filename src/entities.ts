@@ -49,6 +49,7 @@ import {
   TaskShellCommandUpdateEntity,
 } from './modules/tasks/shell-commands/task-shell-command.entity.js';
 import { UserSettingsEntity } from './modules/users/user-settings.entity.js';
+import { LiveEventCountEntity, LiveEventEntity } from './modules/events/live-event.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
@@ -86,6 +87,8 @@ export const entities = [
   LeaderChangeEntity,
   LeaderEpochEntity,
   LeaderLeaseEntity,
+  LiveEventCountEntity,
+  LiveEventEntity,
   LoadBalancerDeletionEntity,
   LoadBalancerRecordEntity,
   LoadBalancerRemovalEntity,

@@ -54,6 +54,8 @@ import { UsageRepository } from './modules/usage/usage.repository.js';
 import { UserSettingsRepository } from './modules/users/user-settings.repository.js';
 import { WatchedTaskRepository } from './modules/tasks/health/watched-task.repository.js';
 import { WaitingReasonRepository } from './scheduler/explain/waiting-reason.repository.js';
+import { LiveEventRepository } from './modules/events/live-event.repository.js';
+import { OutboxRepository } from './modules/events/outbox.repository.js';
 import { WebhookOutboxRepository } from './modules/webhooks/webhook-outbox.repository.js';
 import { WebhookQueueRepository } from './modules/webhooks/webhook-queue.repository.js';
 import { WebhookRepository } from './modules/webhooks/webhook.repository.js';
@@ -76,6 +78,7 @@ const repositories = [
   KilledTaskRepository,
   LaunchedTaskRepository,
   LeaderChangeRepository,
+  LiveEventRepository,
   LiveTaskHistoryRepository,
   LoadBalancerDeletionRepository,
   LoadBalancerRecordRepository,
@@ -86,6 +89,7 @@ const repositories = [
   MailBlacklistRepository,
   MailOutboxRepository,
   MailQueueRepository,
+  OutboxRepository,
   PendingRequestRepository,
   PendingTaskRepository,
   PlacementOverrideRepository,

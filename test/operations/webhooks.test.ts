@@ -119,6 +119,39 @@ test('the queues empty as soon as receivers take what is posted, signed where th
   expect(calls.find(({ url }) => url === '/request?request=web')!.body).toMatchObject({ eventType: 'CREATED' });
 });
 
+test('the summary tells what became of the newest delivery, and a test whether an update would arrive', async () => {
+  const type = 'TASK';
+  const summed = (await summary()).find(({ webhook }) => webhook.type === type)!;
+  expect(summed.lastResult).toEqual({ at: expect.any(Number) as number, delivered: true });
+  const tried = (webhookId: string, status = 200) =>
+    operations.call('POST /api/webhooks/test', status, { query: { webhookId } });
+  const earlier = receiver.calls.length;
+  expect(await tried(plainId(type))).toEqual({ at: expect.any(Number) as number, delivered: true });
+  expect(receiver.calls[earlier]).toMatchObject({
+    url: '/task?request=webhook-test',
+    body: { taskUpdate: { taskState: 'TASK_LAUNCHED' } },
+  });
+  expect(receiver.calls[earlier]!.headers['webhook-signature']).toBeDefined();
+  receiver.answer = 418;
+  expect(await tried(storedId(type))).toMatchObject({ delivered: false, error: 'It answered 418' });
+  receiver.answer = 200;
+  expect(await tried('nope', 404)).toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
+});
+
+test('updates that were given up are sent again when an operator wants it', async () => {
+  const resend = (webhookId: string, status = 200) =>
+    operations.call('POST /api/webhooks/dead-letters/resend', status, { query: { webhookId } });
+  await operations.sql(
+    `INSERT INTO webhook_dead_letter (id, webhook_id, update_key, subject_id, event_at, dead_at, attempts, placeholders, listed, body)
+     VALUES (1, $1, 'k', 'web', now(), now(), 1, '{}', '{}', '{"from": "the dead"}')`,
+    [storedId('REQUEST')],
+  );
+  expect(await resend(plainId('REQUEST'))).toEqual({ queued: 1 });
+  await waitFor('the update', () => receiver.calls.some(({ text }) => text.includes('the dead')));
+  expect(await resend(plainId('REQUEST'))).toEqual({ queued: 0 });
+  expect(await resend('nope', 404)).toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
+});
+
 test('an action that is switched off changes and shows no webhook', async () => {
   const { api } = operations;
   const off = async (action: string, work: (message: object) => Promise<void>) => {

@@ -41,6 +41,6 @@ import { VerificationService } from './webhook/verification.service.js';
     VerificationService,
     Tokens,
   ],
-  exports: [Access, UserDirectory],
+  exports: [Access, Authentication, UserDirectory],
 })
 export class AuthModule {}

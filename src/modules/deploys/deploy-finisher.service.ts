@@ -13,7 +13,7 @@ import { RequestRepository, type StoredRequest } from '../requests/request.repos
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
 import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
 import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
-import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
 import type { StepResult } from './deploy-steps.service.js';
 import { DeployRepository } from './deploy.repository.js';
 
@@ -28,7 +28,7 @@ export class DeployFinisher {
     private readonly queue: PendingRequestRepository,
     private readonly pendingTasks: PendingTaskRepository,
     private readonly cleanups: TaskCleanupRepository,
-    private readonly outbox: WebhookOutboxRepository,
+    private readonly outbox: OutboxRepository,
   ) {}
 
   /** `stored`: the request's row, locked in `tx`; undefined when it is gone. */

@@ -22,7 +22,7 @@ import { RequestParents } from '../requests/request-parents.service.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
 import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
-import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
 import { DeployChecks } from './deploy-checks.service.js';
 import { DeployRepository, toPendingDeploy, type StoredPendingDeploy } from './deploy.repository.js';
 
@@ -58,7 +58,7 @@ export class DeploysService {
     private readonly checks: DeployChecks,
     private readonly queue: PendingRequestRepository,
     private readonly pendingTasks: PendingTaskRepository,
-    private readonly outbox: WebhookOutboxRepository,
+    private readonly outbox: OutboxRepository,
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { In, Not, type EntityManager } from 'typeorm';
+import { In, type EntityManager } from 'typeorm';
 import type { DisasterDataPoint } from '../../core/model/state.js';
 import type { DisasterType } from '../../core/model/enums.js';
 import { rows } from '../../platform/database/sql.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
 import { ActiveDisasterEntity, AutomatedActionsEntity, DisasterDataPointEntity } from './disaster.entity.js';
 
 /** What a data point says of the present moment. */
@@ -18,6 +19,8 @@ interface ClusterCounts {
 /** Disasters in force and what they are seen in. */
 @Injectable()
 export class DisasterRepository {
+  constructor(private readonly outbox: OutboxRepository) {}
+
   /** Decisions about disasters are made one after the other: until `tx` ends. Answers the automated-actions switch. */
   async lock(tx: EntityManager): Promise<{ automated: boolean }> {
     const { enabled } = await tx
@@ -40,14 +43,16 @@ export class DisasterRepository {
     return found.map(({ type }) => type);
   }
 
-  /** From now on these, and no others, are in force. */
+  /** From now on these, and no others, are in force. Under `lock`. */
   async replaceActive(tx: EntityManager, types: readonly DisasterType[], now: number): Promise<void> {
     const disasters = tx.getRepository(ActiveDisasterEntity);
-    await disasters.delete({ type: Not(In(types)) });
-    if (types.length === 0) return;
-    const since = new Date(now);
-    const inForce = types.map((type) => ({ type, since }));
-    await disasters.createQueryBuilder().insert().values(inForce).orIgnore().execute();
+    const before = await this.active(tx);
+    const over = before.filter((type) => !types.includes(type));
+    const begun = types.filter((type) => !before.includes(type));
+    await disasters.delete({ type: In(over) });
+    await disasters.insert(begun.map((type) => ({ type, since: new Date(now) })));
+    await this.outbox.disasters(tx, over, false, now);
+    await this.outbox.disasters(tx, begun, true, now);
   }
 
   /** Newest first. */

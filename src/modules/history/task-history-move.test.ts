@@ -14,6 +14,9 @@ import { Clock } from '../../platform/clock.js';
 import { LoadBalancerRemovalRepository } from '../load-balancer/load-balancer-removal.repository.js';
 import { TaskRepository } from '../tasks/task.repository.js';
 import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
+import { LiveEventRepository } from '../events/live-event.repository.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
+import { Wake } from '../../platform/wake/wake.js';
 import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { LaunchedTaskRepository } from '../tasks/launched-task.repository.js';
@@ -226,7 +229,10 @@ describe('what may move', () => {
 
 test('a cleanup that is being ordered while its task ends is not left behind', async () => {
   const tasks = new TaskRepository(balancing, new LoadBalancerRemovalRepository());
-  const cleanups = new TaskCleanupRepository(tasks, launched, new WebhookOutboxRepository(clock, testSettings()));
+  const wake = new Wake();
+  const webhooks = new WebhookOutboxRepository(clock, wake, testSettings());
+  const outbox = new OutboxRepository(new LiveEventRepository(wake, clock), webhooks, clock);
+  const cleanups = new TaskCleanupRepository(tasks, launched, outbox);
   const taskId = await insert({ updates: [['TASK_RUNNING', start]] });
   let ordered!: () => void;
   const order = new Promise<void>((resolve) => (ordered = resolve));

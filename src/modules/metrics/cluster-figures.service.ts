@@ -10,6 +10,7 @@ import { MailOutboxRepository } from '../mail/mail-outbox.repository.js';
 import { MailQueueRepository } from '../mail/mail-queue.repository.js';
 import { StateService } from '../state/state.service.js';
 import { TaskRepository } from '../tasks/task.repository.js';
+import { LiveEventRepository } from '../events/live-event.repository.js';
 import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
 
 /** However often the figures are read, the database is not asked more often. */
@@ -26,6 +27,11 @@ export class ClusterFigures {
   private readonly webhooks: Gauge<'what'>;
   private readonly mails: Gauge<'what'>;
   private readonly oldestMail: Gauge;
+  private readonly webhookAge: Gauge;
+  private readonly receivers: Gauge<'state'>;
+  private readonly eventsKept: Gauge;
+  private readonly eventAge: Gauge;
+  private readonly eventsWritten: Gauge;
   private readonly backfillRuns: Gauge;
   private readonly backfilled: Gauge<'what'>;
   private readonly available: Gauge;
@@ -39,6 +45,7 @@ export class ClusterFigures {
     private readonly outbox: WebhookOutboxRepository,
     private readonly mailOutbox: MailOutboxRepository,
     private readonly mailQueue: MailQueueRepository,
+    private readonly events: LiveEventRepository,
     private readonly backfill: HistoryBackfill,
     private readonly clock: Clock,
   ) {
@@ -61,6 +68,14 @@ export class ClusterFigures {
     this.webhooks = metrics.gauge('muster_webhook_updates', 'Updates that wait for webhooks, or were given up', [
       'what',
     ]);
+    this.webhookAge = metrics.gauge(
+      'muster_webhook_oldest_update_seconds',
+      'For how long the oldest of them has waited',
+    );
+    this.receivers = metrics.gauge('muster_webhooks', 'Webhooks by whether their last delivery was taken', ['state']);
+    this.eventsKept = metrics.gauge('muster_events_kept', 'Events that clients of the stream can still ask for');
+    this.eventAge = metrics.gauge('muster_event_oldest_seconds', 'Age of the oldest of them');
+    this.eventsWritten = metrics.gauge('muster_events_written', 'Events there ever were');
     metrics.counter(
       'muster_webhook_updates_dropped_total',
       'Updates that this instance dropped because too many waited for their webhook',
@@ -88,9 +103,10 @@ export class ClusterFigures {
   private async read(): Promise<void> {
     try {
       const state = await this.state.state();
-      const { tasks, webhooks, mails } = await this.db.snapshot(async (tx) => ({
+      const { tasks, webhooks, events, mails } = await this.db.snapshot(async (tx) => ({
         tasks: await this.liveTasks.activeCountsByState(tx),
         webhooks: await this.outbox.counts(tx),
+        events: await this.events.counts(tx),
         mails: this.mailOutbox.isOn ? await this.mailQueue.counts(tx) : undefined,
       }));
       const backfill = await this.backfill.progress();
@@ -105,8 +121,14 @@ export class ClusterFigures {
       if (mails) {
         this.mails.set({ what: 'waiting' }, mails.waiting);
         this.mails.set({ what: 'dead' }, mails.dead);
-        this.oldestMail.set(mails.oldestAt === undefined ? 0 : Math.max(0, this.clock.now() - mails.oldestAt) / 1000);
+        this.oldestMail.set(this.ageOf(mails.oldestAt));
       }
+      this.webhookAge.set(this.ageOf(webhooks.oldest));
+      this.receivers.set({ state: 'working' }, webhooks.working);
+      this.receivers.set({ state: 'failing' }, webhooks.failing);
+      this.eventsKept.set(events.kept);
+      this.eventAge.set(this.ageOf(events.since));
+      this.eventsWritten.set(events.total);
       this.backfillRuns.set(backfill.running ? 1 : 0);
       for (const [what, count] of Object.entries(rowsOf(backfill))) this.backfilled.set({ what }, count);
     } catch (cause) {
@@ -116,12 +138,17 @@ export class ClusterFigures {
     }
   }
 
+  /** In seconds; 0: there is none. */
+  private ageOf(since: number | undefined): number {
+    return since === undefined ? 0 : Math.max(0, this.clock.now() - since) / 1_000;
+  }
+
   private forget(): void {
-    const labelled = [this.tasks, this.requests, this.slaves, this.webhooks, this.mails, this.backfilled];
+    const labelled = [this.tasks, this.requests, this.slaves, this.webhooks, this.receivers, this.mails, this.backfilled];
     for (const gauge of labelled) gauge.reset();
     for (const { gauge } of this.single) gauge.remove();
-    this.backfillRuns.remove();
-    this.oldestMail.remove();
+    const ages = [this.webhookAge, this.eventAge, this.oldestMail];
+    for (const gauge of [...ages, this.eventsKept, this.eventsWritten, this.backfillRuns]) gauge.remove();
   }
 }
 

@@ -5,7 +5,7 @@ import type { RequestTimes } from '../../core/logs/index.js';
 import type { RequestEventType } from '../../core/model/enums.js';
 import type { Request, RequestHistory } from '../../core/model/request.js';
 import { rows, timeTests } from '../../platform/database/sql.js';
-import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
 
 /** A change of a request. Of one whose record cannot be read there is no request. */
 export type RequestChange = Omit<RequestHistory, 'request'> & { request?: Request };
@@ -56,7 +56,7 @@ const within = (spans: readonly Past[], parameters: unknown[]): string =>
  */
 @Injectable()
 export class RequestHistoryRepository {
-  constructor(private readonly outbox: WebhookOutboxRepository) {}
+  constructor(private readonly outbox: OutboxRepository) {}
 
   async record(tx: EntityManager, event: RequestHistory): Promise<void> {
     // Two events in one millisecond: the later one is put a millisecond later, so that they are read as they happened.

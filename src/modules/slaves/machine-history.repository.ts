@@ -3,15 +3,20 @@ import { Any, type EntityManager } from 'typeorm';
 import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
 import { MachineHistoryEntity } from './machine-history.entity.js';
 
-/** The states that slaves and racks were in. Of every machine only the newest `maxMachineHistoryEntries` are kept. */
+/** The states that slaves and racks were in; streams are told in the same transaction. Of every machine only the newest `maxMachineHistoryEntries` are kept. */
 @Injectable()
 export class MachineHistoryRepository {
-  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+  constructor(
+    private readonly outbox: OutboxRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
 
   async record(tx: EntityManager, kind: MachineKind, change: MachineStateHistoryUpdate): Promise<void> {
     await tx.getRepository(MachineHistoryEntity).insert({ ...change, machineKind: kind });
+    await this.outbox.machine(tx, kind, change);
   }
 
   /** Newest first, as they were written, and no more than are kept; empty for an unknown machine. */
@@ -48,7 +53,9 @@ export class MachineHistoryRepository {
     );
   }
 
+  /** With their records. */
   async remove(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
     await tx.getRepository(MachineHistoryEntity).delete({ machineKind: kind, objectId: Any(ids) });
+    await this.outbox.machinesRemoved(tx, kind, ids);
   }
 }

@@ -8,7 +8,7 @@ import { parseTaskId } from '../../core/task-id.js';
 import { rows } from '../../platform/database/sql.js';
 import { LaunchedTaskRepository } from './launched-task.repository.js';
 import { TaskRepository } from './task.repository.js';
-import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
 
 interface CleanupRow {
   task_id: string;
@@ -33,7 +33,7 @@ export class TaskCleanupRepository {
   constructor(
     private readonly tasks: TaskRepository,
     private readonly launched: LaunchedTaskRepository,
-    private readonly outbox: WebhookOutboxRepository,
+    private readonly outbox: OutboxRepository,
   ) {}
 
   /** First one wins: does nothing and answers false when the task already has a cleanup. */

@@ -1,8 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Histogram } from 'prom-client';
 import { isBroken, type RetryRules } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
 import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -12,6 +14,20 @@ import { WebhookSender } from './webhook-sender.service.js';
 
 const hourMillis = 3_600_000;
 const forgetEveryMillis = 60_000;
+
+/** A receiver that works has answered by then. */
+const slowMillis = 500;
+
+const earlier = (first: number | undefined, other: number): number => Math.min(first ?? other, other);
+
+interface Worker {
+  webhookId: string;
+  /** Its webhook failed last, or has not answered for a while. */
+  isSlow: boolean;
+  /** The delivery in flight. */
+  sending?: { since: number; cut: AbortController };
+  done: Promise<void>;
+}
 
 const keyOf = ({ webhookId, subjectId }: Lane): string => `${webhookId} ${subjectId}`;
 
@@ -25,10 +41,13 @@ export class WebhookDelivery {
   private readonly log = new Logger(WebhookDelivery.name);
   private readonly poller: Poller;
   /** Workers by lane. Only in memory: after a crash the row still stands and is sent again. */
-  private readonly workers = new Map<string, { webhookId: string; done: Promise<void> }>();
+  private readonly workers = new Map<string, Worker>();
   private readonly rules: RetryRules;
   private stopping = new AbortController();
   private forgotAt = 0;
+  /** Sockets are bounded by these and the quick ones. */
+  private readonly mostSlow: number;
+  private readonly seconds: Histogram<'result'>;
 
   constructor(
     private readonly db: Database,
@@ -38,9 +57,18 @@ export class WebhookDelivery {
     private readonly clock: Clock,
     leadership: Leadership,
     pollers: Pollers,
+    metrics: Metrics,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.rules = retryRules(settings);
+    this.mostSlow = Math.ceil(settings.webhooks.maxConcurrent / 2);
+    const help = 'Time of deliveries to webhooks, by whether they were taken';
+    this.seconds = metrics.secondsOfCalls('muster_webhook_delivery_seconds', help, ['result']);
+    const inFlight =
+      'Deliveries to webhooks in flight; slow are those that failed last or have not answered for a while';
+    metrics.gauge('muster_webhook_deliveries_in_flight', inFlight, ['kind'], (gauge) => {
+      for (const [kind, count] of Object.entries(this.figures())) gauge.set({ kind }, count);
+    });
     this.poller = pollers.register({
       name: 'webhooks',
       everyMs: settings.checkWebhooksEveryMillis,
@@ -58,9 +86,22 @@ export class WebhookDelivery {
   async runOnce(now: number): Promise<number | undefined> {
     await this.giveUpForgotten(now);
     await this.forgetDeadLetters(now);
-    const lanes = await this.queue.lanes(this.db.manager);
-    for (const lane of lanes) if (lane.dueAt <= now && this.hasRoomFor(lane)) this.startWorker(lane);
-    return lanes.find((lane) => lane.dueAt > now)?.dueAt;
+    const lanes = await this.queue.lanes(this.db.manager, new Date(now));
+    const busy = new Set([...this.workers.values()].map(({ webhookId }) => webhookId));
+    for (const lane of lanes) {
+      if (lane.dueAt > now || !this.hasRoomFor(lane, busy)) continue;
+      busy.add(lane.webhookId);
+      this.startWorker(lane);
+    }
+    const due = lanes.flatMap(({ dueAt }) => (dueAt > now ? [dueAt] : []));
+    const probe = await this.queue.nextProbe(this.db.manager, new Date(now));
+    return [...due, ...(probe === undefined ? [] : [probe])].reduce<number | undefined>(earlier, undefined);
+  }
+
+  /** Deliveries in flight, by whether they are, or may become, slow. */
+  figures(): { quick: number; slow: number } {
+    const slow = [...this.workers.values()].filter(({ isSlow }) => isSlow).length;
+    return { quick: this.workers.size - slow, slow };
   }
 
   /** Resolves when no worker runs. */
@@ -85,17 +126,19 @@ export class WebhookDelivery {
     this.forgotAt = now;
   }
 
-  private hasRoomFor(lane: WaitingLane): boolean {
-    if (this.workers.size >= this.settings.webhooks.maxConcurrent || this.workers.has(keyOf(lane))) return false;
-    return (
-      !isBroken(lane.failuresInRow, this.rules) ||
-      ![...this.workers.values()].some((worker) => worker.webhookId === lane.webhookId)
-    );
+  /** One that failed last has places of its own, and one delivery at a time: those that work do not wait for it. */
+  private hasRoomFor(lane: WaitingLane, busy: ReadonlySet<string>): boolean {
+    if (this.workers.has(keyOf(lane))) return false;
+    const { quick, slow } = this.figures();
+    if (lane.failuresInRow > 0) return slow < this.mostSlow && !busy.has(lane.webhookId);
+    return quick < this.settings.webhooks.maxConcurrent;
   }
 
-  private startWorker(lane: Lane): void {
+  private startWorker(lane: WaitingLane): void {
     const ended = () => this.workers.delete(keyOf(lane));
-    const done = this.work(lane).then(
+    const worker: Worker = { webhookId: lane.webhookId, isSlow: lane.failuresInRow > 0, done: Promise.resolve() };
+    this.workers.set(keyOf(lane), worker);
+    worker.done = this.work(lane, worker).then(
       () => {
         ended();
         // There is room now, and what failed has a new time.
@@ -106,27 +149,49 @@ export class WebhookDelivery {
         this.log.warn(`Delivery to ${lane.webhookId} of ${lane.subjectId} stopped; it goes on later: ${String(cause)}`);
       },
     );
-    this.workers.set(keyOf(lane), { webhookId: lane.webhookId, done });
   }
 
-  private async work(lane: Lane): Promise<void> {
+  private async work(lane: Lane, worker: Worker): Promise<void> {
     const { signal } = this.stopping;
     for (;;) {
       const update = await this.queue.first(this.db.manager, lane);
       if (signal.aborted || !update || update.dueAt > this.clock.now()) return;
-      await this.deliver(update, signal);
+      await this.deliver(update, worker, signal);
       // A webhook that is being tried out gets one update only; the next pass decides about the others.
       if (signal.aborted || isBroken(update.failuresInRow, this.rules)) return;
     }
   }
 
-  private async deliver(update: QueuedUpdate, signal: AbortSignal): Promise<void> {
+  private async deliver(update: QueuedUpdate, worker: Worker, signal: AbortSignal): Promise<void> {
     const delivery = { ...update, id: `msg_${update.id}` };
-    const problem = await this.sender.send(delivery, this.clock.now(), signal);
+    const cut = new AbortController();
+    worker.isSlow = update.failuresInRow > 0;
+    worker.sending = { since: performance.now(), cut };
+    const slow = setTimeout(() => this.becameSlow(worker), slowMillis);
+    const sent = await this.sender.send(delivery, this.clock.now(), AbortSignal.any([signal, cut.signal]));
+    clearTimeout(slow);
+    const seconds = (performance.now() - worker.sending.since) / 1_000;
+    worker.sending = undefined;
     // Not known whether it arrived: it stays in the queue for the next leader.
     if (signal.aborted) return;
+    const problem = cut.signal.aborted
+      ? `It did not answer for ${seconds.toFixed(1)} s while many others were slow`
+      : sent;
+    this.seconds.observe({ result: problem === undefined ? 'delivered' : 'failed' }, seconds);
     await this.marks.mark(update, problem, this.clock.now());
     if (problem !== undefined) this.log.debug(`${update.webhookId} did not take ${update.id}: ${problem}`);
+  }
+
+  /** It takes no place of the quick ones from now on. Of more than there is room for, the one that is slow longest is given up. */
+  private becameSlow(worker: Worker): void {
+    worker.isSlow = true;
+    const slow = [...this.workers.values()].filter(
+      ({ isSlow, sending }) => isSlow && sending && !sending.cut.signal.aborted,
+    );
+    if (slow.length > this.mostSlow) {
+      slow.toSorted((a, b) => a.sending!.since - b.sending!.since)[0]!.sending!.cut.abort();
+    }
+    this.poller.wake();
   }
 
   private async stop(): Promise<void> {

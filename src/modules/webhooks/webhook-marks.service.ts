@@ -58,6 +58,7 @@ export class WebhookMarks {
       const batch = this.waiting.splice(0, marksPerTransaction);
       try {
         await this.db.leaderTransaction(async (tx) => {
+          await this.queue.noteResults(tx, newestOf(batch));
           for (const { update, problem, now } of batch) {
             if (problem === undefined) await this.delivered(tx, update, now);
             else await this.failed(tx, update, problem, now);
@@ -93,3 +94,6 @@ export class WebhookMarks {
     if (next.kind === 'give-up') await this.queue.giveUp(tx, update.id, new Date(now));
   }
 }
+
+const newestOf = (batch: readonly Mark[]): Map<string, { at: Date; error: string | undefined }> =>
+  new Map(batch.map(({ update, problem, now }) => [update.webhookId, { at: new Date(now), error: problem }]));

@@ -6,8 +6,10 @@ import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
 import type { ElevatedAccessEvent } from '../../core/model/webhook.js';
 import { Clock } from '../../platform/clock.js';
-import { rows } from '../../platform/database/sql.js';
+import { afterCommit } from '../../platform/database/after-commit.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
 import { QueueRoom } from './queue-room.js';
 import type { WebhookType } from '../../core/model/enums.js';
 
@@ -22,6 +24,14 @@ interface OutboxEntry {
   listed: unknown;
   /** What is posted. */
   body: unknown;
+}
+
+export interface WebhookCounts {
+  queued: number;
+  oldest: number | undefined;
+  dead: number;
+  working: number;
+  failing: number;
 }
 
 /** DO UPDATE keeps the place in the queue and the attempts of the row that still waits. */
@@ -48,24 +58,28 @@ const withinRoom = `WHERE nth <= (SELECT room FROM unnest($9::text[], $10::int[]
 export class WebhookOutboxRepository {
   private readonly log = new Logger(WebhookOutboxRepository.name);
   private readonly room: QueueRoom;
+  private readonly tell = (): void => this.wake.signal('webhooks');
   /** Updates that this instance dropped because too many waited for their webhook. */
   dropped = 0;
 
   constructor(
     private readonly clock: Clock,
+    private readonly wake: Wake,
     @Inject(SETTINGS) { webhooks }: Settings,
   ) {
     this.room = new QueueRoom(webhooks.maxWaitingUpdatesPerWebhook);
   }
 
-  /** How many updates wait, and how many were given up. */
-  async counts(tx: EntityManager): Promise<{ queued: number; dead: number }> {
-    const [found] = await rows<{ queued: number; dead: number }>(
+  /** How many updates wait, since when the oldest does (epoch milliseconds), how many were given up, and how many webhooks fail. */
+  async counts(tx: EntityManager): Promise<WebhookCounts> {
+    const [found] = await rows<Omit<WebhookCounts, 'oldest'> & { oldest: Date | null }>(
       tx,
-      `SELECT (SELECT count(*)::int FROM webhook_update) AS queued,
-         (SELECT count(*)::int FROM webhook_dead_letter) AS dead`,
+      `SELECT (SELECT count(*)::int FROM webhook_dead_letter) AS dead,
+         (SELECT count(*)::int FROM webhook WHERE failures_in_row = 0) AS working,
+         (SELECT count(*)::int FROM webhook WHERE failures_in_row > 0) AS failing,
+         count(*)::int AS queued, min(queued_at) AS oldest FROM webhook_update`,
     );
-    return found!;
+    return { ...found!, oldest: toMillis(found!.oldest) };
   }
 
   request(tx: EntityManager, event: RequestHistory): Promise<void> {
@@ -170,6 +184,7 @@ export class WebhookOutboxRepository {
     if (entries.length === 0) return;
     const listeners = known ?? (await this.listeners(tx, [...new Set(entries.map(({ type }) => type))]));
     if (listeners.length === 0) return;
+    afterCommit(tx, this.tell);
     const now = this.clock.now();
     const unsure = this.room.unsure(listeners, entries.length, now);
     if (unsure.length > 0) this.room.counted(await this.waiting(tx, unsure), now);

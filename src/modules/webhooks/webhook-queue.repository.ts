@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { WebhookType } from '../../core/model/enums.js';
-import { rows } from '../../platform/database/sql.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
 
 /** What one webhook hears of one request. Its updates go out one after the other, in the order they were queued. */
 export interface Lane {
@@ -50,16 +50,68 @@ interface UpdateRow {
  */
 @Injectable()
 export class WebhookQueueRepository {
-  /** All lanes in which something waits; those that are due longest first. */
-  async lanes(tx: EntityManager): Promise<WaitingLane[]> {
+  /** All lanes in which something waits, of webhooks that are not left alone now; those that are due longest first. */
+  async lanes(tx: EntityManager, now: Date): Promise<WaitingLane[]> {
     const found = await rows<UpdateRow>(
       tx,
-      `SELECT webhook_id, subject_id, greatest(next_attempt_at, w.next_probe_at) AS due_at, w.failures_in_row
-       FROM (SELECT DISTINCT ON (webhook_id, subject_id) webhook_id, subject_id, id, next_attempt_at FROM webhook_update
-         ORDER BY webhook_id, subject_id, id) AS head
-       JOIN webhook w ON w.id = head.webhook_id ORDER BY due_at, head.id`,
+      // Webhook by webhook: what waits for those that are dead, however much it is, is not even looked at.
+      `SELECT w.id AS webhook_id, head.subject_id, greatest(head.next_attempt_at, w.next_probe_at) AS due_at, w.failures_in_row
+       FROM webhook w CROSS JOIN LATERAL (SELECT DISTINCT ON (u.subject_id) u.subject_id, u.id, u.next_attempt_at
+         FROM webhook_update u WHERE u.webhook_id = w.id ORDER BY u.subject_id, u.id) AS head
+       WHERE w.next_probe_at IS NULL OR w.next_probe_at <= $1 ORDER BY due_at, head.id`,
+      [now],
     );
     return found.map((row) => toLane(row));
+  }
+
+  /** When the first of those that are left alone now, and for which something waits, is to be asked again. */
+  async nextProbe(tx: EntityManager, now: Date): Promise<number | undefined> {
+    const [found] = await rows<{ at: Date | null }>(
+      tx,
+      `SELECT min(next_probe_at) AS at FROM webhook w
+       WHERE next_probe_at > $1 AND EXISTS (SELECT 1 FROM webhook_update u WHERE u.webhook_id = w.id)`,
+      [now],
+    );
+    return toMillis(found!.at);
+  }
+
+  /** What became of the newest delivery of each. Locks the webhooks, in the order of ids: before their updates, as everywhere. */
+  async noteResults(
+    tx: EntityManager,
+    results: ReadonlyMap<string, { at: Date; error: string | undefined }>,
+  ): Promise<void> {
+    const ids = [...results.keys()].toSorted();
+    await tx.query(
+      `WITH locked AS (SELECT id FROM webhook WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE)
+       UPDATE webhook w SET last_attempt_at = r.at, last_error = r.error
+       FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS r (id, at, error) JOIN locked USING (id) WHERE w.id = r.id`,
+      [ids, ids.map((id) => results.get(id)!.at), ids.map((id) => results.get(id)!.error ?? null)],
+    );
+  }
+
+  /**
+   * Queues the oldest dead letters of a webhook again, as far as there is room, and gives it another chance at once. One whose
+   * place a newer update has taken is dropped. Answers how many wait again.
+   */
+  async resend(
+    tx: EntityManager,
+    webhookId: string,
+    ids: readonly number[] | undefined,
+    most: number,
+    now: Date,
+  ): Promise<number> {
+    await tx.query('UPDATE webhook SET failures_in_row = 0, next_probe_at = NULL WHERE id = $1', [webhookId]);
+    const queued = await rows(
+      tx,
+      `WITH letter AS (DELETE FROM webhook_dead_letter WHERE id IN (SELECT id FROM webhook_dead_letter
+           WHERE webhook_id = $1 AND ($2::bigint[] IS NULL OR id = ANY ($2)) ORDER BY id
+           LIMIT greatest(0, $3 - (SELECT count(*) FROM webhook_update WHERE webhook_id = $1))) RETURNING *)
+       INSERT INTO webhook_update (webhook_id, update_key, subject_id, event_at, queued_at, next_attempt_at, placeholders, listed, body)
+       SELECT webhook_id, update_key, subject_id, event_at, $4, $4, placeholders, listed, body FROM letter ORDER BY id
+       ON CONFLICT (webhook_id, update_key) DO NOTHING RETURNING 1`,
+      [webhookId, ids ?? null, most, now],
+    );
+    return queued.length;
   }
 
   async first(tx: EntityManager, lane: Lane): Promise<QueuedUpdate | undefined> {

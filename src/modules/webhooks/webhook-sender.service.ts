@@ -19,6 +19,9 @@ export interface Delivery {
 /** Why a receiver did not take it, or nothing. */
 type DeliveryProblem = string | undefined;
 
+const answerBytes = 65_536;
+const answerMillis = 1_000;
+
 /** Posts one update to one receiver. Follows no redirects: they would carry the update to a receiver that was never registered. */
 @Injectable()
 export class WebhookSender implements OnApplicationShutdown {
@@ -52,7 +55,8 @@ export class WebhookSender implements OnApplicationShutdown {
         dispatcher: this.agent,
         signal: AbortSignal.any([signal, timeout]),
       });
-      await answer.body.dump();
+      // The status says whether it was taken; what else is said is read only to keep the connection, and not for long.
+      await answer.body.dump({ limit: answerBytes, signal: AbortSignal.timeout(answerMillis) }).catch(() => undefined);
       return answer.statusCode >= 200 && answer.statusCode <= 299 ? undefined : `It answered ${answer.statusCode}`;
     } catch (cause) {
       if (timeout.aborted) return `It did not answer within ${this.wholeMillis} ms`;

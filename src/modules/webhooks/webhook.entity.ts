@@ -27,4 +27,10 @@ export class WebhookEntity {
 
   @Column({ name: 'next_probe_at', type: 'timestamptz', nullable: true })
   nextProbeAt: Date | null;
+
+  @Column({ name: 'last_attempt_at', type: 'timestamptz', nullable: true })
+  lastAttemptAt: Date | null;
+
+  @Column({ name: 'last_error', type: 'text', nullable: true })
+  lastError: string | null;
 }

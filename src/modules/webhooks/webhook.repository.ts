@@ -57,6 +57,10 @@ export class WebhookRepository {
     return goneIds.length > 0;
   }
 
+  find(tx: EntityManager, ids: readonly string[]): Promise<WebhookEntity | null> {
+    return tx.getRepository(WebhookEntity).findOneBy({ id: In(ids) });
+  }
+
   /** Newest first; of the webhooks of these ids, or of all. */
   deadLetters(
     tx: EntityManager,

@@ -10,8 +10,11 @@ import {
   DeadLetterQuery,
   DeployUpdateDto,
   ElevatedAccessEventDto,
+  ResendQuery,
+  ResentDto,
   WebhookDto,
   WebhookQuery,
+  WebhookResultDto,
   WebhookSummaryDto,
 } from './webhooks.dto.js';
 import { Webhooks } from './webhooks.service.js';
@@ -123,5 +126,23 @@ export class WebhooksController {
   deadLetters(@Query() query: DeadLetterQuery): Promise<DeadLetterDto[]> {
     const { count, offset } = pageBounds(query);
     return this.webhooks.deadLetters(query.webhookId, count, offset);
+  }
+
+  /** Has updates that were given up wait again, the oldest first, and gives their webhook another chance at once. */
+  @Post('dead-letters/resend')
+  @Since('muster')
+  @NeedsAction('ADD_WEBHOOK')
+  @HttpCode(200)
+  async resend(@Query() { webhookId, id }: ResendQuery): Promise<ResentDto> {
+    return { queued: await this.webhooks.resend(webhookId, id) };
+  }
+
+  /** Sends a webhook an update about nothing, at once, and tells what became of it. It has ten seconds. */
+  @Post('test')
+  @Since('muster')
+  @NeedsAction('VIEW_WEBHOOKS')
+  @HttpCode(200)
+  test(@Query() { webhookId }: WebhookQuery): Promise<WebhookResultDto> {
+    return this.webhooks.test(webhookId);
   }
 }

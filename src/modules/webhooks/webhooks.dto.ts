@@ -4,9 +4,9 @@ import { IsOptional } from 'class-validator';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import { type WebhookType, webhookTypes } from '../../core/model/enums.js';
 import { type AccessScope, accessScopes } from '../../core/authorization/index.js';
-import type { ElevatedAccessEvent, Webhook } from '../../core/model/webhook.js';
+import type { ElevatedAccessEvent, Webhook, WebhookResult } from '../../core/model/webhook.js';
 import { is, OneOf, Timestamp, Text } from '../../platform/http/fields.js';
-import { QueryInt, QueryText } from '../../platform/http/query.js';
+import { QueryInt, QueryInts, QueryText } from '../../platform/http/query.js';
 import { DeployDto } from '../deploys/dto/deploy.dto.js';
 import { DeployMarkerDto } from '../deploys/dto/pending-deploy.dto.js';
 import { DeployResultDto } from '../history/dto/history.dto.js';
@@ -64,6 +64,19 @@ export class WebhookDto implements Partial<Webhook> {
   id?: string;
 }
 
+/** What became of a delivery. */
+export class WebhookResultDto implements WebhookResult {
+  /** When it ended, in epoch milliseconds; of a test: when it began. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  at: number;
+
+  /** Whether the receiver took it. */
+  delivered: boolean;
+
+  /** Why it did not. */
+  error?: string;
+}
+
 /** A webhook and how much waits for it. */
 export class WebhookSummaryDto {
   /** The webhook. */
@@ -71,6 +84,10 @@ export class WebhookSummaryDto {
   /** Number of updates that have not been delivered yet. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   queueSize: number;
+
+  /** What became of the newest delivery; absent: there was none. */
+  @Since('muster')
+  lastResult?: WebhookResultDto;
 }
 
 /** An update that was given up: its webhook could not be reached for too long. */
@@ -103,6 +120,20 @@ export class WebhookQuery {
   /** Its id, as stored or as the type, a dash and the plain uri. */
   @Text('uri')
   webhookId: string;
+}
+
+/** Which dead letters. */
+export class ResendQuery extends WebhookQuery {
+  /** Numbers of updates, at most 1000; default: all of the webhook. */
+  @QueryInts()
+  id?: number[];
+}
+
+/** How many updates wait again. */
+export class ResentDto {
+  /** Dead letters that are gone because a newer update of their kind waits are not counted. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  queued: number;
 }
 
 /** Which webhook, or all of them. */

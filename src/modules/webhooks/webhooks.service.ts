@@ -1,15 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { WebhookType } from '../../core/model/enums.js';
-import type { Webhook, WebhookSummary } from '../../core/model/webhook.js';
+import type { Webhook, WebhookResult, WebhookSummary } from '../../core/model/webhook.js';
 import { makeWebhookId, webhookIdCandidates } from '../../core/webhooks/delivery.js';
+import { sampleUpdate } from '../../core/webhooks/sample.js';
 import { Targets } from '../../platform/targets.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
 import { WebhookQueueRepository } from './webhook-queue.repository.js';
 import type { WebhookEntity } from './webhook.entity.js';
 import { WebhookRepository } from './webhook.repository.js';
+import { WebhookSender } from './webhook-sender.service.js';
 
 interface NewWebhook {
   uri: string;
@@ -35,10 +39,14 @@ export interface DeadLetter {
 /** Registered receivers of updates, and what still waits for them. */
 @Injectable()
 export class Webhooks {
+  private tests = 0;
+
   constructor(
     private readonly db: Database,
     private readonly webhooks: WebhookRepository,
     private readonly waiting: WebhookQueueRepository,
+    private readonly sender: WebhookSender,
+    private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -51,7 +59,11 @@ export class Webhooks {
   /** Every webhook with the number of updates that wait for it, in the order of ids. */
   async summary(): Promise<WebhookSummary[]> {
     const found = await this.webhooks.queueSizes(this.db.manager);
-    return found.map(({ webhook, queueSize }) => ({ webhook: toWebhook(webhook), queueSize }));
+    return found.map(({ webhook, queueSize }) => ({
+      webhook: toWebhook(webhook),
+      queueSize,
+      lastResult: lastResultOf(webhook),
+    }));
   }
 
   /** Only one webhook exists per type and uri: registering it again changes nothing. It hears of all that happens from now on. */
@@ -106,6 +118,41 @@ export class Webhooks {
     }));
   }
 
+  /** Sends it an update that was made up, at once and once, past its queue. What becomes of it changes nothing. */
+  async test(id: string): Promise<WebhookResult> {
+    const webhook = await this.find(id);
+    if (this.tests >= mostTests) {
+      throw new SchedulerError('UNAVAILABLE', `${mostTests} webhooks are being tested, which is the limit; try again`);
+    }
+    this.tests++;
+    try {
+      const at = this.clock.now();
+      const { uri, secret } = webhook;
+      const delivery = { id: `test_${randomUUID()}`, uri, secret: secret ?? undefined };
+      const sample = sampleUpdate(webhook.webhookType, at);
+      const error = await this.sender.send({ ...delivery, ...sample }, at, AbortSignal.timeout(testMillis));
+      return { at, delivered: error === undefined, error };
+    } finally {
+      this.tests--;
+    }
+  }
+
+  /** Dead letters of a webhook wait again, those of these ids or all, the oldest first, as far as there is room. Answers how many. */
+  async resend(id: string, letterIds: readonly number[] | undefined): Promise<number> {
+    const webhook = await this.find(id);
+    const most = this.settings.webhooks.maxWaitingUpdatesPerWebhook;
+    const now = new Date(this.clock.now());
+    const queued = await this.db.transaction((tx) => this.waiting.resend(tx, webhook.id, letterIds, most, now));
+    if (queued > 0) this.wake.signal('webhooks');
+    return queued;
+  }
+
+  private async find(id: string): Promise<WebhookEntity> {
+    const found = await this.webhooks.find(this.db.manager, await this.idsOf(id));
+    if (!found) throw new SchedulerError('WEBHOOK_NOT_FOUND', `No webhook with id '${withoutCredentials(id)}'`);
+    return found;
+  }
+
   /** Those that a caller may mean; one with credentials is shown without, and found by what is shown. */
   private async idsOf(given: string): Promise<string[]> {
     const candidates = webhookIdCandidates(given);
@@ -115,6 +162,15 @@ export class Webhooks {
     return [...candidates, ...meant.map(({ id }) => id)];
   }
 }
+
+/** A receiver that works answers sooner, and the caller waits. */
+const testMillis = 10_000;
+const mostTests = 5;
+
+const lastResultOf = ({ lastAttemptAt, lastError }: WebhookEntity): WebhookResult | undefined =>
+  lastAttemptAt
+    ? { at: lastAttemptAt.getTime(), delivered: lastError === null, error: lastError ?? undefined }
+    : undefined;
 
 const mask = '***';
 /** Of a uri, or of the id that is made of it. New webhooks have none. */

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership, NotLeaderError } from '../leadership/leadership.js';
+import { followCommit } from './after-commit.js';
 import { bracketsOfCall, outsideOfCalls } from './permits.js';
 import { OutcomeUnknownError } from '../errors.js';
 import { isUnanswered } from './database-errors.js';
@@ -64,7 +65,7 @@ export class Database {
   private async attempt<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
     let isCommitting = false;
     try {
-      return await this.source.transaction(async (tx) => {
+      return await committed(this.source, async (tx) => {
         isCommitting = false;
         const result = await work(tx);
         isCommitting = true;
@@ -107,7 +108,7 @@ export class Database {
     const once = () => {
       const epoch = this.leadership.current();
       if (epoch === undefined) throw new NotLeaderError('it holds no lease');
-      return this.leaderSource.transaction(async (tx) => {
+      return committed(this.leaderSource, async (tx) => {
         // The lock makes a takeover wait for this transaction, so nothing of an old epoch is committed after it.
         const fence: unknown[] = await tx.query('SELECT 1 FROM leader_epoch WHERE epoch = $1 FOR SHARE', [epoch]);
         if (fence.length === 0) {
@@ -130,4 +131,11 @@ export class Database {
       }
     }
   }
+}
+
+async function committed<T>(source: DataSource, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  let own: EntityManager | undefined;
+  const result = await source.transaction((tx) => work((own = tx)));
+  if (own) followCommit(own);
+  return result;
 }

@@ -113,6 +113,11 @@ interface KnownCaller {
 
 const places = new WeakMap<Request, (caller: KnownCaller) => void>();
 
+const leavings = new WeakMap<Request, () => void>();
+
+/** Said of a call whose answer goes on without end: it takes no place of calls that are answered. Others bound how many there are. */
+export const goesOnWithoutEnd = (request: Request): void => leavings.get(request)?.();
+
 /** Said as soon as it is known who makes a call: it gives back the place of a call of an unknown caller for one of its own. */
 export const callerIsKnown = (request: Request, caller: KnownCaller): void => places.get(request)?.(caller);
 
@@ -148,18 +153,20 @@ export function admitCalls({ maxConcurrentCalls, placesForAdministrators }: Limi
     if (unknown >= maxConcurrentCalls) return next(full(unknown));
     unknown++;
     let leave: () => void = () => unknown--;
-    let isClosed = false;
+    let hasLeft = false;
     places.set(request, (caller) => {
       places.delete(request);
-      if (isClosed) return;
+      if (hasLeft) return;
       const leaveOwn = enter(caller);
       leave();
       leave = leaveOwn;
     });
-    response.once('close', () => {
-      isClosed = true;
-      leave();
-    });
+    const leaveOnce = () => {
+      if (!hasLeft) leave();
+      hasLeft = true;
+    };
+    leavings.set(request, leaveOnce);
+    response.once('close', leaveOnce);
     next();
   };
 }

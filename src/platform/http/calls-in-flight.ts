@@ -9,9 +9,15 @@ const longestMillis = 10_000;
 /** The calls that this instance is answering. When it stops, they end with their answers, and no more come in. */
 @Injectable()
 export class CallsInFlight {
+  private readonly stop = new AbortController();
   private readonly answers = new Set<Response>();
   private stopping = false;
   private allAnswered: () => void = () => undefined;
+
+  /** Aborted when this instance stops: for answers that would go on without end. */
+  get stopped(): AbortSignal {
+    return this.stop.signal;
+  }
 
   /** Before everything else that a call passes. */
   readonly watch = (_call: Request, response: Response, next: NextFunction): void => {
@@ -31,6 +37,7 @@ export class CallsInFlight {
   /** Resolves when all are answered, or have had their time; what comes meanwhile is refused. */
   async end(): Promise<void> {
     this.stopping = true;
+    this.stop.abort();
     for (const answer of this.answers) if (!answer.headersSent) answer.set('Connection', 'close');
     if (this.answers.size === 0) return;
     const answered = new Promise<void>((resolve) => (this.allAnswered = resolve));

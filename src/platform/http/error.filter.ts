@@ -61,6 +61,8 @@ export class ErrorFilter implements ExceptionFilter {
   private send(request: Request, response: Response, answer: ErrorAnswer): void {
     if (answer.status === 503) response.set('Retry-After', '1');
     refused.set(response, answer);
+    // What the operation would have answered may be of another type.
+    response.removeHeader('Content-Type');
     response.status(answer.status).json(errorBody(answer, requestIdOf(request), this.numericCode));
   }
 }

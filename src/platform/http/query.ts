@@ -49,6 +49,22 @@ export const QueryInt = ({ max = 2_147_483_647, takenAs = max }: { max?: number;
     ApiPropertyOptional({ type: 'integer', format: max > 2_147_483_647 ? 'int64' : 'int32', minimum: 0, maximum: max }),
   );
 
+/** Whole numbers from 1; the parameter may be repeated. */
+export const QueryInts = () =>
+  applyDecorators(
+    IsOptional(),
+    transform((value) => list(value).map(readInteger)),
+    IsInt({ each: true }),
+    Min(1, { each: true }),
+    Max(Number.MAX_SAFE_INTEGER, { each: true }),
+    ArrayMaxSize(mostRecords),
+    ApiPropertyOptional({
+      type: 'array',
+      maxItems: mostRecords,
+      items: { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    }),
+  );
+
 /** Whether a call asks for a page: then `limit` is the length of the page. */
 export const asksForPage = ({ cursor }: { cursor?: unknown }): boolean =>
   typeof cursor === 'string' && !isNotGiven(cursor);

@@ -4,6 +4,7 @@ import { isTargetPattern } from '../targets.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
+import { EventSettings } from './event-settings.js';
 import { LocalSettings } from './local-settings.js';
 import { LogFolderSettings } from './log-store-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
@@ -234,6 +235,7 @@ const Sections = z.strictObject({
   webhookAuth: WebhookAuthSettings.prefault({}),
   objstore: ObjstoreSettings.optional(),
   logFolder: LogFolderSettings.prefault({}),
+  events: EventSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
   smtp: SmtpSettings.optional(),
   taskMetadata: TaskMetadataSettings.prefault({}),

@@ -17,6 +17,8 @@ export const wakeTopics = [
   'webhooks',
   /** Something happened that may be told by mail. */
   'mails',
+  /** The event stream has something to tell. */
+  'events',
   'history',
   /** The payloads of an older installation are to be converted. */
   'history-backfill',

@@ -6,7 +6,7 @@ import { RequestRepository } from '../../modules/requests/request.repository.js'
 import { SlaveRepository, type UsableSlave } from '../../modules/slaves/slave.repository.js';
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
-import { WebhookOutboxRepository } from '../../modules/webhooks/webhook-outbox.repository.js';
+import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LeaderChangeRepository } from '../memory/leader-change.repository.js';
 import { recordOf, type PlannedTask } from './task-planner.js';
@@ -36,7 +36,7 @@ export class PlacementWriter {
     private readonly pendingTasks: PendingTaskRepository,
     private readonly launches: TaskLaunchRepository,
     private readonly changes: LeaderChangeRepository,
-    private readonly outbox: WebhookOutboxRepository,
+    private readonly outbox: OutboxRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -73,11 +73,11 @@ export class PlacementWriter {
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
     await this.launches.insert(tx, launched, now);
-    await this.tellWebhooks(tx, launched, now);
+    await this.tellOthers(tx, launched, now);
     return { launched, contended };
   }
 
-  private tellWebhooks(tx: EntityManager, launched: readonly PlannedTask[], now: number): Promise<void> {
+  private tellOthers(tx: EntityManager, launched: readonly PlannedTask[], now: number): Promise<void> {
     const updates = launched.map(({ taskId, pending }) => ({
       taskId,
       timestamp: now,

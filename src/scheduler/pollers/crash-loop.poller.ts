@@ -7,7 +7,7 @@ import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statist
 import { CrashLoopRepository } from '../../modules/requests/crash-loops/crash-loop.repository.js';
 import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
-import { WebhookOutboxRepository } from '../../modules/webhooks/webhook-outbox.repository.js';
+import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { Database } from '../../platform/database/database.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
@@ -34,7 +34,7 @@ export class CrashLoopPoller {
     private readonly loops: CrashLoopRepository,
     private readonly cleanups: TaskCleanupRepository,
     private readonly counts: DeployStatisticsRepository,
-    private readonly outbox: WebhookOutboxRepository,
+    private readonly outbox: OutboxRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {

@@ -11,7 +11,7 @@ import { LaunchedTaskRepository } from '../../modules/tasks/launched-task.reposi
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
 import { TaskStatusRepository, type ReportedTask } from '../../modules/tasks/task-status.repository.js';
-import { WebhookOutboxRepository } from '../../modules/webhooks/webhook-outbox.repository.js';
+import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Report } from './report.js';
@@ -33,7 +33,7 @@ export class ReturnedTasks {
     private readonly balancing: LoadBalancerRecordRepository,
     private readonly leaving: LoadBalancerRemovalRepository,
     private readonly launched: LaunchedTaskRepository,
-    private readonly outbox: WebhookOutboxRepository,
+    private readonly outbox: OutboxRepository,
     private readonly clock: Clock,
   ) {}
 

@@ -11,7 +11,7 @@ import {
 } from '../../modules/tasks/shell-commands/shell-command.repository.js';
 import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { TaskStatusRepository } from '../../modules/tasks/task-status.repository.js';
-import { WebhookOutboxRepository } from '../../modules/webhooks/webhook-outbox.repository.js';
+import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { Completions } from './completions.service.js';
 import type { Report } from './report.js';
 import { StatusBatch } from './status-batch.js';
@@ -41,7 +41,7 @@ export class StatusApplier {
     private readonly statuses: TaskStatusRepository,
     private readonly completions: Completions,
     private readonly launched: LaunchedTaskRepository,
-    private readonly outbox: WebhookOutboxRepository,
+    private readonly outbox: OutboxRepository,
     private readonly commands: ShellCommandRepository,
   ) {}
 
@@ -55,7 +55,7 @@ export class StatusApplier {
     for (const report of reports) batch.take(report);
     const fresh = await this.statuses.insertUpdates(tx, batch.recorded);
     await this.statuses.advance(tx, [...batch.advances.values()]);
-    await this.tellWebhooks(tx, batch, fresh);
+    await this.tellOthers(tx, batch, fresh);
     const ended = batch.ends.map(({ taskId }) => taskId);
     const endedIds = ended.map(({ id }) => id);
     if (ended.length > 0) {
@@ -87,7 +87,7 @@ export class StatusApplier {
     return new Map(locked.map((stored) => [stored.request.id, stored]));
   }
 
-  private tellWebhooks(tx: EntityManager, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
+  private tellOthers(tx: EntityManager, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
     const updates = fresh.map((report): TaskHistoryUpdate => ({
       taskId: batch.taskId(report.taskId),
       timestamp: report.timestamp,

@@ -23,6 +23,7 @@ const asked: Record<Ask, string[]> = {
     POST /api/users/settings/starred-requests
     DELETE /api/users/settings/starred-requests
     GET /api/deploys/pending
+    GET /api/events
     GET /api/history/requests/search
     GET /api/requests
     GET /api/requests/active
@@ -170,6 +171,8 @@ const asked: Record<Ask, string[]> = {
     DELETE /api/webhooks/:webhookId
     GET /api/webhooks/summary
     GET /api/webhooks/dead-letters
+    POST /api/webhooks/dead-letters/resend
+    POST /api/webhooks/test
     GET /api/webhooks/deploy
     GET /api/webhooks/request
     GET /api/webhooks/task

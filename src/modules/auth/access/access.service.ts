@@ -128,6 +128,11 @@ export class Access {
     }
   }
 
+  /** Of the whole cluster; as `may`. */
+  mayAsk(user: User, question: Question): boolean {
+    return decide(this.settings.auth, user, question).allowed;
+  }
+
   /** Without a line in the log: no operation was asked for. */
   may(user: User, scope: AccessScope, requestId: string, groups: RequestGroups): boolean {
     return decide(this.settings.auth, user, { kind: 'request', scope, requestId, groups }).allowed;

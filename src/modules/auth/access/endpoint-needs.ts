@@ -72,6 +72,8 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/disasters/enable': admin,
   'GET /api/disasters/stats': admin,
 
+  'GET /api/events': askedByService('each event is shown to those who may read what it is about'),
+
   'GET /api/history/request/:requestId/deploy/:deployId': readPast,
   'GET /api/history/tasks': searchTasks,
   'GET /api/history/tasks/withmetadata': searchTasks,
@@ -266,6 +268,8 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'DELETE /api/webhooks/:webhookId': admin,
   'GET /api/webhooks/summary': admin,
   'GET /api/webhooks/dead-letters': admin,
+  'POST /api/webhooks/dead-letters/resend': admin,
+  'POST /api/webhooks/test': admin,
   'GET /api/webhooks/deploy': admin,
   'GET /api/webhooks/request': admin,
   'GET /api/webhooks/task': admin,

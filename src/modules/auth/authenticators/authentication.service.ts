@@ -91,6 +91,15 @@ export class Authentication implements OnModuleInit {
     return { failures };
   }
 
+  /** Whether the caller of a call that goes on is still known, and as whom. A proof that has ended is no try to guess one. */
+  async identifyAgain(request: Request): Promise<User | undefined> {
+    for (const way of this.ways) {
+      const found = await way.authenticate(request, false);
+      if (typeof found !== 'string') return found;
+    }
+    return undefined;
+  }
+
   /** What the caller sent to prove who they are, as far as it could be guessed. */
   private proofIn(request: Request): string | undefined {
     const { authorization, cookie } = request.headers;

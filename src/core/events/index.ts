@@ -1,0 +1,1 @@
+export { requestOf, toldEvent } from './written.js';

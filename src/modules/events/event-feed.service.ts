@@ -1,0 +1,153 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { outsideOfCalls } from '../../platform/database/permits.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { type EventPage, pageOf } from './event-page.js';
+import { LiveEventRepository } from './live-event.repository.js';
+
+/** Of 500 events at most each. */
+const batchesPerPage = 4;
+/** A signal may be lost. */
+const lookEveryMillis = 1_000;
+/** Clients that come back after a cut ask for about the same. */
+const recentPages = 64;
+const recentMillis = 2_000;
+const readsAtOnce = 4;
+
+/** From when the first stream begins until the last one has ended. */
+class Reading {
+  /** The number of the last event that was told. */
+  cursor = 0;
+  isOver = false;
+  isBusy = false;
+  isWanted = false;
+  failuresInRow = 0;
+  readonly recent: { page: EventPage; readAt: number }[] = [];
+
+  constructor(readonly tell: (page: EventPage) => Promise<void>) {}
+}
+
+/**
+ * Reads the events for all streams of this instance, once: a commit on any instance wakes it. While there is no stream it does
+ * nothing at all. Any instance reads; none has to lead.
+ */
+@Injectable()
+export class EventFeed implements OnModuleDestroy {
+  private readonly log = new Logger(EventFeed.name);
+  private reading: Reading | undefined;
+  private begun: Promise<void> | undefined;
+  private pass: Promise<void> = Promise.resolve();
+  private stop: () => void = () => undefined;
+  private reads = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly db: Database,
+    private readonly events: LiveEventRepository,
+    private readonly wake: Wake,
+  ) {}
+
+  /** The number of the last event that was told. */
+  get cursor(): number {
+    return this.reading?.cursor ?? 0;
+  }
+
+  /** From when it resolves on all that is committed is told, page after page, until `rest`. */
+  begin(tell: (page: EventPage) => Promise<void>): Promise<void> {
+    this.begun ??= this.start(new Reading(tell));
+    return this.begun;
+  }
+
+  private async start(reading: Reading): Promise<void> {
+    this.reading = reading;
+    try {
+      reading.cursor = await this.giveNumbers();
+    } catch (cause) {
+      if (!reading.isOver) this.rest();
+      throw cause;
+    }
+    if (reading.isOver) return;
+    const look = (): void => this.look(reading);
+    const stopListening = this.wake.on('events', look);
+    const timer = setInterval(look, lookEveryMillis);
+    this.stop = () => {
+      stopListening();
+      clearInterval(timer);
+    };
+    look();
+  }
+
+  rest(): void {
+    this.stop();
+    this.stop = () => undefined;
+    if (this.reading) this.reading.isOver = true;
+    this.reading = undefined;
+    this.begun = undefined;
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.rest();
+    await this.pass;
+  }
+
+  private look(reading: Reading): void {
+    reading.isWanted = true;
+    if (!reading.isBusy) this.pass = outsideOfCalls(() => this.readOn(reading));
+  }
+
+  private async readOn(reading: Reading): Promise<void> {
+    reading.isBusy = true;
+    while (reading.isWanted && !reading.isOver) {
+      reading.isWanted = false;
+      try {
+        if (await this.events.hasUnnumbered(this.db.manager)) await this.giveNumbers();
+        while (await this.readPage(reading));
+        reading.failuresInRow = 0;
+      } catch (cause) {
+        // The timer comes round.
+        if (reading.failuresInRow++ === 0) this.log.warn(`Events wait: ${String(cause)}`);
+      }
+    }
+    // In the same turn as the last look at `isWanted`: a signal in between would be lost.
+    reading.isBusy = false;
+  }
+
+  /** true: there may be more. */
+  private async readPage(reading: Reading): Promise<boolean> {
+    const batches = await this.events.after(this.db.manager, reading.cursor, batchesPerPage);
+    if (batches.length === 0 || reading.isOver) return false;
+    const page = pageOf(reading.cursor, Infinity, batches);
+    reading.cursor = page.upTo;
+    keep(reading.recent, page);
+    await reading.tell(page);
+    return batches.length === batchesPerPage;
+  }
+
+  private giveNumbers(): Promise<number> {
+    return outsideOfCalls(() => this.db.transaction((tx) => this.events.giveNumbers(tx)));
+  }
+
+  /** What comes after this number, as far as it was told already; of the last seconds without asking the database. */
+  next(after: number): EventPage | Promise<EventPage> {
+    const kept = this.reading?.recent.find(({ page }) => page.after <= after && after < page.upTo);
+    return kept && performance.now() - kept.readAt <= recentMillis ? kept.page : this.read(after);
+  }
+
+  private async read(after: number): Promise<EventPage> {
+    if (this.reads >= readsAtOnce) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    this.reads++;
+    try {
+      const upTo = this.cursor;
+      return pageOf(after, upTo, await this.events.after(this.db.manager, after, batchesPerPage));
+    } finally {
+      this.reads--;
+      this.waiting.shift()?.();
+    }
+  }
+}
+
+function keep(recent: Reading['recent'], page: EventPage): void {
+  const now = performance.now();
+  recent.push({ page, readAt: now });
+  while (recent.length > recentPages || now - recent[0]!.readAt > recentMillis) recent.shift();
+}

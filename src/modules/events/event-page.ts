@@ -1,0 +1,38 @@
+import { requestOf, toldEvent } from '../../core/events/index.js';
+import type { LiveEvent } from '../../core/model/event.js';
+import type { EventBatch } from './live-event.repository.js';
+
+export interface NumberedEvent {
+  number: number;
+  event: LiveEvent;
+  /** Of a request: its id. */
+  requestId: string | undefined;
+  /** As it is sent. */
+  record: string;
+}
+
+/** The events with the numbers after `after`, up to `upTo`. */
+export interface EventPage {
+  after: number;
+  upTo: number;
+  /** Some of them, or all, are forgotten: what is here is not everything. */
+  isTorn: boolean;
+  events: readonly NumberedEvent[];
+}
+
+/** A record of server-sent events. JSON has no line ends. */
+export const recordOf = (type: string, id: number, data: unknown): string =>
+  `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** `upTo`: as far as is known to be there. */
+export function pageOf(after: number, upTo: number, batches: readonly EventBatch[]): EventPage {
+  const events = batches
+    .flatMap(({ first, events: written }) => written.map((each, index) => ({ each, number: first + index })))
+    .filter(({ number }) => number > after && number <= upTo)
+    .map(({ each, number }) => {
+      const event = toldEvent(each);
+      return { number, event, requestId: requestOf(event), record: recordOf(event.type, number, event) };
+    });
+  const last = events.at(-1)?.number ?? upTo;
+  return { after, upTo: last, isTorn: events.length < last - after, events };
+}

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { lifeAt, type User } from '../../core/authorization/index.js';
+import type { LiveEvent } from '../../core/model/event.js';
+import { Database } from '../../platform/database/database.js';
+import { Access, type KnownRequest } from '../auth/access/access.service.js';
+import type { EventPage, NumberedEvent } from './event-page.js';
+
+export type Sight = (event: NumberedEvent) => boolean;
+
+const seesAll: Sight = () => true;
+
+/** Who may hear of which events, by the groups that requests have when they are told. */
+@Injectable()
+export class EventSights {
+  /** Of the requests of a page, while it is remembered. */
+  private readonly known = new WeakMap<EventPage, Promise<Map<string, KnownRequest>>>();
+
+  constructor(
+    private readonly access: Access,
+    private readonly db: Database,
+  ) {}
+
+  /** What this user may hear of a page. */
+  of(user: User, page: EventPage): Sight | Promise<Sight> {
+    if (!this.access.enabled || this.access.isAdmin(user)) return seesAll;
+    return this.requestsOf(page).then((requests) => this.among(user, requests));
+  }
+
+  private requestsOf(page: EventPage): Promise<Map<string, KnownRequest>> {
+    const present = this.known.get(page);
+    if (present) return present;
+    const ids = [...new Set(page.events.flatMap(({ requestId }) => requestId ?? []))];
+    const found = ids.length > 0 ? this.access.find(this.db.manager, ids) : Promise.resolve(new Map());
+    this.known.set(page, found);
+    return found;
+  }
+
+  private among(user: User, requests: ReadonlyMap<string, KnownRequest>): Sight {
+    const decided = new Map<unknown, boolean>();
+    const readsMachines = this.access.mayAsk(user, { kind: 'globalRead' });
+    return ({ event, requestId }) => {
+      if (requestId === undefined) return event.type !== 'DISASTER' && readsMachines;
+      const groups = groupsAt(requests.get(requestId), event);
+      if (!groups) return false;
+      const known = decided.get(groups) ?? this.access.may(user, 'READ', requestId, groups);
+      decided.set(groups, known);
+      return known;
+    };
+  }
+}
+
+/** An id may have had several requests: an event belongs to the one that was there then. */
+function groupsAt(request: KnownRequest | undefined, { at }: LiveEvent) {
+  if (!request) return undefined;
+  const life = lifeAt(request.lives, at);
+  return life ? life.groups : request.last?.groups;
+}

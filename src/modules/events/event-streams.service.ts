@@ -1,0 +1,264 @@
+import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type { User } from '../../core/authorization/index.js';
+import { Clock } from '../../platform/clock.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { goesOnWithoutEnd } from '../../platform/http/admission.js';
+import { CallsInFlight } from '../../platform/http/calls-in-flight.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { Access } from '../auth/access/access.service.js';
+import { Authentication } from '../auth/authenticators/authentication.service.js';
+import { EventFeed } from './event-feed.service.js';
+import type { EventPage } from './event-page.js';
+import { EventSights, type Sight } from './event-sights.service.js';
+import { EventStream, type EventWish } from './event-stream.js';
+
+const lookEveryMillis = 250;
+/** How soon it counts that a user belongs to other groups, where nothing tells of it. Revoked tokens are told of. */
+const identifyEveryMillis = 15_000;
+const pagesAtOnce = 16;
+
+/** All streams of this instance: lets clients in, brings each to the present, and passes on what the feed tells. */
+@Injectable()
+export class EventStreams implements OnModuleDestroy {
+  private readonly log = new Logger(EventStreams.name);
+  private readonly streams = new Set<EventStream>();
+  private readonly byCaller = new Map<string, number>();
+  private joining = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private stopListening: (() => void) | undefined;
+  private identifiedAt = 0;
+  private isIdentifying = false;
+  readonly figures = { sent: 0, cut: 0, resets: 0, refused: 0 };
+
+  constructor(
+    private readonly feed: EventFeed,
+    private readonly sights: EventSights,
+    private readonly access: Access,
+    private readonly authentication: Authentication,
+    private readonly calls: CallsInFlight,
+    private readonly wake: Wake,
+    private readonly clock: Clock,
+    metrics: Metrics,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    this.show(metrics);
+    calls.stopped.addEventListener('abort', () => this.endAll());
+  }
+
+  private show(metrics: Metrics): void {
+    metrics.gauge('muster_event_streams', 'Clients of the event stream of this instance', [], (gauge) =>
+      gauge.set(this.streams.size),
+    );
+    const ends = 'Clients of it that were refused, were cut because they did not read, or had asked for what is gone';
+    metrics.counter('muster_event_stream_losses_total', ends, ['why'], (counter) => {
+      const { refused, cut, resets } = this.figures;
+      for (const [why, count] of Object.entries({ refused, cut, resets })) counter.inc({ why }, count);
+    });
+    metrics.counter('muster_events_sent_total', 'Events that were sent to them, before their filters', [], (counter) =>
+      counter.inc(this.figures.sent),
+    );
+  }
+
+  /** Resolves once the stream has begun; it goes on until one side ends it. `after`: the last event that the client has. */
+  async serve(request: Request, response: Response, user: User, wish: EventWish, after?: number): Promise<void> {
+    if (response.destroyed) return;
+    const caller = this.access.enabled ? `user ${user.id}` : `address ${request.socket.remoteAddress ?? ''}`;
+    this.takePlace(caller);
+    let hasLeft = false;
+    const leave = (): void => {
+      if (!hasLeft) this.leave(caller);
+      hasLeft = true;
+    };
+    response.once('close', leave);
+    try {
+      await this.feed.begin((page) => this.tell(page));
+    } catch (cause) {
+      leave();
+      throw cause;
+    }
+    if (response.destroyed) return;
+    goesOnWithoutEnd(request);
+    response.writeHead(200, headers);
+    if (request.method === 'HEAD') return void response.end();
+    const { maxBufferedBytes } = this.settings.events;
+    const start = after ?? this.feed.cursor;
+    const stream = new EventStream(request, response, user, wish, start, maxBufferedBytes, () => this.catchUp(stream));
+    this.streams.add(stream);
+    response.once('close', () => this.streams.delete(stream));
+    this.watch();
+    response.write(`retry: 1000\nid: ${start}\n\n`);
+    if (start > this.feed.cursor) this.reset(stream);
+    this.catchUp(stream);
+    if (this.calls.stopped.aborted) stream.end('STOPPING');
+  }
+
+  private takePlace(caller: string): void {
+    const { maxStreams, maxStreamsPerCaller } = this.settings.events;
+    const own = this.byCaller.get(caller) ?? 0;
+    if (this.joining >= maxStreams || own >= maxStreamsPerCaller) this.figures.refused++;
+    if (this.joining >= maxStreams) {
+      throw new SchedulerError('UNAVAILABLE', `${maxStreams} event streams are open here, which is the limit`);
+    }
+    if (own >= maxStreamsPerCaller) {
+      const message = `${maxStreamsPerCaller} event streams of yours are open here, which is the limit`;
+      throw new SchedulerError('TOO_MANY_STREAMS', message);
+    }
+    this.joining++;
+    this.byCaller.set(caller, own + 1);
+  }
+
+  private leave(caller: string): void {
+    this.joining--;
+    const left = this.byCaller.get(caller)! - 1;
+    if (left > 0) this.byCaller.set(caller, left);
+    else this.byCaller.delete(caller);
+    if (this.joining === 0) this.rest();
+  }
+
+  private watch(): void {
+    this.timer ??= setInterval(() => this.look(), lookEveryMillis);
+    this.stopListening ??= this.wake.on('tokens', () => void this.identify());
+  }
+
+  private rest(): void {
+    this.feed.rest();
+    clearInterval(this.timer);
+    this.timer = undefined;
+    this.stopListening?.();
+    this.stopListening = undefined;
+  }
+
+  onModuleDestroy(): void {
+    this.endAll();
+    this.rest();
+  }
+
+  private endAll(): void {
+    for (const stream of this.streams) stream.end('STOPPING');
+  }
+
+  /** Streams that stand where the page begins are sent it; the others are on their way there. */
+  private async tell(page: EventPage): Promise<void> {
+    const sent = new Map<string, Buffer>();
+    const sights = new Map<string, Sight>();
+    for (const stream of this.streams) {
+      if (stream.isCatchingUp || stream.cursor >= page.upTo) continue;
+      if (stream.cursor !== page.after || stream.isFull) {
+        this.catchUp(stream);
+        continue;
+      }
+      const viewer = this.viewerOf(stream.user);
+      let sight = sights.get(viewer);
+      if (!sight) {
+        const looked = this.sights.of(stream.user, page);
+        sight = looked instanceof Promise ? await this.lookedAt(looked) : looked;
+        if (!sight) return;
+        sights.set(viewer, sight);
+        // It may have moved on meanwhile.
+        if (stream.cursor !== page.after || stream.isCatchingUp) continue;
+      }
+      this.send(stream, page, sight, (make) => {
+        const key = `${viewer} ${stream.likeness}`;
+        const made = sent.get(key) ?? make();
+        sent.set(key, made);
+        return made;
+      });
+    }
+  }
+
+  /** undefined: the database is away. Then the streams are brought on by `look`. */
+  private async lookedAt(looked: Promise<Sight>): Promise<Sight | undefined> {
+    try {
+      return await looked;
+    } catch (cause) {
+      this.log.debug(`Events wait until it is known who may hear of them: ${String(cause)}`);
+      return undefined;
+    }
+  }
+
+  /** Callers with the same key see the same. */
+  private viewerOf(user: User): string {
+    if (!this.access.enabled || this.access.isAdmin(user)) return '';
+    return JSON.stringify([user.id, user.issuer, user.groups, user.scopes]);
+  }
+
+  private send(stream: EventStream, page: EventPage, sight: Sight, shared: (make: () => Buffer) => Buffer): void {
+    if (!this.isProven(stream)) return stream.end('UNAUTHENTICATED');
+    if (page.isTorn) this.figures.resets++;
+    this.figures.sent += page.events.length;
+    stream.send(page, sight, shared);
+  }
+
+  private reset(stream: EventStream): void {
+    this.figures.resets++;
+    stream.reset(this.feed.cursor);
+  }
+
+  /** Page after page, until it is where the feed is or so much waits for it that it has to read first. */
+  private catchUp(stream: EventStream): void {
+    if (stream.isCatchingUp) return;
+    stream.isCatchingUp = true;
+    this.sendNext(stream)
+      .catch((cause: unknown) => this.log.debug(`An event stream waits: ${String(cause)}`))
+      .finally(() => (stream.isCatchingUp = false));
+  }
+
+  private async sendNext(stream: EventStream): Promise<void> {
+    for (let pages = 1; stream.isOpen && !stream.isFull && stream.cursor < this.feed.cursor; pages++) {
+      const next = this.feed.next(stream.cursor);
+      const page = next instanceof Promise ? await next : next;
+      const looked = this.sights.of(stream.user, page);
+      const sight = looked instanceof Promise ? await looked : looked;
+      this.send(stream, page, sight, (make) => make());
+      if (pages % pagesAtOnce === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  private look(): void {
+    const now = performance.now();
+    const { stalledMillis, heartbeatMillis } = this.settings.events;
+    for (const stream of this.streams) {
+      if (!this.isProven(stream)) stream.end('UNAUTHENTICATED');
+      else if (stream.stuckMillis(now) > stalledMillis) {
+        this.figures.cut++;
+        stream.cut();
+      } else {
+        if (stream.cursor < this.feed.cursor) this.catchUp(stream);
+        stream.beat(now, heartbeatMillis);
+      }
+    }
+    if (now - this.identifiedAt > identifyEveryMillis) void this.identify();
+  }
+
+  private isProven({ user }: EventStream): boolean {
+    return !this.access.enabled || user.provenUntil === undefined || this.clock.now() < user.provenUntil;
+  }
+
+  /** Who calls is asked again for every stream: tokens are revoked, and users change their groups. */
+  private async identify(): Promise<void> {
+    this.identifiedAt = performance.now();
+    if (!this.access.enabled || this.isIdentifying) return;
+    this.isIdentifying = true;
+    try {
+      for (const stream of this.streams) {
+        const user = await this.authentication.identifyAgain(stream.request);
+        if (user) stream.user = user;
+        else stream.end('UNAUTHENTICATED');
+      }
+    } catch (cause) {
+      this.log.debug(`Callers of event streams are asked for again later: ${String(cause)}`);
+    } finally {
+      this.isIdentifying = false;
+    }
+  }
+}
+
+const headers = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  // Nothing on the way keeps it back: neither what packs answers nor a proxy.
+  'Cache-Control': 'no-store, no-transform',
+  'X-Accel-Buffering': 'no',
+};

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
+import { EventFeed } from './event-feed.service.js';
+import { EventRetentionPoller } from './event-retention.poller.js';
+import { EventSights } from './event-sights.service.js';
+import { EventStreams } from './event-streams.service.js';
+import { EventsController } from './events.controller.js';
+
+/** What happens, told as it happens. */
+@Module({
+  imports: [AuthModule],
+  controllers: [EventsController],
+  providers: [EventFeed, EventRetentionPoller, EventSights, EventStreams],
+  exports: [EventStreams],
+})
+export class EventsModule {}

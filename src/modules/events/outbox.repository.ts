@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
+import type { DeployUpdate } from '../../core/model/deploy.js';
+import type { DisasterType } from '../../core/model/enums.js';
+import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
+import type { RequestHistory } from '../../core/model/request.js';
+import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
+import { Clock } from '../../platform/clock.js';
+import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
+import { LiveEventRepository } from './live-event.repository.js';
+
+/**
+ * All that others are told of changes, written in the transaction of the change: so nothing is told that did not happen, and
+ * nothing goes untold that did. Streams hear of everything, webhooks of what there is a webhook for.
+ */
+@Injectable()
+export class OutboxRepository {
+  constructor(
+    private readonly events: LiveEventRepository,
+    private readonly webhooks: WebhookOutboxRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  async request(tx: EntityManager, change: RequestHistory): Promise<void> {
+    const { createdAt: at, eventType, request, user, message } = change;
+    await this.events.add(tx, [{ type: 'REQUEST', at, requestId: request.id, eventType, user, message }]);
+    await this.webhooks.request(tx, change);
+  }
+
+  async deploy(tx: EntityManager, update: DeployUpdate): Promise<void> {
+    const { requestId, deployId, timestamp, user, message } = update.deployMarker;
+    const { eventType, deployResult } = update;
+    const at = deployResult?.timestamp ?? timestamp;
+    const deployState = deployResult?.deployState;
+    await this.events.add(tx, [{ type: 'DEPLOY', at, requestId, deployId, eventType, deployState, user, message }]);
+    await this.webhooks.deploy(tx, update);
+  }
+
+  async crashLoops(tx: EntityManager, loops: readonly CrashLoopInfo[]): Promise<void> {
+    await this.events.add(
+      tx,
+      loops.map(({ requestId, deployId, type: crashLoopType, start, end }) => {
+        return { type: 'CRASHLOOP', at: end ?? start, requestId, deployId, crashLoopType, start, end };
+      }),
+    );
+    await this.webhooks.crashLoops(tx, loops);
+  }
+
+  /** `loadTasks` is only called where a webhook listens: status updates are a hot path. */
+  async tasks(
+    tx: EntityManager,
+    updates: readonly TaskHistoryUpdate[],
+    loadTasks: (taskIds: string[]) => Promise<ReadonlyMap<string, Task>>,
+  ): Promise<void> {
+    await this.events.add(
+      tx,
+      updates.map(({ taskId, timestamp: at, taskState, statusMessage: message, statusReason: reason }) => {
+        return { type: 'TASK', at, taskId: taskId.id, taskState, message, reason };
+      }),
+    );
+    await this.webhooks.tasks(tx, updates, loadTasks);
+  }
+
+  machine(
+    tx: EntityManager,
+    kind: MachineKind,
+    { objectId: machineId, state, timestamp: at, user, message }: MachineStateHistoryUpdate,
+  ): Promise<void> {
+    return this.events.add(tx, [{ type: kind, at, machineId, state, user, message }]);
+  }
+
+  /** Their records are gone. */
+  machinesRemoved(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
+    const at = this.clock.now();
+    return this.events.add(
+      tx,
+      ids.map((machineId) => ({ type: kind, at, machineId })),
+    );
+  }
+
+  disasters(tx: EntityManager, types: readonly DisasterType[], active: boolean, at: number): Promise<void> {
+    return this.events.add(
+      tx,
+      types.map((disaster) => ({ type: 'DISASTER', at, disaster, active })),
+    );
+  }
+}

@@ -1,0 +1,147 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { makeRequest, start } from '../../../test/support/builders.js';
+import { startReceiver, type HttpReceiver } from '../../../test/support/http-receiver.js';
+import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import { testSettings } from '../../../test/support/test-settings.js';
+import { waitFor } from '../../../test/support/wait-for.js';
+import { WebhookDelivery } from './webhook-delivery.poller.js';
+import { WebhookOutboxRepository } from './webhook-outbox.repository.js';
+import { WebhooksModule } from './webhooks.module.js';
+
+const maxConcurrent = 8;
+const webhooks = { ...testSettings().webhooks, maxConcurrent, requestTimeoutMillis: 60_000, firstRetryMillis: 50 };
+
+let rooms: RoomApp;
+let healthy: HttpReceiver;
+/** Connections that the receivers which do not work have now, and had at most. */
+let present = 0;
+let most = 0;
+/** Bytes that were sent to Muster as answers. */
+let answered = 0;
+const servers: Server[] = [];
+
+async function receiver(answer: (response: ServerResponse, own: string) => void): Promise<string> {
+  let own = '';
+  const server = createServer((request, response) => {
+    response.on('error', () => undefined);
+    request.resume();
+    answer(response, own);
+  });
+  server.on('connection', (socket) => {
+    most = Math.max(most, ++present);
+    socket.on('close', () => present--);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  servers.push(server);
+  own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return own;
+}
+
+function pour(response: ServerResponse, status: number): void {
+  const chunk = Buffer.alloc(65_536, 'x');
+  response.writeHead(status, { 'Content-Length': String(2 ** 30) });
+  const more = () => {
+    do answered += chunk.length;
+    while (!response.destroyed && answered < 2 ** 30 && response.write(chunk));
+    if (!response.destroyed) response.once('drain', more);
+  };
+  more();
+}
+
+beforeAll(async () => {
+  rooms = await startRooms({ modules: [WebhooksModule], settings: { webhooks, checkWebhooksEveryMillis: 60_000 } });
+});
+afterAll(() => rooms.close());
+afterEach(async () => {
+  await rooms.database.manager.query('DELETE FROM webhook');
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+  await healthy.close();
+  await rooms.app.get(WebhookDelivery).settled();
+  present = most = answered = 0;
+});
+
+let time = start;
+const happen = (id: string) =>
+  rooms.database.transaction((tx) =>
+    rooms.app
+      .get(WebhookOutboxRepository)
+      .request(tx, { request: makeRequest({ id }), createdAt: (time += 1), eventType: 'UPDATED' }),
+  );
+
+async function register(uris: readonly string[]): Promise<void> {
+  for (const uri of uris) {
+    expect((await rooms.call('POST', '/api/webhooks', { uri, type: 'REQUEST' })).status).toBe(200);
+  }
+}
+
+const faults: [string, (response: ServerResponse, own: string) => void][] = [
+  ['hangs', () => undefined],
+  ['answers 500', (response) => void response.writeHead(500).end()],
+  ['redirects for ever', (response, own) => void response.writeHead(307, { location: `${own}/again` }).end()],
+  ['answers 1 GB', (response) => pour(response, 200)],
+  [
+    'answers a byte at a time',
+    (response) => {
+      response.writeHead(200, { 'Content-Length': '1000000' });
+      const timer = setInterval(() => response.write('x'), 50);
+      response.on('close', () => clearInterval(timer));
+    },
+  ],
+];
+
+test.each(faults)(
+  'forty receivers of which each %s do not keep others waiting',
+  async (_name, answer) => {
+    healthy = await startReceiver();
+    const bad = await receiver(answer);
+    await register([...Array.from({ length: 40 }, (_, index) => `${bad}/${index}`), `${healthy.url}/good`]);
+    const memory = process.memoryUsage().rss;
+    // At first it is not known which of them work.
+    await happen('first');
+    await waitFor('the first update', () => healthy.calls.length === 1, { timeoutMillis: 20_000 });
+    const delays: number[] = [];
+    for (let n = 0; n < 10; n++) {
+      const begun = performance.now();
+      await happen(`web-${n}`);
+      await waitFor('the next update', () => healthy.calls.length === n + 2);
+      delays.push(performance.now() - begun);
+    }
+    expect(Math.max(...delays)).toBeLessThan(2_000);
+    expect(most).toBeLessThanOrEqual(maxConcurrent + maxConcurrent / 2);
+    expect(process.memoryUsage().rss - memory).toBeLessThan(150 * 2 ** 20);
+    expect(answered).toBeLessThan(2 ** 29);
+  },
+  60_000,
+);
+
+test('updates come in the order in which they were queued also when a receiver was given up on for a while', async () => {
+  healthy = await startReceiver();
+  let isBack = false;
+  const told: unknown[] = [];
+  const flaky = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      if (!isBack) return void response.writeHead(503).end();
+      told.push((JSON.parse(text) as { createdAt: number }).createdAt);
+      response.writeHead(200).end();
+    });
+  });
+  await new Promise<void>((resolve) => flaky.listen(0, '127.0.0.1', resolve));
+  servers.push(flaky);
+  await register([`http://127.0.0.1:${(flaky.address() as AddressInfo).port}/`]);
+  const first = time + 1;
+  for (let n = 0; n < 20; n++) await happen('web');
+  await waitFor('failures', async () => {
+    const [row] = await rooms.database.manager.query('SELECT failures_in_row FROM webhook');
+    return row.failures_in_row >= 3;
+  });
+  isBack = true;
+  await waitFor('all of them', () => told.length >= 20, { timeoutMillis: 20_000 });
+  expect([...new Set(told)]).toEqual(Array.from({ length: 20 }, (_, index) => first + index));
+}, 60_000);
