@@ -5,7 +5,7 @@ import { parseTaskId } from '../task-id.js';
 export function toldEvent(written: WrittenEvent): LiveEvent {
   if (written.type !== 'TASK') return written;
   const { type, at, taskId, ...rest } = written;
-  // Task ids are made by this service, so each can be read; one that cannot be is of no request that anyone may read.
+  // Task ids are made by this service, so each can be read; one that cannot be is of a request that no caller may read.
   const { requestId, deployId } = parseTaskId(taskId) ?? { requestId: '', deployId: '' };
   return { type, at, requestId, deployId, taskId, ...rest };
 }
