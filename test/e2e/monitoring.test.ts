@@ -17,9 +17,11 @@ beforeAll(async () => {
   receiver = await startReceiver();
   const { api } = await installation.start();
   ({ url } = api);
-  // Figures of times are there once there was one.
+  // Of states there are figures once there is something in one.
   await api.post('webhooks', { uri: receiver.url, type: 'REQUEST' });
-  await api.saveRequest({ id: 'seen', requestType: 'ON_DEMAND' });
+  await api.saveRequest({ id: 'seen', requestType: 'WORKER' });
+  await api.deploy({ id: 'd1', requestId: 'seen', command: 'sleep 1000', resources: { cpus: 0.1, memoryMb: 16 } });
+  await api.running('seen', 1);
   await waitFor('a delivery', () => receiver.calls.length > 0);
 }, 90_000);
 afterAll(async () => {

@@ -11,7 +11,6 @@ const operations = operationsOf(['Events'], {
   settings: {
     crashLoop: { cooldownFailureThreshold: 0, oomFailureThreshold: 0 },
     cluster: { local: { slaves: [{ ...size, id: 's1', rackId: 'rack1' }] } },
-    checkDeploysEveryMillis: 200,
   },
 });
 const clients: EventClient[] = [];

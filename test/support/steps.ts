@@ -80,6 +80,7 @@ export const deep = [
   'src/modules/history/history-plans.test.ts',
   'src/modules/logs/logs.test.ts',
   'src/modules/tasks/health/many-checks.test.ts',
+  'src/modules/webhooks/webhook-faults.test.ts',
   'src/platform/embedded-server/embedded-server.test.ts',
 ];
 

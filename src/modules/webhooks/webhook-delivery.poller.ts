@@ -126,11 +126,12 @@ export class WebhookDelivery {
     this.forgotAt = now;
   }
 
-  /** One that failed last has places of its own, and one delivery at a time: those that work do not wait for it. */
+  /** One that failed last, or keeps a delivery waiting, has places of its own, and one delivery at a time: those that work do not wait for it. */
   private hasRoomFor(lane: WaitingLane, busy: ReadonlySet<string>): boolean {
     if (this.workers.has(keyOf(lane))) return false;
     const { quick, slow } = this.figures();
-    if (lane.failuresInRow > 0) return slow < this.mostSlow && !busy.has(lane.webhookId);
+    const isKept = [...this.workers.values()].some(({ webhookId, isSlow }) => isSlow && webhookId === lane.webhookId);
+    if (lane.failuresInRow > 0 || isKept) return slow < this.mostSlow && !busy.has(lane.webhookId);
     return quick < this.settings.webhooks.maxConcurrent;
   }
 

@@ -11,7 +11,12 @@ import { WebhookOutboxRepository } from './webhook-outbox.repository.js';
 import { WebhooksModule } from './webhooks.module.js';
 
 const maxConcurrent = 8;
-const webhooks = { ...testSettings().webhooks, maxConcurrent, requestTimeoutMillis: 60_000, firstRetryMillis: 50 };
+const webhooks = {
+  ...testSettings().webhooks,
+  maxConcurrent,
+  firstRetryMillis: 50,
+  deleteUndeliverableWebhooksAfterHours: 0,
+};
 
 let rooms: RoomApp;
 let healthy: HttpReceiver;
@@ -111,7 +116,7 @@ test.each(faults)(
       await waitFor('the next update', () => healthy.calls.length === n + 2);
       delays.push(performance.now() - begun);
     }
-    expect(Math.max(...delays)).toBeLessThan(2_000);
+    expect(Math.max(...delays)).toBeLessThan(5_000);
     expect(most).toBeLessThanOrEqual(maxConcurrent + maxConcurrent / 2);
     expect(process.memoryUsage().rss - memory).toBeLessThan(150 * 2 ** 20);
     expect(answered).toBeLessThan(2 ** 29);

@@ -20,7 +20,9 @@ afterEach(async () => {
 });
 
 async function open(webhooks: Partial<Settings['webhooks']>): Promise<RoomApp> {
-  const settings = { webhooks: { ...testSettings().webhooks, ...webhooks }, checkWebhooksEveryMillis: 0 };
+  // What waits here is of long ago: an attempt that fails must not make it a dead letter.
+  const never = { deleteUndeliverableWebhooksAfterHours: 0 };
+  const settings = { webhooks: { ...testSettings().webhooks, ...never, ...webhooks }, checkWebhooksEveryMillis: 0 };
   return (rooms = await startRooms({ modules: [WebhooksModule], settings }));
 }
 const register = (uri: string, type = 'REQUEST') => rooms!.call('POST', '/api/webhooks', { uri, type });

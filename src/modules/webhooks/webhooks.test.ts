@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeRequest, makeTask, start } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import { testSettings } from '../../../test/support/test-settings.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { TaskHistoryUpdate } from '../../core/model/task.js';
@@ -17,7 +18,11 @@ beforeAll(async () => {
   // Nothing is delivered: the timer is off and nothing wakes the poller.
   rooms = await startRooms({
     modules: [WebhooksModule],
-    settings: { checkWebhooksEveryMillis: 0 },
+    settings: {
+      checkWebhooksEveryMillis: 0,
+      // What waits here is of long ago: an attempt that fails must not make it a dead letter.
+      webhooks: { ...testSettings().webhooks, deleteUndeliverableWebhooksAfterHours: 0 },
+    },
   });
   outbox = rooms.app.get(WebhookOutboxRepository);
 });
