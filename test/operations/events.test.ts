@@ -53,7 +53,6 @@ test('requests, deploys and their tasks', async () => {
     at,
     requestId,
     eventType: 'PAUSED',
-    user: 'scheduler',
     message: 'lunch',
   });
   const deploys = data(client).filter(({ type }) => type === 'DEPLOY');
@@ -89,9 +88,8 @@ test('machines, and disasters', async () => {
   await api.post('disasters/active/USER_INITIATED');
   await api.call('DELETE', 'disasters/active/USER_INITIATED');
   await told(client, { type: 'DISASTER', active: false });
-  const user = 'scheduler';
-  const slave = { type: 'SLAVE', at, machineId: 's1', user };
-  const rack = { type: 'RACK', at, machineId: 'rack1', user };
+  const slave = { type: 'SLAVE', at, machineId: 's1' };
+  const rack = { type: 'RACK', at, machineId: 'rack1' };
   const disaster = { type: 'DISASTER', at, disaster: 'USER_INITIATED' };
   expect(data(client)).toEqual([
     { ...slave, state: 'FROZEN', message: 'a new disk' },

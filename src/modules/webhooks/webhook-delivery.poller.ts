@@ -87,12 +87,8 @@ export class WebhookDelivery {
     await this.giveUpForgotten(now);
     await this.forgetDeadLetters(now);
     const lanes = await this.queue.lanes(this.db.manager, new Date(now));
-    const busy = new Set([...this.workers.values()].map(({ webhookId }) => webhookId));
-    for (const lane of lanes) {
-      if (lane.dueAt > now || !this.hasRoomFor(lane, busy)) continue;
-      busy.add(lane.webhookId);
-      this.startWorker(lane);
-    }
+    const places = this.places();
+    for (const lane of lanes) if (lane.dueAt <= now && places.take(lane)) this.startWorker(lane);
     const due = lanes.flatMap(({ dueAt }) => (dueAt > now ? [dueAt] : []));
     const probe = await this.queue.nextProbe(this.db.manager, new Date(now));
     return [...due, ...(probe === undefined ? [] : [probe])].reduce<number | undefined>(earlier, undefined);
@@ -126,13 +122,25 @@ export class WebhookDelivery {
     this.forgotAt = now;
   }
 
-  /** One that failed last, or keeps a delivery waiting, has places of its own, and one delivery at a time: those that work do not wait for it. */
-  private hasRoomFor(lane: WaitingLane, busy: ReadonlySet<string>): boolean {
-    if (this.workers.has(keyOf(lane))) return false;
-    const { quick, slow } = this.figures();
-    const isKept = [...this.workers.values()].some(({ webhookId, isSlow }) => isSlow && webhookId === lane.webhookId);
-    if (lane.failuresInRow > 0 || isKept) return slow < this.mostSlow && !busy.has(lane.webhookId);
-    return quick < this.settings.webhooks.maxConcurrent;
+  /**
+   * For one pass. A webhook that failed last, or keeps a delivery waiting, has places of its own, and one delivery at a time: those
+   * that work do not wait for it.
+   */
+  private places(): { take: (lane: WaitingLane) => boolean } {
+    const workers = [...this.workers.values()];
+    const busy = new Set(workers.map(({ webhookId }) => webhookId));
+    const kept = new Set(workers.flatMap(({ webhookId, isSlow }) => (isSlow ? [webhookId] : [])));
+    const figures = this.figures();
+    const take = (lane: WaitingLane): boolean => {
+      if (this.workers.has(keyOf(lane))) return false;
+      const kind = lane.failuresInRow > 0 || kept.has(lane.webhookId) ? 'slow' : 'quick';
+      const most = kind === 'slow' ? this.mostSlow : this.settings.webhooks.maxConcurrent;
+      if (figures[kind] >= most || (kind === 'slow' && busy.has(lane.webhookId))) return false;
+      figures[kind]++;
+      busy.add(lane.webhookId);
+      return true;
+    };
+    return { take };
   }
 
   private startWorker(lane: WaitingLane): void {

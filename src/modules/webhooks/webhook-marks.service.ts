@@ -59,9 +59,10 @@ export class WebhookMarks {
       try {
         await this.db.leaderTransaction(async (tx) => {
           await this.queue.noteResults(tx, newestOf(batch));
+          const taken = batch.filter(({ problem }) => problem === undefined);
+          if (taken.length > 0) await this.delivered(tx, taken);
           for (const { update, problem, now } of batch) {
-            if (problem === undefined) await this.delivered(tx, update, now);
-            else await this.failed(tx, update, problem, now);
+            if (problem !== undefined) await this.failed(tx, update, problem, now);
           }
         });
         for (const { done } of batch) done();
@@ -71,12 +72,15 @@ export class WebhookMarks {
     }
     this.writing = false;
   }
-  private async delivered(tx: EntityManager, update: QueuedUpdate, now: number): Promise<void> {
-    // The webhook first, as everywhere: a caller that deletes one locks it before its updates.
-    const recovered = await this.queue.endFailures(tx, update.webhookId);
-    await this.queue.remove(tx, update);
-    if (recovered && isBroken(update.failuresInRow, this.rules)) {
-      await this.queue.makeDue(tx, update.webhookId, new Date(now));
+  /** All in a few statements: they are what most deliveries end in. */
+  private async delivered(tx: EntityManager, marks: readonly Mark[]): Promise<void> {
+    const updates = marks.map(({ update }) => update);
+    const recovered = await this.queue.endFailures(tx, [...new Set(updates.map(({ webhookId }) => webhookId))]);
+    await this.queue.remove(tx, updates);
+    for (const { update, now } of marks) {
+      if (recovered.delete(update.webhookId) && isBroken(update.failuresInRow, this.rules)) {
+        await this.queue.makeDue(tx, update.webhookId, new Date(now));
+      }
     }
   }
 

@@ -147,9 +147,13 @@ export class WebhookQueueRepository {
     return found.map((row) => row.listed);
   }
 
-  /** Takes it out of the queue, unless a later event took its place while it was on its way. */
-  async remove(tx: EntityManager, { id, version }: QueuedUpdate): Promise<void> {
-    await tx.query('DELETE FROM webhook_update WHERE id = $1 AND xmin::text = $2', [id, version]);
+  /** Takes them out of the queue, but for those whose place a later event took while they were on their way. */
+  async remove(tx: EntityManager, updates: readonly QueuedUpdate[]): Promise<void> {
+    await tx.query(
+      `DELETE FROM webhook_update u USING unnest($1::bigint[], $2::text[]) AS d (id, version)
+       WHERE u.id = d.id AND u.xmin::text = d.version`,
+      [updates.map(({ id }) => id), updates.map(({ version }) => version)],
+    );
   }
 
   async putOff(tx: EntityManager, id: string, attempts: number, error: string, until: Date): Promise<void> {
@@ -169,14 +173,14 @@ export class WebhookQueueRepository {
     ]);
   }
 
-  /** The webhook took an update. true: it had failed before. */
-  async endFailures(tx: EntityManager, webhookId: string): Promise<boolean> {
-    const recovered = await rows(
+  /** These webhooks took an update. Answers those that had failed before. */
+  async endFailures(tx: EntityManager, webhookIds: readonly string[]): Promise<Set<string>> {
+    const recovered = await rows<{ id: string }>(
       tx,
-      `UPDATE webhook SET failures_in_row = 0, next_probe_at = NULL WHERE id = $1 AND failures_in_row > 0 RETURNING id`,
-      [webhookId],
+      `UPDATE webhook SET failures_in_row = 0, next_probe_at = NULL WHERE id = ANY ($1) AND failures_in_row > 0 RETURNING id`,
+      [webhookIds],
     );
-    return recovered.length > 0;
+    return new Set(recovered.map(({ id }) => id));
   }
 
   /** undefined: the webhook was deleted, with its queue. */
