@@ -144,7 +144,15 @@ export class ClusterFigures {
   }
 
   private forget(): void {
-    const labelled = [this.tasks, this.requests, this.slaves, this.webhooks, this.receivers, this.mails, this.backfilled];
+    const labelled = [
+      this.tasks,
+      this.requests,
+      this.slaves,
+      this.webhooks,
+      this.receivers,
+      this.mails,
+      this.backfilled,
+    ];
     for (const gauge of labelled) gauge.reset();
     for (const { gauge } of this.single) gauge.remove();
     const ages = [this.webhookAge, this.eventAge, this.oldestMail];
