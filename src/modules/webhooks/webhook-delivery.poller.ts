@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Histogram } from 'prom-client';
-import { isBroken, type RetryRules } from '../../core/webhooks/delivery.js';
+import type { RetryRules } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
@@ -131,8 +131,10 @@ export class WebhookDelivery {
     const busy = new Set(workers.map(({ webhookId }) => webhookId));
     const kept = new Set(workers.flatMap(({ webhookId, isSlow }) => (isSlow ? [webhookId] : [])));
     const figures = this.figures();
+    // With those whose end is being written down, which takes as long as the database does.
+    const mostWorkers = this.settings.webhooks.maxConcurrent + 2 * this.mostSlow;
     const take = (lane: WaitingLane): boolean => {
-      if (this.workers.has(keyOf(lane))) return false;
+      if (this.workers.has(keyOf(lane)) || this.workers.size >= mostWorkers) return false;
       const kind = lane.failuresInRow > 0 || kept.has(lane.webhookId) ? 'slow' : 'quick';
       const most = kind === 'slow' ? this.mostSlow : this.settings.webhooks.maxConcurrent;
       if (figures[kind] >= most || (kind === 'slow' && busy.has(lane.webhookId))) return false;
@@ -165,13 +167,14 @@ export class WebhookDelivery {
     for (;;) {
       const update = await this.queue.first(this.db.manager, lane);
       if (signal.aborted || !update || update.dueAt > this.clock.now()) return;
-      await this.deliver(update, worker, signal);
-      // A webhook that is being tried out gets one update only; the next pass decides about the others.
-      if (signal.aborted || isBroken(update.failuresInRow, this.rules)) return;
+      const isQuick = await this.deliver(update, worker, signal);
+      // Else it needs another place, and a webhook that is tried out gets one update only: the next pass decides.
+      if (signal.aborted || !isQuick) return;
     }
   }
 
-  private async deliver(update: QueuedUpdate, worker: Worker, signal: AbortSignal): Promise<void> {
+  /** true: it was taken, and at once. */
+  private async deliver(update: QueuedUpdate, worker: Worker, signal: AbortSignal): Promise<boolean> {
     const delivery = { ...update, id: `msg_${update.id}` };
     const cut = new AbortController();
     worker.isSlow = update.failuresInRow > 0;
@@ -182,13 +185,14 @@ export class WebhookDelivery {
     const seconds = (performance.now() - worker.sending.since) / 1_000;
     worker.sending = undefined;
     // Not known whether it arrived: it stays in the queue for the next leader.
-    if (signal.aborted) return;
+    if (signal.aborted) return false;
     const problem = cut.signal.aborted
       ? `It did not answer for ${seconds.toFixed(1)} s while many others were slow`
       : sent;
     this.seconds.observe({ result: problem === undefined ? 'delivered' : 'failed' }, seconds);
     await this.marks.mark(update, problem, this.clock.now());
     if (problem !== undefined) this.log.debug(`${update.webhookId} did not take ${update.id}: ${problem}`);
+    return problem === undefined && !worker.isSlow;
   }
 
   /** It takes no place of the quick ones from now on. Of more than there is room for, the one that is slow longest is given up. */

@@ -2,8 +2,9 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
 import { lookup as lookUp, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, request } from 'undici';
+import { Agent, buildConnector, request } from 'undici';
 import { fillPlaceholders } from '../../core/webhooks/delivery.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
 import { Targets } from '../../platform/targets.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
@@ -21,27 +22,61 @@ type DeliveryProblem = string | undefined;
 
 const answerBytes = 65_536;
 const answerMillis = 1_000;
+const longestIdleMillis = 10_000;
 
-/** Posts one update to one receiver. Follows no redirects: they would carry the update to a receiver that was never registered. */
+/**
+ * Posts one update to one receiver. Follows no redirects: they would carry the update to a receiver that was never registered.
+ * A connection is kept for the next update only while there are few: so there are never more than the deliveries under way and
+ * `maxConcurrent` that are idle, however many receivers there are.
+ */
 @Injectable()
 export class WebhookSender implements OnApplicationShutdown {
   private readonly agent: Agent;
+  private readonly mostKept: number;
+  /** Those that are open, or being opened. */
+  connections = 0;
+  private sending = 0;
   private readonly wholeMillis: number;
   private readonly signingSecret: string | undefined;
   private readonly targets: Targets | undefined;
 
-  constructor(@Inject(SETTINGS) { webhooks }: Settings) {
+  constructor(metrics: Metrics, @Inject(SETTINGS) { webhooks }: Settings) {
+    this.mostKept = webhooks.maxConcurrent;
     this.wholeMillis = webhooks.requestTimeoutMillis;
     this.signingSecret = webhooks.signingSecret;
     this.targets = webhooks.allowedTargets && new Targets(webhooks.allowedTargets);
     const lookup = this.targets && lookUpWithin(this.targets);
-    this.agent = new Agent({ connect: { timeout: webhooks.connectTimeoutMillis, ...(lookup && { lookup }) } });
+    const connect = buildConnector({ timeout: webhooks.connectTimeoutMillis, ...(lookup && { lookup }) });
+    this.agent = new Agent({
+      connect: (options, done) => this.connect(connect, options, done),
+      // Receivers say how long they keep a connection: none may have it for itself.
+      keepAliveMaxTimeout: longestIdleMillis,
+    });
+    metrics.gauge('muster_webhook_connections', 'Connections to receivers of webhooks', [], (gauge) =>
+      gauge.set(this.connections),
+    );
+  }
+
+  /** Counts what is open. */
+  private connect(
+    connect: buildConnector.connector,
+    options: buildConnector.Options,
+    done: buildConnector.Callback,
+  ): void {
+    this.connections++;
+    connect(options, (...answer) => {
+      const [, socket] = answer;
+      if (socket) socket.once('close', () => this.connections--);
+      else this.connections--;
+      done(...answer);
+    });
   }
 
   async send(delivery: Delivery, now: number, signal: AbortSignal): Promise<DeliveryProblem> {
     const body = JSON.stringify(delivery.body);
     const secret = delivery.secret ?? this.signingSecret;
     const timeout = AbortSignal.timeout(this.wholeMillis);
+    this.sending++;
     try {
       const uri = fillPlaceholders(delivery.uri, delivery.placeholders);
       this.refuseForeign(new URL(uri).hostname);
@@ -52,6 +87,8 @@ export class WebhookSender implements OnApplicationShutdown {
           ...(secret === undefined ? {} : signature(delivery.id, now, body, secret)),
         },
         body,
+        // Each delivery counts as one that leaves a connection behind: they may all end at once.
+        reset: this.connections + this.sending > this.mostKept,
         dispatcher: this.agent,
         signal: AbortSignal.any([signal, timeout]),
       });
@@ -61,6 +98,8 @@ export class WebhookSender implements OnApplicationShutdown {
     } catch (cause) {
       if (timeout.aborted) return `It did not answer within ${this.wholeMillis} ms`;
       return cause instanceof Error ? cause.message : String(cause);
+    } finally {
+      this.sending--;
     }
   }
 

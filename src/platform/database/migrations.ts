@@ -34,8 +34,8 @@ import { IdempotentCalls1765150000002 } from '../../../migrations/1765150000002-
 import { PlacementOverride1765270000000 } from '../../../migrations/1765270000000-placement-override.js';
 import { MailAllowlist1765270000001 } from '../../../migrations/1765270000001-mail-allowlist.js';
 import { Mail1765450000000 } from '../../../migrations/1765450000000-mail.js';
-import { LiveEvents1765470000000 } from '../../../migrations/1765470000000-live-events.js';
-import { WebhookResults1765470000001 } from '../../../migrations/1765470000001-webhook-results.js';
+import { LiveEvents1765520000000 } from '../../../migrations/1765520000000-live-events.js';
+import { WebhookResults1765520000001 } from '../../../migrations/1765520000001-webhook-results.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -77,6 +77,6 @@ export const migrations = [
   PlacementOverride1765270000000,
   MailAllowlist1765270000001,
   Mail1765450000000,
-  LiveEvents1765470000000,
-  WebhookResults1765470000001,
+  LiveEvents1765520000000,
+  WebhookResults1765520000001,
 ];

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** What became of the last delivery of each webhook, for those who look after it. */
-export class WebhookResults1765470000001 implements MigrationInterface {
+export class WebhookResults1765520000001 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     // last_error: NULL when the last one was taken, or there was none.
     await q.query(`ALTER TABLE webhook ADD COLUMN last_attempt_at timestamptz, ADD COLUMN last_error text`);

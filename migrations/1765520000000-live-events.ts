@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** What the event stream tells: an event is written in the transaction of the change that it tells of. */
-export class LiveEvents1765470000000 implements MigrationInterface {
+export class LiveEvents1765520000000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     // One row per statement that wrote, however many changes it was about: batches of status updates are a hot path.
     // Rows become visible in the order of their commits, not of their ids. So the number that streams go by is given after the
