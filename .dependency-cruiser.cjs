@@ -27,6 +27,16 @@ module.exports = {
       to: { path: ours, pathNot: '^packages/rest-contract/' },
     },
     {
+      name: 'client-imports-rest-contract-only',
+      comment: 'It is published alone, and runs in browsers.',
+      severity: 'error',
+      from: { path: '^packages/client/src/' },
+      to: {
+        path: `${ours}|node_modules/`,
+        pathNot: '^packages/(client/src/|rest-contract/(src|dist)/(client|fetch)\\.)|node_modules/rest-contract/',
+      },
+    },
+    {
       name: 'agent-and-drivers-know-no-room-and-no-database',
       comment: 'An agent runs on a machine that has neither.',
       severity: 'error',

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { stepsOf, testFiles } from './test/support/steps.js';
 
 const restContract = fileURLToPath(new URL('packages/rest-contract/src/', import.meta.url));
+const client = fileURLToPath(new URL('packages/client/src/', import.meta.url));
 
 /** 'daily' for `npm test`, 'deep' for `npm run test:deep`; without it, as when paths are named, all tests may run. */
 const step = process.env['MUSTER_TEST_STEP'];
@@ -11,8 +12,9 @@ const include = testFiles(root).filter((file) => !step || stepsOf(file).some((ea
 
 export default defineConfig({
   resolve: {
-    // By its sources, so that tests need no build of it.
+    // By their sources, so that tests need no build of them.
     alias: [
+      { find: /^muster-client$/, replacement: `${client}index.ts` },
       { find: /^rest-contract$/, replacement: `${restContract}index.ts` },
       { find: /^rest-contract\/(\w+)$/, replacement: `${restContract}$1.ts` },
     ],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { hashOfRestContract, hashOfSources } from './source-hash.mjs';
+import { hashOfPackage, hashOfSources, packages } from './source-hash.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { makePostgresLinks } from './postgres-links.mjs';
@@ -64,10 +64,10 @@ function refuseOthersPackages() {
   );
 }
 
-const restContract = join(root, 'packages', 'rest-contract');
+const folderOf = (name) => join(root, 'packages', name);
 
-const isBuilt = () => isRestContractBuilt() && isMade(join(root, 'dist'), hashOfSources(root));
-const isRestContractBuilt = () => isMade(join(restContract, 'dist'), hashOfRestContract(root));
+const isBuilt = () => packages.every(isPackageBuilt) && isMade(join(root, 'dist'), hashOfSources(root));
+const isPackageBuilt = (name) => isMade(join(folderOf(name), 'dist'), hashOfPackage(root, name));
 
 function isMade(folder, hash) {
   const file = join(folder, '.source-hash');
@@ -76,8 +76,8 @@ function isMade(folder, hash) {
 
 /** Compiles into a folder of its own and puts that in the place of the old one: a half build is never seen. */
 async function build(owner) {
-  // First, because the program imports it by name: its types are needed to compile, its output to run.
-  if (!isRestContractBuilt()) await buildRestContract(owner);
+  // First, because the program imports them by name: their types are needed to compile, their output to run.
+  for (const name of packages) if (!isPackageBuilt(name)) await buildPackage(name, owner);
   const [fresh, present, old] = ['dist.new', 'dist', 'dist.old'].map((name) => join(root, name));
   const hash = hashOfSources(root);
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
@@ -90,9 +90,9 @@ async function build(owner) {
   rmSync(old, { recursive: true, force: true });
 }
 
-async function buildRestContract(owner) {
-  const hash = hashOfRestContract(root);
-  const { code, output } = await nodeProgram([join('scripts', 'build.mjs')], { cwd: restContract, owner });
-  if (code !== 0) throw new SetupError(`The build of rest-contract failed:\n${output}`);
-  writeFileSync(join(restContract, 'dist', '.source-hash'), hash);
+async function buildPackage(name, owner) {
+  const hash = hashOfPackage(root, name);
+  const { code, output } = await nodeProgram([join('scripts', 'build.mjs')], { cwd: folderOf(name), owner });
+  if (code !== 0) throw new SetupError(`The build of ${name} failed:\n${output}`);
+  writeFileSync(join(folderOf(name), 'dist', '.source-hash'), hash);
 }

@@ -2,17 +2,21 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-const restContract = 'packages/rest-contract';
-const sourcesOfRestContract = ['src', 'scripts/build.mjs', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map(
-  (path) => `${restContract}/${path}`,
-);
+/** The packages of ours that the program imports by name, those first that others are built on. */
+export const packages = ['rest-contract', 'client'];
+
+const sourcesOf = (name) =>
+  ['src', 'scripts/build.mjs', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map(
+    (path) => `packages/${name}/${path}`,
+  );
 const sources = ['src', 'migrations', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
 /** Changes with anything the build reads. */
-export const hashOfSources = (root) => hashOf(root, [...sources, ...sourcesOfRestContract]);
+export const hashOfSources = (root) => hashOf(root, [...sources, ...packages.flatMap(sourcesOf)]);
 
-/** The same for the package that the program imports by name. */
-export const hashOfRestContract = (root) => hashOf(root, [...sourcesOfRestContract, 'package-lock.json']);
+/** The same for one of our packages, which stands on those before it. */
+export const hashOfPackage = (root, name) =>
+  hashOf(root, [...packages.slice(0, packages.indexOf(name) + 1).flatMap(sourcesOf), 'package-lock.json']);
 
 function hashOf(root, paths) {
   const hash = createHash('sha256');

@@ -78,6 +78,7 @@ const originalName = (element) => (element.propertyName ?? element.name).text;
 
 function resolve(path, from, files) {
   if (from === 'rest-contract') return 'packages/rest-contract/src/index.ts';
+  if (from === 'muster-client') return 'packages/client/src/index.ts';
   if (!from.startsWith('.')) return undefined;
   const target = join(dirname(path), from);
   return [target.replace(/\.js$/, '.ts'), target].find((candidate) => files.has(candidate));

@@ -1,0 +1,58 @@
+import { type Client, connect } from 'rest-contract/client';
+import type { FetchOptions } from 'rest-contract/fetch';
+import { MusterApi } from './api/index.js';
+import { transport } from './transport.js';
+
+export interface MusterOptions {
+  /** Where the service is, with its context path if it has one: `http://127.0.0.1:7099`. */
+  readonly url: string | URL;
+  /** Token of the caller; a function is asked before each call, for tokens that expire. */
+  readonly token?: string | (() => string | Promise<string>) | undefined;
+  /** Sent with each call. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Another implementation of fetch than the platform's. */
+  readonly fetch?: FetchOptions['fetch'] | undefined;
+  /** Gives up all calls of this client. */
+  readonly signal?: AbortSignal | undefined;
+  /** Longest wait for an answer, repetitions included; 60 seconds unless given, 0: no limit. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * How many times a call is repeated that was answered 503, or whose connection was lost; 3 unless given. A write is done once
+   * all the same: each bears an `Idempotency-Key`.
+   */
+  readonly retries?: number | undefined;
+  /** The longest answer that is read; 256 MB unless given. Files have no limit. */
+  readonly maxResponseBytes?: number | undefined;
+}
+
+type Groups = Client<typeof MusterApi>;
+
+/** All operations, group by group: `await muster.requests.get({ requestId: 'web' })`. */
+export type Muster = { readonly [G in keyof Groups]: ReturnType<Groups[G]> };
+
+const MINUTE_MS = 60_000;
+const MAX_RESPONSE_BYTES = 268_435_456;
+
+/** A client of the service at this address. Nothing is sent before the first call. */
+export function connectMuster(options: MusterOptions): Muster {
+  const { token, headers = {}, timeoutMs = MINUTE_MS, maxResponseBytes = MAX_RESPONSE_BYTES, retries = 3 } = options;
+  const backend = transport({
+    url: String(options.url).replace(/\/+$/, ''),
+    fetch: options.fetch,
+    headers: async () => {
+      const bearer = typeof token === 'function' ? await token() : token;
+      return [...Object.entries(headers), ...(bearer ? [['authorization', `Bearer ${bearer}`] as const] : [])];
+    },
+    signal: options.signal,
+    retries,
+    maxResponseBytes,
+  });
+  const groups = connect(MusterApi, backend, { timeoutMs, maxResponseBytes });
+  const muster = {};
+  for (const [name, group] of Object.entries(groups)) {
+    // Made when it is used first: a program rarely uses more than a few.
+    let made: unknown;
+    Object.defineProperty(muster, name, { enumerable: true, get: () => (made ??= (group as () => unknown)()) });
+  }
+  return muster as Muster;
+}

@@ -1,0 +1,125 @@
+import { BrokenResponse, fetchBackend, type FetchOptions } from 'rest-contract/fetch';
+import {
+  bytesBody,
+  errorOf,
+  type HandleRequest,
+  headerOf,
+  type HttpBody,
+  readBytes,
+  type RestRequest,
+  type RestResponse,
+} from 'rest-contract/client';
+import { codeOf, MusterError, neverSent, ServiceUnreachable } from './errors.js';
+
+export interface TransportOptions {
+  readonly url: string;
+  readonly fetch?: FetchOptions['fetch'];
+  readonly headers: NonNullable<FetchOptions['headers']>;
+  readonly signal?: AbortSignal | undefined;
+  /** How many times a call is repeated. */
+  readonly retries: number;
+  readonly maxResponseBytes: number;
+}
+
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Sends calls, turns refusals into `MusterError`, and repeats what the service could not do just now. A read can be repeated
+ * as it is. A write bears a key from its first try on, so that the service does it once however often it arrives.
+ */
+export function transport(options: TransportOptions): HandleRequest {
+  const send = fetchBackend(options.url, {
+    headers: options.headers,
+    ...(options.fetch && { fetch: options.fetch }),
+  });
+  return async (asked) => {
+    const request = prepared(asked, options.signal);
+    const mayRepeat = isRead(request) || hasKey(request);
+    for (let tries = 0; ; tries++) {
+      let failure: MusterError | ServiceUnreachable;
+      let pauseMs = pauseAfter(tries);
+      try {
+        const response = await send(request);
+        if (response.status < 300) return await whole(response, options.maxResponseBytes);
+        failure = await refusalOf(request, response);
+        pauseMs = Math.max(pauseMs, 1000 * Number(headerOf(response, 'retry-after') ?? 0) || 0);
+      } catch (cause) {
+        failure = unreachable(request, options.url, cause);
+      }
+      if (!mayRepeat || tries >= options.retries || pauseMs > LONGEST_PAUSE_MS || !isPassing(failure)) throw failure;
+      await pause(pauseMs, request.signal);
+    }
+  };
+}
+
+function prepared(request: RestRequest, signal: AbortSignal | undefined): RestRequest {
+  const signals = [request.signal, signal].filter((one) => one !== undefined);
+  const headers = mayBearKey(request)
+    ? [...request.headers, ['idempotency-key', crypto.randomUUID()] as const]
+    : request.headers;
+  return { ...request, headers, signal: signals.length > 1 ? AbortSignal.any(signals) : signals[0] };
+}
+
+const isRead = ({ method, path }: RestRequest): boolean => method === 'GET' && path[0] === 'api';
+
+/** What these do outside of the database happens again when they are repeated. */
+const actsOutside = ({ path }: RestRequest): boolean => path[1] === 'test' || path.at(-1) === 'failover';
+
+const mayBearKey = (request: RestRequest): boolean =>
+  request.method !== 'GET' && request.path[0] === 'api' && !actsOutside(request) && !hasKey(request);
+
+const hasKey = (request: RestRequest): boolean => headerOf(request, 'idempotency-key') !== undefined;
+
+/** The service is there but cannot do it now, or it went away in the middle. One that never was there is told at once. */
+const isPassing = (failure: MusterError | ServiceUnreachable): boolean =>
+  failure instanceof MusterError
+    ? failure.status === 503 || failure.code === 'IDEMPOTENT_CALL_RUNNING'
+    : !neverSent(failure.code);
+
+const pauseAfter = (tries: number): number => FIRST_PAUSE_MS * 2 ** tries * (0.75 + Math.random() / 2);
+
+async function refusalOf(request: RestRequest, response: RestResponse): Promise<MusterError> {
+  const { body, status } = await errorOf(response);
+  return new MusterError(status, detailsOf(body), `${request.method} /${request.path.join('/')}`);
+}
+
+function detailsOf(body: HttpBody): Readonly<Record<string, unknown>> {
+  if (body.kind !== 'text') return {};
+  try {
+    const json: unknown = JSON.parse(body.content);
+    return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  } catch {
+    return {}; // a page of a proxy in between
+  }
+}
+
+/** Who gave up is told their own reason, not that the service is away. */
+function unreachable(request: RestRequest, url: string, cause: unknown): ServiceUnreachable {
+  if (request.signal?.aborted) throw request.signal.reason;
+  if (!(cause instanceof TypeError) && !(cause instanceof BrokenResponse)) throw cause;
+  const code = codeOf(cause.cause);
+  return new ServiceUnreachable(url, cause, { code, mayBeDone: request.method !== 'GET' && !neverSent(code) });
+}
+
+/** JSON is read here and now, so that an answer that breaks off counts as none. Files and texts stay streams. */
+async function whole(response: RestResponse, maxBytes: number): Promise<RestResponse> {
+  const { body } = response;
+  if (body.kind !== 'stream' || !body.mediaType.startsWith('application/json')) return response;
+  return { ...response, body: bytesBody(await readBytes(body, maxBytes), body.mediaType) };
+}
+
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
