@@ -3,6 +3,7 @@ import { AuthApi } from './auth.js';
 import { ConfigurationApi } from './configuration.js';
 import { DeploysApi } from './deploys.js';
 import { DisastersApi } from './disasters.js';
+import { EventsApi } from './events.js';
 import { GroupsApi } from './groups.js';
 import { HealthApi } from './health.js';
 import { HistoryApi } from './history.js';
@@ -57,6 +58,8 @@ export const MusterApi = contract('MusterApi', {
   inactive: prefix({}, InactiveApi, { path: 'api/inactive', tags: ['Inactive machines'] }),
   /** What has been: ended tasks, deploys, changes of requests. */
   history: prefix({}, HistoryApi, { path: 'api/history', tags: ['History'] }),
+  /** What happens, as it happens. */
+  events: prefix({}, EventsApi, { path: 'api/events', tags: ['Events'] }),
   /** Webhooks, and what waits for them. */
   webhooks: prefix({}, WebhooksApi, { path: 'api/webhooks', tags: ['Webhooks'] }),
   /** Files of tasks. */

@@ -5,6 +5,7 @@ export * from './deploy.js';
 export * from './deploy-progress.js';
 export * from './disasters.js';
 export * from './errors.js';
+export * from './events.js';
 export * from './explanations.js';
 export * from './files.js';
 export * from './health.js';

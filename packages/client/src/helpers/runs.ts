@@ -1,0 +1,109 @@
+import type { Muster } from '../connect.js';
+import { MusterError } from '../errors.js';
+import type { RunNowRequest } from '../records/deploy.js';
+import type { SchedulerTaskState, TaskId, TaskState } from '../records/task-ids.js';
+import { Waiting, type WaitOptions } from './waiting.js';
+
+/** How a run ended. */
+export interface EndedRun {
+  readonly runId: string;
+  readonly taskId: TaskId;
+  readonly state: TaskState;
+  /** Its task ended in TASK_FINISHED. */
+  readonly succeeded: boolean;
+  /** Of its program; undefined where no program ended, as when its machine was lost. */
+  readonly exitCode: number | undefined;
+  /** What is said about its end. */
+  readonly message: string | undefined;
+}
+
+export interface WhichRun {
+  readonly requestId: string;
+  readonly runId: string;
+}
+
+const ends: ReadonlySet<TaskState | undefined> = new Set<TaskState>([
+  'TASK_FINISHED',
+  'TASK_FAILED',
+  'TASK_KILLED',
+  'TASK_LOST',
+  'TASK_LOST_WHILE_DOWN',
+  'TASK_ERROR',
+  'TASK_DROPPED',
+  'TASK_GONE',
+  'TASK_GONE_BY_OPERATOR',
+]);
+
+/** Whether a task in this state runs no more and never will. */
+export const hasEnded = (state: TaskState | undefined): boolean => ends.has(state);
+
+/** How long a run that was accepted may be unknown: the call that reads may meet another instance. */
+const UNKNOWN_MS = 10_000;
+
+/** Tells how far a run has come, now and each time that changes, until it has ended. */
+export async function* watchRun(
+  muster: Muster,
+  which: WhichRun,
+  options: WaitOptions = {},
+): AsyncGenerator<SchedulerTaskState, void, undefined> {
+  const waiting = new Waiting(`Run ${which.runId} of ${which.requestId}`, options, 50, 500);
+  const begun = performance.now();
+  let last = '';
+  for (;;) {
+    const seen = await waiting.ask((call) =>
+      muster.track.run(which, call).catch((cause: unknown) => {
+        const isNew = performance.now() - begun < UNKNOWN_MS;
+        if (isNew && cause instanceof MusterError && cause.status === 404) return undefined;
+        throw cause;
+      }),
+    );
+    const text = JSON.stringify(seen);
+    if (seen && text !== last) {
+      last = text;
+      waiting.quicken();
+      yield seen;
+    }
+    if (seen && hasEnded(seen.currentState) && !seen.pending) return;
+    await waiting.pause();
+  }
+}
+
+export interface RunOptions extends WaitOptions {
+  /** Told how far the run has come, each time that changes. */
+  readonly onProgress?: ((state: SchedulerTaskState) => void) | undefined;
+}
+
+/** Runs an ON_DEMAND or SCHEDULED request once and waits for its end. */
+export async function runAndWait(
+  muster: Muster,
+  { requestId, ...run }: RunNowRequest & { requestId: string },
+  { onProgress, ...options }: RunOptions = {},
+): Promise<EndedRun> {
+  const runId = run.runId ?? crypto.randomUUID();
+  await muster.requests.run({ requestId, minimal: true, body: { ...run, runId } }, { signal: options.signal });
+  let last: SchedulerTaskState | undefined;
+  for await (last of watchRun(muster, { requestId, runId }, options)) onProgress?.(last);
+  return endOf(runId, last!);
+}
+
+/** How a run that has ended did. */
+function endOf(runId: string, { taskId, currentState, taskHistory }: SchedulerTaskState): EndedRun {
+  const message = taskHistory.findLast(({ taskState }) => taskState === currentState)?.statusMessage;
+  return {
+    runId,
+    taskId: taskId!,
+    state: currentState!,
+    succeeded: currentState === 'TASK_FINISHED',
+    exitCode: exitCodeIn(message),
+    message,
+  };
+}
+
+const KILLED_BY_FORCE = 137;
+
+/** Records have no member for it: the message of the end says it, as a shell reports it. */
+function exitCodeIn(message = ''): number | undefined {
+  const told = /\bexit code (\d+)/i.exec(message)?.[1];
+  if (told !== undefined) return Number(told);
+  return /^(?:Destroyed|Killed by force)\b/.test(message) ? KILLED_BY_FORCE : undefined;
+}
