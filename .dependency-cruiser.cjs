@@ -51,6 +51,23 @@ module.exports = {
       to: { path: '^src/(agent|cli)/|^src/cluster/(?!cluster-driver\\.ts$)' },
     },
     {
+      name: 'commands-know-the-client-alone',
+      comment: 'They start as fast as Node itself. What runs a server, src/cli/server, is loaded when it is to run.',
+      severity: 'error',
+      from: { path: '^src/(cli/|main\\.ts)', pathNot: `^src/cli/server/|${tests}` },
+      to: {
+        path: '^src/|node_modules/(@nestjs|typeorm|pg|zod|reflect-metadata)/',
+        pathNot: '^src/cli/',
+        dependencyTypesNot: ['type-only', 'dynamic-import'],
+      },
+    },
+    {
+      name: 'commands-load-servers-when-they-run',
+      severity: 'error',
+      from: { path: '^src/cli/', pathNot: `^src/cli/server/|${tests}` },
+      to: { path: '^src/cli/server/', dependencyTypesNot: ['type-only', 'dynamic-import'] },
+    },
+    {
       name: 'platform-knows-no-room',
       severity: 'error',
       from: { path: '^src/platform/', pathNot: tests },

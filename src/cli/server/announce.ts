@@ -1,6 +1,6 @@
 import ora from 'ora';
-import { isForPeople } from '../platform/logging/log.js';
-import type { LogFormat } from '../platform/settings/settings.js';
+import { isForPeople } from '../../platform/logging/log.js';
+import type { LogFormat } from '../../platform/settings/settings.js';
 
 export interface Addresses {
   url: string;

@@ -3,13 +3,13 @@ import { chmodSync, closeSync, fchmodSync, mkdirSync, openSync, readFileSync, wr
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Endpoint, readEndpoint } from '../agent/agent-folder.js';
-import { isAlive } from '../agent/machine/process-identity.js';
-import { AgentConnection } from '../cluster/local/agent-connection.js';
-import { backOffMillis } from '../platform/async.js';
-import { StartError } from '../platform/errors.js';
+import { type Endpoint, readEndpoint } from '../../agent/agent-folder.js';
+import { isAlive } from '../../agent/machine/process-identity.js';
+import { AgentConnection } from '../../cluster/local/agent-connection.js';
+import { backOffMillis } from '../../platform/async.js';
+import { StartError } from '../../platform/errors.js';
 
-const program = fileURLToPath(new URL('../agent/main.js', import.meta.url));
+const program = fileURLToPath(new URL('../../agent/main.js', import.meta.url));
 const startMillis = 20_000;
 const stopMillis = 15_000;
 const atOnceMillis = 8_000;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { say } from './announce.js';
 
-const examples = fileURLToPath(new URL('../../../examples', import.meta.url));
+const examples = fileURLToPath(new URL('../../../../examples', import.meta.url));
 const attempts = 60;
 
 /** Posts the first version of every example, those left out that are there already. */

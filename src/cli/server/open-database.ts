@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { checkDatabase } from '../platform/database/check-database.js';
-import { migrate } from '../platform/database/migrate.js';
-import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
-import type { Settings } from '../platform/settings/settings.js';
+import { checkDatabase } from '../../platform/database/check-database.js';
+import { migrate } from '../../platform/database/migrate.js';
+import { EmbeddedServer } from '../../platform/embedded-server/embedded-server.js';
+import type { Settings } from '../../platform/settings/settings.js';
 import { during, say } from './announce.js';
 import type { StopSequence } from './stop-sequence.js';
 

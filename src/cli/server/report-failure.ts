@@ -1,4 +1,4 @@
-import { StartError } from '../platform/errors.js';
+import { StartError } from '../../platform/errors.js';
 
 /** One clear line for what the person at the terminal can put right; everything we know for the rest. */
 export function reportFailure(cause: unknown): void {

@@ -1,22 +1,22 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { settingsOfAgent } from '../agent/settings.js';
-import { startApp } from '../app.js';
-import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
-import { LocalDriver } from '../cluster/local/local-driver.js';
-import { TaskRepository } from '../modules/tasks/task.repository.js';
-import { DatabaseClock } from '../platform/database/database-clock.js';
-import { Database } from '../platform/database/database.js';
-import { StartError } from '../platform/errors.js';
-import { surviveUncaughtErrors } from '../platform/health/uncaught-errors.js';
-import { Leadership } from '../platform/leadership/leadership.js';
-import { logConsoleLines, PinoLogger } from '../platform/logging/log.js';
-import { Pollers } from '../platform/poller/pollers.js';
-import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
-import { logStoreOf } from '../platform/settings/log-store-settings.js';
-import type { Settings } from '../platform/settings/settings.js';
+import { settingsOfAgent } from '../../agent/settings.js';
+import { startApp } from '../../app.js';
+import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
+import { LocalDriver } from '../../cluster/local/local-driver.js';
+import { TaskRepository } from '../../modules/tasks/task.repository.js';
+import { DatabaseClock } from '../../platform/database/database-clock.js';
+import { Database } from '../../platform/database/database.js';
+import { StartError } from '../../platform/errors.js';
+import { surviveUncaughtErrors } from '../../platform/health/uncaught-errors.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
+import { logConsoleLines, PinoLogger } from '../../platform/logging/log.js';
+import { Pollers } from '../../platform/poller/pollers.js';
+import { releasePidFile, takePidFile } from '../../platform/process/pid-file.js';
+import { logStoreOf } from '../../platform/settings/log-store-settings.js';
+import type { Settings } from '../../platform/settings/settings.js';
 import { AgentProcess } from './agent-process.js';
 import { animate, announce, during, say, surviveClosedTerminal, warnIfOpen } from './announce.js';
 import { openDatabase } from './open-database.js';
@@ -25,6 +25,8 @@ import { StopSequence } from './stop-sequence.js';
 import { stopTasks } from './stop-tasks.js';
 
 export const pidFileOf = (dataDir: string): string => join(dataDir, 'muster.pid');
+/** Commands of the same data directory find the API by it, on whatever port it listens. No secret. */
+const addressFileOf = (dataDir: string): string => join(dataDir, 'address');
 
 interface RunOptions {
   /** Start an agent on this machine, and end it with us. */
@@ -44,6 +46,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
   surviveClosedTerminal();
   surviveUncaughtErrors(logger);
   const stop = new StopSequence(['tasks', 'agent', 'scheduler', 'database']);
+  let address: string | undefined;
   stop.listen();
   await stop.start(async (checkpoint) => {
     // Other users pass through it, the database's and those of tasks, and see nothing of what is in it.
@@ -85,12 +88,24 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
     checkpoint();
     announce({ url, databaseUrl: shownUrl, dataDir: settings.dataDir });
     warnIfOpen(settings.host, settings.auth.enabled);
+    address = `${url}\n`;
+    writeFileSync(addressFileOf(settings.dataDir), address, { mode: 0o644 });
     await options.ready?.(url);
     await tellWhoLeads(app.get(Leadership), url, settings.leadership.competes, checkpoint);
   }, reportFailure);
   const exitCode = await stop.stopped;
+  forgetAddress(settings.dataDir, address);
   releasePidFile(pidFileOf(settings.dataDir));
   return exitCode;
+}
+
+/** Schedulers may share a data directory: the last one that started is found, and another one's address stays. */
+function forgetAddress(dataDir: string, address: string | undefined): void {
+  try {
+    if (readFileSync(addressFileOf(dataDir), 'utf8') === address) rmSync(addressFileOf(dataDir));
+  } catch {
+    // It did not come as far as to write it.
+  }
 }
 
 function claimDataDir(dataDir: string): void {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { AgentCannotStart, runAgent as runAgentOn } from '../agent/agent.js';
-import { closeInherited } from '../agent/machine/descriptors.js';
-import { settingsOfAgent } from '../agent/settings.js';
-import { StartError } from '../platform/errors.js';
-import { PinoLogger } from '../platform/logging/log.js';
-import { logStoreOf } from '../platform/settings/log-store-settings.js';
-import type { Settings } from '../platform/settings/settings.js';
+import { AgentCannotStart, runAgent as runAgentOn } from '../../agent/agent.js';
+import { closeInherited } from '../../agent/machine/descriptors.js';
+import { settingsOfAgent } from '../../agent/settings.js';
+import { StartError } from '../../platform/errors.js';
+import { PinoLogger } from '../../platform/logging/log.js';
+import { logStoreOf } from '../../platform/settings/log-store-settings.js';
+import type { Settings } from '../../platform/settings/settings.js';
 
 /** The agent alone, in this process. Its tasks run on when it stops. Answers the exit code. */
 export async function runAgent(settings: Settings): Promise<number> {

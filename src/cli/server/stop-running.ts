@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { holderOf } from '../platform/process/pid-file.js';
+import { holderOf } from '../../platform/process/pid-file.js';
 import { say } from './announce.js';
 import { pidFileOf } from './run-scheduler.js';
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClusterDriver, KillAnswer } from '../cluster/cluster-driver.js';
-import type { TaskRepository } from '../modules/tasks/task.repository.js';
-import type { Database } from '../platform/database/database.js';
-import type { Leadership } from '../platform/leadership/leadership.js';
-import type { Pollers } from '../platform/poller/pollers.js';
+import type { ClusterDriver, KillAnswer } from '../../cluster/cluster-driver.js';
+import type { TaskRepository } from '../../modules/tasks/task.repository.js';
+import type { Database } from '../../platform/database/database.js';
+import type { Leadership } from '../../platform/leadership/leadership.js';
+import type { Pollers } from '../../platform/poller/pollers.js';
 
 /** Added to the grace of the most patient task: the time its end may take to be reported and stored. */
 const reportMillis = 10_000;

@@ -1,6 +1,6 @@
-import { EmbeddedServer } from '../platform/embedded-server/embedded-server.js';
-import { StartError } from '../platform/errors.js';
-import type { Settings } from '../platform/settings/settings.js';
+import { EmbeddedServer } from '../../platform/embedded-server/embedded-server.js';
+import { StartError } from '../../platform/errors.js';
+import type { Settings } from '../../platform/settings/settings.js';
 import { say } from './announce.js';
 
 /** Says how to get into the database, with its password: on demand only, since what a start prints is kept in journals. */

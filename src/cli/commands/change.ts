@@ -1,0 +1,154 @@
+import { CliError, exitCodes } from '../exit-codes.js';
+import { remote, type Session } from '../remote/session.js';
+import { type Define, examples } from '../run.js';
+import { durationMillis, wholeNumber } from '../words.js';
+import { isTask } from './history.js';
+
+/** What is done to requests and tasks that are there. */
+export const change: Record<string, Define> = { scale, bounce, pause, unpause, kill, remove };
+
+interface Flags {
+  message?: string;
+  for?: string;
+  skipHealthchecks?: boolean;
+}
+
+/** What all of these may be told. */
+const bodyOf = (flags: Flags) => ({
+  ...(flags.message !== undefined && { message: flags.message }),
+  ...(flags.for !== undefined && { durationMillis: durationMillis('--for', flags.for) }),
+  ...(flags.skipHealthchecks && { skipHealthchecks: true }),
+});
+
+const message = ['-m, --message <text>', 'why; kept in the history'] as const;
+const lapse = ['--for <time>', 'taken back after it, such as 30m'] as const;
+const skip = ['--skip-healthchecks', 'the tasks that start now count as healthy'] as const;
+
+interface ScaleFlags extends Flags {
+  plan?: boolean;
+  acknowledge?: boolean;
+  checkIndex?: string;
+}
+
+function scale(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<request>')
+    .argument('<instances>')
+    .option(...message)
+    .option(...lapse)
+    .option(...skip)
+    .option('--acknowledge', 'yes, many fewer instances are meant')
+    .option('--check-index <index>', 'as muster plan told it: nothing is done if the request has changed since');
+  examples(
+    command,
+    'muster plan web --instances 4',
+    'muster scale web 4 -m "more visitors"',
+    'muster scale web 3 --for 2h',
+  );
+  remote<ScaleFlags, [string, string]>(command, run, async ({ api, out }, flags, requestId, text) => {
+    const instances = wholeNumber('<instances>', text, 1, 1_000_000);
+    const changed = await api.requests.scale({
+      requestId,
+      ...(flags.acknowledge && { largeScaleDownAcknowledged: true }),
+      ...(flags.checkIndex !== undefined && { checkIndex: flags.checkIndex }),
+      body: { instances, ...bodyOf(flags) },
+    });
+    await out.answer(changed, () => `${requestId} has ${instances} ${instances === 1 ? 'instance' : 'instances'} now`);
+  });
+}
+
+function bounce(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<request>')
+    .option(...message)
+    .option('--for <time>', 'given up when it is not done by then')
+    .option(...skip)
+    .option('--incremental', 'one task after the other');
+  examples(command, 'muster bounce web --incremental -m "new certificates"');
+  remote<Flags & { incremental?: boolean }, [string]>(command, run, async ({ api, out }, flags, requestId) => {
+    const body = { ...bodyOf(flags), ...(flags.incremental && { incremental: true }) };
+    await out.answer(await api.requests.bounce({ requestId, body }), () => `${requestId} is being bounced`);
+  });
+}
+
+function pause(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<request>')
+    .option(...message)
+    .option(...lapse)
+    .option('--leave-tasks', 'tasks that run may end by themselves');
+  examples(command, 'muster pause report --for 1h -m "the database is moved"');
+  remote<Flags & { leaveTasks?: boolean }, [string]>(command, run, async ({ api, out }, flags, requestId) => {
+    const body = { ...bodyOf(flags), ...(flags.leaveTasks && { killTasks: false }) };
+    await out.answer(await api.requests.pause({ requestId, body }), () => `${requestId} is paused`);
+  });
+}
+
+function unpause(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<request>')
+    .option(...message)
+    .option(...skip);
+  examples(command, 'muster unpause report');
+  remote<Flags, [string]>(command, run, async ({ api, out }, flags, requestId) => {
+    await out.answer(await api.requests.unpause({ requestId, body: bodyOf(flags) }), () => `${requestId} goes on`);
+  });
+}
+
+interface KillFlags extends Flags {
+  instance?: string;
+  now?: boolean;
+  waitForReplacement?: boolean;
+}
+
+function kill(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<task>', 'its id; or a request, with --instance')
+    .option('--instance <number>', 'this one of the request')
+    .option(...message)
+    .option('--now', 'at once, whatever was ordered for it before')
+    .option('--wait-for-replacement', 'when another one is healthy');
+  examples(command, 'muster kill web --instance 2', 'muster kill $(muster ps web -q | head -n 1) -m "hangs"');
+  remote<KillFlags, [string]>(command, run, async ({ api, out }, flags, id) => {
+    const taskId = await taskOf(api, id, flags.instance);
+    const body = {
+      ...bodyOf(flags),
+      ...(flags.now && { override: true }),
+      ...(flags.waitForReplacement && { waitForReplacementTask: true }),
+    };
+    await out.answer(await api.tasks.kill({ taskId, body }), () => `${taskId} is being killed`);
+  });
+}
+
+/** A task is named by its id, or by its request where that has one alone, or by the number of the instance. */
+export async function taskOf(api: Session['api'], id: string, instance: string | undefined): Promise<string> {
+  if (isTask(id)) return id;
+  // Answers 404 for one that is not there, where a list of its tasks is empty.
+  const [, tasks] = await Promise.all([
+    api.requests.simple({ requestId: id }),
+    api.history.activeTasksOfRequest({ requestId: id }),
+  ]);
+  const wanted = instance === undefined ? undefined : wholeNumber('--instance', instance, 1, 1_000_000);
+  const found = tasks.filter(({ taskId }) => wanted === undefined || taskId.instanceNo === wanted);
+  if (found.length === 0) {
+    throw new CliError('notFound', `'${id}' has no active ${wanted === undefined ? 'task' : `instance ${wanted}`}`);
+  }
+  if (found.length > 1 && wanted === undefined) {
+    throw new CliError('usage', `'${id}' has ${found.length} active tasks: say which one, by --instance or its id`);
+  }
+  return found[0]!.taskId.id;
+}
+
+function remove(...[command, run]: Parameters<Define>): void {
+  command.argument('<request...>').option(...message);
+  examples(command, 'muster remove greet -m "no greetings any more"', 'muster remove web fragile report');
+  remote<Flags, [string[]]>(command, run, async ({ api, out }, flags, ids) => {
+    const removed = [];
+    for (const requestId of ids) {
+      removed.push(await api.requests.remove({ requestId, body: bodyOf(flags) }));
+      if (!out.isJson) out.text(`${requestId} is being removed`);
+    }
+    if (out.isJson) await out.answer(removed, () => undefined);
+    return exitCodes.done;
+  });
+}

@@ -1,0 +1,130 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DeployHistory, RequestParent, TaskIdHistory } from 'muster-client';
+import { CliError, type Outcome } from '../exit-codes.js';
+import { stateCell } from '../output/output.js';
+import { plain } from '../output/plain.js';
+import type { Session } from '../remote/session.js';
+import { durationMillis, shownDuration, shownState } from '../words.js';
+
+interface DeployKey {
+  requestId: string;
+  deployId: string;
+}
+
+const lookEveryMillis = 300;
+
+/**
+ * Waits until a deploy has ended and tells how each of its instances is doing: drawn over and over on a terminal, a line for each
+ * change in a pipe.
+ */
+export async function awaitDeploy(
+  session: Session,
+  key: DeployKey,
+  longest = '1h',
+): Promise<{ outcome: Outcome; history: DeployHistory }> {
+  const { api, out } = session;
+  const deadline = Date.now() + durationMillis('--wait-for', longest);
+  const begin = Date.now();
+  const view = await viewFor(session);
+  try {
+    for (;;) {
+      // Looked at before its tasks: what is told of a deploy that has ended is then all of it.
+      const history = await api.history.deploy(key);
+      const [parent, tasks] = await Promise.all([
+        api.requests.get({ requestId: key.requestId }),
+        api.history.activeTasksOfDeploy(key),
+      ]);
+      view.show(linesOf(key, parent, tasks, Date.now() - begin));
+      if (history.deployResult) {
+        view.close();
+        return end(out, key, history);
+      }
+      if (Date.now() > deadline) {
+        throw new CliError('timeout', `${key.requestId}: ${key.deployId} has not ended after ${longest}; it goes on`);
+      }
+      await delay(lookEveryMillis);
+    }
+  } finally {
+    view.close();
+  }
+}
+
+interface Line {
+  /** What it is about; a pipe is told when what follows changes. */
+  name: string;
+  state: string;
+  detail?: string;
+}
+
+function linesOf(key: DeployKey, parent: RequestParent, tasks: readonly TaskIdHistory[], millis: number): Line[] {
+  const healthy = new Set(parent.taskIds?.healthy.map(({ id }) => id));
+  const instances = tasks
+    .slice()
+    .sort((a, b) => a.taskId.instanceNo - b.taskId.instanceNo)
+    .map(({ taskId, lastTaskState }) => ({
+      name: `instance ${taskId.instanceNo}`,
+      state: healthy.has(taskId.id) ? 'HEALTHY' : shownState(lastTaskState),
+      detail: taskId.id,
+    }));
+  const waiting = (parent.taskIds?.pending ?? [])
+    .filter(({ deployId }) => deployId === key.deployId)
+    .map(({ instanceNo }) => ({ name: `instance ${instanceNo}`, state: 'WAITS', detail: 'for a machine' }));
+  const isPending = parent.pendingDeployState?.deployMarker.deployId === key.deployId;
+  const progress = isPending ? parent.pendingDeployState?.deployProgress : undefined;
+  const healthyNow = instances.filter(({ state }) => state === 'HEALTHY').length;
+  const state = progress ? `${healthyNow} of ${progress.targetActiveInstances} healthy` : isPending ? 'begins' : 'ends';
+  return [{ name: `${key.requestId} ${key.deployId}`, state, detail: shownDuration(millis) }, ...instances, ...waiting];
+}
+
+interface View {
+  show(lines: readonly Line[]): void;
+  close(): void;
+}
+
+async function viewFor({ out }: Session): Promise<View> {
+  if (out.isJson) return { show: () => undefined, close: () => undefined };
+  // Some terminals do not say how great they are, and nothing can be drawn over on those.
+  if (out.isTerminal && process.stdout.columns > 0 && process.stdout.rows > 0) {
+    const { createLogUpdate } = await import('log-update');
+    const draw = createLogUpdate(process.stdout);
+    const styleOf = (state: string) => (state === 'HEALTHY' ? 'green' : stateCell(state).style);
+    const shown = ({ name, state, detail = '' }: Line) =>
+      `${plain(name).padEnd(14)} ${out.paint(styleOf(state), state.padEnd(10))} ${out.paint('dim', plain(detail))}`;
+    return {
+      show: ([head, ...lines]) =>
+        draw([`${plain(head!.name)}: ${head!.state} (${head!.detail})`, ...lines.map(shown)].join('\n')),
+      close: () => draw.done(),
+    };
+  }
+  const told = new Map<string, string>();
+  return {
+    show: (lines) => {
+      for (const { name, state, detail } of lines) {
+        // Of the deploy the time changes always, which is no news.
+        const news = lines[0]!.name === name ? state : `${state} ${detail ?? ''}`.trim();
+        if (told.get(name) !== news) out.text(`${name}: ${news}`);
+        told.set(name, news);
+      }
+    },
+    close: () => undefined,
+  };
+}
+
+function end(out: Session['out'], { requestId, deployId }: DeployKey, history: DeployHistory) {
+  const { deployState, message, deployFailures } = history.deployResult!;
+  const isGood = deployState === 'SUCCEEDED';
+  if (!out.isJson) {
+    out.line(`${plain(`${requestId} ${deployId}`)}: ${out.paint(isGood ? 'green' : 'red', deployState)}`);
+    if (!isGood) {
+      for (const failure of deployFailures) {
+        out.text(
+          `  ${failure.reason}${failure.taskId ? ` of ${failure.taskId.id}` : ''}${failure.message ? `: ${failure.message}` : ''}`,
+        );
+      }
+      process.stderr.write(
+        `muster: ${plain(`${requestId}: ${deployId} ended as ${deployState}${message ? `: ${message}` : ''}`)}\n`,
+      );
+    }
+  }
+  return { outcome: (isGood ? 'done' : 'badEnd') as Outcome, history };
+}

@@ -1,0 +1,142 @@
+import { exitCodes } from '../exit-codes.js';
+import { remote } from '../remote/session.js';
+import { type Define, examples } from '../run.js';
+import { wholeNumber } from '../words.js';
+import { apply } from './apply.js';
+import { awaitDeploy } from './deploy-progress.js';
+import { tellPlan } from './tell-plan.js';
+
+/** From files to tasks. */
+export const deploy: Record<string, Define> = { apply, deploy: deployFiles, plan, rollback };
+
+const file = ['-f, --file <file...>', 'YAML or JSON, several documents in one if need be; - is stdin'] as const;
+
+export interface WaitFlags {
+  wait?: boolean;
+  waitFor?: string;
+}
+export const waitOptions = [
+  ['-w, --wait', 'until the deploy has ended, telling how far it is'],
+  ['--wait-for <time>', 'at the longest, such as 10m; the deploy goes on (1h)'],
+] as const;
+
+interface DeployFlags extends WaitFlags {
+  file: string[];
+  message?: string;
+  acknowledge?: boolean;
+  checkIndex?: string;
+}
+
+function deployFiles(...[command, run]: Parameters<Define>): void {
+  command
+    .requiredOption(...file)
+    .option(...waitOptions[0])
+    .option(...waitOptions[1])
+    .option('-m, --message <text>', 'why; kept in the history')
+    .option('--acknowledge', 'yes, many fewer instances are meant')
+    .option('--check-index <index>', 'as muster plan told it: nothing is done if the request has changed since');
+  examples(
+    command,
+    'muster deploy -f examples/web/deploy-v2.json --wait',
+    'muster deploy -f - --wait --wait-for 5m < examples/web/deploy-v2.json',
+  );
+  remote<DeployFlags, []>(command, run, async (session, flags) => {
+    const { readDeploys } = await import('../files/deploys.js');
+    const answers = [];
+    let code: number = exitCodes.done;
+    for (const body of await readDeploys(flags.file)) {
+      const answer = await session.api.deploys.start({
+        ...callOf(flags),
+        body: { ...body, ...(flags.message !== undefined && { message: flags.message }) },
+      });
+      const { requestId } = body.deploy;
+      // Where the service makes ids up, the answer alone has it.
+      const deployId = answer.pendingDeployState?.deployMarker.deployId ?? body.deploy.id;
+      if (!flags.wait) {
+        answers.push(answer);
+        if (!session.out.isJson) session.out.text(`${requestId}: ${deployId} is being deployed`);
+        continue;
+      }
+      const { outcome, history } = await awaitDeploy(session, { requestId, deployId }, flags.waitFor);
+      answers.push(history);
+      if (outcome !== 'done') code = exitCodes[outcome];
+    }
+    if (session.out.isJson) await session.out.answer(answers.length === 1 ? answers[0] : answers, () => undefined);
+    return code;
+  });
+}
+
+const callOf = ({ acknowledge, checkIndex }: { acknowledge?: boolean; checkIndex?: string }) => ({
+  ...(acknowledge && { largeScaleDownAcknowledged: true }),
+  ...(checkIndex !== undefined && { checkIndex }),
+});
+
+interface PlanFlags {
+  file?: string[];
+  instances?: string;
+  acknowledge?: boolean;
+  check?: boolean;
+}
+
+function plan(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('[request]', 'with --instances: the request that would be scaled')
+    .option(...file)
+    .option('--instances <number>', 'plan another number of instances')
+    .option('--acknowledge', 'yes, many fewer instances are meant')
+    .option('--check', `end with ${exitCodes.badEnd} where not everything fits`);
+  examples(
+    command,
+    'muster plan -f examples/web/deploy-v2.json',
+    'muster plan -f examples/web/deploy-v2.json --check --json',
+    'muster plan web --instances 5',
+  );
+  remote<PlanFlags, [string?]>(command, run, async (session, flags, requestId) => {
+    const plans = [];
+    if (requestId !== undefined && flags.instances !== undefined) {
+      const instances = wholeNumber('--instances', flags.instances, 1, 1_000_000);
+      plans.push(await session.api.requests.planScale({ requestId, ...callOf(flags), body: { instances } }));
+    } else if (flags.file) {
+      const { readDeploys } = await import('../files/deploys.js');
+      for (const body of await readDeploys(flags.file))
+        plans.push(await session.api.deploys.plan({ ...callOf(flags), body }));
+    } else return command.error('error: plan what? -f <file>, or <request> --instances <number>');
+    if (session.out.isJson) await session.out.answer(plans.length === 1 ? plans[0] : plans, () => undefined);
+    else for (const each of plans) tellPlan(session.out, each);
+    return flags.check && plans.some(({ fits }) => !fits) ? exitCodes.badEnd : exitCodes.done;
+  });
+}
+
+interface RollbackFlags extends WaitFlags {
+  message?: string;
+  acknowledge?: boolean;
+  checkIndex?: string;
+}
+
+function rollback(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<request>')
+    .argument('[deploy]', 'to this earlier one; unless given, to the last successful one before the active one')
+    .option(...waitOptions[0])
+    .option(...waitOptions[1])
+    .option('-m, --message <text>', 'why; kept in the history')
+    .option('--acknowledge', 'yes, many fewer instances are meant')
+    .option('--check-index <index>', 'as muster plan told it: nothing is done if the request has changed since');
+  examples(command, 'muster rollback web --wait -m "it does not sell"', 'muster rollback web v1 --wait');
+  remote<RollbackFlags, [string, string?]>(command, run, async (session, flags, requestId, to) => {
+    const body = {
+      ...(to !== undefined && { deployId: to }),
+      ...(flags.message !== undefined && { message: flags.message }),
+    };
+    const answer = await session.api.deploys.rollBack({ requestId, ...callOf(flags), body });
+    const { deployId, rolledBackTo } = answer;
+    if (!session.out.isJson) session.out.text(`${requestId}: ${deployId} deploys ${rolledBackTo} again`);
+    if (!flags.wait) {
+      if (session.out.isJson) await session.out.answer(answer, () => undefined);
+      return;
+    }
+    const { outcome, history } = await awaitDeploy(session, { requestId, deployId }, flags.waitFor);
+    if (session.out.isJson) await session.out.answer(history, () => undefined);
+    return exitCodes[outcome];
+  });
+}

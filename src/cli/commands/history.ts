@@ -1,0 +1,140 @@
+import { MusterError, type TaskState } from 'muster-client';
+import { CliError } from '../exit-codes.js';
+import { stateCell } from '../output/output.js';
+import { remote, type Session } from '../remote/session.js';
+import { type Define, examples } from '../run.js';
+import { shownDuration, shownState, shownTime, timeMillis, wholeNumber } from '../words.js';
+
+interface Flags {
+  deploys?: boolean;
+  changes?: boolean;
+  deploy?: string;
+  runId?: string;
+  host?: string;
+  state?: string;
+  after?: string;
+  before?: string;
+  count?: string;
+  page?: string;
+}
+
+/** What ran, was deployed or was changed; or all of one task. */
+export function history(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('[what]', 'a request, or a task; all tasks unless given')
+    .option('--deploys', 'of a request: its deploys')
+    .option('--changes', 'of a request: who changed what')
+    .option('--deploy <id>', 'tasks of this deploy')
+    .option('--run-id <id>', 'tasks of this run')
+    .option('--host <host>', 'tasks on this machine')
+    .option('--state <state>', 'tasks that ended so: finished, failed, killed, lost, ...')
+    .option('--after <time>', 'begun after it: 2026-01-31T12:00:00Z, or 2h for two hours ago')
+    .option('--before <time>', 'begun before it')
+    .option('--count <number>', 'how many, the newest first (20)')
+    .option('--page <number>', 'which so many of them (1)');
+  examples(
+    command,
+    'muster history',
+    'muster history web --deploys',
+    'muster history web --changes',
+    'muster history greet --state finished --after 1d --count 5',
+    'muster history $(muster ps web -q | head -n 1)',
+  );
+  remote<Flags, [string?]>(command, run, async (session, flags, what) => {
+    if ((flags.deploys || flags.changes) && what === undefined)
+      throw new CliError('usage', 'Of which request? muster history <request> --deploys');
+    const pages = {
+      count: wholeNumber('--count', flags.count ?? '20', 1, 1_000),
+      page: wholeNumber('--page', flags.page ?? '1', 1, 1_000_000),
+    };
+    if (flags.deploys) return deploys(session, what!, pages);
+    if (flags.changes) return changes(session, what!, pages);
+    if (what !== undefined && isTask(what)) return task(session, what);
+    return tasks(session, what, flags, pages);
+  });
+}
+
+/** requestId-deployId-startedAt-instanceNo-host-rackId; neither host nor rack has a hyphen. */
+export const isTask = (id: string): boolean => /^.+-[^-]+-\d{12,15}-\d+-[^-]+-[^-]+$/.test(id);
+
+interface Pages {
+  count: number;
+  page: number;
+}
+
+async function tasks({ api, out }: Session, requestId: string | undefined, flags: Flags, pages: Pages): Promise<void> {
+  const state = flags.state?.toUpperCase().replaceAll('-', '_');
+  const query = {
+    ...pages,
+    ...(flags.deploy !== undefined && { deployId: flags.deploy }),
+    ...(flags.runId !== undefined && { runId: flags.runId }),
+    ...(flags.host !== undefined && { host: flags.host }),
+    ...(state !== undefined && { lastTaskStatus: (state.startsWith('TASK_') ? state : `TASK_${state}`) as TaskState }),
+    ...(flags.after !== undefined && { startedAfter: timeMillis('--after', flags.after) }),
+    ...(flags.before !== undefined && { startedBefore: timeMillis('--before', flags.before) }),
+  };
+  const found = await api.history.tasks({ ...query, ...(requestId !== undefined && { requestId }) });
+  await out.answer(found, () =>
+    out.table(
+      ['TASK', 'STATE', 'BEGAN', 'TOOK', 'RUN'],
+      found.map(({ taskId, lastTaskState, updatedAt, runId }) => [
+        taskId.id,
+        stateCell(shownState(lastTaskState)),
+        shownTime(taskId.startedAt),
+        shownDuration(updatedAt - taskId.startedAt),
+        runId,
+      ]),
+    ),
+  );
+}
+
+async function deploys({ api, out }: Session, requestId: string, pages: Pages): Promise<void> {
+  const found = await api.history.deploys({ requestId, ...pages });
+  await out.answer(found, () =>
+    out.table(
+      ['DEPLOY', 'STATE', 'BEGAN', 'TOOK', 'WHO', 'MESSAGE'],
+      found.map(({ deployMarker: marker, deployResult: result }) => [
+        marker.deployId,
+        stateCell(result?.deployState ?? 'WAITING'),
+        shownTime(marker.timestamp),
+        result && shownDuration(result.timestamp - marker.timestamp),
+        marker.user,
+        result?.message ?? marker.message,
+      ]),
+    ),
+  );
+}
+
+async function changes({ api, out }: Session, requestId: string, pages: Pages): Promise<void> {
+  const found = await api.history.changes({ requestId, ...pages });
+  await out.answer(found, () =>
+    out.table(
+      ['WHEN', 'CHANGE', 'WHO', 'INSTANCES', 'MESSAGE'],
+      found.map((each) => [
+        shownTime(each.createdAt),
+        each.eventType,
+        each.user,
+        each.request?.instances,
+        each.message,
+      ]),
+    ),
+  );
+}
+
+async function task({ api, out }: Session, taskId: string): Promise<void> {
+  const found = await api.history.task({ taskId }).catch((cause: unknown) => {
+    if (cause instanceof MusterError && cause.status === 404)
+      throw new CliError('notFound', `No task with id '${taskId}'`);
+    throw cause;
+  });
+  await out.answer(found, () =>
+    out.table(
+      ['WHEN', 'STATE', 'MESSAGE'],
+      found.taskUpdates.map(({ timestamp, taskState, statusMessage }) => [
+        shownTime(timestamp),
+        stateCell(shownState(taskState)),
+        statusMessage,
+      ]),
+    ),
+  );
+}

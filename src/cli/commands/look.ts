@@ -1,0 +1,160 @@
+import { type Define, examples } from '../run.js';
+import { type Session, remote } from '../remote/session.js';
+import { stateCell } from '../output/output.js';
+import { age, shownDuration, shownState } from '../words.js';
+import type { PendingTaskId, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
+import { history } from './history.js';
+import { events } from './events.js';
+
+export const look: Record<string, Define> = { requests, ps, explain, history, events };
+
+interface RequestFlags {
+  state?: string;
+  type?: string;
+  quiet?: boolean;
+}
+
+function requests(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('[pattern]', 'part of the id, or with * for any characters')
+    .option('--state <state>', 'only these: active, paused, system_cooldown, finished, ...')
+    .option('--type <type>', 'only these: service, worker, scheduled, on_demand, run_once')
+    .option('-q, --quiet', 'ids alone');
+  examples(command, 'muster requests', 'muster requests "web*" --state active', 'muster requests --json');
+  remote<RequestFlags, [string?]>(command, run, async ({ api, out }, flags, pattern) => {
+    const is = (word: string, wanted: string | undefined) =>
+      wanted === undefined || word === wanted.toUpperCase().replaceAll('-', '_');
+    const all = (await api.requests.list({}))
+      .filter(
+        ({ request, state }) =>
+          matches(request.id, pattern) && is(state, flags.state) && is(request.requestType, flags.type),
+      )
+      .sort((a, b) => (a.request.id < b.request.id ? -1 : 1));
+    await out.answer(all, () => {
+      if (flags.quiet) return void all.forEach(({ request }) => out.line(request.id));
+      return out.table(['REQUEST', 'TYPE', 'STATE', 'INSTANCES', 'DEPLOY', 'DEPLOYING'], all.map(rowOf));
+    });
+  });
+}
+
+function rowOf({ request, state, requestDeployState: deploys }: RequestParent) {
+  const isLong = request.requestType === 'SERVICE' || request.requestType === 'WORKER';
+  return [
+    request.id,
+    request.requestType,
+    stateCell(state),
+    request.instances ?? (isLong ? 1 : ''),
+    deploys?.activeDeploy?.deployId,
+    deploys?.pendingDeploy?.deployId,
+  ];
+}
+
+/** As people write it: a part of the id, or the whole with stars. */
+export function matches(id: string, pattern: string | undefined): boolean {
+  if (pattern === undefined) return true;
+  if (!pattern.includes('*')) return id.toLowerCase().includes(pattern.toLowerCase());
+  const parts = pattern
+    .toLowerCase()
+    .split('*')
+    .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`).test(id.toLowerCase());
+}
+
+interface Waiting {
+  pendingTaskId: PendingTaskId;
+}
+interface PsFlags {
+  quiet?: boolean;
+  waiting?: boolean;
+}
+
+function ps(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('[request]', 'only the tasks of this one')
+    .option('-q, --quiet', 'ids of the tasks that run, alone')
+    .option('--no-waiting', 'leave out those that wait');
+  examples(command, 'muster ps', 'muster ps web', 'muster ps web --quiet', 'muster ps web --json');
+  remote<PsFlags, [string?]>(command, run, async ({ api, out }, { quiet, waiting: withWaiting }, requestId) => {
+    const [active, waiting] = await Promise.all([
+      activeTasks(api, requestId),
+      quiet || !withWaiting ? [] : waitingTasks(api, requestId),
+    ]);
+    await out.answer({ active, waiting }, () => {
+      if (quiet) return active.forEach(({ taskId }) => out.line(taskId.id));
+      return out.table(
+        ['TASK', 'STATE', 'AGE', 'HOST', 'RUN'],
+        [
+          ...active.map(({ taskId, lastTaskState, runId }) => [
+            taskId.id,
+            stateCell(shownState(lastTaskState)),
+            age(taskId.startedAt),
+            taskId.host,
+            runId,
+          ]),
+          ...waiting.map(({ pendingTaskId: { id, nextRunAt } }) => [id, stateCell('WAITS'), due(nextRunAt), '', '']),
+        ],
+      );
+    });
+  });
+}
+
+const due = (at: number): string => (at > Date.now() ? `in ${shownDuration(at - Date.now())}` : 'due');
+
+async function activeTasks(api: Session['api'], requestId: string | undefined): Promise<TaskIdHistory[]> {
+  if (requestId !== undefined) {
+    // One that is not there has no tasks; who asks for its tasks has to hear that.
+    const [, tasks] = await Promise.all([
+      api.requests.simple({ requestId }),
+      api.history.activeTasksOfRequest({ requestId }),
+    ]);
+    return tasks.sort((a, b) => a.taskId.instanceNo - b.taskId.instanceNo);
+  }
+  const [ids, states] = await Promise.all([api.tasks.activeIds({}), api.tasks.activeStates({})]);
+  return ids
+    .map((taskId) => {
+      const last = states[taskId.id]?.at(-1);
+      return { taskId, updatedAt: last?.timestamp ?? taskId.startedAt, ...(last && { lastTaskState: last.taskState }) };
+    })
+    .sort((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
+}
+
+async function waitingTasks(api: Session['api'], requestId: string | undefined): Promise<Waiting[]> {
+  const ids =
+    requestId === undefined ? await api.tasks.scheduledIds({}) : (await api.tasks.idsOfRequest({ requestId })).pending;
+  return ids
+    .map((pendingTaskId) => ({ pendingTaskId }))
+    .sort((a, b) => a.pendingTaskId.nextRunAt - b.pendingTaskId.nextRunAt);
+}
+
+function explain(...[command, run]: Parameters<Define>): void {
+  command.argument('<request>', 'or the id of a task that waits');
+  examples(command, 'muster explain web', 'muster explain web --json');
+  remote<object, [string]>(command, run, async ({ api, out }, _flags, id) => {
+    // Ids of requests have no more than one part that is a number after a name in capital letters.
+    if (/-\d+-[A-Z_]+-\d+$/.test(id)) {
+      const task = await api.tasks.explain({ pendingTaskId: id });
+      return out.answer(task, () => tell(out, task));
+    }
+    const about = await api.requests.explain({ requestId: id });
+    await out.answer(about, () => {
+      out.line(`${about.requestId} is ${about.state}, with ${wholeTasks(about.activeTasks)} active`);
+      for (const { pendingType, deployId, message } of about.queued)
+        out.text(`queued: ${pendingType} of ${deployId}: ${message}`);
+      for (const task of about.pendingTasks) tell(out, task);
+      if (about.pendingTasks.length + about.queued.length === 0) out.line('Nothing of it waits.');
+      const failed = about.failedDeploy;
+      if (failed)
+        out.text(
+          `deploy ${failed.deployId} ended as ${failed.deployState}: ${failed.message ?? ''} ${failed.lookAtFirst}`,
+        );
+    });
+  });
+}
+
+const wholeTasks = (count: number): string => `${count} ${count === 1 ? 'task' : 'tasks'}`;
+
+function tell(out: Session['out'], { pendingTaskId, reason, message, rejections }: TaskExplanation): void {
+  out.text(`${pendingTaskId.id}: ${reason}: ${message}`);
+  for (const { reason: why, slaves } of rejections)
+    out.text(`  ${slaves} ${slaves === 1 ? 'machine' : 'machines'}: ${why}`);
+}

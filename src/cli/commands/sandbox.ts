@@ -1,0 +1,225 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TaskIdHistory } from 'muster-client';
+import { CliError, exitCodes } from '../exit-codes.js';
+import { plain, plainLog } from '../output/plain.js';
+import { FollowedFile } from '../remote/followed-file.js';
+import { remote, type Session } from '../remote/session.js';
+import { type Define, examples } from '../run.js';
+import { wholeNumber } from '../words.js';
+import { taskOf } from './change.js';
+import { isTask } from './history.js';
+
+export const sandbox: Record<string, Define> = { logs, ls, cat, shell };
+
+interface LogsFlags {
+  follow?: boolean;
+  stderr?: boolean;
+  file?: string;
+  lines?: string;
+  instance?: string;
+  raw?: boolean;
+}
+
+const lookEveryMillis = 250;
+const lookForTasksEveryMillis = 2_000;
+const colours = ['cyan', 'magenta', 'yellow', 'green', 'blue'] as const;
+
+function logs(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<what...>', 'tasks, or requests with all their tasks')
+    .option('-f, --follow', 'go on while there are tasks, and with new tasks of the requests')
+    .option('--stderr', 'in place of stdout')
+    .option('--file <path>', 'another file of the sandbox')
+    .option('-n, --lines <number>', 'only so many at the end of each')
+    .option('--instance <number>', 'of the requests only this one')
+    .option('--raw', 'on a terminal, too: everything that tasks print, which may drive the terminal');
+  examples(
+    command,
+    'muster logs web',
+    'muster logs web --instance 2 -n 20',
+    'muster logs web worker -f',
+    'muster logs greet --stderr',
+  );
+  remote<LogsFlags, [string[]]>(command, run, async (session, flags, what) => {
+    const path = flags.file ?? (flags.stderr ? 'stderr' : 'stdout');
+    const lines = flags.lines === undefined ? undefined : wholeNumber('--lines', flags.lines, 0, 100_000);
+    const known = new Map<string, Source>();
+    const isWanted = await sourcesOf(session, what, flags.instance);
+    const isMany = (): boolean => known.size > 1 || (flags.follow === true && what.some((each) => !isTask(each)));
+    let foundAt = -Infinity;
+    for (;;) {
+      if (performance.now() - foundAt > lookForTasksEveryMillis) {
+        foundAt = performance.now();
+        for (const { taskId } of await isWanted()) {
+          if (known.has(taskId.id)) continue;
+          const name = `${taskId.requestId}.${taskId.instanceNo}`;
+          const file = new FollowedFile(session, taskId.id, path, true);
+          known.set(taskId.id, { name, file, rest: '', isFirst: true, colour: colours[known.size % colours.length]! });
+        }
+      }
+      for (const source of known.values()) await printMore(session, source, isMany(), lines, flags);
+      if (!flags.follow || (await allEnded(session, what, known))) break;
+      await delay(lookEveryMillis);
+    }
+    for (const source of known.values()) if (source.rest !== '') printLine(session, source, source.rest);
+    if (known.size === 0) throw new CliError('notFound', `${what.join(', ')}: there is no task to show`);
+    return exitCodes.done;
+  });
+}
+
+interface Source {
+  name: string;
+  file: FollowedFile;
+  /** A line that has not ended yet, where several are shown side by side. */
+  rest: string;
+  isFirst: boolean;
+  colour: (typeof colours)[number];
+}
+
+/** Tasks by their ids; of a request those that run, or, where none does, the last one that ran. */
+async function sourcesOf({ api }: Session, what: readonly string[], instance: string | undefined) {
+  const wanted = instance === undefined ? undefined : wholeNumber('--instance', instance, 1, 1_000_000);
+  const ids = what.filter(isTask);
+  const requests = what.filter((each) => !isTask(each));
+  for (const requestId of requests) {
+    const [last] = await api.history.tasksOfRequest({ requestId, count: 1 });
+    // Removed ones have a history still.
+    if (!last) await api.requests.simple({ requestId });
+  }
+  const tasks = await Promise.all(
+    ids.map(async (taskId) => ({ taskId: (await api.history.task({ taskId })).task.taskId })),
+  );
+  return async (): Promise<Pick<TaskIdHistory, 'taskId'>[]> => {
+    const found: Pick<TaskIdHistory, 'taskId'>[] = [...tasks];
+    for (const requestId of requests) {
+      const active = await api.history.activeTasksOfRequest({ requestId });
+      const shown = active.length > 0 ? active : await api.history.tasksOfRequest({ requestId, count: 1 });
+      found.push(...shown.filter(({ taskId }) => wanted === undefined || taskId.instanceNo === wanted));
+    }
+    return found.sort((a, b) => a.taskId.instanceNo - b.taskId.instanceNo);
+  };
+}
+
+/** Followed are requests until Ctrl-C, and tasks until they have ended. */
+async function allEnded({ api }: Session, what: readonly string[], known: Map<string, Source>): Promise<boolean> {
+  if (what.some((each) => !isTask(each))) return false;
+  for (const taskId of known.keys()) {
+    const state = await api.track.task({ taskId });
+    if (!/^TASK_(FINISHED|FAILED|KILLED|LOST|LOST_WHILE_DOWN|ERROR)$/.test(state.currentState ?? '')) return false;
+  }
+  return true;
+}
+
+async function printMore(
+  session: Session,
+  source: Source,
+  isMany: boolean,
+  lines: number | undefined,
+  { raw }: LogsFlags,
+) {
+  const { out } = session;
+  const pieces =
+    source.isFirst && lines !== undefined ? [await source.file.beginAtTail(lines)] : await source.file.more();
+  source.isFirst = false;
+  for (const piece of pieces) {
+    if (out.isJson || isMany) {
+      const all = (source.rest + piece).split('\n');
+      source.rest = all.pop()!;
+      for (const line of all) printLine(session, source, line);
+    } else out.raw(raw || !out.isTerminal ? piece : plainLog(piece));
+  }
+}
+
+function printLine({ out }: Session, { name, file, colour }: Source, line: string): void {
+  out.each({ taskId: file.taskId, line }, () => {
+    // Beside other tasks no line may reach beyond its own.
+    const shown = out.isTerminal ? plainLog(line).replaceAll('\n', ' ') : line;
+    return `${out.paint(colour, plain(name))} ${shown}`;
+  });
+}
+
+const instanceOption = ['--instance <number>', 'of a request: this one'] as const;
+
+function ls(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<task>', 'its id, or a request')
+    .argument('[path]', 'a folder in the sandbox', '')
+    .option(...instanceOption);
+  examples(command, 'muster ls web --instance 1', 'muster ls web --instance 1 logs', 'muster ls greet');
+  remote<{ instance?: string }, [string, string]>(command, run, async ({ api, out }, { instance }, id, path) => {
+    const taskId = await anyTaskOf(api, id, instance);
+    const folder = await api.sandbox.browse({ taskId, path });
+    await out.answer(folder, () =>
+      out.table(
+        ['MODE', 'SIZE', 'CHANGED', 'NAME'],
+        folder.files.map(({ mode, size, mtime, name }) => [mode, size, new Date(mtime * 1_000).toISOString(), name]),
+      ),
+    );
+  });
+}
+
+function cat(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<task>', 'its id, or a request')
+    .argument('<path>', 'a file in the sandbox')
+    .option(...instanceOption)
+    .option('--raw', 'on a terminal, too: all bytes, which may drive the terminal');
+  examples(command, 'muster cat web stdout --instance 1', 'muster cat greet stdout > greeting.txt');
+  remote<{ instance?: string; raw?: boolean }, [string, string]>(command, run, async (session, flags, id, path) => {
+    const { api, out } = session;
+    const taskId = await anyTaskOf(api, id, flags.instance);
+    const { fullPathToRoot, slaveHostname } = await api.sandbox.browse({ taskId, path: '' });
+    const bytes = await api.tasks.download({ slaveHostname, path: `${fullPathToRoot}/${path}` });
+    const decoder = new TextDecoder();
+    for await (const piece of bytes) {
+      if (out.isTerminal && !flags.raw) out.raw(plainLog(decoder.decode(piece, { stream: true })));
+      else out.raw(piece);
+    }
+  });
+}
+
+/** One that runs, or else the last one that did. */
+async function anyTaskOf(api: Session['api'], id: string, instance: string | undefined): Promise<string> {
+  try {
+    return await taskOf(api, id, instance);
+  } catch (cause) {
+    if (!(cause instanceof CliError) || cause.outcome !== 'notFound') throw cause;
+    const found = await api.history.tasksOfRequest({ requestId: id, count: instance === undefined ? 1 : 100 });
+    const wanted = found.find(({ taskId }) => instance === undefined || taskId.instanceNo === Number(instance));
+    if (!wanted) throw cause;
+    return wanted.taskId.id;
+  }
+}
+
+function shell(...[command, run]: Parameters<Define>): void {
+  command
+    .argument('<task>', 'its id, or a request')
+    .argument('<name>', 'of the command, as the settings of the service have it')
+    .argument('[options...]', 'options of the command; write -- before the first that begins with -')
+    .option(...instanceOption);
+  examples(command, 'muster shell web jstack --instance 1');
+  remote<{ instance?: string }, [string, string, string[]]>(command, run, async (session, flags, id, name, options) => {
+    const { api, out } = session;
+    const taskId = await taskOf(api, id, flags.instance);
+    const { timestamp } = await api.tasks.runShellCommand({
+      taskId,
+      body: { name, ...(options.length > 0 && { options }) },
+    });
+    for (;;) {
+      const updates = await api.tasks.shellCommandUpdates({ taskId, commandName: name, commandTimestamp: timestamp });
+      const last = updates.find(({ updateType }) => /^(FINISHED|FAILED|INVALID)$/.test(updateType));
+      if (!last) {
+        await delay(lookEveryMillis);
+        continue;
+      }
+      const file = updates.find(({ outputFilename }) => outputFilename !== undefined)?.outputFilename;
+      if (out.isJson) await out.answer(updates, () => undefined);
+      else if (file !== undefined) {
+        for (const text of await new FollowedFile(session, taskId, file).more()) out.raw(text);
+      }
+      if (last.updateType !== 'FINISHED')
+        throw new CliError('badEnd', `${name}: ${last.updateType}: ${last.message ?? ''}`);
+      return exitCodes.done;
+    }
+  });
+}

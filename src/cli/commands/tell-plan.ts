@@ -1,0 +1,39 @@
+import type { DeployPlan, FieldChange, PlannedStep, ScalePlan } from 'muster-client';
+import type { Output } from '../output/output.js';
+import { plain } from '../output/plain.js';
+import { shownDuration } from '../words.js';
+
+/** What would change, which tasks would start and go, and whether there is room for them. */
+export function tellPlan(out: Output, plan: DeployPlan | ScalePlan): void {
+  out.text(
+    'deployId' in plan
+      ? `${plan.requestId}: ${plan.deployId}${plan.activeDeployId ? ` in the place of ${plan.activeDeployId}` : ', its first deploy'}`
+      : `${plan.requestId}: ${plan.from} to ${plan.to} instances`,
+  );
+  for (const change of plan.changes) tellChange(out, change);
+  if (plan.changes.length === 0) out.line('  nothing changes');
+  plan.steps.forEach((step, index) => tellStep(out, step, index + 1));
+  const fits = plan.fits ? out.paint('green', 'everything fits') : out.paint('red', 'not everything fits');
+  out.line(`${plan.starting} to start, ${plan.stopping} to stop: ${fits}`);
+  out.text(`check index: ${plan.checkIndex}`);
+}
+
+function tellChange(out: Output, { path, from, to }: FieldChange): void {
+  if (from !== undefined) out.line(out.paint('red', plain(`  - ${path}: ${JSON.stringify(from)}`)));
+  if (to !== undefined) out.line(out.paint('green', plain(`  + ${path}: ${JSON.stringify(to)}`)));
+}
+
+function tellStep(out: Output, { start, stop, fits, waitMillis, waitsForUpdate }: PlannedStep, number: number): void {
+  const words = [
+    ...(start.length > 0 ? [`starts instances ${start.map(({ instanceNo }) => instanceNo).join(', ')}`] : []),
+    ...(stop.length > 0 ? [`then stops ${stop.map(({ taskId }) => taskId.id).join(', ')}`] : []),
+    ...(waitMillis === undefined ? [] : [`then waits ${shownDuration(waitMillis)}`]),
+    ...(waitsForUpdate ? ['then waits to be told to go on'] : []),
+  ];
+  out.text(`  step ${number}: ${words.join(', ')}`);
+  if (fits.fitting < fits.tasks) {
+    out.text(`    ${fits.message}`);
+    for (const { reason, slaves } of fits.rejections)
+      out.text(`    ${slaves} ${slaves === 1 ? 'machine' : 'machines'}: ${reason}`);
+  }
+}

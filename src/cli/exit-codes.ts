@@ -1,0 +1,43 @@
+/** What a script can tell an outcome by; docs/cli.md has the table. A code, once given away, keeps its meaning. */
+export const exitCodes = {
+  /** Done as asked. */
+  done: 0,
+  /** The server failed, or this program did. */
+  failed: 1,
+  /** Wrong words, flags, files or settings: nothing was sent. */
+  usage: 2,
+  /** The server is not there, or is too busy to answer. */
+  unreachable: 3,
+  /** There is no such request, deploy, task, file, machine, ... */
+  notFound: 4,
+  /** Not without a token, or not with this one. */
+  denied: 5,
+  /** The state of things is against it: paused, a deploy under way, changed meanwhile. */
+  conflict: 6,
+  /** The server refuses what was sent: a field, a limit. */
+  refused: 7,
+  /** What was waited for did not happen in time; it goes on. */
+  timeout: 8,
+  /** What was waited for ended, and not well: a deploy that failed. */
+  badEnd: 9,
+  /** Ended by Ctrl-C. */
+  interrupted: 130,
+} as const;
+export type Outcome = keyof typeof exitCodes;
+
+/**
+ * `muster run` ends with the exit code of its task. What goes wrong without the task having one is told by these codes with
+ * 100 added, so that a task's own 4 is never taken for an unknown request.
+ */
+export const beyondTasks = 100;
+
+/** What the person or script that called is told: one line on stderr, and a code. */
+export class CliError extends Error {
+  constructor(
+    readonly outcome: Outcome,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import type { DeployRequest, Request } from 'muster-client';
+import { type Document, isNode, LineCounter, parseAllDocuments, visit } from 'yaml';
+import { CliError } from '../exit-codes.js';
+import { type Problem, problemsOf } from './check.js';
+
+/** What a file may hold, any number of both, one document after the other. */
+export interface Wanted {
+  requests: Placed<Request>[];
+  /** Without `deploy.id` one is made from what the deploy says. */
+  deploys: Placed<DeployRequest>[];
+}
+export interface Placed<T> {
+  value: T;
+  /** Such as web.yaml:12, for messages. */
+  place: string;
+}
+
+const maxFileBytes = 16 * 1_024 * 1_024;
+
+/** Reads YAML or JSON, checks it by the published schema, and tells the first thing that is wrong with its line. */
+export async function readDocuments(files: readonly string[]): Promise<Wanted> {
+  const wanted: Wanted = { requests: [], deploys: [] };
+  for (const file of files) {
+    const name = file === '-' ? 'stdin' : file;
+    const text = read(file, name);
+    const lines = new LineCounter();
+    const documents = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false });
+    for (const document of Array.isArray(documents) ? documents : []) {
+      const [error] = document.errors;
+      if (error) throw new CliError('usage', `${name}:${lines.linePos(error.pos[0]).line}: ${error.message}`);
+      // A separator at the end, or comments alone.
+      if (document.contents === null) continue;
+      refuseAnchors(document, name, lines);
+      await sort(document, name, lines, wanted);
+    }
+  }
+  if (wanted.requests.length + wanted.deploys.length === 0) {
+    throw new CliError('usage', `${files.join(', ')}: there is no request and no deploy in it`);
+  }
+  return wanted;
+}
+
+function read(file: string, name: string): string {
+  try {
+    const text = readFileSync(file === '-' ? 0 : file, 'utf8');
+    if (text.length <= maxFileBytes) return text;
+  } catch (cause) {
+    throw new CliError('usage', `Cannot read ${name}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+  }
+  throw new CliError('usage', `${name} is greater than ${maxFileBytes} bytes`);
+}
+
+/** A few lines of them can stand for gigabytes. `toJS` has a limit of its own; a clear word is better. */
+function refuseAnchors(document: Document.Parsed, name: string, lines: LineCounter): void {
+  let count = 0;
+  visit(document, {
+    Alias: (_key, alias) => {
+      if (++count > 100) {
+        throw new CliError('usage', `${name}:${lines.linePos(alias.range![0]).line}: more than 100 aliases`);
+      }
+    },
+  });
+}
+
+async function sort(document: Document.Parsed, name: string, lines: LineCounter, wanted: Wanted): Promise<void> {
+  const value = withoutNulls(document.toJS({ maxAliasCount: 100 })) as Record<string, unknown>;
+  const isDeploy =
+    typeof value === 'object' && value !== null && ('deploy' in value || !('requestType' in value || 'id' in value));
+  const problems = await problemsOf(isDeploy ? 'deploy' : 'request', value);
+  if (problems.length > 0)
+    throw new CliError('usage', problems.map((each) => tell(each, document, name, lines)).join('; '));
+  const place = `${name}:${lineOf(document, [], lines)}`;
+  if (isDeploy) wanted.deploys.push({ value: value as unknown as DeployRequest, place });
+  else wanted.requests.push({ value: value as unknown as Request, place });
+}
+
+/** As the server takes them: a member that is null counts as not given. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
+function tell({ path, message }: Problem, document: Document.Parsed, name: string, lines: LineCounter): string {
+  return `${name}:${lineOf(document, path, lines)}: ${message}`;
+}
+
+/** Of the member itself, or of what it should be in. */
+function lineOf(document: Document.Parsed, path: readonly (string | number)[], lines: LineCounter): number {
+  let offset: number | undefined;
+  for (let length = path.length; length >= 0; length--) {
+    offset = keyOffset(document, path.slice(0, length));
+    if (offset !== undefined) break;
+  }
+  return lines.linePos(offset ?? 0).line;
+}
+
+function keyOffset(document: Document.Parsed, path: readonly (string | number)[]): number | undefined {
+  if (path.length === 0) return document.contents?.range?.[0];
+  const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
+  const last = path.at(-1)!;
+  if (typeof parent !== 'object' || parent === null || !('items' in parent)) return undefined;
+  for (const item of (parent as { items: unknown[] }).items) {
+    const { key } = item as { key?: { value?: unknown; range?: number[] } };
+    if (key && String(key.value) === String(last)) return key.range?.[0];
+  }
+  const element = typeof last === 'number' ? (parent as { items: unknown[] }).items[last] : undefined;
+  return isNode(element) ? element.range?.[0] : undefined;
+}

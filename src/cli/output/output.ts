@@ -1,0 +1,90 @@
+import { styleText } from 'node:util';
+import { plain } from './plain.js';
+
+type Style = 'green' | 'red' | 'yellow' | 'cyan' | 'magenta' | 'blue' | 'dim' | 'bold';
+type Cell = string | number | undefined | { text: string; style?: Style };
+
+/** Where answers go: tables and colours on a terminal, lines with tabs in a pipe, JSON where it is asked for. */
+export class Output {
+  readonly isTerminal = process.stdout.isTTY === true;
+  /** Heeds NO_COLOR, FORCE_COLOR and TERM. */
+  private readonly hasColours = this.isTerminal && process.stdout.hasColors();
+
+  constructor(readonly isJson: boolean) {
+    // The reader has seen enough, such as head.
+    process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'EPIPE') process.exit(0);
+    });
+  }
+
+  paint(style: Style | undefined, text: string): string {
+    return style && this.hasColours ? styleText(style, text, { validateStream: false } as never) : text;
+  }
+
+  /** The answer as one document, or what to say of it. */
+  async answer(value: unknown, say: () => string | Promise<unknown> | void): Promise<void> {
+    if (this.isJson) return this.raw(`${JSON.stringify(value ?? {}, undefined, 2)}\n`);
+    const said = await say();
+    if (typeof said === 'string') this.line(said);
+  }
+
+  /** One of a stream: a line of JSON, or what to say of it. */
+  each(value: unknown, say: () => string): void {
+    if (this.isJson) this.raw(`${JSON.stringify(value)}\n`);
+    else this.line(say());
+  }
+
+  /** Text of ours; what of it comes from others was made plain. */
+  line(text: string): void {
+    this.raw(`${text}\n`);
+  }
+
+  /** The same with text of others in it. */
+  text(text: string): void {
+    this.line(plain(text).trimEnd());
+  }
+
+  raw(text: string | Uint8Array): void {
+    process.stdout.write(text);
+  }
+
+  /** Beside the answer: what is waited for, what to do next. */
+  note(text: string): void {
+    process.stderr.write(`${plain(text)}\n`);
+  }
+
+  async table(head: readonly string[], rows: readonly (readonly Cell[])[]): Promise<void> {
+    const cells = rows.map((row) => row.map((cell) => this.cell(cell)));
+    if (!this.isTerminal) {
+      for (const row of [head, ...cells]) this.line(row.join('\t'));
+      return;
+    }
+    const { default: Table } = await import('cli-table3');
+    const none = Object.fromEntries(borders.map((name) => [name, '']));
+    const table = new Table({
+      head: head.map((name) => this.paint('dim', name)),
+      chars: { ...none, middle: '  ' },
+      style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+    });
+    table.push(...cells);
+    for (const line of table.toString().split('\n')) this.line(line.trimEnd());
+  }
+
+  private cell(cell: Cell): string {
+    if (typeof cell === 'object') return this.paint(cell.style, plain(cell.text));
+    return cell === undefined ? '' : plain(String(cell));
+  }
+}
+
+const borders =
+  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'.split(
+    ' ',
+  );
+
+const good = new Set(['RUNNING', 'FINISHED', 'ACTIVE', 'SUCCEEDED', 'CREATED']);
+const bad = new Set(['FAILED', 'LOST', 'LOST_WHILE_DOWN', 'ERROR', 'DEAD', 'OVERDUE', 'FAILED_INTERNAL_STATE']);
+/** A state in its colour. */
+export const stateCell = (state: string): { text: string; style?: Style } => ({
+  text: state,
+  style: good.has(state) ? 'green' : bad.has(state) ? 'red' : 'yellow',
+});

@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import { connectMuster, type Muster } from 'muster-client';
+import { Output } from '../output/output.js';
+import type { Run } from '../run.js';
+import { wholeNumber } from '../words.js';
+import { type Address, addressOf, type ConnectFlags } from './address.js';
+import { nodeFetch } from './node-fetch.js';
+
+/** What a command that talks with a server works with. */
+export interface Session {
+  api: Muster;
+  address: Address;
+  out: Output;
+  run: Run;
+}
+
+type Work<F, W extends unknown[]> = (session: Session, flags: F, ...words: W) => Promise<number | void>;
+
+/** Gives a command the flags that all have that talk with a server, and what it does. */
+export function remote<F, W extends unknown[]>(command: Command, run: Run, work: Work<F, W>): Command {
+  return (
+    command
+      .option('--json', 'JSON, for programs')
+      .optionsGroup('Server:')
+      .option('--url <url>', 'of the server (MUSTER_URL)')
+      .option('--context <name>', 'a server that muster context knows (MUSTER_CONTEXT)')
+      .option('--token <token>', 'who you are, or @file (MUSTER_TOKEN)')
+      .option('--timeout <seconds>', 'for one answer', '30')
+      .optionsGroup('Options:')
+      // The words come first, then the flags, then the command itself.
+      .action(async (...given: unknown[]) => {
+        const flags = given.at(-2) as F & ConnectFlags & { json?: boolean };
+        const code = await work(connect(flags, run), flags, ...(given.slice(0, -2) as W));
+        if (code !== undefined) run.exitCode = code;
+      })
+  );
+}
+
+export function connect(flags: ConnectFlags & { json?: boolean }, run: Run): Session {
+  const seconds = wholeNumber('--timeout', flags.timeout ?? '30', 1, 3_600);
+  const address = addressOf(flags, run);
+  const api = connectMuster({
+    url: address.url,
+    headers: proofOf(address),
+    timeoutMs: seconds * 1_000,
+    fetch: nodeFetch,
+  });
+  return { api, address, out: new Output(flags.json ?? false), run };
+}
+
+/** Tokens of providers are JWTs; the others are the service's own. */
+export function proofOf({ token }: Address): Record<string, string> {
+  if (token === undefined) return {};
+  return { authorization: `${/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? 'Bearer' : 'Token'} ${token}` };
+}

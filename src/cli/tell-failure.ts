@@ -1,0 +1,45 @@
+import { CommanderError } from 'commander';
+import { beyondTasks, CliError, exitCodes, type Outcome } from './exit-codes.js';
+import { plain } from './output/plain.js';
+
+/** Says on stderr what went wrong, on one line where it is known what it was, and answers the exit code. */
+export async function tellFailure(cause: unknown, [command]: readonly string[]): Promise<number> {
+  const beyond = command === 'run' ? beyondTasks : 0;
+  // Written where it was thrown. Asked for help, it has done what it was asked.
+  if (cause instanceof CommanderError) return cause.exitCode === 0 ? exitCodes.done : exitCodes.usage + beyond;
+  const told = cause instanceof CliError ? cause : await fromClient(cause);
+  if (told) {
+    process.stderr.write(`muster: ${plain(told.message)}\n`);
+    return told.outcome === 'interrupted' ? exitCodes.interrupted : exitCodes[told.outcome] + beyond;
+  }
+  const { reportFailure } = await import('./server/report-failure.js');
+  reportFailure(cause);
+  return exitCodes.failed + beyond;
+}
+
+const outcomes: Record<number, Outcome> = {
+  401: 'denied',
+  403: 'denied',
+  404: 'notFound',
+  408: 'unreachable',
+  409: 'conflict',
+  429: 'unreachable',
+  502: 'unreachable',
+  503: 'unreachable',
+  504: 'unreachable',
+};
+
+async function fromClient(cause: unknown): Promise<CliError | undefined> {
+  const { MusterError, ServiceUnreachable } = await import('muster-client');
+  if (cause instanceof ServiceUnreachable) return new CliError('unreachable', cause.message, { cause });
+  if ((cause as Error)?.name === 'TimeoutError')
+    return new CliError('unreachable', `Muster does not answer: ${(cause as Error).message}`);
+  if (!(cause instanceof MusterError)) return undefined;
+  const { status, errors, message } = cause;
+  // Refusals of ours have a code of ours.
+  if (cause.code.startsWith('HTTP_'))
+    return new CliError('failed', `${message}: is it Muster that answers there?`, { cause });
+  const all = errors.length > 1 ? errors.map((each) => each.message).join('; ') : message;
+  const advice = status === 401 ? ' (--token, MUSTER_TOKEN or a context says who you are)' : '';
+  return new CliError(outcomes[status] ?? (status < 500 ? 'refused' : 'failed'), `${all}${advice}`, { cause });
+}

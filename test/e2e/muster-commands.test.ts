@@ -1,0 +1,270 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { exitCodes } from '../../src/cli/exit-codes.js';
+import { freePort } from '../support/free-port.js';
+import { waitFor } from '../support/wait-for.js';
+import { muster, shell } from './support/muster-command.js';
+import { Installation, type Instance } from './support/product.js';
+
+/** The commands of the built product against the built product: what they end with. */
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const installation = new Installation();
+const secured = new Installation({ settings: { auth: { enabled: true } } });
+const folder = mkdtempSync(join(tmpdir(), 'mu-cli-'));
+let instance: Instance;
+let guarded: Instance;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  [instance, guarded] = await Promise.all([installation.start(), secured.start(['scheduler'])]);
+  env = {
+    MUSTER_DATA_DIR: installation.dataDir,
+    XDG_CONFIG_HOME: join(folder, 'config'),
+    DATABASE_URL: '',
+  };
+}, 120_000);
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await Promise.all([installation.dispose(), secured.dispose()]);
+}, 120_000);
+
+const file = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+/** One line that begins with the name of the program. */
+const oneLine = /^muster: [^\n]+\n$/;
+
+describe('each outcome has its own exit code, and one line on stderr:', () => {
+  test('the table of docs/cli.md names every code', () => {
+    const page = readFileSync(join(root, 'docs', 'cli.md'), 'utf8')
+      .split('\n## Exit codes\n')[1]!
+      .split('\n## ')[0]!;
+    const named = [...page.matchAll(/^\| (\d+) +\|/gm)].map(([, code]) => Number(code));
+    expect(named).toEqual(Object.values(exitCodes));
+  });
+
+  test.each([
+    ['an unknown command', ['reqests'], 2, "unknown command 'reqests' (Did you mean requests?)"],
+    ['an unknown flag', ['ps', '--jsno'], 2, "unknown option '--jsno' (Did you mean --json?)"],
+    ['a missing word', ['scale', 'web'], 2, "missing required argument 'instances'"],
+    [
+      'a number that is none',
+      ['scale', 'web', 'four'],
+      2,
+      "<instances> must be a whole number from 1 to 1000000, not 'four'",
+    ],
+    ['an address that is none', ['ps', '--url', 'muster.example.com'], 2, '--url must be an address such as'],
+    ['an unknown context', ['ps', '--context', 'moon'], 2, "There is no context 'moon'"],
+    ['a file that is not there', ['deploy', '-f', 'none.yaml'], 2, 'Cannot read none.yaml: ENOENT'],
+    ['a server that is away', ['ps', '--url', 'http://127.0.0.1:1'], 3, 'Muster does not answer at http://127.0.0.1:1'],
+    ['a host that is not there', ['ps', '--url', 'http://no-such-host.invalid'], 3, 'Muster does not answer at'],
+    ['an unknown request', ['scale', 'nope', '3'], 4, "No request with id 'nope'"],
+    ['an unknown request, asked for its tasks', ['ps', 'nope'], 4, "No request with id 'nope'"],
+    ['an unknown request, asked for its logs', ['logs', 'nope'], 4, "No request with id 'nope'"],
+    ['an unknown machine', ['slaves', 'nope'], 4, "'nope'"],
+    ['an unknown request to run', ['run', 'nope'], 104, "No request with id 'nope'"],
+    ['a server that is away, to run', ['run', 'nope', '--url', 'http://127.0.0.1:1'], 103, 'does not answer'],
+    ['a wrong flag of run', ['run', 'nope', '--jsno'], 102, "unknown option '--jsno'"],
+    ['an id that is refused', ['apply', '-f', 'bad-id.yaml'], 7, 'id'],
+  ])('%s', async (_name, args, code, message) => {
+    file('bad-id.yaml', 'id: ids\nrequestType: ON_DEMAND\n');
+    const words = args.map((word) => (word === 'bad-id.yaml' ? join(folder, word) : word));
+    const ended = await muster(words, { env });
+    expect(ended).toMatchObject({ code, out: '' });
+    expect(ended.err).toMatch(oneLine);
+    expect(ended.err).toContain(message);
+  });
+
+  test.each([
+    [
+      'a field that is misspelt',
+      'id: a\nrequestType: SERVICE\ninstnaces: 3\n',
+      ":3: there is no field 'instnaces' (did you mean 'instances'?)",
+    ],
+    [
+      'one further in, in the second document',
+      'id: a\nrequestType: SERVICE\n---\ndeploy:\n  requestId: a\n  resources:\n    memory: 3\n',
+      ":7: there is no field 'memory' of deploy.resources (did you mean 'memoryMb'?)",
+    ],
+    [
+      'a value of another type',
+      '{"id": "a",\n "requestType": "SERVICE",\n "instances": "3"}',
+      ':3: instances must be integer',
+    ],
+    ['a word that is none', 'id: a\nrequestType: SERVER\n', ':2: requestType must be one of SERVICE, '],
+    ['a field that is missing', 'deploy:\n  command: sleep 1\n', ':2: deploy.requestId is required'],
+    ['no YAML', 'id: a\n  b: [\n', ':2: '],
+    ['a member twice', 'id: a\nid: b\nrequestType: SERVICE\n', ':2: Map keys must be unique'],
+    ['nothing in it', '# empty\n', ': there is no request and no deploy in it'],
+  ])('a file with %s', async (_name, text, message) => {
+    const path = file('wrong.yaml', text);
+    for (const command of ['apply', 'deploy', 'plan']) {
+      const ended = await muster([command, '-f', path], { env });
+      expect(ended).toMatchObject({ code: 2, out: '' });
+      expect(ended.err).toMatch(oneLine);
+      expect(ended.err).toContain(`wrong.yaml${message}`);
+    }
+  });
+
+  test('denied: without a token, and with one that opens nothing', async () => {
+    const url = guarded.api.url;
+    const none = await muster(['requests', '--url', url], { env });
+    expect(none).toMatchObject({ code: 5, out: '' });
+    expect(none.err).toMatch(oneLine);
+    expect(none.err).toContain('MUSTER_TOKEN');
+    expect((await muster(['requests', '--url', url, '--token', 'muster_a_b'], { env })).code).toBe(5);
+  });
+
+  test('a conflict: a job without a deploy cannot run, a paused request cannot be paused', async () => {
+    await muster(['apply', '-f', file('idle.yaml', 'id: idle\nrequestType: ON_DEMAND\n')], { env });
+    expect(await muster(['run', 'idle'], { env })).toMatchObject({ code: 106 });
+    expect(await muster(['pause', 'idle'], { env })).toMatchObject({ code: 0, out: 'idle is paused\n' });
+    const again = await muster(['pause', 'idle'], { env });
+    expect(again.code).toBe(6);
+    expect(again.err).toMatch(oneLine);
+    await muster(['remove', 'idle'], { env });
+  });
+
+  test('what is not Muster at the address, and what never answers', async () => {
+    const silent = createServer(
+      (request, response) => void (request.url!.includes('/ids') || response.writeHead(404).end('<html>')),
+    );
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void silent.closeAllConnections());
+    onTestFinished(() => void silent.close());
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const stranger = await muster(['requests', '--url', url], { env });
+    expect(stranger.code).toBe(1);
+    expect(stranger.err).toMatch(/^muster: .*is it Muster that answers there\?\n$/);
+    const never = await muster(['ps', '--url', url, '--timeout', '1'], { env });
+    expect(never.code).toBe(3);
+    expect(never.err).toMatch(oneLine);
+  });
+});
+
+test('tokens and contexts: kept for their owner alone, never shown, and sent to their own address only', async () => {
+  const config = join(folder, 'own-config');
+  const own = { ...env, XDG_CONFIG_HOME: config };
+  const made = await shell('muster token --bootstrap | tail -n 1', {
+    env: { ...own, MUSTER_DATA_DIR: secured.dataDir, MUSTER_CONFIG: join(secured.dataDir, 'settings.json') },
+  });
+  const token = made.out.trim();
+  expect(token).toMatch(/^muster_/);
+  const set = await muster(['context', 'set', 'guarded', `${guarded.api.url}/api/`, '--token', '@-'], {
+    env: own,
+    stdin: token,
+  });
+  expect(set).toMatchObject({ code: 0, err: '' });
+  expect(statSync(join(config, 'muster', 'contexts.json')).mode & 0o777).toBe(0o600);
+  expect((await muster(['requests', '--json'], { env: own })).out).toBe('[]\n');
+  const shown = await muster(['context', 'list', '--json'], { env: own });
+  expect(JSON.parse(shown.out)).toEqual([{ name: 'guarded', url: guarded.api.url, hasToken: true, current: true }]);
+  const seen: (string | undefined)[] = [];
+  const listener = createServer((request, response) => {
+    seen.push(request.headers.authorization);
+    response.end('[]');
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve));
+  onTestFinished(() => void listener.close());
+  const elsewhere = `http://127.0.0.1:${port}`;
+  expect((await muster(['requests', '--url', elsewhere], { env: own })).code).toBe(0);
+  expect((await muster(['requests'], { env: { ...own, MUSTER_URL: elsewhere } })).code).toBe(0);
+  expect(seen).toEqual([undefined, undefined]);
+  await muster(['context', 'set', 'guarded', elsewhere], { env: own });
+  await muster(['requests'], { env: own });
+  expect(seen[2]).toBeUndefined();
+  await muster(['context', 'set', 'guarded', guarded.api.url, '--token', token], { env: own });
+  await shell(`chmod 644 '${config}/muster/contexts.json'`);
+  expect((await muster(['requests'], { env: own })).err).toMatch(/^muster: .*others can read it: chmod 600 /);
+}, 60_000);
+
+test('apply a second time changes nothing, and what differs is deployed under an id of its own', async () => {
+  const text = (colour: string): string => `id: twice
+requestType: WORKER
+instances: 2
+owners: []
+---
+deploy:
+  requestId: twice
+  shell: true
+  command: exec sleep 1000
+  env: { COLOUR: ${colour}, PORT: 8080 }
+  resources: { cpus: 0.1, memoryMb: 16 }
+`;
+  const apply = async (colour: string): Promise<string[]> => {
+    const ended = await muster(['apply', '-f', '-', '--wait', '--json'], { env, stdin: text(colour) });
+    expect(ended, ended.err).toMatchObject({ code: 0 });
+    return (JSON.parse(ended.out) as { result: string; deployId?: string }[]).map(
+      ({ result, deployId = '' }) => `${result} ${deployId}`,
+    );
+  };
+  const events = () => instance.api.get<unknown[]>('history/request/twice/requests?count=100');
+  const [, first] = await apply('red');
+  const seen = (await events()).length;
+  expect(await apply('red')).toEqual(['unchanged ', first!.replace('deployed', 'unchanged')]);
+  expect(await events()).toHaveLength(seen);
+  const [, second] = await apply('blue');
+  expect(second).toMatch(/^deployed [0-9a-f]{12}$/);
+  expect(second).not.toBe(first);
+  expect(await apply('red')).toEqual(['unchanged ', `${first}.2`]);
+  const clash = await muster(['apply', '-f', '-'], {
+    env,
+    stdin: text('green').replace('deploy:\n', `deploy:\n  id: ${first!.split(' ')[1]}.2\n`),
+  });
+  expect(clash).toMatchObject({ code: 6, out: 'request twice: unchanged\n' });
+  expect(clash.err).toContain('(deploy.env.COLOUR)');
+  await muster(['remove', 'twice'], { env });
+}, 90_000);
+
+describe('run', () => {
+  const job = (id: string, command: string): string =>
+    `id: ${id}\nrequestType: ON_DEMAND\n---\ndeploy: { requestId: ${id}, shell: true, command: '${command}', resources: { cpus: 0.1, memoryMb: 16 } }\n`;
+  beforeAll(async () => {
+    const files = job('seven', 'echo out; echo err >&2; exit 7').concat(
+      '---\n',
+      job('slow', 'echo begun; exec sleep 1000'),
+    );
+    await muster(['apply', '-f', '-', '--wait'], { env, stdin: files });
+  }, 60_000);
+
+  test('ends with the exit code of the task, and passes on what it prints', async () => {
+    expect(await muster(['run', 'seven'], { env })).toEqual({ code: 7, out: 'out\n', err: 'err\n' });
+    const told = await muster(['run', 'seven', '--json'], { env });
+    expect(JSON.parse(told.out)).toMatchObject({ requestId: 'seven', state: 'TASK_FAILED', exitCode: 7 });
+    expect(told.code).toBe(7);
+  });
+
+  test.each([
+    { flags: [], left: 1, says: 'slow runs on: muster logs slow-' },
+    { flags: ['--kill-on-interrupt'], left: 0, says: 'is being killed' },
+  ])('Ctrl-C with $flags: $says', async ({ flags, left, says }) => {
+    const ended = await muster(['run', 'slow', ...flags], {
+      env,
+      watch: (out, kill) => out.includes('begun') && kill('SIGINT'),
+    });
+    expect(ended.code).toBe(130);
+    expect(ended.err).toContain(says);
+    const active = async () => (await instance.api.get<unknown[]>('history/request/slow/tasks/active')).length;
+    await waitFor('the tasks that are left', async () => (await active()) === left);
+    if (left > 0) expect((await muster(['kill', 'slow'], { env })).code).toBe(0);
+    await waitFor('its end', async () => (await active()) === 0);
+  });
+
+  test('a task that is killed has no exit code of its own', async () => {
+    const running = muster(['run', 'slow'], { env });
+    await waitFor('the task', async () => (await muster(['kill', 'slow'], { env })).code === 0, {
+      timeoutMillis: 20_000,
+    });
+    const { code, err } = await running;
+    expect(code).toBe(109);
+    expect(err).toMatch(/^muster: slow-\S+ ended as TASK_KILLED: /);
+  });
+});

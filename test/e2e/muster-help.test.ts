@@ -1,0 +1,86 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commands } from '../../src/cli/commands/index.js';
+import { waitFor } from '../support/wait-for.js';
+import { muster, program, shell } from './support/muster-command.js';
+import { Installation, type Instance } from './support/product.js';
+
+/** Each command's help alone is enough to use it: the examples in it run against the built product. */
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const installation = new Installation({
+  settings: { ui: { shellCommands: [{ name: 'jstack', description: 'prints a line' }] } },
+  local: { shellCommands: [{ name: 'jstack', command: 'echo', options: [] }] },
+});
+const folder = mkdtempSync(join(tmpdir(), 'mu-cli-'));
+let instance: Instance;
+let env: Record<string, string>;
+const file = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+const inFolder = (line: string) => shell(`cd '${folder}'\n${line}`, { env });
+
+const namesOf = (isServer: boolean): string[] =>
+  commands
+    .filter(({ topic }) => (topic === 'Servers:') === isServer)
+    .flatMap(({ summaries }) => Object.keys(summaries));
+/** In an order in which each finds what it needs. */
+const last = ['pause', 'unpause', 'freeze', 'activate', 'decommission', 'remove'];
+/** What else than 0 an example may end with: the id in it is made up. */
+const otherCodes: Record<string, number> = { 'muster token revoke 3f9a1c52e07b': 4 };
+const forThreeSeconds = `timeout -s INT 3 '${process.execPath}' '${program}'`;
+
+beforeAll(async () => {
+  instance = await installation.start();
+  env = { MUSTER_DATA_DIR: installation.dataDir, XDG_CONFIG_HOME: join(folder, 'config'), DATABASE_URL: '' };
+  cpSync(join(root, 'examples'), join(folder, 'examples'), { recursive: true });
+  mkdirSync(join(folder, 'logs'));
+  file('hook.key', 'a-key-of-the-hook-that-is-long-enough');
+  file('staging.token', 'a-token');
+  for (const name of ['web', 'worker', 'report', 'greet', 'fragile']) {
+    const files = `examples/${name}/request.json examples/${name}/deploy-v1.json`;
+    const { code, out, err } = await inFolder(`muster apply -f ${files} --wait`);
+    if (code !== 0) throw new Error(out + err);
+  }
+  await inFolder('muster run greet Ada');
+}, 120_000);
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await installation.dispose();
+}, 120_000);
+
+test.each([...namesOf(false).filter((name) => !last.includes(name)), ...last])(
+  'the examples of muster %s run',
+  async (name) => {
+    const help = await muster([name, '--help'], { env });
+    expect(help).toMatchObject({ code: 0, err: '' });
+    const lines = help.out.split('\nExamples:\n')[1]!.trimEnd().split('\n');
+    for (const line of lines.map((each) => each.replace(/^ {2}\$ /, ''))) {
+      // Those that go on until Ctrl-C are given it.
+      const follows = / -f( |$)/.test(line) && /^muster (logs|events)/.test(line);
+      const given = follows ? `${line.replace(/^muster/, forThreeSeconds)} || test $? = 124` : line;
+      const ended = await inFolder(given);
+      expect(ended.code, `${line}\n${ended.out}${ended.err}`).toBe(otherCodes[line] ?? 0);
+      await waitFor('no deploy to be under way', async () => {
+        return (await instance.api.get<unknown[]>('deploys/pending')).length === 0;
+      });
+    }
+  },
+  120_000,
+);
+
+test('those that run servers have examples', async () => {
+  for (const name of namesOf(true)) {
+    const help = await muster([name, '--help'], { env });
+    expect(help, name).toMatchObject({ code: 0, err: '' });
+    expect(help.out).toContain('\nExamples:\n  $ ');
+  }
+}, 60_000);
+
+test('TAB completes commands and flags', async () => {
+  expect((await muster(['complete', '--', 're'], { env })).out).toMatch(/^requests\t/);
+  expect((await muster(['complete', '--', 'deploy', '--'], { env })).out).toMatch(/^--file\t/m);
+  for (const name of ['bash', 'zsh', 'fish', 'powershell']) {
+    expect((await muster(['completion', name], { env })).out, name).toContain('muster');
+  }
+}, 60_000);

@@ -1,0 +1,96 @@
+/* eslint-disable no-control-regex -- what terminals obey is looked for */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitFor } from '../support/wait-for.js';
+import { muster, musterOnTerminal, shell } from './support/muster-command.js';
+import { Installation, type Instance } from './support/product.js';
+
+/** The tour of docs/cli.md, by the real binary against the real product: in a pipe, then on a pseudo-terminal. */
+const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+const tour = [
+  ...page
+    .split('\n## Tour\n')[1]!
+    .split('\n## ')[0]!
+    .matchAll(/```sh\n([\s\S]*?)```/g),
+]
+  .flatMap(([, block]) => block!.trim().split('\n'))
+  .filter((line) => line !== '');
+const hasScript = spawnSync('script', ['--version']).status === 0;
+
+const installation = new Installation();
+let instance: Instance;
+let env: Record<string, string>;
+beforeAll(async () => {
+  instance = await installation.start();
+  // Nothing but the data directory says where it is.
+  env = { MUSTER_DATA_DIR: installation.dataDir };
+}, 90_000);
+afterAll(() => installation.dispose(), 90_000);
+
+const left = () => instance.api.get<string[]>('requests/ids');
+
+test('in a pipe: each line does what the page says, without a byte for terminals', async () => {
+  const told: Record<string, string> = {};
+  for (const line of tour) {
+    const { code, out, err } = await shell(line, { env });
+    expect(code, `${line}\n${out}${err}`).toBe(0);
+    expect(out + err, line).not.toContain('\u001b');
+    told[line] = out + err;
+  }
+  const of = (begin: string): string => told[tour.find((line) => line.startsWith(begin))!]!;
+  expect(of('muster apply -f examples/web')).toContain('request web: created');
+  expect(of('muster apply -f examples/web')).toMatch(/instance 3: HEALTHY web-v1-\S+\n[\s\S]*web v1: SUCCEEDED\n$/);
+  expect(of('muster ps web').split('\n')[1]).toMatch(/^web-v1-\S+\tRUNNING\t\d+s\tlocalhost\t$/);
+  expect(of('muster logs web')).toMatch(/^web\.1 version 1 listens on \d+\nweb\.2 /);
+  expect(of('muster plan')).toContain('  - deploy.env.VERSION: "1"\n  + deploy.env.VERSION: "2"\n');
+  expect(of('muster plan')).toContain('3 to start, 3 to stop: everything fits');
+  expect(of('muster history web --deploys')).toMatch(/\nv2\tSUCCEEDED\t/);
+  expect(of('muster rollback')).toContain('v1.rollback1: SUCCEEDED');
+  expect(of('muster deploy -f examples/fragile')).toMatch(/muster: fragile: v2 ended as FAILED[\s\S]*$/);
+  expect(of('muster deploy -f examples/fragile')).toContain('exit code 9\n');
+  expect(of('muster run')).toBe('Hello, Ada!\nHello, Grace!\n');
+  expect(of('muster requests')).toMatch(/\nweb\tSERVICE\tACTIVE\t4\tv1\.rollback1\t\n/);
+  await waitFor('the requests to be gone', async () => (await left()).length === 0, { timeoutMillis: 30_000 });
+}, 240_000);
+
+describe.runIf(hasScript)('on a terminal', () => {
+  test('a deploy is drawn in place, instance by instance, in colours; tables have no tabs', async () => {
+    const files = ['examples/worker/request.json', 'examples/worker/deploy-v1.json'];
+    const applied = await musterOnTerminal(['apply', '-f', ...files, '--wait'], { env });
+    expect(applied.code, applied.out).toBe(0);
+    expect(applied.out).toMatch(/\u001b\[\d*A/);
+    expect(applied.out).toMatch(/instance 1 {2,}\u001b\[32mHEALTHY/);
+    expect(applied.out).toContain('\u001b[32mSUCCEEDED\u001b[39m');
+    const { out } = await musterOnTerminal(['ps', 'worker'], { env });
+    expect(out).toMatch(/worker-v1-\S+ {2}\u001b\[32mRUNNING\u001b\[39m {2}\d+s +localhost/);
+    expect(out).not.toContain('\t');
+    const plainly = await musterOnTerminal(['ps', 'worker'], { env: { ...env, NO_COLOR: '1' } });
+    expect(plainly.out).not.toContain('\u001b');
+    expect(plainly.out).toMatch(/worker-v1-\S+ {2}RUNNING/);
+    await muster(['remove', 'worker'], { env });
+  }, 60_000);
+
+  test('what a task prints does not drive the terminal, and reaches a pipe as it is', async () => {
+    const evil = '\\033]0;owned\\007\\033[2Jred \\033[31mred\\n';
+    const stdin = JSON.stringify({ id: 'evil', requestType: 'ON_DEMAND' }).concat(
+      '\n---\n',
+      JSON.stringify({
+        deploy: {
+          requestId: 'evil',
+          command: `printf '${evil}'`,
+          shell: true,
+          resources: { cpus: 0.1, memoryMb: 16 },
+        },
+      }),
+    );
+    expect(await muster(['apply', '-f', '-', '--wait'], { env, stdin })).toMatchObject({ code: 0 });
+    const shown = await musterOnTerminal(['run', 'evil'], { env });
+    expect(shown.out).toContain('red \u001b[31mred');
+    expect(shown.out).not.toContain('\u001b]0;');
+    expect(shown.out).not.toContain('\u001b[2J');
+    expect((await muster(['run', 'evil'], { env })).out).toBe('\u001b]0;owned\u0007\u001b[2Jred \u001b[31mred\n');
+    expect((await muster(['cat', 'evil', 'stdout'], { env })).out).toContain('\u001b]0;owned');
+    await muster(['remove', 'evil', '-m', 'a\u001b]0;b'], { env });
+  }, 60_000);
+});
