@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { INestApplication } from '@nestjs/common';
 import { ApiExtension, DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { Express } from 'express';
+import type { Express, RequestHandler } from 'express';
+import { SchedulerError } from '../errors.js';
 import { needsBody } from './bodies.js';
 import { isGuarded } from './caller.js';
 import { rootOf } from './context-path.js';
@@ -30,6 +31,10 @@ const asBrowsersSend = (request: SentByPage): object => {
 
 /** Swagger UI at /docs and the document behind it at /docs/openapi.json, made when first asked for. */
 export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): void {
+  const express = app.getHttpAdapter().getInstance() as Express;
+  // The module serves its files under every way of writing their names, and has a route for one that it does not serve.
+  const files = readdirSync(filesOfPage()).filter((name) => name !== 'LICENSE');
+  express.use('/docs', nothingElse(files));
   SwaggerModule.setup('docs', app, () => describeApi(app, settings), {
     jsonDocumentUrl: 'docs/openapi.json',
     customSiteTitle: 'Muster API',
@@ -41,8 +46,17 @@ export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth'
     },
   });
   // The files of the page are served without routes, by which other methods and OPTIONS are answered.
-  const express = app.getHttpAdapter().getInstance() as Express;
-  for (const name of readdirSync(filesOfPage())) express.get(`/docs/${name}`, (_call, _response, next) => next());
+  for (const name of files) express.get(`/docs/${name}`, (_call, _response, next) => next());
+}
+
+/** What is neither the page nor its document nor one of its files is not there, whatever the method. */
+function nothingElse(files: readonly string[]): RequestHandler {
+  const served = new Set(files.map((name) => `/${name}`));
+  const routes = new Set(['', '/index.html', '/openapi.json', '/swagger-ui-init.js']);
+  return ({ path, originalUrl }, _response, next) => {
+    if (served.has(path) || routes.has(path.replace(/\/$/, ''))) return next();
+    next(new SchedulerError('NOT_FOUND', `There is nothing at ${originalUrl.split('?', 1)[0]}`));
+  };
 }
 
 /** The folder that SwaggerModule serves: a package of its own. */

@@ -172,6 +172,22 @@ test.each([
   expect((await fetch(`${url}/docs/nothing.css`, { method: 'OPTIONS' })).status).toBe(404);
 });
 
+test.each([
+  ['of a file that is not served', '/docs/LICENSE'],
+  ['of the same in other letters', '/docs/%4CICENSE'],
+  ['of a file in other letters', '/docs/swagger-ui%2Ecss'],
+  ['of a file as if it were a folder', '/docs/swagger-ui.css/'],
+  ['of a file behind an empty name', '/docs//swagger-ui.css'],
+  ['of an empty name', '/docs//'],
+  ['of a name that a file begins with', '/docs/swagger-ui'],
+])('OPTIONS %s is 404, as every other call is', async (_name, path) => {
+  await start();
+  const statuses = ['GET', 'HEAD', 'OPTIONS', 'POST'].map(
+    async (method) => (await fetch(url + path, { method })).status,
+  );
+  expect(await Promise.all(statuses)).toEqual([404, 404, 404, 404]);
+});
+
 test('OPTIONS about the service as a whole is answered like that about a path', async () => {
   await start();
   const statusOf = (method: string) =>
