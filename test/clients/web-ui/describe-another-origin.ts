@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { waitFor } from '../../support/wait-for.js';
 import type { Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
@@ -27,20 +26,20 @@ export function describeAnotherOrigin(at: () => { scene: Scene; arrive: () => Pr
     });
 
     test('changes what there is, by calls of every method', async () => {
-      const { api } = at().scene;
+      const { scene } = at();
       await visitor.open('/request/abroad', 'Active deploy v1', 'Scale');
       await visitor.presses('ScaleRequest', /^Scale$/, { instances: '1' });
-      await api.running('abroad', 1);
+      await scene.runs('abroad', 1);
       await visitor.open('/request/abroad', 'Active deploy v1', 'Remove');
       await visitor.presses('PauseRequest', /^Pause$/);
-      await at().scene.until('abroad', 'PAUSED');
+      await scene.until('abroad', 'PAUSED');
       await visitor.presses('UnpauseRequest', /^Unpause$/);
-      await at().scene.until('abroad', 'ACTIVE');
+      await scene.until('abroad', 'ACTIVE');
       await visitor.acts('AddStarredRequests', () => visitor.page.locator('a.star').click());
       await visitor.page.locator('a.star[data-starred=true]').waitFor();
       await visitor.acts('DeleteStarredRequests', () => visitor.page.locator('a.star').click());
       await visitor.presses('RemoveRequest', /^Remove$/);
-      await waitFor('it to be gone', async () => !(await api.get<string[]>('requests/ids')).includes('abroad'));
+      await scene.gone('abroad');
       await visitor.open('/status', 'Leader');
       expect(await visitor.problems()).toEqual([]);
     });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { waitFor } from '../../support/wait-for.js';
-import { lookEveryMillis, type Scene } from './scene.js';
+import { patiently, type Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
 interface Disasters {
@@ -44,11 +43,19 @@ export function describeClusterButtons(at: () => { scene: Scene; visitor: Visito
     const isActive = async (type: string): Promise<boolean> =>
       (await stats()).disasters.some((disaster) => disaster.type === type && disaster.active);
 
+    /** Anew as long as the service has looked for disasters meanwhile: it takes back what its figures do not show. */
+    const betweenTwoLooks = async (work: (looked: () => Promise<boolean>) => Promise<void>): Promise<void> => {
+      const newestLook = async (): Promise<number | undefined> => (await stats()).stats[0]?.timestamp;
+      for (;;) {
+        const before = await newestLook();
+        const looked = async (): Promise<boolean> => (await newestLook()) !== before;
+        await work(looked);
+        if (!(await looked())) return;
+      }
+    };
+
     test('of each type are declared, and ended', async () => {
       const { visitor } = at();
-      await visitor.open('/disasters', 'User initiated');
-      const longUntilTheNextLook = async (): Promise<boolean> =>
-        Date.now() - (await stats()).stats[0]!.timestamp < lookEveryMillis / 2;
       for (const [text, type] of [
         ['Excessive task lag', 'EXCESSIVE_TASK_LAG'],
         ['Lost slaves', 'LOST_SLAVES'],
@@ -56,12 +63,17 @@ export function describeClusterButtons(at: () => { scene: Scene; visitor: Visito
         ['User initiated', 'USER_INITIATED'],
       ] as const) {
         const row = rowOf(text);
-        await waitFor('a look', longUntilTheNextLook);
-        await visitor.presses('NewDisaster', row.locator('button[title=Activate]'));
-        await waitFor('the disaster', () => isActive(type));
-        await visitor.presses('DeleteDisaster', row.locator('button[title=Deactivate]'));
-        await waitFor('its end', async () => !(await isActive(type)));
-        await row.locator('button[title=Activate]').waitFor();
+        const end = row.locator('button[title=Deactivate]');
+        await betweenTwoLooks(async (looked) => {
+          await visitor.open('/disasters', 'User initiated');
+          await visitor.presses('NewDisaster', row.locator('button[title=Activate]'));
+          const isShown = async (): Promise<boolean> => (await isActive(type)) && (await end.isVisible());
+          await patiently('the disaster', async () => (await isShown()) || (await looked()));
+          if (await looked()) return;
+          await visitor.presses('DeleteDisaster', end);
+          await patiently('its end', async () => !(await isActive(type)));
+          await row.locator('button[title=Activate]').waitFor();
+        });
       }
     });
 
@@ -78,7 +90,8 @@ export function describeClusterButtons(at: () => { scene: Scene; visitor: Visito
 
     test.each(['Bounce request', 'Priority request', 'Freeze agent', 'Task shuffle'])('switch off %s', async (text) => {
       const { visitor, scene } = at();
-      const disabled = (): Promise<{ message: string }[]> => scene.api.get('disasters/disabled-actions');
+      const disabled = (): Promise<{ type: string; message: string }[]> => scene.api.get('disasters/disabled-actions');
+      for (const { type } of await disabled()) await scene.api.call('DELETE', `disasters/disabled-actions/${type}`);
       await visitor.open('/disasters', 'No Actions Are Disabled');
       await visitor.acts('NewDisabledAction', async () => {
         await visitor.button('New Disabled Action').click();
@@ -86,13 +99,13 @@ export function describeClusterButtons(at: () => { scene: Scene; visitor: Visito
         await visitor.dialog.locator('.Select-option').filter({ hasText: text }).click();
         await visitor.agree({ message: 'not now' });
       });
-      const [action] = await waitFor('the action', async () => {
+      const [action] = await patiently('the action', async () => {
         const found = await disabled();
         return found.length === 1 && found;
       });
       expect(action!.message).toContain('not now');
       await visitor.presses('DeleteDisabledAction', rowOf('not now').locator('.glyphicon-trash'));
-      await waitFor('none', async () => (await disabled()).length === 0);
+      await patiently('none', async () => (await disabled()).length === 0);
       await visitor.sees('No Actions Are Disabled');
     });
 
@@ -144,7 +157,7 @@ export function describeClusterButtons(at: () => { scene: Scene; visitor: Visito
     await scene.muster.leads();
     await visitor.open('/disasters', 'Force Failover');
     await visitor.presses('ForceFailover', 'Force Failover');
-    await waitFor('it to lead no more', async () => {
+    await patiently('it to lead no more', async () => {
       const state = (await (await fetch(`${scene.api.url}/readyz`)).json()) as { leads: boolean };
       return !state.leads;
     });

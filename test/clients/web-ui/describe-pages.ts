@@ -60,12 +60,11 @@ export function describePages(
     test('every route of the UI is looked at', async () => {
       await visitor.open('/requests', 'site');
       expect(Object.keys(pages.routes).toSorted()).toEqual((await routesOf(visitor.page)).toSorted());
-    }, 60_000);
+    });
 
     test.each(Object.keys(pagesOf({ id: '', commanded: '', ended: '', failed: '' }).routes))(
       '%s shows what there is',
       (route) => all(pages.routes[route]!),
-      150_000,
     );
 
     test('requests are listed by every state that the UI offers', async () => {
@@ -75,14 +74,14 @@ export function describePages(
         return { path: `/requests/all/${state}`, shows: [pages.requestStates[state]!], anew: 'Request status' };
       };
       await all(states.map(listOf));
-    }, 120_000);
+    });
 
     test('tasks are listed by every state that the UI offers', async () => {
       const states = await wordsOf('/tasks', 'ul.nav-pills:not(.nav-pills-multi-select) > li', 1);
       expect(states.toSorted()).toEqual(Object.keys(pages.taskStates).toSorted());
       await all(states.map((state) => ({ path: `/tasks/${state}`, shows: pages.taskStates[state]! })));
-    }, 120_000);
+    });
 
-    test('tasks that are to go are shown as such', async () => all(await pagesOfCleanups(at().scene)), 120_000);
+    test('tasks that are to go are shown as such', async () => all(await pagesOfCleanups(at().scene)));
   });
 }

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestParent } from '../../../src/core/model/request.js';
-import { waitFor } from '../../support/wait-for.js';
-import type { Scene } from './scene.js';
+import { patiently, type Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
 /** What the pages of requests, deploys and tasks can do. */
 export function describeRequestButtons(at: () => { scene: Scene; visitor: Visitor }): void {
   const request = (id: string): Promise<RequestParent> => at().scene.api.request(id);
   const becomes = (id: string, what: string, holds: (parent: RequestParent) => unknown): Promise<unknown> =>
-    waitFor(`${id} ${what}`, async () => holds(await request(id)));
+    patiently(`${id} ${what}`, async () => holds(await request(id)));
   const expires = 'Action Expiration';
 
   describe('requests', () => {
@@ -43,7 +42,7 @@ export function describeRequestButtons(at: () => { scene: Scene; visitor: Visito
       await page.getByText('Skip healthcheck on deploy').click();
       await visitor.acts('SaveDeploy', () => page.locator('button[type=submit]').click());
       await page.waitForURL('**/request/formed/deploy/f1');
-      expect((await scene.api.deployEnded('formed', 'f1')).deployResult?.deployState).toBe('SUCCEEDED');
+      await scene.deployEnds('formed', 'f1', 'SUCCEEDED');
       expect((await scene.api.deployHistory('formed', 'f1')).deploy).toMatchObject({
         resources: { cpus: 0.1, memoryMb: 32, diskMb: 1, numPorts: 1 },
         healthcheck: { uri: '/', protocol: 'HTTP', method: 'GET' },
@@ -66,7 +65,7 @@ export function describeRequestButtons(at: () => { scene: Scene; visitor: Visito
       await page.locator('#disk-mb').fill('1');
       await visitor.acts('SaveDeploy', () => page.locator('button[type=submit]').click());
       await page.waitForURL(`**/request/${id}/deploy/f1`);
-      expect((await scene.api.deployEnded(id, 'f1')).deployResult?.deployState).toBe('SUCCEEDED');
+      await scene.deployEnds(id, 'f1', 'SUCCEEDED');
     });
 
     test('are starred, and unstarred', async () => {
@@ -105,7 +104,7 @@ export function describeRequestButtons(at: () => { scene: Scene; visitor: Visito
       await becomes('stopping', 'to stay paused', ({ expiringPause }) => !expiringPause);
       await visitor.presses('UnpauseRequest', /^Unpause$/, { message: 'back' });
       await becomes('stopping', 'to be active', ({ state }) => state === 'ACTIVE');
-      await scene.api.running('stopping', 1);
+      await scene.runs('stopping', 1);
     });
 
     test('are scaled, for a while too, and back', async () => {
@@ -114,7 +113,7 @@ export function describeRequestButtons(at: () => { scene: Scene; visitor: Visito
       await visitor.open('/request/growing', 'Scale');
       await visitor.presses('ScaleRequest', /^Scale$/, { instances: '3', durationMillis: '2 hours', message: 'more' });
       await visitor.sees('Scale (to 3 instances)', 'Revert to 1 instance');
-      await scene.api.running('growing', 3);
+      await scene.runs('growing', 3);
       await visitor.acts('PersistRequestScale', () => visitor.button('Make Permanent').click());
       await becomes('growing', 'to stay so', ({ expiringScale, request }) => !expiringScale && request.instances === 3);
       await visitor.open('/request/growing', '3 - ');
@@ -184,7 +183,7 @@ export function describeRequestButtons(at: () => { scene: Scene; visitor: Visito
       scene.mend('warming');
       await visitor.presses('ExitRequestCooldown', 'Exit Cooldown', { skipHealthchecks: true, message: 'mended' });
       await becomes('warming', 'to be active', ({ state }) => state === 'ACTIVE');
-      await scene.api.running('warming', 1);
+      await scene.runs('warming', 1);
     });
 
     test('are removed', async () => {
@@ -192,7 +191,7 @@ export function describeRequestButtons(at: () => { scene: Scene; visitor: Visito
       await scene.running({ id: 'leaving' });
       await visitor.open('/request/leaving', 'Remove');
       await visitor.presses('RemoveRequest', /^Remove$/, { message: 'not needed' });
-      await waitFor('it to be gone', async () => !(await scene.api.get<string[]>('requests/ids')).includes('leaving'));
+      await scene.gone('leaving');
       const [event] = await scene.api.get<{ eventType: string; user: string; message: string }[]>(
         'history/request/leaving/requests?count=5',
       );

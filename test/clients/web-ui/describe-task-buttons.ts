@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TaskCleanup } from '../../../src/core/model/task.js';
-import { waitFor } from '../../support/wait-for.js';
-import type { Scene } from './scene.js';
+import { patiently, type Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
 /** What the pages of deploys, runs and tasks can do. */
@@ -15,13 +14,13 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       await scene.inSteps('climbing');
       await visitor.open('/request/climbing', 'v1 is pending', 'Advance Deploy');
       await visitor.presses('AdvanceDeploy', 'Advance Deploy', { targetActiveInstances: '2' });
-      await waitFor('the second step', async () => {
+      await patiently('the second step', async () => {
         const { pendingDeployState } = await scene.api.request('climbing');
         const progress = pendingDeployState?.deployProgress;
         return progress?.targetActiveInstances === 2 && progress.stepComplete;
       });
       await visitor.presses('CancelDeploy', 'Cancel Deploy');
-      expect((await scene.api.deployEnded('climbing', 'v1')).deployResult?.deployState).toBe('CANCELED');
+      await scene.deployEnds('climbing', 'v1', 'CANCELED');
     });
 
     test('are made again under another id', async () => {
@@ -32,17 +31,15 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       await visitor.sees('This will create a new deploy');
       await visitor.acts('SaveDeploy', () => visitor.agree({ deployId: 'v2' }));
       await visitor.sees('Started redeploy of');
-      expect((await scene.api.deployEnded('again', 'v2')).deployResult?.deployState).toBe('SUCCEEDED');
+      await scene.deployEnds('again', 'v2', 'SUCCEEDED');
       expect((await scene.api.request('again')).activeDeploy).toMatchObject({ id: 'v2', command: 'sleep 1000' });
     });
   });
 
   describe('runs', () => {
-    const lastRun = async (id: string, count: number): Promise<string> => {
-      const { api } = at().scene;
-      await waitFor('the run to end', async () => (await api.endedTasks(id)).length === count);
-      return (await api.endedTasks(id))[0]!.taskId.id;
-    };
+    /** Of the job whose first run was there before. */
+    const secondRun = async (id: string): Promise<string> => (await at().scene.ended(id, 2))[0]!.taskId.id;
+
     test('are started, and their sandbox is shown', async () => {
       const { visitor, scene } = at();
       await scene.job('caller');
@@ -55,7 +52,7 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       });
       await visitor.page.waitForURL('**/task/caller-v1-*');
       await visitor.sees('caller', 'stdout', 'Task finished');
-      const id = await lastRun('caller', 2);
+      const id = await secondRun('caller');
       expect((await scene.api.history(id)).task.taskRequest.pendingTask).toMatchObject({
         cmdLineArgsList: ['from the page'],
         envOverrides: { COLOUR: 'blue' },
@@ -65,29 +62,31 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
     });
 
     test('are started, and their output is followed', async () => {
-      const { visitor } = at();
-      await visitor.open('/request/caller', 'Run now', 'first');
+      const { visitor, scene } = at();
+      await scene.job('followed');
+      await visitor.open('/request/followed', 'Run now', 'first');
       await visitor.acts('RunRequest', async () => {
         await visitor.button('Run now').click();
         await visitor.dialog.locator('input[value=TAIL]').click();
         await visitor.agree();
       });
-      await visitor.page.waitForURL('**/task/caller-v1-*/tail/**');
+      await visitor.page.waitForURL('**/task/followed-v1-*/tail/**');
       await visitor.sees('the job says');
-      await lastRun('caller', 3);
+      await secondRun('followed');
     });
 
     test('are started once more with the arguments they had', async () => {
       const { visitor, scene } = at();
-      await visitor.open('/request/caller', 'Task history', 'first');
+      await scene.job('repeated');
+      await visitor.open('/request/repeated', 'Task history', 'first');
       const row = rowOf('first').or(rowOf('Finished')).last();
       await row.locator('a[title="Rerun This Task"]').click();
       await visitor.acts('RunRequest', async () => {
         await visitor.dialog.locator('input[value=STAY]').click();
         await visitor.agree();
       });
-      const id = await lastRun('caller', 4);
-      expect((await scene.api.history(id)).task.taskRequest.pendingTask.cmdLineArgsList).toHaveLength(1);
+      const id = await secondRun('repeated');
+      expect((await scene.api.history(id)).task.taskRequest.pendingTask.cmdLineArgsList).toEqual(['hello']);
     });
 
     test('that wait are taken out of the queue', async () => {
@@ -100,11 +99,11 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
         await visitor.agree({ launchDelay: '1 hour' });
       });
       const waiting = (): Promise<unknown[]> => scene.api.get('tasks/scheduled/request/later');
-      await waitFor('the run to be planned', async () => (await waiting()).length === 1);
+      await patiently('the run to be planned', async () => (await waiting()).length === 1);
       await visitor.open('/request/later', 'Scheduled & pending tasks', /later-v1-\d+-1-/);
       const trash = visitor.page.locator('#pending-tasks .glyphicon-trash');
       await visitor.presses('DeletePendingOnDemandTask', trash);
-      await waitFor('the queue to be empty', async () => (await waiting()).length === 0);
+      await patiently('the queue to be empty', async () => (await waiting()).length === 0);
     });
   });
 
@@ -114,7 +113,7 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       const [task] = await scene.running({ id: 'ending' });
       await visitor.open(`/task/${task!.taskId.id}`, 'Kill Task');
       await visitor.presses('KillTask', 'Kill Task', { message: 'go now' });
-      await waitFor('it to end', async () => (await scene.api.endedTasks('ending')).length === 1);
+      await scene.ended('ending', 1);
       const { taskUpdates } = await scene.api.history(task!.taskId.id);
       const messages = taskUpdates.map(({ statusMessage }) => statusMessage);
       expect(messages).toContainEqual(expect.stringContaining('go now'));
@@ -126,7 +125,7 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       const [task] = await scene.running({ id: 'listed' });
       await visitor.open('/tasks/active/all/listed?showResources=true', task!.taskId.id);
       await visitor.presses('KillTask', rowOf(task!.taskId.id).locator('.glyphicon-remove'));
-      await waitFor('it to end', async () => (await scene.api.endedTasks('listed')).length === 1);
+      await scene.ended('listed', 1);
     });
 
     test('that take their time are destroyed', async () => {
@@ -139,7 +138,7 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       const cleanups = await scene.api.get<TaskCleanup[]>('tasks/cleaning');
       const own = cleanups.find((cleanup) => cleanup.taskId.id === taskId.id);
       if (own) expect(own.cleanupType).toBe('USER_REQUESTED_DESTROY');
-      await waitFor('it to end', async () => (await scene.api.endedTasks('stubborn')).length === 1);
+      await scene.ended('stubborn', 1);
     });
 
     test('run commands, whose output is followed', async () => {

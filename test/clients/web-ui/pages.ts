@@ -1,5 +1,4 @@
-import { waitFor } from '../../support/wait-for.js';
-import { machines, type Scene } from './scene.js';
+import { machines, patiently, type Scene } from './scene.js';
 
 /** A page of the UI: its address below /ui, and what it shows of what there is. */
 export interface Page {
@@ -20,37 +19,46 @@ export interface Pages {
 
 const none = 'No requests found';
 
+/** Half a day from now, so that no run of it comes while the pages are looked at. */
+const notNow = `0 ${(new Date().getUTCHours() + 12) % 24} * * *`;
+
 /** What the pages are looked at with. The requests' names are found nowhere else in the UI. */
 export async function furnish(scene: Scene): Promise<void> {
   const { api } = scene;
   await Promise.all([
     scene.site('site'),
     scene.withCommands('commanded'),
-    scene.running({ id: 'nightly', requestType: 'SCHEDULED', schedule: '0 3 * * *' }),
+    scene.running({ id: 'nightly', requestType: 'SCHEDULED', schedule: notNow }),
     scene.job('sayer'),
-    scene.running({ id: 'just-once', requestType: 'RUN_ONCE' }, { command: 'echo done' }),
+    scene
+      .running({ id: 'just-once', requestType: 'RUN_ONCE' }, { command: 'echo done' })
+      .then(() => scene.ended('just-once', 1)),
     scene.coolingDown('cooling'),
     scene.inSteps('stepwise'),
     scene.request({ id: 'undeployed' }),
-    scene.running({ id: 'resting' }).then(() => api.post('requests/request/resting/pause')),
-    scene.running({ id: 'bygone' }).then(() => api.call('DELETE', 'requests/request/bygone')),
+    scene
+      .running({ id: 'resting' })
+      .then(() => api.post('requests/request/resting/pause'))
+      .then(() => scene.ended('resting', 1)),
+    scene
+      .running({ id: 'bygone' })
+      .then(() => api.call('DELETE', 'requests/request/bygone'))
+      .then(() => scene.gone('bygone')),
     // Takes more of a processor than it is promised.
     scene.running(
       { id: 'greedy' },
       { command: 'while :; do :; sleep 0.02; done', resources: { cpus: 0.001, memoryMb: 32 } },
     ),
-    scene.request({ id: 'broken' }).then(() => scene.deploy('broken', { command: 'echo no good; exit 7' })),
+    scene.failed('broken'),
     api.post('webhooks', { uri: 'http://127.0.0.1:9/told', type: 'REQUEST' }),
   ]);
   await api.post('groups', { id: 'fleet', requestIds: ['site', 'commanded'], metadata: { team: 'harbour' } });
-  await api.deployEnded('broken', 'v1');
-  await waitFor('the job that runs once', async () => (await api.endedTasks('just-once')).length === 1);
-  await waitFor('figures of the cluster', async () => {
+  await patiently('figures of the cluster', async () => {
     const { stats } = await api.get<{ stats: unknown[] }>('disasters/stats');
     return stats.length > 0;
   });
   const measured = ['site', 'greedy'];
-  await waitFor('figures of the requests', async () => {
+  await patiently('figures of the requests', async () => {
     const usage = await api.get<{ requestId: string; cpuUsed: number; cpuReserved: number }[]>('usage/requests');
     const [site, greedy] = measured.map((id) => usage.find(({ requestId }) => requestId === id));
     return site && greedy && greedy.cpuUsed > greedy.cpuReserved && site.cpuUsed < site.cpuReserved;
@@ -67,11 +75,11 @@ export interface Ids {
   failed: string;
 }
 
-export async function idsOf({ api }: Scene): Promise<Ids> {
-  const [site] = await api.running('site', 2);
-  const [commanded] = await api.running('commanded', 1);
-  const [ended] = await api.endedTasks('sayer');
-  const [failed] = await api.endedTasks('broken');
+export async function idsOf(scene: Scene): Promise<Ids> {
+  const [site] = await scene.runs('site', 2);
+  const [commanded] = await scene.runs('commanded', 1);
+  const [ended] = await scene.ended('sayer', 1);
+  const [failed] = await scene.ended('broken', 1);
   const [id = '', ...others] = [site, commanded, ended, failed].map((task) => task!.taskId.id);
   return { id, commanded: others[0]!, ended: others[1]!, failed: others[2]! };
 }
@@ -202,7 +210,7 @@ export async function pagesOfCleanups(scene: Scene): Promise<Page[]> {
   const { api } = scene;
   await scene.running({ id: 'stays', requiredSlaveAttributes: { room: 'leaving' } });
   await api.post('slaves/slave/leaving/decommission', {});
-  await waitFor('the cleanup', async () => {
+  await patiently('the cleanup', async () => {
     const cleanups = await api.get<{ taskId: { requestId: string } }[]>('tasks/cleaning');
     return cleanups.some(({ taskId }) => taskId.requestId === 'stays');
   });

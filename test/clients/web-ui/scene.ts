@@ -1,8 +1,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deploy } from '../../../src/core/model/deploy.js';
+import type { DeployState } from '../../../src/core/model/enums.js';
 import type { Request } from '../../../src/core/model/request.js';
-import type { Task } from '../../../src/core/model/task.js';
+import type { Task, TaskIdHistory } from '../../../src/core/model/task.js';
 import { Api } from '../../e2e/support/api.js';
 import { Installation, type Instance } from '../../e2e/support/product.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -12,11 +13,14 @@ export const base = '/singularity';
 /** Offered by the page, and run by the agents. */
 export const shellCommands = [{ name: 'who', description: 'Says who the task is' }];
 
-/** Between two looks of the service at whether there is a disaster, which take back what its figures do not show. */
-export const lookEveryMillis = 20_000;
+/** What must come is waited for, however busy this machine is. */
+export const patience = { timeoutMillis: 90_000 };
+export const patiently = <T>(what: string, condition: () => T | Promise<T>): ReturnType<typeof waitFor<T>> =>
+  waitFor(what, condition, patience);
 
+const anHour = 3_600;
 const sized = { cpus: 4, memoryMb: 2048, diskMb: 2048 };
-/** Two racks with machines that can be reached, and machines that come and go. */
+/** Two racks with machines that can be reached and take every task; the others are each for what names them. */
 export const machines = {
   agent1: { id: 'agent1', rackId: 'rack1', hostname: 'localhost', attributes: { reached: 'yes' }, ...sized },
   agent2: { id: 'agent2', rackId: 'rack2', hostname: 'localhost', attributes: { reached: 'yes' }, ...sized },
@@ -24,6 +28,9 @@ export const machines = {
   leaving: { id: 'leaving', rackId: 'rack2', hostname: 'host6', attributes: { room: 'leaving' }, ...sized },
   spare: { id: 'spare', rackId: 'rack3', hostname: 'host4', attributes: { room: 'spare' }, ...sized },
   lost: { id: 'lost', rackId: 'rack3', hostname: 'host5', attributes: { room: 'lost' }, ...sized },
+  worn: { id: 'worn', rackId: 'rack3', hostname: 'host7', attributes: { room: 'worn' }, ...sized },
+  idle: { id: 'idle', rackId: 'rack3', hostname: 'host8', attributes: { room: 'idle' }, ...sized },
+  apart: { id: 'apart', rackId: 'rack4', hostname: 'host10', attributes: { room: 'apart' }, ...sized },
 };
 type Machine = keyof typeof machines;
 const allMachines = Object.keys(machines) as Machine[];
@@ -53,14 +60,15 @@ export class Scene {
         http: { contextPath: base },
         ui: { shellCommands },
         checkUsageEveryMillis: 1_000,
-        crashLoop: { cooldownFailureThreshold: 2 },
-        // Figures alone: tasks that wait for long and machines that are lost belong to the tests, which declare disasters themselves.
-        disasterDetection: {
-          runEveryMillis: lookEveryMillis,
-          checkLateTasks: false,
-          checkLostSlaves: false,
-          checkLostTasks: false,
-        },
+        // A task that ends up on a machine by chance would keep it from being left.
+        reserveSlavesWithAttributes: { room: ['small', 'leaving', 'spare', 'lost', 'worn', 'idle', 'apart'] },
+        maxDecommissioningSlaves: allMachines.length,
+        // What cools down does so until it is told otherwise, and tries nothing meanwhile.
+        crashLoop: { cooldownFailureThreshold: 2, evaluateCooldownOverMinutes: 60 },
+        cooldownMinScheduleSeconds: anHour,
+        hardKillAfterMillis: anHour * 1_000,
+        // Each look takes back the disasters that tests declare.
+        disasterDetection: { runEveryMillis: 60_000 },
         ...settings,
       },
     });
@@ -77,7 +85,7 @@ export class Scene {
     this.muster = await this.installation.start(['scheduler']);
     await this.present(...names);
     const active = (): Promise<unknown[]> => this.api.get('slaves?state=ACTIVE');
-    await waitFor('the machines', async () => (await active()).length === names.length, { timeoutMillis: 90_000 });
+    await patiently('the machines', async () => (await active()).length === names.length);
   }
 
   dispose = (): Promise<void> => this.installation.dispose();
@@ -110,17 +118,43 @@ export class Scene {
       },
     });
 
+  /** Waits for the end of the deploy, and fails when it is another one. */
+  async deployEnds(requestId: string, deployId: string, asState: DeployState): Promise<void> {
+    const { deployResult } = await this.api.deployEnded(requestId, deployId, patience.timeoutMillis);
+    if (deployResult?.deployState !== asState) throw new Error(JSON.stringify(deployResult));
+  }
+
   /** A request whose deploy has succeeded, with its tasks. */
   async running(request: Partial<Request> & { id: string }, deploy: Partial<Deploy> = {}): Promise<Task[]> {
     await this.request(request);
     await this.deploy(request.id, deploy);
-    const { deployResult } = await this.api.deployEnded(request.id, deploy.id ?? 'v1');
-    if (deployResult?.deployState !== 'SUCCEEDED') throw new Error(JSON.stringify(deployResult));
+    await this.deployEnds(request.id, deploy.id ?? 'v1', 'SUCCEEDED');
     return this.api.activeTasks(request.id);
   }
 
+  /** Its first deploy failed, because its only task ended long before it would have counted as healthy. */
+  async failed(id: string): Promise<void> {
+    await this.request({ id });
+    await this.deploy(id, { command: 'echo no good; exit 7', considerHealthyAfterRunningForSeconds: anHour });
+    await this.deployEnds(id, 'v1', 'FAILED');
+    await this.ended(id, 1);
+  }
+
+  /** Exactly these many tasks run, and none of them is going away. */
+  runs = (id: string, count: number): Promise<Task[]> => this.api.running(id, count, patience.timeoutMillis);
+
+  /** So many tasks have ended; the newest first. */
+  ended = (id: string, count: number): Promise<TaskIdHistory[]> =>
+    patiently(`${count} tasks of ${id} to end`, async () => {
+      const tasks = await this.api.endedTasks(id);
+      return tasks.length === count && tasks;
+    });
+
   until = (id: string, state: string): Promise<unknown> =>
-    waitFor(`${id} to be ${state}`, async () => (await this.api.request(id)).state === state);
+    patiently(`${id} to be ${state}`, async () => (await this.api.request(id)).state === state);
+
+  gone = (id: string): Promise<unknown> =>
+    patiently(`${id} to be gone`, async () => !(await this.api.get<string[]>('requests/ids')).includes(id));
 
   /** Served over HTTP by two tasks that are checked, and write a file and a folder. */
   site = (id = 'site'): Promise<Task[]> =>
@@ -145,20 +179,20 @@ export class Scene {
   async job(id: string): Promise<void> {
     await this.running({ id, requestType: 'ON_DEMAND' }, { command: '/bin/echo', arguments: ['the job says'] });
     await this.api.post(`requests/request/${id}/run`, { runId: 'first', commandLineArgs: ['hello'] });
-    await waitFor('the run to end', async () => (await this.api.endedTasks(id)).length === 1);
+    await this.ended(id, 1);
   }
 
   /** Waits with its deploy between two of its three steps. */
   async inSteps(id: string): Promise<void> {
     await this.request({ id, instances: 3 });
     await this.deploy(id, { deployInstanceCountPerStep: 1, autoAdvanceDeploySteps: false });
-    await waitFor('the first step to be done', async () => {
+    await patiently('the first step to be done', async () => {
       const { pendingDeployState } = await this.api.request(id);
       return pendingDeployState?.deployProgress?.stepComplete;
     });
   }
 
-  /** Fails again and again, until it is mended. */
+  /** Fails as soon as its deploy has succeeded, again and again, until it is mended. */
   async coolingDown(id: string): Promise<void> {
     const mayFail = join(this.files, id);
     await this.running({ id }, { command: `while [ ! -e ${mayFail} ]; do sleep 0.1; done; exit 1` });
@@ -167,12 +201,12 @@ export class Scene {
   }
   mend = (id: string): void => rmSync(join(this.files, id));
 
-  /** Takes its time when it is told to end. */
+  /** Does not end when it is told to, but only by force. */
   async slowToEnd(id: string): Promise<Task> {
-    const command = `trap 'trap "" TERM; sleep 90; exit 0' TERM; echo ready; while true; do sleep 0.2; done`;
+    const command = `trap '' TERM; echo ready; while true; do sleep 0.2; done`;
     const [task] = await this.running({ id }, { command });
     const read = `sandbox/${task!.taskId.id}/read?path=stdout&offset=0`;
-    await waitFor('it to listen', async () => (await this.api.get<{ data: string }>(read)).data.includes('ready'));
+    await patiently('it to listen', async () => (await this.api.get<{ data: string }>(read)).data.includes('ready'));
     return task!;
   }
 }

@@ -20,7 +20,7 @@ const bootstrapToken = 'a-token-of-the-first-administrator';
 const elsewhereToken = 'told-by-another-service';
 
 /* The same UI before a Muster that asks who calls: by a cookie, or by a header that the UI makes of a cookie. */
-describe.runIf(ui)('the published web UI 1.5.0, signed in', { timeout: 180_000 }, () => {
+describe.runIf(ui)('the published web UI 1.5.0, signed in', { timeout: 300_000 }, () => {
   const actions: Action[] = ui ? actionsOf(ui.bundle) : [];
   let scene: Scene;
   let judge: Server;
@@ -79,7 +79,7 @@ describe.runIf(ui)('the published web UI 1.5.0, signed in', { timeout: 180_000 }
     ]);
     taskId = task!.taskId.id;
     browser = await startBrowser(onlyThisMachine);
-  }, 180_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     for (const each of [front, elsewhere, judge]) each?.close();

@@ -1,6 +1,7 @@
 import type { BrowserContext, Locator, Page, Response } from 'playwright-core';
 import { waitFor } from '../../support/wait-for.js';
 import type { Action } from './parts.js';
+import { patience, patiently } from './scene.js';
 
 /** Answers that the UI takes for "there is none": it asks for what need not be there (`catchStatusCodes` in its program). */
 const noneThere: [path: RegExp, statuses: number[]][] = [
@@ -43,6 +44,7 @@ export class Visitor {
   static async arrive(context: BrowserContext, places: Places, actions: Action[]): Promise<Visitor> {
     const visitor = new Visitor(await context.newPage(), places, actions);
     const { page } = visitor;
+    page.setDefaultTimeout(patience.timeoutMillis);
     const isCall = (url: string): boolean => visitor.pathOf(url) !== undefined;
     page.on('pageerror', (error) => visitor.complaints.push(`The program of the page failed: ${error.message}`));
     page.on('request', (request) => isCall(request.url()) && visitor.inFlight++);
@@ -112,7 +114,7 @@ export class Visitor {
       shown = (await this.page.locator('body').innerText()).replace(/\s+/g, ' ').toLowerCase();
       return missing().length === 0;
     };
-    await waitFor('the page', look, { timeoutMillis: 45_000, everyMillis: 100 }).catch((cause: unknown) => {
+    await waitFor('the page', look, { ...patience, everyMillis: 100 }).catch((cause: unknown) => {
       const problems = this.complaints.join('\n');
       const what = `${this.page.url()} does not show ${missing().join(', ')}`;
       throw new Error(`${what}. ${problems}\nIt shows:\n${shown}`, { cause });
@@ -120,7 +122,7 @@ export class Visitor {
   }
 
   /** Until all calls of the page are answered. */
-  rests = (): Promise<true> => waitFor('the calls of the page to be answered', () => this.inFlight === 0);
+  rests = (): Promise<true> => patiently('the calls of the page to be answered', () => this.inFlight === 0);
 
   /** What went wrong since this was asked last: failed calls, failures of the program, messages of errors in the page. */
   async problems(): Promise<string[]> {
@@ -155,7 +157,7 @@ export class Visitor {
     for (const [name, value] of Object.entries(fields)) {
       if (value === true) continue;
       const holds = async (): Promise<boolean> => (await field(name).inputValue()) === value;
-      await waitFor(`${name} to be filled in`, async () => (await holds()) || (await field(name).fill(value), false));
+      await patiently(`${name} to be filled in`, async () => (await holds()) || (await field(name).fill(value), false));
     }
     await this.dialog.locator('.modal-footer button').last().click();
     // It fades away, and would be taken for the next one.
@@ -170,7 +172,7 @@ export class Visitor {
     const answered = this.page.waitForResponse(
       (response) =>
         response.request().method() === found.method && found.matches.test(this.pathOf(response.url()) ?? ''),
-      { timeout: 60_000 },
+      { timeout: 1.5 * patience.timeoutMillis },
     );
     await Promise.all([answered, press()]);
     const answer = await answered;

@@ -20,7 +20,7 @@ const ui = fetchPublishedUi(folder.path);
 afterAll(() => folder.remove());
 
 /* The web UI of version 1.5.0 as it was published, in a real browser, before a Muster that is set up for it. */
-describe.runIf(ui)('the published web UI 1.5.0', { timeout: 180_000 }, () => {
+describe.runIf(ui)('the published web UI 1.5.0', { timeout: 300_000 }, () => {
   const actions = ui ? actionsOf(ui.bundle) : [];
   const staticFiles = ui?.staticFiles ?? '';
   let scene: Scene;
@@ -40,7 +40,7 @@ describe.runIf(ui)('the published web UI 1.5.0', { timeout: 180_000 }, () => {
     context = await browser.newContext({ viewport: { width: 1_600, height: 1_200 } });
     // As the UI keeps it when it has asked who is there.
     await context.addInitScript("localStorage.setItem('singularityUserId', 'visitor')");
-  }, 180_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     front?.close();
