@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { withoutObjectStore } from '../support/object-store.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { impossible, outcomesOf, withMuster, type Outcome } from './published-client.js';
 
@@ -27,6 +28,7 @@ async function drive(version: Version): Promise<Outcome[] | undefined> {
     const goal = [`-Dmdep.outputFile=${jars}`, 'dependency:build-classpath'];
     // What was fetched before is there without the network.
     const why =
+      withoutObjectStore ??
       (await impossible('javac', ['-version'])) ??
       ((await impossible('mvn', [...resolve, '-o', ...goal])) && (await impossible('mvn', [...resolve, ...goal])));
     if (why !== undefined) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Deploy } from '../../src/core/model/deploy.js';
-import { startObjectStore, type TestObjectStore } from '../support/object-store.js';
+import { startObjectStore, type TestObjectStore, withoutObjectStore } from '../support/object-store.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 import type { Api } from '../e2e/support/api.js';
@@ -34,7 +34,7 @@ const command = [
 ].join('; ');
 const resources = { cpus: 0.1, memoryMb: 16, numPorts: 0 };
 
-describe.skipIf(tool === undefined)('the Python log tool 0.29.3', () => {
+describe.skipIf(tool === undefined || withoutObjectStore !== undefined)('the Python log tool 0.29.3', () => {
   let installation: Installation;
   let store: TestObjectStore;
   let api: Api;

@@ -1,11 +1,19 @@
-import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { Agent, createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  Agent,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as forward,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { isSigned } from './aws-signature.js';
-import { spawnNode } from './spawn.js';
 import { tempFolder } from './temp-folder.js';
+import { waitFor } from './wait-for.js';
 
 export interface StoredFile {
   body?: string | Buffer;
@@ -28,41 +36,61 @@ export interface TestObjectStore {
   failures: number;
   /** Connections of longer bodies break then. */
   breakAfterBytes: number | undefined;
-  /** By key. */
-  list(bucket: string): Promise<{ key: string; size: number }[]>;
+  /** By key. `withBodies` false: without reading them. */
+  list(bucket: string, withBodies?: boolean): { key: string; size: number; body: Buffer }[];
+  remove(bucket: string, key: string): void;
+  /** Uploads in parts that were begun and neither completed nor given up. */
+  partsLeft(bucket: string): number;
   /** Called before the store sees a call; the store waits for it. */
-  before: () => Promise<void> | void;
+  before: (call: string, headers: IncomingHttpHeaders) => Promise<void> | void;
+  /** Called when the store has done what the call asks for; the caller waits for it. */
+  after: (call: string) => Promise<void> | void;
   close(): Promise<void>;
 }
 
-const program = createRequire(import.meta.url).resolve('s3rver/bin/s3rver.js');
-const secretKey = 'S3RVER';
+/** As .ci/run installs it. */
+const program = ['versitygw', join(process.env['GOPATH'] ?? join(homedir(), 'go'), 'bin', 'versitygw')].find(
+  (name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0,
+);
+
+/** Why tests that need an object store are left out; undefined: they are not. */
+export const withoutObjectStore =
+  program === undefined ? 'no object store: versitygw is not installed, .ci/run says how' : undefined;
+if (withoutObjectStore) console.log(`Tests that need an object store are left out: ${withoutObjectStore}`);
+
+const [accessKey, secretKey] = ['tests', 'secret-of-tests'];
+/** Where the store has what is not an object yet. */
+const unfinished = '.sgwtmp';
 
 /**
- * A store that speaks the S3 protocol, in a process of its own, with its objects in a folder. It takes every signature for
- * good, so they are checked on the way to it.
+ * A store that speaks the S3 protocol (versitygw, on a folder), in a process of its own. Behind a proxy that sees all calls and
+ * can have them fail; signatures are checked by the store itself.
  */
 export async function startObjectStore(...buckets: string[]): Promise<TestObjectStore> {
-  const { path: directory, remove } = tempFolder();
-  for (const bucket of buckets) mkdirSync(join(directory, bucket));
-  // Its continuation tokens are encrypted by what newer versions of OpenSSL only know on request.
-  const s3 = spawnNode(['--openssl-legacy-provider', program, '-d', directory, '-p', '0', '--no-vhost-buckets', '-s']);
-  const place = await s3.line('S3rver listening on ');
+  if (program === undefined) throw new Error(withoutObjectStore);
+  const { path: folder, remove } = tempFolder();
+  const [objects, facts, socketPath] = [join(folder, 'objects'), join(folder, 'facts'), join(folder, 'socket')];
+  for (const path of [objects, facts, ...buckets.map((bucket) => join(objects, bucket))]) mkdirSync(path);
+  const words = ['--port', socketPath, '--region', 'us-east-1', '--quiet', 'posix', '--sidecar', facts, objects];
+  const env = { PATH: process.env['PATH'], ROOT_ACCESS_KEY: accessKey, ROOT_SECRET_KEY: secretKey };
+  const child = spawn(program, words, { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let complaints = '';
+  child.stderr.on('data', (text) => (complaints = (complaints + String(text)).slice(-10_000)));
   const agent = new Agent({ keepAlive: true });
+  await waitFor('the object store', () => {
+    if (child.exitCode !== null) throw new Error(`The object store ended: ${complaints}`);
+    return existsSync(socketPath);
+  });
   let inFlight = 0;
   const server = createServer((request, response) => {
-    store.calls.push(`${request.method} ${request.url}`);
+    const call = `${request.method} ${request.url}`;
+    store.calls.push(call);
     inFlight += 1;
     store.mostAtOnce = Math.max(store.mostAtOnce, inFlight);
     response.on('close', () => (inFlight -= 1));
-    void Promise.resolve(store.before()).then(() => pass(request, response));
+    void Promise.resolve(store.before(call, request.headers)).then(() => pass(request, response));
   });
   const pass = (request: IncomingMessage, response: ServerResponse) => {
-    if (!isSigned(request, secretKey)) {
-      response.writeHead(403, { 'content-type': 'application/xml' });
-      response.end('<Error><Code>SignatureDoesNotMatch</Code><Message>It does not match</Message></Error>');
-      return;
-    }
     if (store.failures > 0) {
       store.failures -= 1;
       request.resume();
@@ -70,61 +98,81 @@ export async function startObjectStore(...buckets: string[]): Promise<TestObject
       response.end('<Error><Code>SlowDown</Code><Message>Later</Message></Error>');
       return;
     }
-    if (Number(request.headers['content-length']) > (store.breakAfterBytes ?? Number.POSITIVE_INFINITY)) {
-      let seen = 0;
-      request.on('data', (chunk: Buffer) => {
-        seen += chunk.length;
-        if (seen > store.breakAfterBytes!) request.destroy();
-      });
-      return;
-    }
-    const [host, port] = place.split(':');
     const { method, url: path, headers } = request;
-    const further = forward({ agent, host, port, method, path, headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
+    const further = forward({ agent, socketPath, method, path, headers }, (answer) => {
+      void Promise.resolve(store.after(`${method} ${path}`)).then(() => {
+        response.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(response);
+      });
     });
     further.on('error', () => response.destroy());
+    // Half of a body is half of one to the store, too.
+    request.on('close', () => !request.complete && further.destroy());
     request.pipe(further);
+    if (Number(headers['content-length']) <= (store.breakAfterBytes ?? Number.POSITIVE_INFINITY)) return;
+    let seen = 0;
+    request.on('data', (chunk: Buffer) => {
+      seen += chunk.length;
+      if (seen > store.breakAfterBytes!) request.destroy();
+    });
   };
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const store: TestObjectStore = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    keys: { objstoreAccessKey: 'S3RVER', objstoreSecretKey: secretKey },
-    put: (bucket, key, file = {}) => writeObject(join(directory, bucket, key), file),
+    keys: { objstoreAccessKey: accessKey, objstoreSecretKey: secretKey },
+    put: (bucket, key, file = {}) => {
+      writeObject(join(objects, bucket, key), file);
+      writeFacts(join(facts, bucket, key, 'meta'), file);
+    },
     failures: 0,
     breakAfterBytes: undefined,
-    list: (bucket) => Promise.resolve(listObjects(join(directory, bucket))),
+    list: (bucket, withBodies = true) => objectsIn(join(objects, bucket), withBodies),
+    remove: (bucket, key) => rmSync(join(objects, bucket, key), { force: true }),
+    partsLeft: (bucket) => filesIn(join(objects, bucket, unfinished, 'multipart')).length,
     calls: [],
     mostAtOnce: 0,
     before: () => undefined,
+    after: () => undefined,
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       agent.destroy();
-      await s3.kill();
+      const ended = child.exitCode === null && once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
       remove();
     },
   };
   return store;
 }
 
-function listObjects(root: string): { key: string; size: number }[] {
-  const ending = '._S3rver_object';
-  return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith(ending))
-    .map((path) => ({ key: path.slice(0, -ending.length), size: statSync(join(root, path)).size }))
+function filesIn(root: string): string[] {
+  if (!existsSync(root)) return [];
+  const paths = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  return paths.filter((path) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile());
+}
+
+function objectsIn(root: string, withBodies: boolean): { key: string; size: number; body: Buffer }[] {
+  return filesIn(root)
+    .filter((key) => !key.startsWith(unfinished))
+    .map((key) => ({
+      key,
+      size: statSync(join(root, key)).size,
+      body: withBodies ? readFileSync(join(root, key)) : Buffer.alloc(0),
+    }))
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 /** As the store itself would, but with a time of one's own and much faster. */
-function writeObject(path: string, { body = 'x', at, metadata = {}, contentEncoding }: StoredFile): void {
+function writeObject(path: string, { body = 'x', at }: StoredFile): void {
   mkdirSync(dirname(path), { recursive: true });
-  const file = `${path}._S3rver_object`;
-  writeFileSync(file, body);
-  writeFileSync(`${file}.md5`, '0'.repeat(32));
-  const noted = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value]));
-  const headers = contentEncoding === undefined ? noted : { ...noted, 'content-encoding': contentEncoding };
-  if (Object.keys(headers).length > 0) writeFileSync(`${path}._S3rver_metadata.json`, JSON.stringify(headers));
-  if (at !== undefined) utimesSync(file, at / 1_000, at / 1_000);
+  writeFileSync(path, body);
+  if (at !== undefined) utimesSync(path, at / 1_000, at / 1_000);
+}
+
+function writeFacts(folder: string, { metadata, contentEncoding }: StoredFile): void {
+  if (metadata === undefined && contentEncoding === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  if (metadata) writeFileSync(join(folder, 'metadata'), JSON.stringify(metadata));
+  if (contentEncoding !== undefined) writeFileSync(join(folder, 'content-encoding'), contentEncoding);
 }
