@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ExecutorData, ObjstoreUploaderFile } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
-import { startObjectStore, type TestObjectStore } from '../support/object-store.js';
+import { startObjectStore, type TestObjectStore, withoutObjectStore } from '../support/object-store.js';
 import { waitFor } from '../support/wait-for.js';
 
 /* Logs of tasks go to the folder that keeps them. */
@@ -80,6 +80,29 @@ test('rotated logs and further files of a task that runs are kept while it runs'
   );
 });
 
+test('a file that a process of the task has open is left for later', async () => {
+  await start();
+  const cmd =
+    'sh -c "exec 3>../dump1; echo x >&3; echo y >../dump2; until [ -e ../go ]; do sleep 0.05; done; exec 3>&-; exec sleep 600"';
+  const spec = await cluster.launch('', executor(cmd, [{ filename: 'dump*' }]));
+  const names = () => Object.keys(kept()).map((name) => name.replace(/^\d+-/, ''));
+  await waitFor('the other file', () => names().includes('dump2'), { timeoutMillis: 20_000 });
+  expect(names()).toEqual(['dump2']);
+  writeFileSync(cluster.sandbox(spec, spec.taskId, 'go'), '');
+  await waitFor('the file', () => names().includes('dump1'), { timeoutMillis: 20_000 });
+});
+
+test('what a task leaves at its end is uploaded at once, whenever the next round is', async () => {
+  await start({ checkUploadsEverySeconds: 86_400 });
+  await cluster.run('', executor('sh -c "echo x >../dump1; echo said"', [{ filename: 'dump*' }]));
+  await untilNothingWaits();
+  expect(
+    Object.keys(kept())
+      .map((name) => name.replace(/-\d+\.log/, '.log'))
+      .toSorted(),
+  ).toEqual(['0-dump1', '0-service.log.log.gz']);
+});
+
 /* The same to a store that speaks the S3 protocol. */
 
 async function startWithStore(store: TestObjectStore, settings: object = {}) {
@@ -89,7 +112,7 @@ async function startWithStore(store: TestObjectStore, settings: object = {}) {
   });
 }
 
-describe('to a bucket', () => {
+describe.skipIf(withoutObjectStore !== undefined)('to a bucket', () => {
   let store: TestObjectStore;
   beforeAll(async () => {
     store = await startObjectStore('logs');
@@ -111,7 +134,7 @@ describe('to a bucket', () => {
       uploads: { ...uploads(), keyPattern: 'short/%filename' },
     });
     await untilNothingWaits();
-    const found = await store.list('logs');
+    const found = store.list('logs');
     expect(found.map(({ key, size }) => [key.replace(/-\d+\.log/, '.log'), size])).toEqual([
       ['long/stdout', 6_000_000],
       ['short/service.log.log.gz', expect.any(Number)],
@@ -135,21 +158,72 @@ describe('to a bucket', () => {
     expect(store.calls.length).toBeLessThan(20);
     store.failures = 0;
     await untilNothingWaits();
-    expect((await store.list('logs')).filter(({ key }) => key.startsWith('later/'))).toHaveLength(1);
+    expect(store.list('logs').filter(({ key }) => key.startsWith('later/'))).toHaveLength(1);
   });
 
-  test('a connection that breaks half-way leaves no half of an object', async () => {
+  test('a connection that breaks half-way: in the end the object is whole, and the only one', async () => {
     await startWithStore(store, { retryCount: 1 });
     store.breakAfterBytes = 100_000;
     await cluster.run('head -c 3000000 /dev/urandom', { uploads: { ...uploads(), keyPattern: 'broken/%filename' } });
     await waitFor('a word about it', () =>
       cluster.log.lines.some((line) => line.includes('Not uploaded for now, bucket logs')),
     );
-    const broken = async () => (await store.list('logs')).filter(({ key }) => key.startsWith('broken/'));
-    expect(await broken()).toEqual([]);
+    const broken = () => store.list('logs').filter(({ key }) => key.startsWith('broken/'));
+    // Stores differ in whether they keep what came of it.
+    expect(broken().every(({ size }) => size < 3_000_000)).toBe(true);
     store.breakAfterBytes = undefined;
     await untilNothingWaits();
-    expect(await broken()).toMatchObject([{ size: 3_000_000 }]);
+    expect(broken()).toMatchObject([{ size: 3_000_000 }]);
+  });
+
+  test('a part that the store does not take gives up the others, and nothing of them stays', async () => {
+    await startWithStore(store, { maxSingleUploadSizeBytes: 5_242_880, uploadPartSize: 5_242_880, retryCount: 1 });
+    store.before = (call) => void (call.includes('partNumber=2') && (store.failures = 1));
+    await cluster.run('head -c 12000000 /dev/urandom', { uploads: { ...uploads(), keyPattern: 'parts/%filename' } });
+    await waitFor('the end of the parts', () => store.calls.some((call) => call.startsWith('DELETE ')));
+    await waitFor('their removal', () => store.partsLeft('logs') === 0);
+    store.before = () => undefined;
+    await untilNothingWaits();
+    const found = store.list('logs').filter(({ key }) => key.startsWith('parts/'));
+    expect(found).toMatchObject([{ key: 'parts/stdout', size: 12_000_000 }]);
+  });
+
+  test('each file has the storage class, the type and the encoding that are wanted for it', async () => {
+    await startWithStore(store, {
+      objstoreContentHeaders: [
+        { filenameEndsWith: '.txt.gz', contentType: 'text/plain', contentEncoding: 'gzip' },
+        { filenameEndsWith: '.gz', contentType: 'application/gzip' },
+      ],
+    });
+    const seen: Record<string, unknown> = {};
+    store.before = (call, { 'x-amz-storage-class': cls, 'content-type': type, 'content-encoding': encoding }) => {
+      const name = /^PUT \/logs\/class\/([^?]+)/.exec(call)?.[1];
+      if (name) seen[name] = [cls, type, encoding];
+    };
+    const files = [
+      { filename: 'a*' },
+      { filename: 'b*', objstoreStorageClass: 'GLACIER' },
+      { filename: 'c*', objstoreStorageClass: 'GLACIER', applyObjstoreStorageClassAfterBytes: 4 },
+      { filename: 'd*', objstoreStorageClass: 'GLACIER', applyObjstoreStorageClassAfterBytes: 5 },
+    ];
+    await cluster.run('for name in a.txt.gz b.gz c d; do echo 1234 >$name; done', {
+      uploads: {
+        files,
+        bucket: 'logs',
+        keyPattern: 'class/%filename',
+        storageClass: 'STANDARD_IA',
+        applyStorageClassAfterBytes: 4,
+      },
+    });
+    await untilNothingWaits();
+    const bytes = 'application/octet-stream';
+    expect(seen).toEqual({
+      'a.txt.gz': ['STANDARD_IA', 'text/plain', 'gzip'],
+      // The size above which there is one is that of all files, where a file has none of its own.
+      'b.gz': ['GLACIER', 'application/gzip', undefined],
+      c: ['GLACIER', bytes, undefined],
+      d: [undefined, bytes, undefined],
+    });
   });
 
   test('a key that another object has is left to it', async () => {
@@ -157,7 +231,7 @@ describe('to a bucket', () => {
     store.put('logs', 'taken/stdout', { body: 'of another' });
     await cluster.run('echo mine', { uploads: { ...uploads(), keyPattern: 'taken/%filename' } });
     await untilNothingWaits();
-    const found = (await store.list('logs')).filter(({ key }) => key.startsWith('taken/'));
+    const found = store.list('logs').filter(({ key }) => key.startsWith('taken/'));
     expect(found.map(({ key, size }) => [key, size])).toEqual([
       ['taken/stdout', 10],
       ['taken/stdout_1', 5],

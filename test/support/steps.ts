@@ -55,6 +55,8 @@ export const deep = [
   'test/agent/start.test.ts',
   'test/agent/unprivileged.test.ts',
   'test/agent/uploads.test.ts',
+  'test/agent/upload-faults.test.ts',
+  'test/agent/upload-files.test.ts',
   // Every operation with every role.
   'src/modules/auth/matrix.test.ts',
   'src/modules/auth/users.test.ts',
@@ -79,6 +81,7 @@ export const deep = [
   'packages/rest-contract/test/package.test.ts',
   'src/modules/history/history-plans.test.ts',
   'src/modules/logs/logs.test.ts',
+  'src/modules/logs/many-objects.test.ts',
   'src/modules/tasks/health/many-checks.test.ts',
   'src/modules/webhooks/webhook-faults.test.ts',
   'src/platform/embedded-server/embedded-server.test.ts',

@@ -9,7 +9,7 @@ import {
   bytesOfSize,
   type LogrotateFrequency,
 } from '../../platform/settings/log-rotation-settings.js';
-import { globExpression, isResultOf } from './schedule.js';
+import { globMatcher, isResultOf } from './schedule.js';
 
 /** A log of a task. Paths are below its sandbox. */
 export interface TaskLog {
@@ -110,13 +110,13 @@ async function namesLike(
   // Of a log that has gone its results tell the name.
   const gone = which === 'THERE' ? [] : there.flatMap(possibleBases);
   const names = [...new Set([...there, ...gone])];
-  const expression = globExpression(glob);
+  const isNamed = globMatcher(glob);
   const isResult = (name: string) => {
     const dash = name.search(/-[0-9]/);
     return dash > 0 && there.some((other) => other.length < name.length && isResultOf(other, name));
   };
   const visible = names.filter((name) => glob.startsWith('.') || !name.startsWith('.'));
-  return visible.filter((name) => expression.test(name) && !isResult(name)).map((name) => join(place, name));
+  return visible.filter((name) => isNamed(name) && !isResult(name)).map((name) => join(place, name));
 }
 
 /** What a result may be one of: there may be numbers in the name of a log, and dashes in a date. */

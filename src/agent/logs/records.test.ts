@@ -14,7 +14,12 @@ let place: ReturnType<typeof tempFolder>;
 beforeEach(() => (place = tempFolder()));
 afterEach(() => place.remove());
 
-async function write(files: ObjstoreUploaderFile[], data: Partial<ExecutorData> = {}, finished = true) {
+async function write(
+  files: ObjstoreUploaderFile[],
+  data: Partial<ExecutorData> = {},
+  finished = true,
+  bucket: string | undefined = 'main',
+) {
   const [watched, uploads] = [join(place.path, 'watched'), join(place.path, 'uploads')];
   const writing = {
     folder: await AgentFolder.open(join(place.path, 'agent')),
@@ -25,7 +30,7 @@ async function write(files: ObjstoreUploaderFile[], data: Partial<ExecutorData> 
   const spec = launchSpec({
     taskId: 't',
     executorData,
-    uploads: { files, bucket: 'main', keyPattern: 'web/%filename' },
+    uploads: { files, bucket: bucket || undefined, keyPattern: 'web/%filename' },
   });
   const sandbox = sandboxOfSpec(writing.folder, spec);
   await writeRecords(writing, { spec, sandbox }, finished);
@@ -99,6 +104,42 @@ test('the service log has one in any case, and its raw file where it is not rota
   });
   place.remove();
   expect(Object.keys((await write([], { skipLogrotateAndCompress: true }, false)).uploads)).toHaveLength(1);
+});
+
+test('each has a record of its own, whatever callers call it', async () => {
+  const { uploads } = await write([
+    { filename: 'a', objstoreUploaderFilenameHint: 'same' },
+    { filename: 'b', objstoreUploaderFilenameHint: 'same' },
+    { filename: 'c', objstoreUploaderFilenameHint: 'default' },
+    { filename: 'd', objstoreUploaderFilenameHint: '../../x\ud800\n' },
+    { filename: 'e', objstoreUploaderFilenameHint: 'é'.repeat(2_000) },
+  ]);
+  const globs = Object.entries(uploads as Record<string, { fileGlob: string }>).map(([name, record]) => [
+    name.replace('.objstore.json', ''),
+    record.fileGlob,
+  ]);
+  expect(Object.fromEntries(globs)).toEqual({
+    't-same': 'a*.[gb]z*',
+    't-same-2': 'b*.[gb]z*',
+    't-default': 'c*.[gb]z*',
+    't-default-2': 'service.log*.[gb]z*',
+    't-.._.._x__': 'd*.[gb]z*',
+    [`t-${'_'.repeat(60)}`]: 'e*.[gb]z*',
+  });
+});
+
+test('a file for which no bucket is known has none, and a line says so', async () => {
+  const { uploads, log } = await write(
+    [{ filename: 'a' }, { filename: 'b', objstoreUploaderBucket: 'own' }],
+    {},
+    true,
+    '',
+  );
+  expect(Object.keys(uploads)).toEqual(['t-file2.objstore.json']);
+  expect(log.lines).toEqual([
+    'Task t: no bucket is known for a*.[gb]z*, it is not uploaded',
+    'Task t: no bucket is known for service.log*.[gb]z*, it is not uploaded',
+  ]);
 });
 
 test.each([{ directory: '../..' }, { directory: '/etc' }, { filename: '../x' }])(

@@ -31,7 +31,7 @@ export async function writeRecords(
   const folder = uploadRecordsOf(writing);
   if (records.size > 0) await ensureFolder(folder, 0o700);
   for (const [hint, record] of records) {
-    const name = `${fileNameOf(task.spec.taskId)}-${encodeURIComponent(hint)}${recordEnding}`;
+    const name = `${fileNameOf(task.spec.taskId)}-${hint}${recordEnding}`;
     // An unfinished one is of a task that a power cut would end, too.
     await (finished ? writeDurably : writeWhole)(join(folder, name), `${JSON.stringify(record)}\n`);
     if (finished) writing.finishedUploads?.add(name);
@@ -77,7 +77,11 @@ function uploadRecords(
     const objstoreKeyFormat = file.objstoreUploaderKeyPattern ?? uploads.keyPattern;
     if (objstoreBucket === undefined || objstoreKeyFormat === undefined)
       return log.warn(`Task ${taskId}: no bucket is known for ${fileGlob}, it is not uploaded`);
-    records.set(hint, {
+    // Some of them are chosen by callers.
+    const name = hint.replaceAll(/[^\w.-]/g, '_').slice(0, longestHint);
+    let unique = name;
+    for (let count = 2; records.has(unique); count++) unique = `${name}-${count}`;
+    records.set(unique, {
       directory,
       fileGlob,
       onFinishGlob: rest(fileGlob),
@@ -117,6 +121,7 @@ function uploadRecords(
   return records;
 }
 
+const longestHint = 60;
 const serviceLog = 'service.log';
 /** Of a plain command. */
 const outputs = ['stdout', 'stderr'];

@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { beginOfPeriod, globExpression, isDue, isResultOf, rotatedName, surplus } from './schedule.js';
+import { beginOfPeriod, globMatcher, isDue, isResultOf, rotatedName, surplus } from './schedule.js';
 
 const at = Date.UTC(2026, 7, 12, 13, 47, 31);
 
@@ -38,7 +39,30 @@ test.each([
   ['*.log', ['a.log', '.log'], ['a.log.gz', 'b/a.log', 'alog']],
   ['gc?.[lt]og', ['gc1.log', 'gcx.tog'], ['gc.log', 'gc12.log', 'gc1.xog']],
   ['[!a]*(1)', ['b(1)'], ['a(1)', 'b1']],
+  ['a*/b*c', ['a/bc', 'aa/bbc'], ['a/b/c', 'a/x/bc', 'abc']],
+  ['[z-a][a-c-]', [], ['z-', 'ab']],
+  ['x[a-c-]\\', ['xb\\', 'x-\\'], ['xd\\', 'x/\\']],
 ])('the glob %s', (glob, matching, others) => {
-  expect(matching.filter((name) => globExpression(glob).test(name))).toEqual(matching);
-  expect(others.filter((name) => globExpression(glob).test(name))).toEqual([]);
+  expect(matching.filter((name) => globMatcher(glob)(name))).toEqual(matching);
+  expect(others.filter((name) => globMatcher(glob)(name))).toEqual([]);
 });
+
+test('a glob of many stars takes no longer for a name that is made for it', () => {
+  const began = performance.now();
+  expect(globMatcher(`${'*a'.repeat(100)}b`)('a'.repeat(255))).toBe(false);
+  expect(globMatcher(`${'*a'.repeat(100)}*`)('a'.repeat(255))).toBe(true);
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+test('a glob names what an expression would', () =>
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('a', 'b', '*', '?', '/'), maxLength: 8 }),
+      fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 8 }),
+      (glob, name) => {
+        const source = glob.replaceAll('*', '[^/]*').replaceAll('?', '[^/]');
+        expect(globMatcher(glob)(name)).toBe(new RegExp(`^${source}$`).test(name));
+      },
+    ),
+    { numRuns: 2_000 },
+  ));

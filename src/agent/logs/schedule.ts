@@ -68,13 +68,34 @@ export function surplus(
     .map(({ name }) => name);
 }
 
-/** A glob as an expression for whole paths: `*`, `?` and `[...]` stay within a name. */
-export function globExpression(glob: string): RegExp {
-  const source = glob.replace(/\[!?[^\]/]+\]|[\s\S]/g, (part) => {
-    if (part === '*') return '[^/]*';
-    if (part === '?') return '[^/]';
-    if (part.length > 1) return part.replace(/^\[!/, '[^').replaceAll('\\', '\\\\');
-    return part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-  });
-  return new RegExp(`^${source}$`, 's');
+/**
+ * Whether a glob names a path: `*`, `?` and `[...]` stay within a name. Each sign is looked at once per star at most, whatever
+ * the glob: names and globs are a task's own, and an expression can take hours for some of them.
+ */
+export function globMatcher(glob: string): (path: string) => boolean {
+  const parts = (glob.match(/\[!?[^\]/]+\]|[\s\S]/g) ?? []).map(partOf);
+  return (path) => {
+    let [part, at] = [0, 0];
+    // The last star, and how far it goes: those before it never have to go further than they did.
+    let [star, until] = [-1, 0];
+    while (at < path.length) {
+      const wanted = parts[part];
+      if (wanted === '*') [star, until, part] = [part, at, part + 1];
+      else if (wanted?.(path[at]!)) [part, at] = [part + 1, at + 1];
+      else if (star !== -1 && path[until] !== '/') [part, at] = [star + 1, ++until];
+      else return false;
+    }
+    while (parts[part] === '*') part += 1;
+    return part === parts.length;
+  };
+}
+
+function partOf(text: string): '*' | ((sign: string) => boolean) {
+  if (text === '*') return '*';
+  if (text === '?') return (sign) => sign !== '/';
+  if (text.length === 1) return (sign) => sign === text;
+  const isWithout = text.startsWith('[!');
+  const ranges = [...text.slice(isWithout ? 2 : 1, -1).matchAll(/([\s\S])-([\s\S])|[\s\S]/g)];
+  const isIn = (sign: string) => ranges.some(([one, first = one, last = first]) => sign >= first && sign <= last);
+  return (sign) => sign !== '/' && isIn(sign) !== isWithout;
 }

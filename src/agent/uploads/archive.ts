@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import {
+  constants,
   type FileHandle,
   link,
   lstat,
   mkdir,
   open,
   opendir,
-  rename,
   rm,
   rmdir,
   statfs,
@@ -19,6 +19,7 @@ import { ensureFolder, errorCode, isMissing, syncFolder } from '../files.js';
 import { reservedBytes } from '../machine/disk-watch.js';
 import type { Throttle } from './throttle.js';
 
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const chunkBytes = 256 * 1024;
 /** What an object takes at least: files and their names take room, too. */
 const leastBytes = 4_096;
@@ -40,15 +41,7 @@ interface Stored {
   bytes: number;
 }
 
-export class ArchiveFull extends Error {
-  constructor(
-    message: string,
-    /** Nothing else has room, either. */
-    readonly isForAll: boolean,
-  ) {
-    super(message);
-  }
-}
+export class ArchiveFull extends Error {}
 
 /**
  * Logs of tasks in a folder of the agent, by bucket and key. Nothing but the agent writes there; schedulers of the same machine
@@ -61,7 +54,7 @@ export class Archive {
 
   private constructor(
     private readonly root: string,
-    private readonly bounds: Bounds,
+    readonly bounds: Bounds,
     private readonly throttle: Throttle,
   ) {}
 
@@ -80,21 +73,24 @@ export class Archive {
     );
   }
 
-  /** `again`: an earlier attempt with this key may have come to its end. Throws EEXIST when the key is another one's. */
-  async put(source: FileHandle, size: number, place: { bucket: string; key: string; again: boolean }): Promise<void> {
-    await this.makeRoomFor(size);
+  /** The same content is there already, from an attempt that came to its end. Throws EEXIST when the key is another one's. */
+  async put(source: FileHandle, size: number, place: { bucket: string; key: string }): Promise<void> {
     const path = this.pathOf(place.bucket, place.key);
+    if (await this.has(place.bucket, place.key)) {
+      if (await this.isThere(source, size, path)) return;
+      throw Object.assign(new Error('another object has the key'), { code: 'EEXIST' });
+    }
+    await this.makeRoomFor(size);
     const part = join(this.unfinished, randomUUID());
     try {
       await this.copy(source, size, part);
       const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      const isNew = !place.again || !(await this.has(place.bucket, place.key));
-      await (place.again ? rename(part, path) : link(part, path));
+      await link(part, path);
       for (let folder = dirname(path); ; folder = dirname(folder)) {
         await syncFolder(folder);
         if (made === undefined || folder.length < made.length) break;
       }
-      if (isNew) this.count(size, 1);
+      this.count(size, 1);
     } finally {
       await rm(part, { force: true });
     }
@@ -147,15 +143,32 @@ export class Archive {
     }
   }
 
+  private async isThere(source: FileHandle, size: number, path: string): Promise<boolean> {
+    const stored = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      if ((await stored.stat()).size !== size) return false;
+      const [mine, theirs] = [Buffer.allocUnsafe(chunkBytes), Buffer.allocUnsafe(chunkBytes)];
+      for (let position = 0; position < size; position += chunkBytes) {
+        await this.throttle.take(Math.min(chunkBytes, size - position));
+        const { bytesRead } = await source.read(mine, 0, chunkBytes, position);
+        const other = await stored.read(theirs, 0, chunkBytes, position);
+        if (!mine.subarray(0, bytesRead).equals(theirs.subarray(0, other.bytesRead))) return false;
+      }
+      return true;
+    } finally {
+      await stored.close();
+    }
+  }
+
   private async makeRoomFor(size: number): Promise<void> {
     const { maxBytes } = this.bounds;
-    if (size > maxBytes) throw new ArchiveFull('it is larger than all may be (logFolder.maxMegabytes)', false);
     const over = this.bytes + Math.max(size, leastBytes) - maxBytes;
     if (over > 0) await this.removeOldest(over);
     const disk = await statfs(this.root);
     const missing = reservedBytes(this.bounds, disk) + size - disk.bavail * disk.bsize;
-    if (missing > 0 && (await this.removeOldest(missing)) < missing)
-      throw new ArchiveFull('too little of the disk is free', true);
+    // Nothing goes for what would not fit all the same: it is not these logs that fill the disk.
+    if (missing > 0 && (this.bytes < missing || (await this.removeOldest(missing)) < missing))
+      throw new ArchiveFull('too little of the disk is free');
   }
 
   /** Answers how much was freed. */

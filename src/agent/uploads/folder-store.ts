@@ -6,11 +6,15 @@ import type { Upload, UploadStore } from './uploader.js';
 const mostNumbers = 1_000;
 
 const isOfStore = (cause: unknown): boolean =>
-  cause instanceof ArchiveFull ? cause.isForAll : ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].includes(errorCode(cause) ?? '');
+  cause instanceof ArchiveFull || ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].includes(errorCode(cause) ?? '');
 
 /** Puts logs into the archive of the agent, one after the other: what tasks do comes first. */
 export class FolderStore implements UploadStore {
   constructor(private readonly archive: Archive) {}
+
+  get mostBytes(): number {
+    return this.archive.bounds.maxBytes;
+  }
 
   get kept() {
     return this.archive;
@@ -35,13 +39,13 @@ export class FolderStore implements UploadStore {
 
   private async upload({ handle, file, record, again, ...upload }: Upload): Promise<void> {
     const bucket = record.objstoreBucket;
-    if (again) return this.archive.put(handle, file.size, { bucket, key: upload.key, again });
     for (let count = 0; count < mostNumbers; count++) {
       const key = numberedKey(upload.key, count);
-      if (upload.isTaken(key) || (await this.archive.has(bucket, key))) continue;
-      await upload.begin(key);
+      const mayBeMine = again && count === 0;
+      if (!mayBeMine && (upload.isTaken(key) || (await this.archive.has(bucket, key)))) continue;
+      if (!mayBeMine) await upload.begin(key);
       try {
-        return await this.archive.put(handle, file.size, { bucket, key, again });
+        return await this.archive.put(handle, file.size, { bucket, key });
       } catch (cause) {
         if (errorCode(cause) !== 'EEXIST') throw cause;
       }

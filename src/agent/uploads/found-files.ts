@@ -1,6 +1,6 @@
 import { lstat, opendir, readdir, readlink, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { globExpression } from '../logs/schedule.js';
+import { globMatcher } from '../logs/schedule.js';
 import type { UploadRecord } from '../logs/upload-record.js';
 import { openFileBelow, openFolderBelow, ownerOf, pathOf, unlessUnseen } from '../sandbox/below.js';
 
@@ -26,7 +26,7 @@ const deepest = 32;
 export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => boolean): Promise<FoundFile[]> {
   const { sandbox, fileGlob, onFinishGlob, finished } = record;
   const globs = [fileGlob, ...(finished && onFinishGlob !== undefined ? [onFinishGlob] : [])];
-  const expressions = globs.map(globExpression);
+  const matchers = globs.map(globMatcher);
   const isHiddenWanted = globs.some((glob) => glob.startsWith('.'));
   const found: FoundFile[] = [];
   const folders = [{ path: relative(sandbox, record.directory), depth: 0 }];
@@ -37,7 +37,7 @@ export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => b
     try {
       for await (const { name } of await opendir(pathOf(opened.handle))) {
         if (++seen > mostNames || found.length === mostFiles) break;
-        const isNamed = (isHiddenWanted || !name.startsWith('.')) && expressions.some((one) => one.test(name));
+        const isNamed = (isHiddenWanted || !name.startsWith('.')) && matchers.some((matches) => matches(name));
         if (!isNamed && !record.checkSubdirectories) continue;
         const stats = await unlessUnseen(() => lstat(`${pathOf(opened.handle)}/${name}`));
         const path = join(folder.path, name);

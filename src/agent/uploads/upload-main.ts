@@ -25,6 +25,8 @@ import { Throttle } from './throttle.js';
 class Uploads {
   private readonly throttle: Throttle;
   private readonly clients = new Map<string, S3Client>();
+  /** Buckets that take nothing now, and why. */
+  private readonly failing = new Map<string, string>();
 
   constructor(private readonly order: UploadOrder) {
     this.throttle = new Throttle(order.bytesPerSecond);
@@ -35,6 +37,8 @@ class Uploads {
   }
 
   private async outcomeOf(file: FileToUpload): Promise<UploadOutcome> {
+    const failing = this.failing.get(file.bucket);
+    if (failing !== undefined) return { kind: 'FAILED', reason: failing, ofStore: true };
     try {
       const found = await this.again(() => this.objectAt(file));
       if (found && found.id !== file.id) return { kind: 'TAKEN' };
@@ -43,7 +47,9 @@ class Uploads {
       await (file.size > this.order.singleBytes ? this.sendParts(file) : this.again(() => this.sendWhole(file)));
       return { kind: 'DONE' };
     } catch (cause) {
-      return { kind: 'FAILED', reason: reasonOf(cause), ofStore: isOfStore(cause) };
+      const [reason, ofStore] = [reasonOf(cause), isOfStore(cause)];
+      if (ofStore) this.failing.set(file.bucket, reason);
+      return { kind: 'FAILED', reason, ofStore };
     }
   }
 
@@ -62,8 +68,8 @@ class Uploads {
   }
 
   private async sendWhole(file: FileToUpload): Promise<void> {
-    await this.guarded((signal, moved) => {
-      const Body = this.read(file, 0, file.size, moved);
+    await this.guarded((signal, guard) => {
+      const Body = this.read(file, 0, file.size, guard);
       const put = new PutObjectCommand({ ...placeOf(file), ...factsOf(file), Body, ContentLength: file.size });
       return this.client(file).send(put, { abortSignal: signal });
     });
@@ -85,8 +91,8 @@ class Uploads {
         const length = Math.min(partBytes, file.size - start);
         const PartNumber = Parts.length + 1;
         const { ETag } = await this.again(() =>
-          this.guarded((signal, moved) => {
-            const Body = this.read(file, start, length, moved);
+          this.guarded((signal, guard) => {
+            const Body = this.read(file, start, length, guard);
             const part = new UploadPartCommand({ ...upload, PartNumber, Body, ContentLength: length });
             return client.send(part, { abortSignal: signal });
           }),
@@ -102,7 +108,7 @@ class Uploads {
     }
   }
 
-  private read({ file }: FileToUpload, start: number, length: number, moved: () => void): Readable {
+  private read({ file }: FileToUpload, start: number, length: number, guard: Guard): Readable {
     const { throttle } = this;
     const source = createReadStream('', {
       fd: file,
@@ -114,8 +120,10 @@ class Uploads {
     return Readable.from(
       (async function* () {
         for await (const chunk of source as AsyncIterable<Buffer>) {
+          guard.isHeld = true;
           await throttle.take(chunk.length);
-          moved();
+          guard.isHeld = false;
+          guard.moved();
           yield chunk;
         }
       })(),
@@ -123,12 +131,13 @@ class Uploads {
     );
   }
 
-  /** Ends a call in which nothing has moved for too long. */
-  private async guarded<T>(call: (signal: AbortSignal, moved: () => void) => Promise<T>): Promise<T> {
+  /** Ends a call in which nothing has moved for too long, unless it is we who hold it. */
+  private async guarded<T>(call: (signal: AbortSignal, guard: Guard) => Promise<T>): Promise<T> {
     const silent = new AbortController();
-    const timer = setTimeout(() => silent.abort(), this.order.idleMillis);
+    const guard: Guard = { isHeld: false, moved: () => timer.refresh() };
+    const timer = setTimeout(() => void (guard.isHeld ? timer.refresh() : silent.abort()), this.order.idleMillis);
     try {
-      return await call(silent.signal, () => timer.refresh());
+      return await call(silent.signal, guard);
     } catch (cause) {
       if (silent.signal.aborted) throw new Error(`the store did nothing for ${this.order.idleMillis} ms`, { cause });
       throw cause;
@@ -169,6 +178,13 @@ class Uploads {
     this.clients.set(name, client);
     return client;
   }
+}
+
+/** What of a call is watched. */
+interface Guard {
+  /** It waits for its share of the bandwidth. */
+  isHeld: boolean;
+  moved: () => void;
 }
 
 const chunkBytes = 256 * 1024;

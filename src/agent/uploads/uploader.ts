@@ -15,6 +15,7 @@ import { Progress, progressEnding } from './progress.js';
 /** Each is an open file. */
 const mostAtOnce = 32;
 const firstPauseMillis = 5_000;
+const megabyte = 1024 * 1024;
 
 /** One file on its way to the store. */
 export interface Upload {
@@ -37,6 +38,8 @@ export interface Upload {
 export interface UploadStore {
   /** Calls `end` or `fail` of each, or neither when the agent stops. */
   uploadAll(uploads: readonly Upload[], signal: AbortSignal): Promise<void>;
+  /** It takes no larger file, ever. */
+  readonly mostBytes?: number;
   readonly kept?: { bytes: number; objects: number; removed: number };
   /** From time to time. */
   sweep?(now: number, signal: AbortSignal): Promise<void>;
@@ -100,10 +103,14 @@ export class Uploader {
     const { stopping } = this.uploading;
     const looked: RecordLook[] = [];
     let count = 0;
+    // Tasks with many files take turns with the others.
+    const share = Math.max(1, Math.floor(mostAtOnce / this.due.size));
+    // A file that several records name goes by the first of them.
+    const taken = new Set<string>();
     for (const name of this.due) {
       if (count >= mostAtOnce || stopping.aborted) break;
       this.due.delete(name);
-      const look = await this.lookAt(name, mostAtOnce - count).catch((cause: unknown) => this.warn(name, cause));
+      const look = await this.lookAt(name, share, taken).catch((cause: unknown) => this.warn(name, cause));
       if (!look) continue;
       looked.push(look);
       count += look.uploads.length;
@@ -118,7 +125,7 @@ export class Uploader {
   }
 
   /** undefined: there is nothing to do, or not now. */
-  private async lookAt(name: string, atMost: number): Promise<RecordLook | undefined> {
+  private async lookAt(name: string, atMost: number, taken: Set<string>): Promise<RecordLook | undefined> {
     const record = await this.read(name);
     if (!record) return this.figures.forget(name);
     this.figures.note(name, record.finished);
@@ -133,16 +140,30 @@ export class Uploader {
       record,
       progress,
       uploads: [],
-      isWhole: found.length <= atMost,
-      unreadable: new Set(),
+      isWhole: true,
+      hopeless: new Set(),
       failures: [],
     };
-    for (const [index, file] of found.slice(0, atMost).entries()) {
-      const handle = await openFound(record.sandbox, file);
-      if (handle) look.uploads.push(this.upload(look, file, handle, index));
-      else look.unreadable.add(file.path);
+    for (const file of found) {
+      const place = join(record.sandbox, file.path);
+      if (look.uploads.length === atMost || taken.has(place)) {
+        look.isWhole = false;
+        continue;
+      }
+      const handle = this.isTooLarge(file) ? undefined : await openFound(record.sandbox, file);
+      if (!handle) {
+        look.hopeless.add(file.path);
+        continue;
+      }
+      look.uploads.push(this.upload(look, file, handle, look.uploads.length));
+      taken.add(place);
     }
     return look;
+  }
+
+  private isTooLarge({ size }: FoundFile): boolean {
+    const { maxUploadFileMegabytes } = this.uploading.settings;
+    return size > Math.min(maxUploadFileMegabytes * megabyte, this.store.mostBytes ?? Infinity);
   }
 
   private async wanted(record: UploadRecord, progress: Progress): Promise<FoundFile[]> {
@@ -171,34 +192,27 @@ export class Uploader {
         const isAsItWas = isSame(await handle.stat(), file);
         // What was written meanwhile goes the same way by the next look.
         if (!isAsItWas) return;
-        if (!record.keepsFiles) await removeFound(record.sandbox, file);
-        progress.end(file, record.keepsFiles);
+        const stays = record.keepsFiles || !(await removeFound(record.sandbox, file).then(always, () => false));
+        progress.end(file, stays);
         this.figures.uploaded(file.size);
       },
       fail: (reason, ofStore) => void look.failures.push({ reason: `${file.name}: ${reason}`, ofStore }),
     };
   }
 
-  private async conclude({
-    name,
-    record,
-    progress,
-    uploads,
-    isWhole,
-    unreadable,
-    failures,
-  }: RecordLook): Promise<void> {
+  private async conclude({ name, record, progress, uploads, isWhole, hopeless, failures }: RecordLook): Promise<void> {
     const { stopping } = this.uploading;
     if (uploads.length > 0) await progress.save();
     if (stopping.aborted) return;
     if (failures.length > 0) return this.putOff(name, record, failures);
     if (uploads.length > 0) for (const place of [bucketOf(record), name]) this.failing.delete(place);
     const left = record.finished && isWhole ? await this.wanted(record, progress) : [];
-    const isOver = record.finished && isWhole && left.every(({ path }) => unreadable.has(path));
+    const isOver = record.finished && isWhole && left.every(({ path }) => hopeless.has(path));
     if (!isOver) {
       if (!isWhole || left.length > 0) this.due.add(name);
       return;
     }
+    if (hopeless.size > 0) this.uploading.log.warn(`${name}: ${hopeless.size} files are too large, or not the task's`);
     await rm(join(this.place, name), { force: true });
     await progress.remove();
     this.figures.forget(name);
@@ -247,8 +261,8 @@ interface RecordLook {
   uploads: Upload[];
   /** All that was found is among them. */
   isWhole: boolean;
-  /** Paths of files that are not the task's own. */
-  unreadable: Set<string>;
+  /** Paths of files that are too large, or not the task's own. */
+  hopeless: Set<string>;
   failures: { reason: string; ofStore: boolean }[];
 }
 
@@ -259,6 +273,8 @@ function unlessGone(cause: unknown): FoundFile[] {
   if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
   throw cause;
 }
+
+const always = () => true;
 
 /** Unless the task has put another file in its place. */
 async function removeFound(sandbox: string, file: FoundFile): Promise<void> {
