@@ -39,6 +39,8 @@ export interface DeployValidationContext {
   settings: DeployValidationSettings;
   /** Of the priority freeze in force, if there is one. */
   minimumPriorityLevel?: number;
+  /** Buckets that its files may be uploaded to; absent: any. */
+  uploadBuckets?: readonly string[] | undefined;
   now: number;
 }
 

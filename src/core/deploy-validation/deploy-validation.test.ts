@@ -156,6 +156,26 @@ describe('what to launch', () => {
       },
       context: settingsWith({ enforceSignedArtifacts: true }),
     },
+    {
+      name: 'files for buckets that the settings do not name, also of its first run',
+      deploy: {
+        objstoreUploaderAdditionalFiles: [
+          { filename: 'a' },
+          { objstoreUploaderBucket: 'logs' },
+          { objstoreUploaderBucket: 'other' },
+        ],
+        runImmediately: { objstoreUploaderAdditionalFiles: [{ objstoreUploaderBucket: 'other' }] },
+      },
+      context: { ...scheduled, uploadBuckets: ['logs'] },
+      errors: [
+        'deploy.objstoreUploaderAdditionalFiles.2.objstoreUploaderBucket allowed',
+        'deploy.runImmediately.objstoreUploaderAdditionalFiles.0.objstoreUploaderBucket allowed',
+      ],
+    },
+    {
+      name: 'files for any bucket where none is used',
+      deploy: { objstoreUploaderAdditionalFiles: [{ objstoreUploaderBucket: 'other' }] },
+    },
   ])('$name', (given) => expect(broken(given)).toEqual(given.errors ?? []));
 });
 

@@ -4,7 +4,7 @@ import { containerRule, resourceRule } from './resource-rules.js';
 import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
-import { runProblems } from '../requests/run-now.js';
+import { bucketProblems, runProblems } from '../requests/run-now.js';
 
 const idRule: DeployRule = ({ id }, { settings }) => {
   if (!id) return problem(true, 'id', 'required', 'is required');
@@ -99,15 +99,31 @@ const signatureRule: DeployRule = ({ uris, executorData }, { settings }) => {
   ];
 };
 
+const uploadRule: DeployRule = ({ objstoreUploaderAdditionalFiles: files }, { uploadBuckets }) =>
+  bucketProblems(files, uploadBuckets).map(({ field, rule, message }) => ({
+    field: `deploy.${field}`,
+    rule,
+    message: `deploy.${message}`,
+  }));
+
 /** A run that starts together with the deploy obeys the rules of any run. */
-const runImmediatelyRule: DeployRule = ({ runImmediately: run, resources }, { request, settings, now }) => {
+const runImmediatelyRule: DeployRule = (
+  { runImmediately: run, resources },
+  { request, settings, now, uploadBuckets },
+) => {
   if (!run) return [];
   if (request.requestType !== 'SCHEDULED' && request.requestType !== 'ON_DEMAND') {
     const message = `is for SCHEDULED and ON_DEMAND requests only, this one is ${request.requestType}`;
     return problem(true, 'runImmediately', 'requestType', message);
   }
   const { maxRunIdSize, maxRunNowTaskLaunchDelayDays, enforceSignedArtifacts } = settings;
-  const limits = { ...settings.cluster, maxRunIdSize, maxRunNowTaskLaunchDelayDays, enforceSignedArtifacts };
+  const limits = {
+    ...settings.cluster,
+    maxRunIdSize,
+    maxRunNowTaskLaunchDelayDays,
+    enforceSignedArtifacts,
+    uploadBuckets,
+  };
   const ports = resources?.numPorts ?? 0;
   return [
     ...runProblems(run, now, limits).map((error) => ({
@@ -174,6 +190,7 @@ const rules: readonly DeployRule[] = [
   resourceRule,
   labelRule,
   signatureRule,
+  uploadRule,
   runImmediatelyRule,
   priorityRule,
 ];

@@ -182,6 +182,16 @@ describe('a run', () => {
     expect(problems.map(({ field, rule }) => `${field} ${rule}`)).toEqual(['extraArtifacts signed']);
     expect(runProblems({ extraArtifacts: [] }, 0, strict)).toEqual([]);
   });
+
+  test('has no file uploaded to a bucket that the settings do not name', () => {
+    const run = { objstoreUploaderAdditionalFiles: [{ objstoreUploaderBucket: 'other' }] };
+    const [found] = runProblems(run, 0, { ...limits, uploadBuckets: ['logs'] });
+    expect(found?.message).toBe(
+      "objstoreUploaderAdditionalFiles.0.objstoreUploaderBucket must be a bucket that the settings name (objstore.allowedUploaderBuckets), not 'other'",
+    );
+    expect(runProblems(run, 0, { ...limits, uploadBuckets: ['other'] })).toEqual([]);
+    expect(runProblems(run, 0, limits)).toEqual([]);
+  });
 });
 
 describe('a change that lapses', () => {

@@ -1,6 +1,7 @@
 import type { ResourceLimits } from '../deploy-validation/context.js';
 import { resourceProblems } from '../deploy-validation/resource-rules.js';
 import type { FieldError } from '../field-error.js';
+import type { ObjstoreUploaderFile } from '../model/deploy.js';
 import { isLongRunning, type PendingType } from '../model/enums.js';
 import type { Request, RunNowRequest } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
@@ -15,6 +16,8 @@ export interface RunLimits extends ResourceLimits {
   maxRunIdSize: number;
   maxRunNowTaskLaunchDelayDays: number;
   enforceSignedArtifacts?: boolean;
+  /** Buckets that its files may be uploaded to; absent: any. */
+  uploadBuckets?: readonly string[] | undefined;
 }
 
 /** What is wrong with the wishes of a run, without looking at the request. */
@@ -40,9 +43,22 @@ export function runProblems(run: RunNowRequest, now: number, limits: RunLimits):
         'extraArtifacts cannot be signed, and only signed artifacts are allowed (enforceSignedArtifacts)',
       ),
     );
+  errors.push(...bucketProblems(run.objstoreUploaderAdditionalFiles, limits.uploadBuckets));
   if (run.resources) errors.push(...resourceProblems(run.resources, 1, limits, 'resources'));
   return errors;
 }
+
+/** Files of a deploy or a run go to no bucket that the settings do not name. */
+export const bucketProblems = (
+  files: readonly ObjstoreUploaderFile[] = [],
+  allowed: readonly string[] | undefined,
+): FieldError[] =>
+  files.flatMap(({ objstoreUploaderBucket: bucket }, index) => {
+    if (bucket === undefined || !allowed || allowed.includes(bucket)) return [];
+    const field = `objstoreUploaderAdditionalFiles.${index}.objstoreUploaderBucket`;
+    const message = `${field} must be a bucket that the settings name (objstore.allowedUploaderBuckets), not '${bucket}'`;
+    return [problem(field, 'allowed', message)];
+  });
 
 export interface RunFacts extends Pick<RequestFacts, 'request' | 'state' | 'deployInUse'> {
   activeTasks: number;

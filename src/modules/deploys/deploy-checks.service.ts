@@ -7,6 +7,7 @@ import type { FieldError } from '../../core/field-error.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import { instancesOf, type Request } from '../../core/model/request.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { uploadBucketsOf } from '../../platform/settings/log-store-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PriorityFreezeRepository } from '../priority/priority-freeze.repository.js';
 import { RequestChecks } from '../requests/request-checks.service.js';
@@ -50,7 +51,8 @@ export class DeployChecks {
     const freeze = await this.freezes.active(tx);
     const { settings } = this;
     const minimumPriorityLevel = freeze?.minimumPriorityLevel;
-    const errors = validateDeploy(deploy, { request, settings, minimumPriorityLevel, now });
+    const uploadBuckets = uploadBucketsOf(settings, { name: request.group });
+    const errors = validateDeploy(deploy, { request, settings, minimumPriorityLevel, uploadBuckets, now });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);
     const unsupported = unsupportedDeployErrors(this.driver, deploy);
     const [first] = unsupported;

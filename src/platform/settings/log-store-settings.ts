@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
 import { count } from './bounds.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 
@@ -30,6 +31,22 @@ export function logStoreOf({ objstore, logFolder, clusterDriver }: StoreChoice):
   return { kind: 'FOLDER', ...ObjstoreSettings.parse({ objstoreBucket: 'logs' }) };
 }
 
+/**
+ * Buckets that files of a deploy or a run may be uploaded to; undefined: any, because none is used. `group`: that of the request,
+ * or all where it is not known yet.
+ */
+export function uploadBucketsOf({ objstore }: StoreChoice, group: { name?: string } | 'ALL'): string[] | undefined {
+  if (!objstore) return undefined;
+  const { objstoreBucket, allowedUploaderBuckets, objstoreUploaderAdditionalFiles, groupOverrides } = objstore;
+  const ofGroups = Object.entries(groupOverrides).filter(([name]) => group === 'ALL' || name === group.name);
+  return [
+    objstoreBucket,
+    ...allowedUploaderBuckets,
+    ...objstoreUploaderAdditionalFiles.flatMap((file: ObjstoreUploaderFile) => file.objstoreUploaderBucket ?? []),
+    ...ofGroups.map(([, bucket]) => bucket.objstoreBucket),
+  ];
+}
+
 /** How the agent uploads logs; part of `cluster.local`. */
 export const uploadSettings = {
   checkUploadsEverySeconds: count(1, 86_400)
@@ -48,6 +65,9 @@ export const uploadSettings = {
     .max(1_000_000)
     .default(50)
     .describe('Most that all uploads of the agent take of the disk and the network, in MB per second'),
+  maxUploadFileMegabytes: count(1, 5_000_000)
+    .default(10_240)
+    .describe('Larger files are not uploaded, in MB: else one of them would hold up those of all other tasks'),
   maxSingleUploadSizeBytes: count(5_242_880, 5_368_709_120)
     .default(104_857_600)
     .describe('Larger files are uploaded in parts'),

@@ -79,9 +79,7 @@ export const ObjstoreSettings = z
       .array(text())
       .max(1_000)
       .default([])
-      .describe(
-        'Further buckets that a deploy or a run may name for its files; what names another goes to the usual one',
-      ),
+      .describe('Further buckets that a deploy or a run may name for its files; one that names another is refused'),
     maxObjstoreThreads: count(1).default(3).describe('Calls to the store at a time, for one search'),
     waitForObjstoreListSeconds: timeoutSeconds()
       .default(5)

@@ -12,6 +12,7 @@ import { Database } from '../../../platform/database/database.js';
 import { SharedTransactions, type Settled } from '../../../platform/database/shared-transactions.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
+import { uploadBucketsOf } from '../../../platform/settings/log-store-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
@@ -59,7 +60,9 @@ export class Runs {
 
   /** `minimal`: the answer has only the request, its state and the pending request. */
   async run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
-    const errors = runProblems(run, this.clock.now(), { ...this.settings.cluster, ...this.settings });
+    const { settings } = this;
+    const limits = { ...settings.cluster, ...settings, uploadBuckets: uploadBucketsOf(settings, 'ALL') };
+    const errors = runProblems(run, this.clock.now(), limits);
     errors.push(...unsupportedRunErrors(this.driver, run), ...(await refusedRunUserErrors(this.driver, run)));
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     const { answer, around } = await this.together.add(id, { run, user: caller.email });
