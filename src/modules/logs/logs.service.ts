@@ -17,6 +17,10 @@ export interface ListChoice extends ItemChoice {
 }
 
 const defaultPerPage = 10;
+/** However many a caller asks for: the next page has the rest. */
+const mostPerPage = 1_000;
+/** What stores take. */
+const longestKeyBytes = 1_024;
 const shorter = 'ask for a shorter time between start and end, or in pages with /api/logs/search';
 
 /** Finds logs of tasks in the object store, those of machines that are long gone included. */
@@ -48,8 +52,9 @@ export class LogsService {
     const { start, end, maxPerPage, continuationTokens = {}, fileNamePrefixWhitelist = [] } = request;
     const { taskIds, requestsAndDeploys } = request;
     // Zero is how some clients say that nothing was chosen.
-    const most = maxPerPage || defaultPerPage;
+    const most = Math.min(maxPerPage || defaultPerPage, mostPerPage);
     const places = await this.places({ taskIds, requestsAndDeploys, start: start || undefined, end: end || undefined });
+    checkTokens(continuationTokens, places);
     const page = await within(waitForObjstoreListSeconds, 'ask for fewer at once', (signal) =>
       searchPage({
         places,
@@ -156,6 +161,17 @@ export async function searchPage<T>(choice: PageChoice<T>): Promise<SearchPage<T
     tokens: Object.fromEntries(tokens),
     lastPage: [...tokens.values()].every((token) => token.lastPage),
   };
+}
+
+/** A token that is used names a key that such a place can have: all that it does is to leave out those before it. */
+function checkTokens(tokens: Readonly<Record<string, ContinuationToken>>, places: readonly SearchPlace[]): void {
+  for (const place of places) {
+    const { value, lastPage } = tokenOf(tokens, place);
+    if (lastPage || value === undefined) continue;
+    if (value.startsWith(place.prefix) && Buffer.byteLength(value) <= longestKeyBytes) continue;
+    const name = placeName(place);
+    throw refusal('continuationTokens', 'tokens', `continuationTokens['${name}'] is not what the page before answered`);
+  }
 }
 
 function tokenOf(tokens: Readonly<Record<string, ContinuationToken>>, place: SearchPlace): ContinuationToken {
