@@ -35,11 +35,14 @@ afterAll(async () => {
 });
 
 const password = 'correct horse battery';
-async function start(trusts: boolean): Promise<{ url: string; process: TestProcess }> {
+async function start(
+  trusts: boolean,
+  kind: object = { startTLS: true },
+): Promise<{ url: string; process: TestProcess }> {
   const smtp = {
     host: 'localhost',
     port,
-    startTLS: true,
+    ...kind,
     username: 'muster',
     password,
     from: 'muster@example.com',
@@ -51,11 +54,12 @@ async function start(trusts: boolean): Promise<{ url: string; process: TestProce
   processes.push(process);
   return { url: await process.line('listens ', 60_000), process };
 }
-async function serve(hangs: boolean): Promise<MailServer> {
+async function serve(hangs: boolean, secure = false): Promise<MailServer> {
   const server = await startMailServer(
     {
       ...localhostCertificate,
       disabledCommands: [],
+      secure,
       authOptional: false,
       onAuth: ({ username, password: given }, _session, done) =>
         given === password ? done(null, { user: username }) : done(new Error('no')),
@@ -96,6 +100,25 @@ test('a scheduler that is killed before the server has answered sends the mail a
   const logs = [...killed.process.lines, ...next.process.lines].join('\n');
   expect(logs).not.toContain(password);
   await second.close();
+}, 120_000);
+
+test('ssl: a mail goes over a connection that is encrypted from its first byte, and to no other server', async () => {
+  const secure = await serve(false, true);
+  const app = await start(true, { ssl: true });
+  await post(app.url, 'requests', { id: 'ssl', requestType: 'SERVICE', owners: ['owner@example.com'] });
+  await post(app.url, 'requests/request/ssl/pause', {});
+  const mail = await secure.until('the mail', ({ type }) => type === 'REQUEST_PAUSED');
+  expect([mail.isEncrypted, mail.user]).toEqual([true, 'muster']);
+  await waitFor('an empty outbox', async () => (await waiting()).length === 0);
+  await secure.close();
+
+  const plain = await serve(false);
+  await post(app.url, 'requests/request/ssl/unpause', {});
+  await waitFor('an attempt', async () => (await waiting()).some(({ last_error: error }) => error !== null));
+  expect(plain.mails).toEqual([]);
+  await app.process.kill('SIGTERM');
+  await plain.close();
+  await source.query('DELETE FROM mail');
 }, 120_000);
 
 test('to a server without a certificate that is trusted nothing is said', async () => {

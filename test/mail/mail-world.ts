@@ -27,6 +27,7 @@ const settingsOf = (port: number) =>
       admins: [admin],
       uiBaseUrl: `${base}/`,
       subjectPrefix: '[east]',
+      taskEmailTailFiles: ['stdout', 'stderr', '$TASK_ID/service.log'],
       rateLimitAfterNotifications: 0,
       emails,
     },

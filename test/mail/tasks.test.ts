@@ -57,6 +57,19 @@ describe('ends of tasks', () => {
     expect(mail.html).toMatch(/[A-Z][a-z]{2} \d\d \d{1,2}:\d\d:\d\d [AP]M UTC/);
   });
 
+  test('of a managed task the end of its log is found where it is left, and what is not there is said', async () => {
+    await world.deployed({ id: 'managed', requestType: 'ON_DEMAND' }, '', {
+      command: undefined,
+      arguments: undefined,
+      customExecutorCmd: '/x',
+      executorData: { cmd: 'sh -c "echo managed words; exit 3"' },
+    });
+    await world.run('managed');
+    const { text } = await world.mail('TASK_FAILED', 'managed-d1');
+    expect(text).toMatch(/tail_of_finished_service\.log .*\n {2}\| managed words\n/);
+    expect(text).toMatch(/stderr <[^>]*>: not available/);
+  });
+
   test('a task that never ran says so, and whom to ask', async () => {
     await world.deployed({ id: 'broken', requestType: 'ON_DEMAND' }, 'true', {
       uris: [{ uri: 'http://127.0.0.1:9/nothing' }],

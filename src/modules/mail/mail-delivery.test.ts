@@ -195,6 +195,15 @@ describe('a mail server', () => {
     ['says nothing', (socket: Socket) => void socket],
     ['talks for ever', (socket: Socket) => void drip(socket, '220-wait\r\n')],
     ['sends garbage without end', (socket: Socket) => void flood(socket)],
+    ['refuses everyone', (socket: Socket) => void socket.end('554 no service\r\n')],
+    [
+      'answers each word so late that no mail is sent in its time',
+      (socket: Socket) => {
+        const later = (text: string) => void setTimeout(() => socket.destroyed || socket.write(text), 300);
+        later('220 hi\r\n');
+        socket.on('data', () => later('250 ok\r\n'));
+      },
+    ],
     ['drops the connection', (socket: Socket) => void socket.destroy()],
     [
       'drops it in the middle of a mail',

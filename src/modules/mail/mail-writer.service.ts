@@ -80,12 +80,10 @@ export class MailWriter {
 
   private async aboutTask({ taskId = '', requestId = '', type, facts }: QueuedMail): Promise<MailDocument | undefined> {
     if (facts.kind !== 'task-ended' && facts.kind !== 'task-overdue') return undefined;
-    // In one snapshot: the records of a task that has just ended are on their way into the history.
-    const [stored, record] = await this.db.snapshot(async (tx) => [
-      await this.requests.find(tx, requestId),
-      await this.tasks.find(tx, taskId),
-    ]);
-    if (!stored || !record) return undefined;
+    const { manager } = this.db;
+    const stored = await this.requests.find(manager, requestId);
+    const record = stored && (await this.tasks.find(manager, taskId));
+    if (!record) return undefined;
     const tails = await this.tails.read(taskId, stored.request);
     // Mails go further than the API: what it shows to few of its callers stays here.
     const history = maskSecrets(record.history, this.secrets) as TaskHistory;
