@@ -13,6 +13,7 @@ import { duration, oneLine, readable } from './document.js';
 import { audienceOf, mailTypes, type AfterTask, type DestinationSettings } from './mail-types.js';
 import { html } from './markup.js';
 import { limitRate, type RateLimitState } from './rate-limit.js';
+import { render } from './render.js';
 import { isMailAddress, mostRecipients, recipientsOf } from './recipients.js';
 import { retryDelay } from '../webhooks/delivery.js';
 import { afterProblem } from './retry.js';
@@ -194,6 +195,15 @@ describe('words', () => {
         expect(made.replace(/^<p title="/, '').replace(/<\/p>$/, '')).not.toMatch(/<|'|"(?!>)/);
       }),
     ));
+  test('short words in a table stay whole, long ones are broken', () => {
+    const rows = [['TASK_LAUNCHED', 'x'.repeat(40)]];
+    const block = { kind: 'table' as const, title: 'What happened', head: ['Status', 'Message'], rows };
+    const document = { subject: 's', title: 't', colour: '#777777', blocks: [block] };
+    const { html: made } = render(document, { product: 'Muster', time: String });
+    // The last one counts, and a table has those of what is around it.
+    const wrapOf = (text: string) => new RegExp(`word-break:([^";]*);color:#1f2937">${text}`).exec(made)?.[1];
+    expect([wrapOf('TASK_LAUNCHED'), wrapOf('xxx')]).toEqual(['normal', 'break-word']);
+  });
   test('a line is one line with an end, and steers nothing', () => {
     expect(oneLine('a\r\n b\u001b[31m red\u001b[0m\u202e \u0007x')).toBe('a b red\u{fffd} \u{fffd}x');
     expect(oneLine('x'.repeat(1_000)).length).toBe(300);

@@ -23,9 +23,9 @@ const mono = 'font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace';
 const wraps = 'overflow-wrap:anywhere;word-break:break-word';
 const small = `${font};font-size:12px;line-height:18px;color:#6b7280`;
 const plainCell =
-  'padding:6px 10px 6px 0;border-top:1px solid #e5e7eb;vertical-align:top;font-size:13px;line-height:19px';
+  'padding:6px 10px 6px 0;border-top:1px solid #e5e7eb;vertical-align:top;font-size:13px;line-height:19px;overflow-wrap:normal;word-break:normal';
 const cell = `${plainCell};${wraps}`;
-/** Words of a few letters stay whole: a column as narrow as one letter cannot be read. */
+/** Words of a few letters stay whole, whatever is around the table: a column as narrow as one letter cannot be read. */
 const cellOf = (value: string): string => (value.split(/\s/).some((word) => word.length > 24) ? cell : plainCell);
 const responsive = '@media (max-width:480px){.room{padding:12px !important}.gap{padding:0 !important}}';
 
