@@ -35,6 +35,7 @@ await instance.db.manager.query(
 );
 
 const now = () => performance.timeOrigin + performance.now();
+const rssBefore = process.memoryUsage().rss;
 const outbox = instance.get(WebhookOutboxRepository);
 const committed = new Map();
 const begun = performance.now();
@@ -69,6 +70,7 @@ const result = {
   ...percentiles(delays),
   p99WhenTheyDie: percentiles(early).p99,
   mostInFlight: heard.most,
+  rssBeforeMiB: Math.round(rssBefore / 2 ** 20),
   mostRssMiB: Math.round(mostRss / 2 ** 20),
 };
 console.log(

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startMailServer, type MailServer } from '../support/mail-server.js';
 import { startReceiver, type HttpReceiver } from '../support/http-receiver.js';
 import { waitFor } from '../support/wait-for.js';
 import { Installation } from './support/product.js';
@@ -10,11 +11,15 @@ import { Installation } from './support/product.js';
 const folder = fileURLToPath(new URL('../../examples/monitoring', import.meta.url));
 const read = (name: string): string => readFileSync(`${folder}/${name}`, 'utf8');
 
-const installation = new Installation();
+let installation: Installation;
 let url: string;
 let receiver: HttpReceiver;
+let mails: MailServer;
 beforeAll(async () => {
   receiver = await startReceiver();
+  mails = await startMailServer();
+  const smtp = { host: '127.0.0.1', port: mails.port, from: 'muster@example.com' };
+  installation = new Installation({ settings: { smtp, checkUsageEveryMillis: 1_000 } });
   const { api } = await installation.start();
   ({ url } = api);
   // Of states there are figures once there is something in one.
@@ -27,6 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await installation.dispose();
   await receiver.close();
+  await mails.close();
 }, 90_000);
 
 /** Of a query, or of a file of them. */
@@ -76,6 +82,7 @@ if (!promtool)
 
 test.skipIf(!promtool)('promtool finds nothing wrong with the rules, the scrape and what is served', async () => {
   expect((await run('promtool', ['check', 'rules', `${folder}/alerts.yml`])).stdout).toContain('SUCCESS');
+  expect((await run('promtool', ['test', 'rules', `${folder}/alerts.test.yml`])).stdout).toContain('SUCCESS');
   expect((await run('promtool', ['check', 'config', `${folder}/prometheus.yml`])).stdout).toContain('SUCCESS');
   const text = await (await fetch(`${url}/metrics`)).text();
   const checking = run('promtool', ['check', 'metrics']);

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEventStream, type EventClient } from '../support/event-client.js';
 import { waitFor } from '../support/wait-for.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
@@ -30,6 +30,14 @@ const told = (client: EventClient, wanted: Record<string, unknown>) =>
     data(client).find((event) => Object.entries(wanted).every(([name, value]) => event[name] === value)),
   );
 const at = expect.any(Number) as number;
+
+/** Ends well, again and again, which is not what a worker does: the first look at crash loops after a minute finds it. */
+beforeAll(async () => {
+  await operations.api.saveRequest({ id: 'restless', requestType: 'WORKER' });
+  await operations.api.deploy(
+    sleepDeploy('restless', { command: 'sleep 1', considerHealthyAfterRunningForSeconds: 0 }),
+  );
+}, 60_000);
 
 test('a query that cannot be read is refused', async () => {
   const queries: Record<string, string>[] = [{ type: 'NOISE' }, { lastEventId: 'x' }];
@@ -114,5 +122,16 @@ test('the run of a job, to a client that was away meanwhile', async () => {
   await told(again, { taskId: run.taskId!.id, taskState: 'TASK_FAILED' });
   expect(new Set(data(again).map(({ type }) => type))).toEqual(new Set(['TASK']));
 }, 60_000);
+
+test('a crash loop', async () => {
+  const { api } = operations;
+  const client = await listen('?type=CRASHLOOP&lastEventId=0');
+  const requestId = 'restless';
+  const begun = await waitFor('the crash loop', () => data(client)[0], { timeoutMillis: 130_000 });
+  const loop = { type: 'CRASHLOOP', requestId, deployId: 'd1', crashLoopType: 'UNEXPECTED_EXITS', start: at };
+  expect(begun).toEqual({ ...loop, at: begun['start'] });
+  const shown = await api.get<object[]>('requests/request/restless/crashloops');
+  expect(shown).toEqual([{ requestId, deployId: 'd1', type: 'UNEXPECTED_EXITS', start: begun['start'] }]);
+}, 150_000);
 
 everyOperationWasCalled(operations);

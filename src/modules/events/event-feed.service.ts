@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { outsideOfCalls } from '../../platform/database/permits.js';
@@ -5,14 +6,17 @@ import { Wake } from '../../platform/wake/wake.js';
 import { type EventPage, pageOf } from './event-page.js';
 import { LiveEventRepository } from './live-event.repository.js';
 
-/** Of 500 events at most each. */
+/** Of 500 events, or 128 KB, at most each. */
 const batchesPerPage = 4;
 /** A signal may be lost. */
 const lookEveryMillis = 1_000;
 /** Clients that come back after a cut ask for about the same. */
 const recentPages = 64;
+const recentBytes = 16 * 2 ** 20;
 const recentMillis = 2_000;
 const readsAtOnce = 4;
+const restAboveMillis = 5;
+const longestRestMillis = 100;
 
 /** From when the first stream begins until the last one has ended. */
 class Reading {
@@ -50,6 +54,11 @@ export class EventFeed implements OnModuleDestroy {
   /** The number of the last event that was told. */
   get cursor(): number {
     return this.reading?.cursor ?? 0;
+  }
+
+  /** Whether there is an event of this number, or was one: another instance may have told it before this one. */
+  async has(number: number): Promise<boolean> {
+    return number <= this.cursor || number <= (await this.events.newest(this.db.manager));
   }
 
   /** From when it resolves on all that is committed is told, page after page, until `rest`. */
@@ -119,7 +128,11 @@ export class EventFeed implements OnModuleDestroy {
     const page = pageOf(reading.cursor, Infinity, batches);
     reading.cursor = page.upTo;
     keep(reading.recent, page);
+    const begun = performance.now();
     await reading.tell(page);
+    // What many streams are told takes as much time again at most: what is committed meanwhile goes out together.
+    const took = performance.now() - begun;
+    if (took > restAboveMillis) await delay(Math.min(took, longestRestMillis));
     return batches.length === batchesPerPage;
   }
 
@@ -149,5 +162,8 @@ export class EventFeed implements OnModuleDestroy {
 function keep(recent: Reading['recent'], page: EventPage): void {
   const now = performance.now();
   recent.push({ page, readAt: now });
-  while (recent.length > recentPages || now - recent[0]!.readAt > recentMillis) recent.shift();
+  let bytes = recent.reduce((sum, each) => sum + each.page.bytes, 0);
+  while (recent.length > recentPages || bytes > recentBytes || (recent[0] && now - recent[0].readAt > recentMillis)) {
+    bytes -= recent.shift()!.page.bytes;
+  }
 }

@@ -8,15 +8,17 @@ export interface NumberedEvent {
   /** Of a request: its id. */
   requestId: string | undefined;
   /** As it is sent. */
-  record: string;
+  record: Buffer;
 }
 
 /** The events with the numbers after `after`, up to `upTo`. */
 export interface EventPage {
   after: number;
   upTo: number;
-  /** Some of them, or all, are forgotten: what is here is not everything. */
-  isTorn: boolean;
+  /** Up to here they are forgotten: events go in the order of their numbers. Less than `after`, or the same: none is missing. */
+  forgottenUpTo: number;
+  /** Of all records. */
+  bytes: number;
   events: readonly NumberedEvent[];
 }
 
@@ -31,8 +33,15 @@ export function pageOf(after: number, upTo: number, batches: readonly EventBatch
     .filter(({ number }) => number > after && number <= upTo)
     .map(({ each, number }) => {
       const event = toldEvent(each);
-      return { number, event, requestId: requestOf(event), record: recordOf(event.type, number, event) };
+      return { number, event, requestId: requestOf(event), record: Buffer.from(recordOf(event.type, number, event)) };
     });
   const last = events.at(-1)?.number ?? upTo;
-  return { after, upTo: last, isTorn: events.length < last - after, events };
+  const forgottenUpTo = events.length < last - after ? last - events.length : after;
+  return {
+    after,
+    upTo: last,
+    forgottenUpTo,
+    bytes: events.reduce((sum, { record }) => sum + record.length, 0),
+    events,
+  };
 }

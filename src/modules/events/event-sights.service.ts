@@ -32,6 +32,8 @@ export class EventSights {
     const ids = [...new Set(page.events.flatMap(({ requestId }) => requestId ?? []))];
     const found = ids.length > 0 ? this.access.find(this.db.manager, ids) : Promise.resolve(new Map());
     this.known.set(page, found);
+    // The page may be wanted again before it is forgotten.
+    found.catch(() => this.known.delete(page));
     return found;
   }
 

@@ -10,11 +10,18 @@ export interface EventWish {
   requestIds: readonly string[];
 }
 
+/** What of a page is sent in one piece. */
+export interface Slice {
+  bytes: Buffer;
+  /** Number of the last event that was looked at. */
+  upTo: number;
+}
+
 export type StreamEnd = 'UNAUTHENTICATED' | 'STOPPING';
 
 /**
  * One client. Holds no events: what it cannot be sent yet stays in the database, and its place is a number. So what a client
- * costs that reads slowly, or not at all, is bounded by one page beyond `maxBuffered`.
+ * costs that reads slowly, or not at all, is `maxBuffered` and one piece of the same size.
  */
 export class EventStream {
   private readonly types: ReadonlySet<string>;
@@ -23,6 +30,8 @@ export class EventStream {
   readonly likeness: string;
   /** It is being brought up to what was told already. */
   isCatchingUp = false;
+  /** When it was last known who reads it. */
+  identifiedAt = performance.now();
   private sentAt = performance.now();
   private stuckSince: number | undefined;
   private isOver = false;
@@ -46,9 +55,14 @@ export class EventStream {
     });
   }
 
+  /** Sent, and not read yet. */
+  get waitingBytes(): number {
+    return this.response.writableLength;
+  }
+
   /** As much waits for it as may. */
   get isFull(): boolean {
-    return this.response.writableLength > this.maxBuffered;
+    return this.waitingBytes > this.maxBuffered;
   }
 
   get isOpen(): boolean {
@@ -67,16 +81,29 @@ export class EventStream {
     return this.requestIds.size === 0 || (requestId !== undefined && this.requestIds.has(requestId));
   }
 
-  /** What of a page that lies beyond its cursor is for it. `shared`: makes what others like it are sent only once. */
-  send(page: EventPage, sight: Sight, shared: (make: () => Buffer) => Buffer): void {
-    const after = this.cursor;
-    this.cursor = page.upTo;
-    if (page.isTorn) this.write(resetAt(page.upTo - page.events.length));
-    const made = shared(() => {
-      const shown = page.events.filter((each) => each.number > after && this.wants(each) && sight(each));
-      return Buffer.from(shown.map(({ record }) => record).join(''));
-    });
-    if (made.length > 0) this.write(made);
+  /** What of a page lies beyond its cursor and is for it, as much as may be sent in one piece. `shared`: makes it once for all like it. */
+  send(page: EventPage, sight: Sight, shared: (make: () => Slice) => Slice): void {
+    if (this.cursor < page.forgottenUpTo) {
+      this.cursor = page.forgottenUpTo;
+      this.write(resetAt(page.forgottenUpTo));
+    }
+    const { bytes, upTo } = shared(() => this.slice(page, sight));
+    this.cursor = upTo;
+    if (bytes.length > 0) this.write(bytes);
+  }
+
+  private slice(page: EventPage, sight: Sight): Slice {
+    const records: Buffer[] = [];
+    let length = 0;
+    for (const each of page.events) {
+      if (each.number <= this.cursor || !this.wants(each) || !sight(each)) continue;
+      length += each.record.length;
+      if (length > this.maxBuffered && records.length > 0) {
+        return { bytes: Buffer.concat(records), upTo: each.number - 1 };
+      }
+      records.push(each.record);
+    }
+    return { bytes: Buffer.concat(records), upTo: page.upTo };
   }
 
   /** What it asked for is not there, or not any more: it goes on from here, and has to look for itself what is the case. */

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common
 import type { Request, Response } from 'express';
 import type { User } from '../../core/authorization/index.js';
 import { Clock } from '../../platform/clock.js';
+import { inParallel } from '../../platform/async.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { goesOnWithoutEnd } from '../../platform/http/admission.js';
 import { CallsInFlight } from '../../platform/http/calls-in-flight.js';
@@ -13,11 +14,14 @@ import { Authentication } from '../auth/authenticators/authentication.service.js
 import { EventFeed } from './event-feed.service.js';
 import type { EventPage } from './event-page.js';
 import { EventSights, type Sight } from './event-sights.service.js';
-import { EventStream, type EventWish } from './event-stream.js';
+import { EventStream, type EventWish, type Slice } from './event-stream.js';
 
 const lookEveryMillis = 250;
 /** How soon it counts that a user belongs to other groups, where nothing tells of it. Revoked tokens are told of. */
 const identifyEveryMillis = 15_000;
+const identifiedAtOnce = 16;
+/** For so long a stream goes on while it cannot be found out who reads it. */
+const unknownMillis = 60_000;
 const pagesAtOnce = 16;
 
 /** All streams of this instance: lets clients in, brings each to the present, and passes on what the feed tells. */
@@ -31,6 +35,7 @@ export class EventStreams implements OnModuleDestroy {
   private stopListening: (() => void) | undefined;
   private identifiedAt = 0;
   private isIdentifying = false;
+  private isToIdentify = false;
   readonly figures = { sent: 0, cut: 0, resets: 0, refused: 0 };
 
   constructor(
@@ -52,6 +57,9 @@ export class EventStreams implements OnModuleDestroy {
     metrics.gauge('muster_event_streams', 'Clients of the event stream of this instance', [], (gauge) =>
       gauge.set(this.streams.size),
     );
+    metrics.gauge('muster_event_stream_waiting_bytes', 'Bytes that wait until clients of it read', [], (gauge) =>
+      gauge.set(this.waitingBytes),
+    );
     const ends = 'Clients of it that were refused, were cut because they did not read, or had asked for what is gone';
     metrics.counter('muster_event_stream_losses_total', ends, ['why'], (counter) => {
       const { refused, cut, resets } = this.figures;
@@ -60,6 +68,11 @@ export class EventStreams implements OnModuleDestroy {
     metrics.counter('muster_events_sent_total', 'Events that were sent to them, before their filters', [], (counter) =>
       counter.inc(this.figures.sent),
     );
+  }
+
+  /** Of all clients together. */
+  get waitingBytes(): number {
+    return [...this.streams].reduce((sum, stream) => sum + stream.waitingBytes, 0);
   }
 
   /** Resolves once the stream has begun; it goes on until one side ends it. `after`: the last event that the client has. */
@@ -73,8 +86,10 @@ export class EventStreams implements OnModuleDestroy {
       hasLeft = true;
     };
     response.once('close', leave);
+    let isThere: boolean;
     try {
       await this.feed.begin((page) => this.tell(page));
+      isThere = after === undefined || (await this.feed.has(after));
     } catch (cause) {
       leave();
       throw cause;
@@ -90,7 +105,7 @@ export class EventStreams implements OnModuleDestroy {
     response.once('close', () => this.streams.delete(stream));
     this.watch();
     response.write(`retry: 1000\nid: ${start}\n\n`);
-    if (start > this.feed.cursor) this.reset(stream);
+    if (!isThere) this.reset(stream);
     this.catchUp(stream);
     if (this.calls.stopped.aborted) stream.end('STOPPING');
   }
@@ -142,7 +157,7 @@ export class EventStreams implements OnModuleDestroy {
 
   /** Streams that stand where the page begins are sent it; the others are on their way there. */
   private async tell(page: EventPage): Promise<void> {
-    const sent = new Map<string, Buffer>();
+    const sent = new Map<string, Slice>();
     const sights = new Map<string, Sight>();
     for (const stream of this.streams) {
       if (stream.isCatchingUp || stream.cursor >= page.upTo) continue;
@@ -166,6 +181,7 @@ export class EventStreams implements OnModuleDestroy {
         sent.set(key, made);
         return made;
       });
+      if (stream.cursor < page.upTo) this.catchUp(stream);
     }
   }
 
@@ -185,11 +201,12 @@ export class EventStreams implements OnModuleDestroy {
     return JSON.stringify([user.id, user.issuer, user.groups, user.scopes]);
   }
 
-  private send(stream: EventStream, page: EventPage, sight: Sight, shared: (make: () => Buffer) => Buffer): void {
+  private send(stream: EventStream, page: EventPage, sight: Sight, shared: (make: () => Slice) => Slice): void {
     if (!this.isProven(stream)) return stream.end('UNAUTHENTICATED');
-    if (page.isTorn) this.figures.resets++;
-    this.figures.sent += page.events.length;
+    if (stream.cursor < page.forgottenUpTo) this.figures.resets++;
+    const before = stream.cursor;
     stream.send(page, sight, shared);
+    this.figures.sent += stream.cursor - before;
   }
 
   private reset(stream: EventStream): void {
@@ -240,18 +257,27 @@ export class EventStreams implements OnModuleDestroy {
   /** Who calls is asked again for every stream: tokens are revoked, and users change their groups. */
   private async identify(): Promise<void> {
     this.identifiedAt = performance.now();
-    if (!this.access.enabled || this.isIdentifying) return;
+    if (!this.access.enabled) return;
+    this.isToIdentify = true;
+    if (this.isIdentifying) return;
     this.isIdentifying = true;
+    // Asked for while it goes on, it is done once more: a token may have been revoked behind the stream that it is at.
+    while (this.isToIdentify) {
+      this.isToIdentify = false;
+      await inParallel([...this.streams], identifiedAtOnce, (stream) => this.identifyAgain(stream));
+    }
+    this.isIdentifying = false;
+  }
+
+  private async identifyAgain(stream: EventStream): Promise<void> {
     try {
-      for (const stream of this.streams) {
-        const user = await this.authentication.identifyAgain(stream.request);
-        if (user) stream.user = user;
-        else stream.end('UNAUTHENTICATED');
-      }
+      const user = await this.authentication.identifyAgain(stream.request);
+      if (!user) return stream.end('UNAUTHENTICATED');
+      stream.user = user;
+      stream.identifiedAt = performance.now();
     } catch (cause) {
-      this.log.debug(`Callers of event streams are asked for again later: ${String(cause)}`);
-    } finally {
-      this.isIdentifying = false;
+      this.log.debug(`The caller of an event stream is asked for again later: ${String(cause)}`);
+      if (performance.now() - stream.identifiedAt > unknownMillis) stream.end('UNAUTHENTICATED');
     }
   }
 }

@@ -167,6 +167,39 @@ describe('a stream', () => {
     expect(later.events).toMatchObject([{ type: 'reset', id: client.events[2]!.id }]);
   });
 
+  test('that comes from an instance which knows more goes on where it is', async () => {
+    // No message tells the other instance that something happened: it looks once a second.
+    const other = await startRooms({ modules: [EventsModule], settings: { events }, databaseUrl: rooms.databaseUrl });
+    try {
+      clients.push(await openEventStream(`${other.url}/api/events`));
+      const client = await listen();
+      await happen('a');
+      await heard(client, 1);
+      const moved = await openEventStream(`${other.url}/api/events`, { 'Last-Event-ID': client.lastId! });
+      clients.push(moved);
+      await happen('b');
+      await heard(moved, 1);
+      expect(moved.events.map(({ type }) => type)).toEqual(['REQUEST']);
+      expect(requestsOf(moved)).toEqual(['b']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('has no gaps where events that were written earlier came to be seen later', async () => {
+    const client = await listen();
+    await happen('a', 'b', 'c');
+    await heard(client, 3);
+    await rooms.database.manager.query(
+      `UPDATE live_event SET written_at = now() - interval '2 hours' WHERE number = $1`,
+      [client.events[1]!.id],
+    );
+    await rooms.app.get(EventRetentionPoller).runOnce(Date.now());
+    const late = await listen('', { 'Last-Event-ID': String(Number(client.events[0]!.id) - 1) });
+    await heard(late, 3);
+    expect(requestsOf(late)).toEqual(['a', 'b', 'c']);
+  });
+
   test('of a database that has not come so far begins anew', async () => {
     const client = await listen('', { 'Last-Event-ID': '999999999' });
     await happen('a');
@@ -204,8 +237,14 @@ describe('a client that does not read', () => {
     const deaf = await listen();
     const client = await listen();
     deaf.pause();
-    await flood(40);
-    await heard(client, 8_000);
+    const streams = rooms.app.get(EventStreams);
+    let most = 0;
+    const timer = setInterval(() => (most = Math.max(most, streams.waitingBytes)), 1);
+    await flood(20);
+    await heard(client, 4_000);
+    clearInterval(timer);
+    // Of each of the two clients: what may wait, and one piece more.
+    expect(most).toBeLessThan(2 * (2 * events.maxBufferedBytes + 10_000));
     await waitFor('the cut', () => rooms.app.get(EventStreams).figures.cut === 1);
     deaf.resume();
     await waitFor('the end of its connection', () => deaf.isClosed);

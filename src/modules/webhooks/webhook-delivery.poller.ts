@@ -14,6 +14,8 @@ import { WebhookSender } from './webhook-sender.service.js';
 
 const hourMillis = 3_600_000;
 const forgetEveryMillis = 60_000;
+/** It reads all that waits, and passes come one after the other while much is delivered. */
+const giveUpEveryMillis = 1_000;
 
 /** A receiver that works has answered by then. */
 const slowMillis = 500;
@@ -45,6 +47,7 @@ export class WebhookDelivery {
   private readonly rules: RetryRules;
   private stopping = new AbortController();
   private forgotAt = 0;
+  private gaveUpAt = 0;
   /** Sockets are bounded by these and the quick ones. */
   private readonly mostSlow: number;
   private readonly seconds: Histogram<'result'>;
@@ -108,9 +111,10 @@ export class WebhookDelivery {
   /** Updates past their age whose webhook is not even asked any more become dead letters. */
   private async giveUpForgotten(now: number): Promise<void> {
     const { giveUpAfterMillis, breakerThreshold } = this.rules;
-    if (giveUpAfterMillis === 0) return;
+    if (giveUpAfterMillis === 0 || now - this.gaveUpAt < giveUpEveryMillis) return;
     const since = new Date(now - giveUpAfterMillis);
     await this.db.leaderTransaction((tx) => this.queue.giveUpForgotten(tx, since, breakerThreshold, new Date(now)));
+    this.gaveUpAt = now;
   }
 
   /** Those of webhooks that are never mended would pile up. */

@@ -156,3 +156,33 @@ test('updates come in the order in which they were queued also when a receiver w
   await waitFor('all of them', () => told.length >= 20, { timeoutMillis: 20_000 });
   expect([...new Set(told)]).toEqual(Array.from({ length: 20 }, (_, index) => first + index));
 }, 60_000);
+
+test('of a thousand receivers half hang: the others are told in seconds, with bounded connections and memory', async () => {
+  const usual = rooms;
+  const own = { ...testSettings().webhooks, deleteUndeliverableWebhooksAfterHours: 0 };
+  rooms = await startRooms({ modules: [WebhooksModule], settings: { webhooks: own } });
+  try {
+    healthy = await startReceiver();
+    const hanging = await receiver(() => undefined);
+    const uris = Array.from({ length: 1_000 }, (_, index) => `${index % 2 ? hanging : healthy.url}/${index}`);
+    await rooms.database.manager.query(
+      `INSERT INTO webhook (id, uri, webhook_type, created_at) SELECT 'REQUEST-' || uri, uri, 'REQUEST', now() FROM unnest($1::text[]) AS uri`,
+      [uris],
+    );
+    const memory = process.memoryUsage().rss;
+    for (let n = 1; n <= 3; n++) {
+      await happen('web');
+      await waitFor('the next update', () => healthy.calls.length >= n * 500, { timeoutMillis: 20_000 });
+    }
+    const mostSlow = own.maxConcurrent / 2;
+    expect(most).toBeLessThanOrEqual(own.maxConcurrent + mostSlow + mostSlow);
+    expect(mostConnections).toBeLessThanOrEqual(own.maxConcurrent + mostSlow + own.maxConcurrent);
+    expect(process.memoryUsage().rss - memory).toBeLessThan(200 * 2 ** 20);
+    expect(new Set(healthy.calls.map(({ url }) => url)).size).toBe(500);
+    expect(healthy.calls.length).toBe(1_500);
+    await rooms.database.manager.query('DELETE FROM webhook');
+  } finally {
+    await rooms.close();
+    rooms = usual;
+  }
+}, 120_000);

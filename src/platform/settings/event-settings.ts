@@ -19,8 +19,10 @@ export const EventSettings = z.strictObject({
       'Streams of one user (of one address while authentication is off) on an instance; more are refused with 429',
     ),
   maxBufferedBytes: whole(16_384, 67_108_864)
-    .default(262_144)
-    .describe('What may wait to be sent to one client; beyond, events wait in the database until it has read that'),
+    .default(65_536)
+    .describe(
+      'What may wait to be sent to one client, besides one piece as long; beyond, events wait in the database until it has read that',
+    ),
   stalledMillis: whole(100, 3_600_000)
     .default(30_000)
     .describe('Time after which a client that reads nothing of what waits for it is cut off'),

@@ -43,6 +43,16 @@ describe('crash loops', () => {
     await world.cluster.advance(30 * minute);
     await look();
     expect((await loops()).filter(({ type }) => type === 'OOM')).toEqual([{ ...found[0], end: world.now }]);
+    const told = await world.query<{ events: string }>('SELECT events FROM live_event ORDER BY id');
+    const loop = { type: 'CRASHLOOP', requestId: 'svc', deployId: 'd1', crashLoopType: 'OOM', start };
+    expect(
+      told
+        .flatMap(({ events }) => JSON.parse(events) as Record<string, unknown>[])
+        .filter(({ crashLoopType }) => crashLoopType === 'OOM'),
+    ).toEqual([
+      { ...loop, at: start },
+      { ...loop, at: world.now, end: world.now },
+    ]);
   });
 
   test('of a task that cannot be replaced are found by its cleanup', async () => {

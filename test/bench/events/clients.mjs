@@ -32,5 +32,5 @@ function listen(url) {
 
 process.on('message', ({ urls, finish }) => {
   if (urls) for (const url of urls) listen(url);
-  if (finish) process.send({ arrivals: arrivals.splice(0) });
+  if (finish) process.send({ arrivals: Float64Array.from(arrivals) });
 });
