@@ -6,9 +6,7 @@ import { join } from 'node:path';
 export const packages = ['rest-contract', 'client'];
 
 const sourcesOf = (name) =>
-  ['src', 'scripts/build.mjs', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map(
-    (path) => `packages/${name}/${path}`,
-  );
+  ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((path) => `packages/${name}/${path}`);
 const sources = ['src', 'migrations', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 
 /** Changes with anything the build reads. */

@@ -14,6 +14,8 @@ export interface Operation {
 export interface Schema {
   $ref?: string;
   allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
   type?: string;
   format?: string;
   enum?: unknown[];

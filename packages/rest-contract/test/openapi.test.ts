@@ -418,6 +418,14 @@ describe('operations', () => {
   });
 });
 
+test('a service may prefer fixed segments to parameters: both are documented; what is alike altogether is refused', () => {
+  const page = get({ at: path(s) }, unit, { path: '' });
+  const beside = contract('Beside', { page, health: get({}, unit) });
+  expect(Object.keys(openapi(beside, { info }).paths)).toEqual(['/{at}', '/health']);
+  const alike = contract('Alike', { page, other: get({ name: path(s) }, unit, { path: '' }) });
+  expect(() => openapi(alike, { info })).toThrow('Alike.other: another operation is GET /{at}, too');
+});
+
 test('a document of every feature passes a public validator', async () => {
   const Inner = contract('Inner', { read: get({ id: path(s) }, Author), again: get({ id: path(s, 'x') }, unit) });
   const Everything = contract('Everything', {

@@ -51,7 +51,7 @@ function deployFiles(...[command, run]: Parameters<Define>): void {
       });
       const { requestId } = body.deploy;
       // Where the service makes ids up, the answer alone has it.
-      const deployId = answer.pendingDeployState?.deployMarker.deployId ?? body.deploy.id;
+      const deployId = (answer.pendingDeployState?.deployMarker.deployId ?? body.deploy.id)!;
       if (!flags.wait) {
         answers.push(answer);
         if (!session.out.isJson) session.out.text(`${requestId}: ${deployId} is being deployed`);

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import type { PriorityFreeze, PriorityFreezeParent } from '../../core/model/state.js';
-import { Decimal, Text, Millis } from '../../platform/http/fields.js';
+import { Decimal, MayBeLeftOut, Millis, Text } from '../../platform/http/fields.js';
 import { Since } from '../../platform/http/since.js';
 
 /** Which tasks are not started. */
@@ -10,7 +10,7 @@ export class PriorityFreezeDto implements PriorityFreeze {
   @Decimal()
   minimumPriorityLevel: number;
   /** Whether tasks with a lower priority that run already are killed. */
-  @IsOptional()
+  @MayBeLeftOut()
   @IsBoolean()
   killTasks: boolean = false;
   /** Why; told to those whose deploys and bounces are refused. */

@@ -7,6 +7,7 @@ import {
   IsInt,
   IsNumber,
   IsObject,
+  IsOptional,
   IsString,
   Max,
   Min,
@@ -33,6 +34,9 @@ import { Holds } from './known-members.js';
 
 const int32 = { min: -2_147_483_648, max: 2_147_483_647 };
 const mostDecimal = 1_000_000_000_000;
+
+/** Callers may leave it out, although records that are answered always have it. */
+export const MayBeLeftOut = () => applyDecorators(IsOptional(), ApiProperty({ required: false }));
 
 /** A text of this kind, no longer than such texts are, or than this one may be. */
 export const Text = (kind: TextKind, most: number = longestText[kind]) =>

@@ -1,4 +1,4 @@
-import { byteStream, contract, get, query } from 'rest-contract/client';
+import { byteStream, contract, get, header, query } from 'rest-contract/client';
 import { EventType } from '../records/events.js';
 import { list, optional, string } from '../schema.js';
 
@@ -16,6 +16,8 @@ export const EventsApi = contract('EventsApi', {
       requestId: query(optional(list(string))),
       /** The number of the last event that is there, to go on behind it; 0: all that is kept. */
       lastEventId: query(optional(string)),
+      /** The same, as browsers send it by themselves. */
+      resumedAfter: header('Last-Event-ID', optional(string)),
     },
     byteStream('text/event-stream'),
     { path: '' },

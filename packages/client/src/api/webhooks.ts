@@ -1,8 +1,16 @@
 import { body, contract, del, get, path, post, query } from 'rest-contract/client';
 import { RequestHistory } from '../records/history.js';
 import { TaskHistoryUpdate } from '../records/task-ids.js';
-import { DeadLetter, DeployUpdate, ElevatedAccessEvent, Webhook, WebhookSummary } from '../records/webhooks.js';
-import { int32, list, optional, string, words } from '../schema.js';
+import {
+  DeadLetter,
+  DeployUpdate,
+  ElevatedAccessEvent,
+  Resent,
+  Webhook,
+  WebhookResult,
+  WebhookSummary,
+} from '../records/webhooks.js';
+import { int32, int64, list, optional, string, words } from '../schema.js';
 
 /** Webhooks, and what waits for them. */
 export const WebhooksApi = contract('WebhooksApi', {
@@ -111,5 +119,28 @@ export const WebhooksApi = contract('WebhooksApi', {
     },
     list(DeadLetter),
     { path: 'dead-letters' },
+  ),
+  /**
+   * Has updates that were given up wait again, the oldest first, and gives their webhook another chance at once. An addition of
+   * Muster.
+   */
+  resend: post(
+    {
+      /** Its id, as stored or as the type, a dash and the plain uri. */
+      webhookId: query(string),
+      /** Numbers of updates, at most 1000; default: all of the webhook. */
+      id: query(optional(list(int64))),
+    },
+    Resent,
+    { path: 'dead-letters/resend' },
+  ),
+  /** Sends a webhook an update about nothing, at once, and tells what became of it. It has ten seconds. An addition of Muster. */
+  test: post(
+    {
+      /** Its id, as stored or as the type, a dash and the plain uri. */
+      webhookId: query(string),
+    },
+    WebhookResult,
+    { path: 'test' },
   ),
 });

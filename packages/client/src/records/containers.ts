@@ -65,7 +65,7 @@ export interface DockerInfo {
   /** Options for starting the container. */
   dockerParameters?: DockerParameter[];
   /** Give the container all rights of the machine; false unless said otherwise. */
-  privileged: boolean;
+  privileged?: boolean;
   /** Pull the image even if the machine has it. */
   forcePullImage?: boolean;
 }

@@ -50,19 +50,19 @@ export interface HealthcheckOptions {
 /** Rolls the deploy out in groups, or all at once, and asks for acceptance before old tasks go. */
 export interface CanaryDeploySettings {
   /** Tasks added per group; 1 unless said otherwise. */
-  instanceGroupSize: Int32;
+  instanceGroupSize?: Int32;
   /**
    * What must hold after a group is healthy: NONE unless said otherwise; TIMED: a wait; CHECKS: the service's checks.
    */
-  acceptanceMode: CanaryAcceptanceMode;
+  acceptanceMode?: CanaryAcceptanceMode;
   /** Milliseconds to wait after each group, when the mode is TIMED; 0 unless said otherwise. */
-  waitMillisBetweenGroups: Int64;
+  waitMillisBetweenGroups?: Int64;
   /** Failed tasks that are forgiven and replaced within each group; 0 unless said otherwise. */
-  allowedTasksFailuresPerGroup: Int32;
+  allowedTasksFailuresPerGroup?: Int32;
   /** Groups before everything that is left is launched together; 3 unless said otherwise. */
-  canaryCycleCount: Int32;
+  canaryCycleCount?: Int32;
   /** Roll out in groups; false: all at once, with one swap in the load balancer. False unless said otherwise. */
-  enableCanaryDeploy: boolean;
+  enableCanaryDeploy?: boolean;
 }
 
 /** One run of a job, with what it changes about its deploy. */
@@ -110,7 +110,7 @@ export interface Deploy {
    * Names the deploy within its request, and never another one: letters, digits, '_' and '.'. Made up when the
    * service is set so.
    */
-  id: string;
+  id?: string;
   /** Command to run. */
   command?: string;
   /** Arguments of the command. */

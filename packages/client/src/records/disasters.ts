@@ -136,7 +136,7 @@ export interface PriorityFreeze {
    */
   durationMillis?: Int64;
   /** Whether tasks with a lower priority that run already are killed. */
-  killTasks: boolean;
+  killTasks?: boolean;
 }
 export const PriorityFreeze = record<PriorityFreeze>('PriorityFreeze');
 

@@ -29,10 +29,23 @@ export interface Webhook {
 }
 export const Webhook = record<Webhook>('Webhook');
 
+/** What became of a delivery. */
+export interface WebhookResult {
+  /** When it ended, in epoch milliseconds; of a test: when it began. */
+  at: Int64;
+  /** Whether the receiver took it. */
+  delivered: boolean;
+  /** Why it did not. */
+  error?: string;
+}
+export const WebhookResult = record<WebhookResult>('WebhookResult');
+
 /** A webhook and how much waits for it. */
 export interface WebhookSummary {
   /** Number of updates that have not been delivered yet. */
   queueSize: Int32;
+  /** What became of the newest delivery; absent: there was none. An addition of Muster. */
+  lastResult?: WebhookResult;
   /** The webhook. */
   webhook: Webhook;
 }
@@ -58,6 +71,13 @@ export interface DeadLetter {
   lastError?: string;
 }
 export const DeadLetter = record<DeadLetter>('DeadLetter');
+
+/** How many updates wait again. */
+export interface Resent {
+  /** Dead letters that are gone because a newer update of their kind waits are not counted. */
+  queued: Int32;
+}
+export const Resent = record<Resent>('Resent');
 
 /** The start or the end of a deploy. */
 export interface DeployUpdate {

@@ -164,10 +164,13 @@ type LeftOut<P, Rules, Context> = {
 
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** The arguments object of a client. What the context given to `connect` provides may be left out. */
+/**
+ * The arguments object of a client. What the context given to `connect` provides may be left out. Keys are filtered by `as`, so
+ * that editors still show what is said about a parameter where it is declared.
+ */
 export type ClientArgs<P, Rules = never, Context = unknown> = Flat<
-  { [K in Exclude<keyof P, LeftOut<P, Rules, Context>>]: SentOfEntry<P[K], Rules, Context> } & {
-    [K in LeftOut<P, Rules, Context>]?: SentOfEntry<P[K], Rules, Context> | undefined;
+  { [K in keyof P as K extends LeftOut<P, Rules, Context> ? never : K]: SentOfEntry<P[K], Rules, Context> } & {
+    [K in keyof P as K extends LeftOut<P, Rules, Context> ? K : never]?: SentOfEntry<P[K], Rules, Context> | undefined;
   }
 >;
 

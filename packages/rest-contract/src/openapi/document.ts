@@ -3,7 +3,7 @@ import type { PrefixMember } from '../contract/members.js';
 import { pathTemplate, type Route, routesOf } from '../server/routes.js';
 import { withDiscriminators } from './discriminators.js';
 import { operationObject } from './operation.js';
-import { Schemas } from './schemas.js';
+import { DocumentError, Schemas } from './schemas.js';
 import type { InfoObject, OpenApiDocument, OperationObject } from './types.js';
 
 export interface DocumentOptions {
@@ -23,7 +23,7 @@ export interface DocumentOptions {
   readonly adjustOperation?: (operation: OperationObject) => OperationObject;
 }
 
-/** The OpenAPI 3.0 document of a contract. */
+/** The OpenAPI 3.0 document of a contract, also of one that describes a service with rules of precedence of its own. */
 export function openapi(contract: AnyContract, options: DocumentOptions): OpenApiDocument {
   const schemas = new Schemas(options.types);
   const paths: OpenApiDocument['paths'] = {};
@@ -33,7 +33,12 @@ export function openapi(contract: AnyContract, options: DocumentOptions): OpenAp
     const template = documentedPath(route, templates);
     const made = operationObject(route, tagsOf(route), uniqueId(route, ids), parameterNames(route, template), schemas);
     const operation = options.adjustOperation ? options.adjustOperation(made) : made;
-    (paths[template] ??= {})[route.operation.method.toLowerCase()] = operation;
+    const methods = (paths[template] ??= {});
+    const method = route.operation.method.toLowerCase();
+    // What is alike up to here is one operation to readers. A fixed segment beside a parameter is two: OpenAPI has it come first.
+    if (methods[method])
+      throw new DocumentError(`${route.where}: another operation is ${method.toUpperCase()} ${template}, too`);
+    methods[method] = operation;
   }
   const { info, servers, tags, security, securitySchemes } = options;
   const hasSchemas = Object.keys(schemas.named).length > 0;

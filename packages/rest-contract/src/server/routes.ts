@@ -15,11 +15,10 @@ export interface Route {
   readonly pattern: readonly (string | Slot)[];
 }
 
-/** All operations a server answers, prefixes unfolded. Refuses what no server could answer unambiguously. */
+/** All operations, prefixes unfolded. */
 export function routesOf(contract: AnyContract): Route[] {
   const routes: Route[] = [];
   collect(contract, { contracts: [contract], prefixes: [], call: contract.name, pattern: [] }, routes);
-  checkAmbiguity(routes);
   return routes;
 }
 
@@ -77,7 +76,7 @@ function checkRepeatedNames(call: string, prefixes: readonly PrefixMember[], mem
 const isNamed = ({ kind }: Slot) => kind === 'query' || kind === 'header' || kind === 'cookie';
 
 /** Two routes collide when some path fits both: a rule of precedence would only hide which one was meant. */
-function checkAmbiguity(routes: readonly Route[]): void {
+export function checkAmbiguity(routes: readonly Route[]): void {
   const rivals = new Map<string, Route[]>();
   for (const route of routes) {
     const key = `${route.operation.method} ${route.pattern.length}`;

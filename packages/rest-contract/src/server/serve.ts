@@ -16,7 +16,7 @@ import {
 } from '../raw/message.js';
 import { type CallSettings, RouteCall } from './route-call.js';
 import { type Match, Router } from './router.js';
-import { routesOf } from './routes.js';
+import { checkAmbiguity, routesOf } from './routes.js';
 import { begun } from './streams.js';
 import type { ServeOptions, Service } from './types.js';
 
@@ -39,7 +39,9 @@ export function serve<C extends AnyContract, W extends WrapperName = 'promise'>(
     checkResults: options.checkResults ?? false,
   };
   const router = new Router<RouteCall>();
-  for (const route of routesOf(contract)) router.add(route, new RouteCall(route, settings));
+  const routes = routesOf(contract);
+  checkAmbiguity(routes);
+  for (const route of routes) router.add(route, new RouteCall(route, settings));
   checkImplementation(contract, service);
 
   const onError = options.onError ?? ((error, { operation }) => console.error(`${operation} failed:`, error));

@@ -1,7 +1,7 @@
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional } from 'class-validator';
 import type { ContainerInfo } from '../../../core/model/deploy.js';
-import { Int32, Nested, NestedList, OneOf, TextMap, Texts, Text } from '../../../platform/http/fields.js';
+import { Int32, MayBeLeftOut, Nested, NestedList, OneOf, TextMap, Texts, Text } from '../../../platform/http/fields.js';
 
 /** Driver and name of a volume that Docker manages. */
 export class DockerVolumeDto {
@@ -91,7 +91,7 @@ export class DockerInfoDto {
   @Text('name')
   image: string;
   /** Give the container all rights of the machine; false unless said otherwise. */
-  @IsOptional()
+  @MayBeLeftOut()
   @IsBoolean()
   privileged: boolean;
   /** Kind of network. */

@@ -7,6 +7,7 @@ import {
   AnyObject,
   everyValue,
   Int32,
+  MayBeLeftOut,
   is,
   isMap,
   isShort,
@@ -64,7 +65,7 @@ export class DeployDto implements Deploy {
   requestId: string;
   /** Names the deploy within its request, and never another one: letters, digits, '_' and '.'. Made up when the service is set so. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_.]+$' })
-  @IsOptional()
+  @MayBeLeftOut()
   @Text('name')
   id: string;
   /** Command to run. */
