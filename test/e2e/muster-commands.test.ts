@@ -99,8 +99,8 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
       ':3: instances must be integer',
     ],
     ['a word that is none', 'id: a\nrequestType: SERVER\n', ':2: requestType must be one of SERVICE, '],
-    ['a field that is missing', 'deploy:\n  command: sleep 1\n', ':2: deploy.requestId is required'],
-    ['no YAML', 'id: a\n  b: [\n', ':2: '],
+    ['a field that is missing', 'deploy:\n  command: sleep 1\n', ':1: deploy.requestId is required'],
+    ['no YAML', 'id: a\n  b: [\n', ':1: '],
     ['a member twice', 'id: a\nid: b\nrequestType: SERVICE\n', ':2: Map keys must be unique'],
     ['nothing in it', '# empty\n', ': there is no request and no deploy in it'],
   ])('a file with %s', async (_name, text, message) => {
@@ -134,7 +134,7 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
 
   test('what is not Muster at the address, and what never answers', async () => {
     const silent = createServer(
-      (request, response) => void (request.url!.includes('/ids') || response.writeHead(404).end('<html>')),
+      (request, response) => void (request.url!.includes('/tasks/') || response.writeHead(404).end('<html>')),
     );
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void silent.closeAllConnections());

@@ -1,16 +1,18 @@
 /* eslint-disable no-control-regex -- what terminals obey is looked for */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 import { muster, musterOnTerminal, shell } from './support/muster-command.js';
 import { Installation, type Instance } from './support/product.js';
 
-/** The tour of docs/cli.md, by the real binary against the real product: in a pipe, then on a pseudo-terminal. */
-const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+/** The tour of README.md, by the real binary against the real product: in a pipe, then on a pseudo-terminal. */
+const page = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const tour = [
   ...page
-    .split('\n## Tour\n')[1]!
+    .split('\n## Five minutes\n')[1]!
     .split('\n## ')[0]!
     .matchAll(/```sh\n([\s\S]*?)```/g),
 ]
@@ -38,10 +40,11 @@ test('in a pipe: each line does what the page says, without a byte for terminals
     expect(out + err, line).not.toContain('\u001b');
     told[line] = out + err;
   }
+  expect(tour.length).toBeGreaterThanOrEqual(20);
   const of = (begin: string): string => told[tour.find((line) => line.startsWith(begin))!]!;
   expect(of('muster apply -f examples/web')).toContain('request web: created');
   expect(of('muster apply -f examples/web')).toMatch(/instance 3: HEALTHY web-v1-\S+\n[\s\S]*web v1: SUCCEEDED\n$/);
-  expect(of('muster ps web').split('\n')[1]).toMatch(/^web-v1-\S+\tRUNNING\t\d+s\tlocalhost\t$/);
+  expect(of('muster ps web').split('\n')[1]).toMatch(/^web-v1\S+\tRUNNING\t\d+s\tlocalhost\t$/);
   expect(of('muster logs web')).toMatch(/^web\.1 version 1 listens on \d+\nweb\.2 /);
   expect(of('muster plan')).toContain('  - deploy.env.VERSION: "1"\n  + deploy.env.VERSION: "2"\n');
   expect(of('muster plan')).toContain('3 to start, 3 to stop: everything fits');
@@ -56,19 +59,26 @@ test('in a pipe: each line does what the page says, without a byte for terminals
 
 describe.runIf(hasScript)('on a terminal', () => {
   test('a deploy is drawn in place, instance by instance, in colours; tables have no tabs', async () => {
-    const files = ['examples/worker/request.json', 'examples/worker/deploy-v1.json'];
+    const { path, remove } = tempFolder();
+    onTestFinished(remove);
+    const files = ['request.json', 'deploy-v1.json'].map((name) => {
+      const text = readFileSync(new URL(`../../examples/worker/${name}`, import.meta.url), 'utf8');
+      // Under another name: no id of a deploy is given twice.
+      writeFileSync(join(path, name), text.replaceAll('"worker"', '"drawn"'));
+      return join(path, name);
+    });
     const applied = await musterOnTerminal(['apply', '-f', ...files, '--wait'], { env });
     expect(applied.code, applied.out).toBe(0);
     expect(applied.out).toMatch(/\u001b\[\d*A/);
     expect(applied.out).toMatch(/instance 1 {2,}\u001b\[32mHEALTHY/);
     expect(applied.out).toContain('\u001b[32mSUCCEEDED\u001b[39m');
-    const { out } = await musterOnTerminal(['ps', 'worker'], { env });
-    expect(out).toMatch(/worker-v1-\S+ {2}\u001b\[32mRUNNING\u001b\[39m {2}\d+s +localhost/);
+    const { out } = await musterOnTerminal(['ps', 'drawn'], { env });
+    expect(out).toMatch(/drawn-v1-\S+ {2}\u001b\[32mRUNNING\u001b\[39m {2}\d+s +localhost/);
     expect(out).not.toContain('\t');
-    const plainly = await musterOnTerminal(['ps', 'worker'], { env: { ...env, NO_COLOR: '1' } });
+    const plainly = await musterOnTerminal(['ps', 'drawn'], { env: { ...env, NO_COLOR: '1' } });
     expect(plainly.out).not.toContain('\u001b');
-    expect(plainly.out).toMatch(/worker-v1-\S+ {2}RUNNING/);
-    await muster(['remove', 'worker'], { env });
+    expect(plainly.out).toMatch(/drawn-v1-\S+ {2}RUNNING/);
+    await muster(['remove', 'drawn'], { env });
   }, 60_000);
 
   test('what a task prints does not drive the terminal, and reaches a pipe as it is', async () => {

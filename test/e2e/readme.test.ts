@@ -9,11 +9,12 @@ import { waitFor } from '../support/wait-for.js';
 
 const readme = fileURLToPath(new URL('../../README.md', import.meta.url));
 const text = readFileSync(readme, 'utf8');
+const httpTour = readFileSync(new URL('../../docs/http-tour.md', import.meta.url), 'utf8');
 const section = (title: string): string => text.split(`\n## ${title}\n`)[1]!.split('\n## ')[0]!;
 const blocks = (markdown: string, language: string): string[] =>
   [...markdown.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1]!);
 
-describe('the README does what it says', () => {
+describe('the README and its tour by HTTP do what they say', () => {
   const installation = new Installation();
   let muster: Instance;
   beforeAll(async () => {
@@ -21,8 +22,8 @@ describe('the README does what it says', () => {
   }, 90_000);
   afterAll(() => installation.dispose(), 90_000);
 
-  test('the tour, line by line', async () => {
-    const tour = blocks(section('Five minutes'), 'sh').join('\n').replaceAll(':7099', `:${muster.port}`);
+  test('the tour by HTTP, line by line', async () => {
+    const tour = blocks(httpTour, 'sh').join('\n').replaceAll(':7099', `:${muster.port}`);
     const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
       execFile(
         'bash',

@@ -1,6 +1,7 @@
-import { type DeployRequest, MusterError, type Request, type RequestParent } from 'muster-client';
+import type { DeployRequest, Request, RequestParent } from 'muster-client';
 import { CliError, exitCodes } from '../exit-codes.js';
 import type { Placed } from '../files/documents.js';
+import { isMissing } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
 import { awaitDeploy } from './deploy-progress.js';
@@ -35,7 +36,7 @@ export function apply(...[command, run]: Parameters<Define>): void {
   examples(
     command,
     'muster apply -f examples/web/request.json examples/web/deploy-v1.json --wait',
-    'cat examples/web/request.json examples/web/deploy-v1.json | muster apply -f - --dry-run',
+    'muster apply -f - --dry-run < examples/web/request.json',
   );
   remote<Flags, []>(command, run, async (session, flags) => {
     const { readDocuments } = await import('../files/documents.js');
@@ -70,8 +71,6 @@ function tell({ out }: Session, { kind, requestId, deployId, result, changes }: 
   const fields = changes.length > 0 ? ` (${changes.join(', ')})` : '';
   out.text(`${kind} ${requestId}${deployId === undefined ? '' : ` ${deployId}`}: ${verb}${fields}`);
 }
-
-const isMissing = (cause: unknown): boolean => cause instanceof MusterError && cause.status === 404;
 
 async function applyRequest({ api }: Session, wanted: Request, { dryRun }: Flags): Promise<Applied> {
   const { differences } = await import('../files/differences.js');

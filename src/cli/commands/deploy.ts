@@ -38,7 +38,8 @@ function deployFiles(...[command, run]: Parameters<Define>): void {
   examples(
     command,
     'muster deploy -f examples/web/deploy-v2.json --wait',
-    'muster deploy -f - --wait --wait-for 5m < examples/web/deploy-v2.json',
+    'sed s/v1/v3/ examples/worker/deploy-v1.json | muster deploy -f - --wait --wait-for 5m',
+    'muster deploy -f examples/fragile/deploy-v2.json --wait || echo "exit code $?"',
   );
   remote<DeployFlags, []>(command, run, async (session, flags) => {
     const { readDeploys } = await import('../files/deploys.js');

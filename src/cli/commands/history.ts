@@ -1,6 +1,7 @@
-import { MusterError, type TaskState } from 'muster-client';
+import type { TaskState } from 'muster-client';
 import { CliError } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
+import { isMissing } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
 import { shownDuration, shownState, shownTime, timeMillis, wholeNumber } from '../words.js';
@@ -123,8 +124,7 @@ async function changes({ api, out }: Session, requestId: string, pages: Pages): 
 
 async function task({ api, out }: Session, taskId: string): Promise<void> {
   const found = await api.history.task({ taskId }).catch((cause: unknown) => {
-    if (cause instanceof MusterError && cause.status === 404)
-      throw new CliError('notFound', `No task with id '${taskId}'`);
+    if (isMissing(cause)) throw new CliError('notFound', `No task with id '${taskId}'`);
     throw cause;
   });
   await out.answer(found, () =>

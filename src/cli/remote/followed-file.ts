@@ -1,5 +1,5 @@
-import { MusterError } from 'muster-client';
 import { plainLog } from '../output/plain.js';
+import { isRefusal } from './refusal.js';
 import type { Session } from './session.js';
 
 const pieceBytes = 262_144;
@@ -65,8 +65,7 @@ export class FollowedFile {
       });
     } catch (cause) {
       // A task that has just been launched has no sandbox and no files yet.
-      if (cause instanceof MusterError && (cause.code === 'SANDBOX_NOT_READY' || cause.code === 'FILE_NOT_FOUND'))
-        return undefined;
+      if (isRefusal(cause) && (cause.code === 'SANDBOX_NOT_READY' || cause.code === 'FILE_NOT_FOUND')) return undefined;
       throw cause;
     }
   }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { connectMuster, type Muster } from 'muster-client';
+import type { Muster } from 'muster-client';
 import { Output } from '../output/output.js';
 import type { Run } from '../run.js';
 import { wholeNumber } from '../words.js';
@@ -30,15 +30,17 @@ export function remote<F, W extends unknown[]>(command: Command, run: Run, work:
       // The words come first, then the flags, then the command itself.
       .action(async (...given: unknown[]) => {
         const flags = given.at(-2) as F & ConnectFlags & { json?: boolean };
-        const code = await work(connect(flags, run), flags, ...(given.slice(0, -2) as W));
+        const code = await work(await connect(flags, run), flags, ...(given.slice(0, -2) as W));
         if (code !== undefined) run.exitCode = code;
       })
   );
 }
 
-export function connect(flags: ConnectFlags & { json?: boolean }, run: Run): Session {
+async function connect(flags: ConnectFlags & { json?: boolean }, run: Run): Promise<Session> {
   const seconds = wholeNumber('--timeout', flags.timeout ?? '30', 1, 3_600);
   const address = addressOf(flags, run);
+  // Not for those who ask for help alone.
+  const { connectMuster } = await import('muster-client');
   const api = connectMuster({
     url: address.url,
     headers: proofOf(address),
