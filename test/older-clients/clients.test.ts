@@ -223,7 +223,8 @@ describe('the tool that reads logs', () => {
   test('follows a file: its length first, then what comes after', async () => {
     const { taskId } = await taskOf();
     const read = `/sandbox/${taskId.id}/read?path=${taskId.id}/service.log`;
-    expect((await send('GET', read)).body).toMatchObject({ data: '', offset: 6 });
+    expect((await send('GET', `${read}&offset=-1`)).body).toMatchObject({ data: '', offset: 6 });
+    expect((await send('GET', `${read}&length=0`)).body).toMatchObject({ data: '', offset: 6 });
     expect((await send('GET', `${read}&offset=0&length=0&grep=`)).body).toMatchObject({ data: '', offset: 6 });
     expect((await send('GET', `${read}&offset=0`)).body).toMatchObject({ data: 'hello\n', offset: 0 });
     expect((await send('GET', `${read}&offset=6`)).body).toMatchObject({ data: '', offset: 6 });

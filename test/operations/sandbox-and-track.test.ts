@@ -53,11 +53,12 @@ describe('a file of a task', () => {
   const path = 'logs/app.log';
 
   test('is read from an offset, in parts, and filtered by lines', async () => {
-    expect(await chunk({ path }), 'without an offset only its length').toEqual({
-      data: '',
-      offset: 14,
+    expect(await chunk({ path }), 'from its beginning').toEqual({
+      data: 'one\ntwo\nthree\n',
+      offset: 0,
       nextOffset: 14,
     });
+    expect(await chunk({ path, offset: -1 }), 'only its length').toEqual({ data: '', offset: 14, nextOffset: 14 });
     expect(await chunk({ path, offset: 4 })).toEqual({ data: 'two\nthree\n', offset: 4, nextOffset: 14 });
     expect(await chunk({ path, offset: 4, length: 4 })).toEqual({ data: 'two\n', offset: 4, nextOffset: 8 });
     expect(await chunk({ path, offset: 0, length: 0 })).toEqual({ data: '', offset: 14, nextOffset: 14 });

@@ -180,8 +180,9 @@ const browse: Operation = async ({ path, files, inside }, _query, { response }) 
   return entries !== undefined;
 };
 
-const read: Operation = async ({ files, inside }, choice, { response }) => {
-  const chunk = await readChunk(choice, (offset, length) => files.read(inside, offset, length));
+/** Clients of this address ask for the length of a file by leaving the offset out. */
+const read: Operation = async ({ files, inside }, { offset = -1, ...choice }, { response }) => {
+  const chunk = await readChunk({ offset, ...choice }, (offset, length) => files.read(inside, offset, length));
   if (chunk) sendJson(response, 200, chunk);
   return chunk !== undefined;
 };

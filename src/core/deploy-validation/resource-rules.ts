@@ -57,12 +57,15 @@ export function resourceProblems(
     ];
     if (wanted < 0 || (wanted === 0 && !kind.mayBeZero)) return broken('min', 'must be greater than 0');
     if (wanted > limits[kind.perInstance]) {
-      return broken('max', `must be at most ${limits[kind.perInstance]} ${kind.unit} per instance`);
+      return broken(
+        'max',
+        `must be at most ${limits[kind.perInstance]} ${kind.unit} per instance (cluster.${kind.perInstance}), not ${wanted}`,
+      );
     }
     if (wanted * instances > limits[kind.perRequest]) {
       return broken(
         'max',
-        `of ${instances} instances must be at most ${limits[kind.perRequest]} ${kind.unit} together`,
+        `of ${instances} instances must be at most ${limits[kind.perRequest]} ${kind.unit} together (cluster.${kind.perRequest}), not ${wanted * instances}`,
       );
     }
     return [];

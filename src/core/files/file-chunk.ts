@@ -6,7 +6,7 @@ export interface FileChunk {
 }
 
 export interface ChunkChoice {
-  /** Absent or -1: only say how long the file is. */
+  /** -1: only say how long the file is. Absent: from its beginning. */
   offset?: number;
   /** Absent or -1: to the end. */
   length?: number;
@@ -18,7 +18,7 @@ const longestCharacter = 4;
 
 /** `read` answers bytes of the file and its size now. undefined, as from `read`: no such file. */
 export async function readChunk(
-  { offset = -1, length = -1 }: ChunkChoice,
+  { offset = 0, length = -1 }: ChunkChoice,
   read: (offset: number, length: number) => Promise<{ data: Uint8Array; size: number } | undefined>,
 ): Promise<FileChunk | undefined> {
   const sizeOnly = offset === -1 || length === 0;

@@ -7,9 +7,11 @@ import {
   heldBy,
   holdReasons,
   obsoleteReasons,
+  type Refused,
   type WaitingOutcome,
   candidateOf,
 } from './place-tasks.js';
+import type { Shortage } from './shortages.js';
 import { PlacementRound } from './round.js';
 import type { PlacementRules, PlacementSnapshot } from './snapshot.js';
 
@@ -28,8 +30,8 @@ export const waitingReasons = [
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 
-/** `slaves` machines that cannot take the task for this reason, the first one that holds. */
-export interface Rejection {
+/** `slaves` machines that cannot take the task for this reason, the first one that holds; with figures where they are too small. */
+export interface Rejection extends Partial<Shortage> {
   reason: RejectionReason;
   slaves: number;
 }
@@ -57,8 +59,9 @@ export function explainPending(
   const held = heldBy(candidate, round.spreadOf(candidate.view).active, rules);
   if (held) return unseen(held);
   const { view, request } = candidate;
-  const counts = round.allRejections(round.demandOf(demandKey(pending), pending, view, request)!);
-  const rejections = byCount(counts);
+  const demand = round.demandOf(demandKey(pending), pending, view, request)!;
+  const counts = round.allRejections(demand);
+  const rejections = byCount({ rejections: counts, shortages: round.shortages(demand) });
   const fitting = snapshot.machines.length - rejections.reduce((sum, { slaves }) => sum + slaves, 0);
   const reason = fitting > 0 ? 'PLACEABLE' : 'NO_MATCHING_SLAVE';
   return { reason, slaves: snapshot.machines.length, fitting, rejections };
@@ -67,13 +70,13 @@ export function explainPending(
 /** The same of a task that a round over `slaves` machines left pending. */
 export function explainWaiting(outcome: WaitingOutcome, slaves: number): Explanation {
   if (outcome.why !== 'NO_MATCHING_SLAVE') return unseen(outcome.why);
-  return { reason: outcome.why, slaves, fitting: 0, rejections: byCount(outcome.rejections) };
+  return { reason: outcome.why, slaves, fitting: 0, rejections: byCount(outcome) };
 }
 
 /** Most frequent first, then by name. */
-const byCount = (counts: ReadonlyMap<RejectionReason, number>): Rejection[] =>
-  [...counts]
-    .map(([reason, slaves]) => ({ reason, slaves }))
+const byCount = ({ rejections, shortages }: Refused): Rejection[] =>
+  [...rejections]
+    .map(([reason, slaves]) => ({ reason, slaves, ...shortages.get(reason) }))
     .sort((a, b) => b.slaves - a.slaves || (a.reason < b.reason ? -1 : 1));
 
 /** A reason for which no machine was looked at. */
@@ -118,11 +121,27 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
 };
 
+const shortageUnits: Partial<Record<RejectionReason, string>> = {
+  NOT_ENOUGH_CPUS: 'cores',
+  NOT_ENOUGH_MEMORY: 'MB',
+  NOT_ENOUGH_DISK: 'MB',
+  NOT_ENOUGH_PORTS: 'ports',
+};
+
+function figuresText({ reason, slaves, asked, largest, free }: Rejection): string {
+  const unit = shortageUnits[reason];
+  if (unit === undefined || asked === undefined) return '';
+  const which = slaves === 1 ? 'it has' : `the largest of these ${slaves} slaves has`;
+  return ` (the task asks for ${asked} ${unit}; ${which} ${largest}, ${free} free)`;
+}
+
 /** The explanation as a sentence for people. */
 export function explanationText({ reason, slaves, fitting, rejections }: Explanation): string {
   if (reason === 'PLACEABLE') return `Fits on ${fitting} of ${slaves} slaves; it is placed in the next round`;
   if (reason !== 'NO_MATCHING_SLAVE') return reasonTexts[reason];
   if (slaves === 0) return 'There is no slave';
-  const parts = rejections.map((rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}`);
+  const parts = rejections.map(
+    (rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}${figuresText(rejection)}`,
+  );
   return `No slave of ${slaves} can take it: ${parts.join(', ')}`;
 }

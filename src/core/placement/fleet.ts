@@ -23,7 +23,7 @@ const weights = { cpus: 0.4, memory: 0.4, disk: 0.2 } as const;
 /** A machine of a fleet: what is still free, and how good a place it is. */
 export class FleetMachine {
   readonly free: ResourceUnits;
-  private readonly total: ResourceUnits;
+  readonly total: ResourceUnits;
   private pool: PortPool | undefined;
   /** Pairs it is reserved for. */
   readonly reservedFor: readonly (readonly [string, string])[];

@@ -1,3 +1,4 @@
+export type { Shortage } from './shortages.js';
 export { type RejectionReason, rejectionReasons } from './checks.js';
 export {
   explainPending,

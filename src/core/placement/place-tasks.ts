@@ -8,6 +8,7 @@ import { byWeight, type Demand, demandKey, priorityLevel } from './demand.js';
 import { Fleet, FleetMachine } from './fleet.js';
 import { seededRandom } from './port-pool.js';
 import { PlacementRound } from './round.js';
+import type { Shortages } from './shortages.js';
 import type { FleetSnapshot, MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 
 /**
@@ -22,6 +23,12 @@ export const obsoleteReasons = ['REQUEST_GONE', 'REQUEST_NOT_RUNNABLE', 'DEPLOY_
 type ObsoleteReason = (typeof obsoleteReasons)[number];
 
 /** What becomes of one pending task. */
+/** Why no machine takes a task. */
+export interface Refused {
+  rejections: ReadonlyMap<RejectionReason, number>;
+  shortages: Shortages;
+}
+
 export type PlacementOutcome =
   | {
       kind: 'place';
@@ -33,8 +40,8 @@ export type PlacementOutcome =
       /** Assigned ones first, then literal host ports of its container. */
       ports: number[];
     }
-  /** Stays pending: how many machines were refused, by reason. */
-  | { kind: 'wait'; pending: PendingTask; why: 'NO_MATCHING_SLAVE'; rejections: ReadonlyMap<RejectionReason, number> }
+  /** Stays pending: how many machines were refused, by reason, and what those had too little of. */
+  | ({ kind: 'wait'; pending: PendingTask; why: 'NO_MATCHING_SLAVE' } & Refused)
   /** Stays pending, whatever machines there are. */
   | { kind: 'wait'; pending: PendingTask; why: HoldReason }
   /** It is not wanted any more. */
@@ -109,7 +116,7 @@ class PlacementPass {
   /** Ids given in this pass. */
   private readonly given = new Set<string>();
   /** Demands that found no machine, by request. Until a task of the same request moves, asking again gives the same answer. */
-  private readonly refused = new Map<string, Map<string, Map<RejectionReason, number>>>();
+  private readonly refused = new Map<string, Map<string, Refused>>();
 
   constructor(
     private readonly snapshot: PlacementSnapshot | FleetSnapshot,
@@ -126,14 +133,15 @@ class PlacementPass {
     const held = heldBy({ pending, view, request }, this.round.spreadOf(view).active, this.rules);
     if (held) return { kind: 'wait', pending, why: held };
     const key = demandKey(pending);
-    const refused = this.refused.get(request.id) ?? new Map<string, Map<RejectionReason, number>>();
+    const refused = this.refused.get(request.id) ?? new Map<string, Refused>();
     const known = refused.get(key);
-    if (known) return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', rejections: known };
+    if (known) return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', ...known };
     const demand = this.round.demandOf(key, pending, view, request)!;
     const best = this.round.bestMachine(demand);
     if (best instanceof FleetMachine) return this.occupy(pending, demand, best);
-    this.refused.set(request.id, refused.set(key, best));
-    return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', rejections: best };
+    const refusal: Refused = { rejections: best, shortages: this.round.shortages(demand) };
+    this.refused.set(request.id, refused.set(key, refusal));
+    return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', ...refusal };
   }
 
   private occupy(pending: PendingTask, demand: Demand, machine: FleetMachine): PlacementOutcome {

@@ -424,7 +424,7 @@ describe('explain', () => {
     const explanation = explain({ machines });
     expect(explanation).toMatchObject({ reason: 'NO_MATCHING_SLAVE', slaves: 3, fitting: 0 });
     expect(explanation.rejections).toEqual([
-      { reason: 'NOT_ENOUGH_CPUS', slaves: 2 },
+      { reason: 'NOT_ENOUGH_CPUS', slaves: 2, asked: 1, largest: 0.5, free: 0.5 },
       { reason: 'SLAVE_FROZEN', slaves: 1 },
     ]);
   });

@@ -3,6 +3,7 @@ import type { PendingTask } from '../model/task.js';
 import { type RejectionReason, RequestSpread, shapeRejection, spreadRejection, type Surroundings } from './checks.js';
 import { type Demand, makeDemand, type Shape, shapeKey } from './demand.js';
 import type { Fleet, FleetMachine } from './fleet.js';
+import { type Shortages, shortagesOf } from './shortages.js';
 import type { PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 import { isPreferred, type PreferenceRules } from '../usage/index.js';
 
@@ -104,6 +105,11 @@ export class PlacementRound {
     return ports;
   }
 
+  /** What was missing on the machines that were too small. Call after they were refused. */
+  shortages(task: Demand): Shortages {
+    return shortagesOf(task, this.refusals.get(task.shape)!.all());
+  }
+
   /** How many machines cannot take the task, by the first reason against each. */
   allRejections(task: Demand): Map<RejectionReason, number> {
     const refusals = this.refusals.get(task.shape)!;
@@ -122,6 +128,10 @@ class Refusals {
 
   get size(): number {
     return this.reasons.size;
+  }
+
+  all(): Iterable<readonly [FleetMachine, RejectionReason]> {
+    return this.reasons;
   }
 
   of(machine: FleetMachine): RejectionReason | undefined {

@@ -62,7 +62,7 @@ describe('room for the steps of a plan', () => {
         reason: 'NO_MATCHING_SLAVE',
         slaves: 2,
         rejections: [
-          { reason: 'NOT_ENOUGH_CPUS', slaves: 1 },
+          expect.objectContaining({ reason: 'NOT_ENOUGH_CPUS', slaves: 1 }),
           { reason: 'SLAVE_FROZEN', slaves: 1 },
         ],
       },
@@ -73,7 +73,10 @@ describe('room for the steps of a plan', () => {
       tasks,
       steps: [{ start: [1, 2, 3], stop: tasks }],
       fits: ['1 of 3'],
-      why: { reason: 'NO_MATCHING_SLAVE', rejections: [{ reason: 'NOT_ENOUGH_CPUS', slaves: 1 }] },
+      why: {
+        reason: 'NO_MATCHING_SLAVE',
+        rejections: [expect.objectContaining({ reason: 'NOT_ENOUGH_CPUS', slaves: 1 })],
+      },
     },
     {
       name: 'what goes in one step makes room for the next',
@@ -90,7 +93,7 @@ describe('room for the steps of a plan', () => {
       tasks: [old('a', 1, [31_000])],
       steps: [{ start: [1], stop: [old('a', 1)] }, { start: [2] }, { start: [3] }],
       fits: ['1 of 1', '1 of 1', '0 of 1'],
-      why: { rejections: [{ reason: 'NOT_ENOUGH_PORTS', slaves: 1 }] },
+      why: { rejections: [expect.objectContaining({ reason: 'NOT_ENOUGH_PORTS', slaves: 1 })] },
     },
     {
       name: 'tasks of the plan keep apart from each other',

@@ -34,6 +34,33 @@ const request = (members: Partial<Request> = {}): Request => ({ id: 'r', request
 const broken = (sent: Request, around: Partial<Parameters<typeof validateRequest>[1]> = {}) =>
   validateRequest(sent, { limits, ...around }).map(({ field, rule }) => `${field} ${rule}`);
 
+describe('a schedule has a future time', () => {
+  const now = Date.parse('2026-01-05T12:00:00Z');
+  const job = (members: Partial<Request>) => request({ requestType: 'SCHEDULED', ...members });
+  test.each([
+    job({ schedule: '0 0 30 2 *' }),
+    job({ schedule: '0 0 31 4,6,9,11 *' }),
+    job({ quartzSchedule: '0 0 0 1 1 ? 2020' }),
+    job({ schedule: 'RRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30', scheduleType: 'RFC5545' }),
+    job({ schedule: 'DTSTART=20200101T000000 RRULE:FREQ=DAILY;COUNT=1', scheduleType: 'RFC5545' }),
+  ])('$schedule$quartzSchedule has none', (sent) => {
+    const [error] = validateRequest(sent, { limits, now });
+    expect(error).toMatchObject({ rule: 'future', message: expect.stringContaining('has no future time') as string });
+    // One that is stored, or that was taken over with its history, may be over.
+    expect(broken(sent, { stored: sent, now })).toEqual([]);
+    expect(broken(sent)).toEqual([]);
+  });
+  test.each(['0 0 29 2 *', '@daily', '0 0 31 * *'])('%s has one', (schedule) =>
+    expect(broken(job({ schedule }), { now })).toEqual([]),
+  );
+});
+
+test('a wrong type is told by itself', () => {
+  const sent = { id: 'r', schedule: '@daily', quartzSchedule: 'x' } as Request;
+  const errors = validateRequest(sent, { limits });
+  expect(errors.map(({ message }) => message)).toEqual(['requestType is required']);
+});
+
 describe('validateRequest', () => {
   test.each<[string, Request, string[]]>([
     ['a service', request(), []],

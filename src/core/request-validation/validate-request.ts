@@ -3,7 +3,7 @@ import type { FieldError } from '../field-error.js';
 import type { Resources } from '../model/deploy.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
-import { readSchedule, resolveTimeZone } from '../schedules/index.js';
+import { nextRun, readSchedule, resolveTimeZone, type ScheduleSpec } from '../schedules/index.js';
 
 export interface RequestLimits extends ResourceLimits {
   maxRequestIdSize: number;
@@ -16,6 +16,8 @@ interface RequestSurroundings {
   limits: RequestLimits;
   /** The request as it is stored, when this one takes its place. */
   stored?: Request;
+  /** Epoch milliseconds; absent: a schedule may be over. */
+  now?: number;
   /** Resources of its active and of its pending deploy: they are multiplied by the new number of instances. */
   deploys?: readonly { id: string; resources?: Resources }[];
 }
@@ -37,7 +39,11 @@ const rules: readonly Rule[] = [
       return problem('id', 'pattern', `id '${id}' may have only letters, digits, '_' and '-'`);
     }
     if (id.length > limits.maxRequestIdSize) {
-      return problem('id', 'length', `id must be at most ${limits.maxRequestIdSize} characters long`);
+      return problem(
+        'id',
+        'length',
+        `id must be at most ${limits.maxRequestIdSize} characters long (maxRequestIdSize)`,
+      );
     }
     if (!stored && notGivenWords.has(id.toLowerCase())) {
       return problem('id', 'reserved', `id '${id}' means "not given" to many clients; choose another`);
@@ -91,7 +97,13 @@ function instancesRule(
     );
   }
   const most = limits.maxNumInstancesPerRequest;
-  return instances > most ? problem('instances', 'max', `instances must be at most ${most}, not ${instances}`) : [];
+  return instances > most
+    ? problem(
+        'instances',
+        'max',
+        `instances must be at most ${most} (cluster.maxNumInstancesPerRequest), not ${instances}`,
+      )
+    : [];
 }
 
 /** What tasks and load balancer rely on for the whole life of a request. */
@@ -112,10 +124,11 @@ function unchangedRule(request: Request, { stored }: RequestSurroundings): Field
   return errors;
 }
 
-function scheduleRule(request: Request): FieldError[] {
+function scheduleRule(request: Request, around: RequestSurroundings): FieldError[] {
+  if (request.requestType === undefined) return [];
   if (request.requestType === 'SCHEDULED') {
     const read = readSchedule(request);
-    return 'errors' in read ? read.errors : [];
+    return 'errors' in read ? read.errors : futureRule(request, read, around);
   }
   const zone = request.scheduleTimeZone;
   return [
@@ -125,6 +138,16 @@ function scheduleRule(request: Request): FieldError[] {
       : []),
   ];
 }
+
+/** One that is stored may be over: other members of its request can still be changed. */
+function futureRule(request: Request, spec: ScheduleSpec, { stored, now }: RequestSurroundings): FieldError[] {
+  const isStored = scheduleFields.every((field) => request[field] === stored?.[field]);
+  if (now === undefined || isStored || nextRun(spec, now) !== undefined) return [];
+  const field = request.schedule === undefined ? 'quartzSchedule' : 'schedule';
+  return problem(field, 'future', `${field} '${request[field]}' has no future time: it would never run`);
+}
+
+const scheduleFields = ['schedule', 'quartzSchedule', 'scheduleType', 'scheduleTimeZone'] as const;
 
 /** Fields that make sense only for tasks that end, or only for tasks that do not. */
 function lifetimeRule(request: Request): FieldError[] {

@@ -2,11 +2,10 @@ import type { ResourceLimits } from '../deploy-validation/context.js';
 import { resourceProblems } from '../deploy-validation/resource-rules.js';
 import type { FieldError } from '../field-error.js';
 import type { ObjstoreUploaderFile } from '../model/deploy.js';
-import { isLongRunning, type PendingType } from '../model/enums.js';
+import type { PendingType } from '../model/enums.js';
 import type { Request, RunNowRequest } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
 import type { RequestFacts } from './action-rules.js';
-import { nextRun, readSchedule } from '../schedules/index.js';
 
 /** The scheduler tells tasks who started them in this variable; a run may not say otherwise. */
 const reservedName = 'STARTED_BY_USER';
@@ -25,11 +24,17 @@ export function runProblems(run: RunNowRequest, now: number, limits: RunLimits):
   const errors: FieldError[] = [];
   const { runId, runAt, envOverrides, commandLineArgs } = run;
   if (runId !== undefined && (runId === '' || runId.length > limits.maxRunIdSize)) {
-    errors.push(problem('runId', 'length', `runId must have 1 to ${limits.maxRunIdSize} characters`));
+    errors.push(problem('runId', 'length', `runId must have 1 to ${limits.maxRunIdSize} characters (maxRunIdSize)`));
   }
   const latest = now + limits.maxRunNowTaskLaunchDelayDays * dayMillis;
   if (runAt !== undefined && runAt > latest) {
-    errors.push(problem('runAt', 'max', `runAt must be at most ${limits.maxRunNowTaskLaunchDelayDays} days ahead`));
+    errors.push(
+      problem(
+        'runAt',
+        'max',
+        `runAt must be at most ${limits.maxRunNowTaskLaunchDelayDays} days ahead (maxRunNowTaskLaunchDelayDays)`,
+      ),
+    );
   }
   for (const [name, value] of Object.entries(envOverrides ?? {})) {
     if (name === reservedName || value.includes(reservedName)) errors.push(reserved(`envOverrides.${name}`));
@@ -128,51 +133,6 @@ export function decideRun(run: RunNowRequest, facts: RunFacts): RunDecision {
 const problem = (field: string, rule: string, message: string): FieldError => ({ field, rule, message });
 const reserved = (field: string): FieldError =>
   problem(field, 'reserved', `${field} may not contain ${reservedName}: the scheduler sets it`);
-
-export interface ActiveRun {
-  /** Epoch milliseconds. */
-  startedAt: number;
-  /** Of the ended tasks of its deploy. */
-  averageRuntimeMillis?: number;
-}
-
-export interface RunTimeRules {
-  /** For requests that have no limit of their own. */
-  taskExecutionTimeLimitMillis?: number;
-  warnIfScheduledJobIsRunningForAtLeastMillis: number;
-  warnIfScheduledJobIsRunningPastNextRunPct: number;
-}
-
-/** What is done about a run that takes its time. */
-export type RunTimeDecision =
-  | { kind: 'fine' }
-  /** It has to end. */
-  | { kind: 'end'; runMillis: number; limitMillis: number }
-  /** It may go on, but its owners should know. */
-  | { kind: 'overdue'; runMillis: number; expectedMillis: number };
-
-export function judgeRunTime(request: Request, run: ActiveRun, rules: RunTimeRules, now: number): RunTimeDecision {
-  if (isLongRunning(request.requestType)) return { kind: 'fine' };
-  const runMillis = now - run.startedAt;
-  const limitMillis = request.taskExecutionTimeLimitMillis ?? rules.taskExecutionTimeLimitMillis;
-  if (limitMillis !== undefined && runMillis >= limitMillis) return { kind: 'end', runMillis, limitMillis };
-  if (request.requestType !== 'SCHEDULED') return { kind: 'fine' };
-  if (runMillis < rules.warnIfScheduledJobIsRunningForAtLeastMillis) return { kind: 'fine' };
-  const expectedMillis = expectedRuntime(request, run);
-  if (expectedMillis === undefined) return { kind: 'fine' };
-  const percent = Math.floor((100 * runMillis) / expectedMillis);
-  if (percent <= rules.warnIfScheduledJobIsRunningPastNextRunPct) return { kind: 'fine' };
-  return { kind: 'overdue', runMillis, expectedMillis };
-}
-
-/** What the request says, else what its runs took, else the time until the next one was to begin. 0 says nothing. */
-function expectedRuntime(request: Request, { startedAt, averageRuntimeMillis }: ActiveRun): number | undefined {
-  const known = request.scheduledExpectedRuntimeMillis || averageRuntimeMillis;
-  if (known) return known;
-  const schedule = readSchedule(request);
-  const next = 'errors' in schedule ? undefined : nextRun(schedule, startedAt);
-  return next === undefined ? undefined : next - startedAt;
-}
 
 /** What a run asks for beyond its deploy, as its entry in the pending queue carries it. */
 export const runWishes = (run: RunNowRequest): Partial<PendingRequest> => ({

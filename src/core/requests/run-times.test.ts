@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
-import { type ActiveRun, judgeRunTime, type RunTimeRules } from './run-now.js';
+import fc from 'fast-check';
+import { type ActiveRun, firstLookAt, judgeRunTime, nextLookAt, type RunTimeRules } from './run-times.js';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -110,4 +111,38 @@ describe('a run is overdue', () => {
 
   test('but one that has to end is not also told of', () =>
     expect(judge(job({ taskExecutionTimeLimitMillis: day }), run(99)).kind).toBe('end'));
+});
+
+test('a run is looked at at the very millisecond from which there is something to say, and never after it', () => {
+  const millis = fc.integer({ min: 1, max: 10_000_000 });
+  const some = fc.option(millis, { nil: undefined });
+  fc.assert(
+    fc.property(
+      fc.constantFrom<Request['requestType']>('SCHEDULED', 'ON_DEMAND', 'RUN_ONCE', 'SERVICE'),
+      fc.record({ limit: some, expected: some, average: some, general: some, warn: millis, percent: fc.nat(400) }),
+      (requestType, { limit, expected, average, general, warn, percent }) => {
+        const request: Request = {
+          id: 'r',
+          requestType,
+          schedule: '0 * * * *',
+          taskExecutionTimeLimitMillis: limit,
+          scheduledExpectedRuntimeMillis: expected,
+        };
+        const limits: RunTimeRules = {
+          taskExecutionTimeLimitMillis: general,
+          warnIfScheduledJobIsRunningForAtLeastMillis: warn,
+          warnIfScheduledJobIsRunningPastNextRunPct: percent,
+        };
+        const run: ActiveRun = { startedAt: 1_000_000, averageRuntimeMillis: average };
+        const at = nextLookAt(request, { ...run, told: false }, limits);
+        const first = firstLookAt(request, run.startedAt, limits);
+        const judged = (now: number) => judgeRunTime(request, run, limits, now).kind;
+        if (at === undefined) expect(judged(run.startedAt + 1e12)).toBe('fine');
+        else {
+          expect([judged(at - 1), judged(at)]).toEqual(['fine', expect.stringMatching(/end|overdue/)]);
+          expect(first).toBeLessThanOrEqual(at);
+        }
+      },
+    ),
+  );
 });

@@ -40,13 +40,21 @@ describe('deriveQuartz', () => {
     ['0 8 * * 5#2', '0 0 8 ? * FRI#2'],
     ['15 0 8 * * 1', '15 0 8 ? * MON'],
     ['  0  8 * * *', '0 0 8 * * ?'],
+    ['@yearly', '0 0 0 1 1 ?'],
+    ['@annually', '0 0 0 1 1 ?'],
+    ['@monthly', '0 0 0 1 * ?'],
+    ['@weekly', '0 0 0 ? * SUN'],
+    [' @Daily ', '0 0 0 * * ?'],
+    ['@midnight', '0 0 0 * * ?'],
+    ['@hourly', '0 0 * * * ?'],
   ])('%s becomes %s', (cron, expected) => expect(deriveQuartz(cron)).toEqual({ quartz: expected }));
 
   test.each([
     ['', '5 fields'],
     ['* * * *', '5 fields'],
     ['0 * * * * * 2030', '5 fields'],
-    ['@daily', '5 fields'],
+    ['@reboot', '@daily'],
+    ['@constructor', '@daily'],
     ['0 8 1 * 1', 'both day of month and day of week'],
     ['0 8 * * 8', 'day of week'],
     ['0 8 * * 1-9', 'day of week'],

@@ -1,11 +1,26 @@
 import { parseQuartz, weekdayNames } from './quartz.js';
 
+/** Words that stand for an expression. */
+const nicknames: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+
 /**
  * A unix cron expression in Quartz form: seconds in front, weekdays by name (unix counts from SUN = 0, Quartz from 1),
- * and '?' in the day field that does not restrict. Five fields, or six with seconds first.
+ * and '?' in the day field that does not restrict. Five fields, or six with seconds first, or a word such as @daily.
  */
 export function deriveQuartz(cron: string): { quartz: string } | { error: string } {
-  const given = cron.trim().split(/\s+/);
+  const word = cron.trim().toLowerCase();
+  if (word.startsWith('@') && !Object.hasOwn(nicknames, word)) {
+    return { error: `'${cron}' is none of ${Object.keys(nicknames).join(', ')}` };
+  }
+  const given = (nicknames[word] ?? cron).trim().split(/\s+/);
   if (given.length < 5 || given.length > 6 || cron.trim() === '') {
     return {
       error: `a cron schedule has 5 fields, or 6 with seconds first; '${cron}' has ${cron.trim() ? given.length : 0}`,

@@ -81,7 +81,7 @@ const bodies: Record<string, unknown> = {
   'POST /api/deploys': { deploy: { requestId: 'shop', id: 'd2', command: 'true' } },
   'POST /api/deploys/update': { requestId: 'shop', deployId: 'd1', targetActiveInstances: 1 },
   'PUT /api/requests/request/:requestId/scale': { instances: 2 },
-  'PUT /api/requests/request/:requestId/priority': { priorityLevel: 0.5 },
+  'PUT /api/requests/request/:requestId/priority': { priority: 0.5 },
   'PUT /api/requests/request/:requestId/skip-healthchecks': { skipHealthchecks: true },
   'PUT /api/requests/request/:requestId/skipHealthchecks': { skipHealthchecks: true },
   'POST /api/groups': { id: 'g', requestIds: ['shop'] },

@@ -83,7 +83,9 @@ export class RequestImport {
     const request = RequestDto.toRequest(await readBody(theirs.request, RequestDto));
     const { id } = request;
     // First, so that its deploy is not judged beside a request that is refused.
-    await this.checks.valid(this.db.manager, request, await this.requests.find(this.db.manager, id));
+    await this.checks.valid(this.db.manager, request, await this.requests.find(this.db.manager, id), {
+      mayBeOver: true,
+    });
     const deploy = await this.deployOf(theirs, request, run);
     const readable = { theirs, fingerprint: fingerprintOf(theirs), deploy };
     const work = (tx: EntityManager) => this.store(tx, request, readable, run);
@@ -106,7 +108,7 @@ export class RequestImport {
     const stored = run.dryRun ? await this.requests.find(tx, sent.id) : await this.requests.lock(tx, sent.id);
     const { decision, item } = await this.decide(tx, theirs, stored);
     if (decision.kind === 'LEAVE') return decision.why;
-    const request = await this.checks.valid(tx, sent, stored);
+    const request = await this.checks.valid(tx, sent, stored, { mayBeOver: true });
     if (run.dryRun) {
       const here = stateHere({ state: theirs.state, requestType: request.requestType }, item?.held ?? false);
       tellDifferences(theirs, { request, ...here, activeDeployId: deploy?.id }, run.report);

@@ -25,6 +25,38 @@ describe.each([
   );
 });
 
+/* What is left out, or misspelt, changes nothing; null, where there may be none, says so. */
+test.each([
+  ['PUT', 'scale', {}, 'instances is required'],
+  ['PUT', 'scale', { instnaces: 5, message: 'more' }, 'instances is required'],
+  ['PUT', 'scale', { instances: null }, 'instances is required'],
+  ['PUT', 'priority', {}, 'priority is required; null stands for none'],
+  ['PUT', 'priority', { priorty: 0.5 }, 'priority is required'],
+  ['PUT', 'skip-healthchecks', { skipHealthcheks: true }, 'skipHealthchecks is required'],
+  ['PUT', 'skipHealthchecks', { message: 'why' }, 'skipHealthchecks is required'],
+  ['POST', 'groups', {}, 'One of group, readWriteGroups, readOnlyGroups is required'],
+  ['POST', 'groups', { groups: ['x'] }, 'One of group,'],
+])('%s %s of %j is 400: %s', async (method, action, sent, message) => {
+  const { status, body } = await room.call(method, path(action), sent);
+  expect([status, body.message]).toEqual([400, expect.stringContaining(message)]);
+  expect(body.errors).toEqual([expect.objectContaining({ rule: 'required' })]);
+  const { request } = (await room.call('GET', '/api/requests/request/web')).body;
+  expect(request).toEqual({ id: 'web', requestType: 'SERVICE', instances: 3, taskPriorityLevel: 0.5, group: 'g' });
+});
+
+test('null takes away what may be none', async () => {
+  await room.request('plain', { taskPriorityLevel: 0.5, group: 'g', skipHealthchecks: true });
+  const at = (action: string) => `/api/requests/request/plain/${action}`;
+  const answers = [
+    await room.call('PUT', at('priority'), { priority: null }),
+    await room.call('POST', at('groups'), { group: null }),
+    await room.call('PUT', at('skip-healthchecks'), { skipHealthchecks: null }),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const { request } = (await room.call('GET', '/api/requests/request/plain')).body;
+  expect(request).toEqual({ id: 'plain', requestType: 'SERVICE', readWriteGroups: [], readOnlyGroups: [] });
+});
+
 test.each([
   ['POST', 'bounce', 409],
   ['POST', 'exit-cooldown', 409],

@@ -43,7 +43,7 @@ test('a priority without a duration stays, also one that would have been taken b
   expect([body.request.taskPriorityLevel, body.expiringPriority]).toEqual([0.1, undefined]);
   await pass(5000);
   expect((await levelOf('stays')).taskPriorityLevel).toBe(0.1);
-  await room.call('PUT', path('stays'), {});
+  await room.call('PUT', path('stays'), { priority: null });
   expect(await levelOf('stays')).toEqual({ id: 'stays', requestType: 'SERVICE' });
 });
 
@@ -63,7 +63,7 @@ test.each([
   [{ priority: 3 }, 'priority', 'max'],
   [{ priority: -0.1 }, 'priority', 'min'],
   [{ priority: '0.5' }, 'priority', 'type'],
-  [{ durationMillis: -1 }, 'durationMillis', 'min'],
+  [{ priority: 0.5, durationMillis: -1 }, 'durationMillis', 'min'],
 ])('%j is 400 and names the field and the rule', async (body, field, rule) => {
   await room.request('bad');
   const answer = await room.call('PUT', path('bad'), body);
@@ -71,10 +71,10 @@ test.each([
 });
 
 test('is refused for nobody, and while the request is being deleted', async () => {
-  expect((await room.call('PUT', path('nobody'), {})).status).toBe(404);
+  expect((await room.call('PUT', path('nobody'), { priority: 0.5 })).status).toBe(404);
   await room.request('going');
   await room.call('DELETE', '/api/requests/request/going');
-  expect(await room.call('PUT', path('going'), {})).toMatchObject({
+  expect(await room.call('PUT', path('going'), { priority: 0.5 })).toMatchObject({
     status: 409,
     body: { code: 'REQUEST_BEING_CLEANED' },
   });

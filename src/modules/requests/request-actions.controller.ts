@@ -4,7 +4,7 @@ import type { Past } from '../../core/authorization/index.js';
 import type { PendingRequestParent, RequestParent } from '../../core/model/request.js';
 import type { TaskId } from '../../core/model/task.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
-import { NeedsBody } from '../../platform/http/bodies.js';
+import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { type Caller, CallerUser, ReadablePast } from '../../platform/http/caller.js';
 import { RunNowRequestDto } from '../deploys/dto/deploy-options.dto.js';
 import { TaskIdDto } from '../tasks/dto/task-id.dto.js';
@@ -87,9 +87,10 @@ export class RequestActionsController {
     return this.pauses.exitCooldown(id, exit, caller);
   }
 
-  /** Changes the number of instances, for good or for a while. */
+  /** Changes the number of instances, for good or for a while. The body names `instances`. */
   @Put('scale')
   @NeedsAction('SCALE_REQUEST')
+  @NeedsMember(['instances'])
   @NeedsBody()
   @ApiOkResponse({ type: RequestParentDto })
   scale(
@@ -101,8 +102,12 @@ export class RequestActionsController {
     return this.scaling.scale(id, scale, query.largeScaleDownAcknowledged ?? false, caller, query.checkIndex);
   }
 
-  /** Changes how important the tasks are when not all can run, for good or for a while. */
+  /**
+   * Changes how important the tasks are when not all can run, for good or for a while. The body names `priority`; null gives the
+   * request that of its type.
+   */
   @Put('priority')
+  @NeedsMember(['priority'], { nullClears: true })
   @Since('1.5')
   @NeedsAction('PRIORITY_REQUEST', 'UPDATE_REQUEST')
   @NeedsBody()
@@ -117,6 +122,7 @@ export class RequestActionsController {
 
   /** Turns health checks off (tasks count as healthy) or on again, for good or for a while. */
   @Put('skip-healthchecks')
+  @NeedsMember(['skipHealthchecks'], { nullClears: true, nothingClears: true })
   @NeedsAction('UPDATE_REQUEST')
   @ApiOkResponse({ type: RequestParentDto })
   skipHealthchecks(
@@ -129,6 +135,7 @@ export class RequestActionsController {
 
   /** Older path of skip-healthchecks. */
   @Put('skipHealthchecks')
+  @NeedsMember(['skipHealthchecks'], { nullClears: true, nothingClears: true })
   @NeedsAction('UPDATE_REQUEST')
   @ApiOkResponse({ type: RequestParentDto })
   @ApiOperation({ deprecated: true })

@@ -13,6 +13,7 @@ import {
   validateRequest,
   type RequestLimits,
 } from '../../core/request-validation/index.js';
+import { Clock } from '../../platform/clock.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
@@ -28,17 +29,24 @@ export class RequestChecks {
   constructor(
     private readonly deploys: DeployRepository,
     private readonly slaves: SlaveRepository,
+    private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.limits = { ...settings.cluster, ...settings };
   }
 
-  /** Answers the request as it is to be stored in place of `stored`. */
-  async valid(tx: EntityManager, request: Request, stored: StoredRequest | undefined): Promise<Request> {
+  /** Answers the request as it is to be stored in place of `stored`. mayBeOver: its schedule need not have a future time. */
+  async valid(
+    tx: EntityManager,
+    request: Request,
+    stored: StoredRequest | undefined,
+    { mayBeOver = this.settings.compatibility === '1.5' } = {},
+  ): Promise<Request> {
     const normalized = normalizeRequest(await this.sized(tx, request), stored?.request);
     const errors = validateRequest(normalized, {
       limits: this.limits,
       stored: stored?.request,
+      now: mayBeOver ? undefined : this.clock.now(),
       deploys: stored ? await this.deploysOf(tx, stored) : [],
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);

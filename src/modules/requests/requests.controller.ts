@@ -2,7 +2,7 @@ import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common'
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
-import { NeedsBody } from '../../platform/http/bodies.js';
+import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { Deletions } from './actions/deletions.service.js';
 import { DeleteRequestRequestDto, UpdateGroupsRequestDto } from './dto/actions.dto.js';
@@ -38,8 +38,9 @@ export class RequestsController {
     return this.deletions.delete(requestId, options, caller);
   }
 
-  /** Replaces the groups that may see or change a request. */
+  /** Replaces the groups that may see or change a request: all three members, of which the body names one at least. */
   @Post('request/:requestId/groups')
+  @NeedsMember(['group', 'readWriteGroups', 'readOnlyGroups'], { nullClears: true })
   @NeedsAction('UPDATE_REQUEST')
   @NeedsBody()
   @ApiOkResponse({ type: RequestParentDto })

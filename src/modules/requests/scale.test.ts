@@ -39,10 +39,10 @@ describe('scale', () => {
     expect(await cleanupsOf('up')).toEqual([]);
   });
 
-  test('down: the tasks with higher numbers go; without a number one is left', async () => {
+  test('down: the tasks with higher numbers go', async () => {
     await service('down', 3);
-    const { body } = await scale('down', {});
-    expect(body.request).toEqual({ id: 'down', requestType: 'SERVICE' });
+    const { body } = await scale('down', { instances: 1 });
+    expect(body.request).toEqual({ id: 'down', requestType: 'SERVICE', instances: 1 });
     expect(body.taskIds.cleaning.map((task) => task.instanceNo)).toEqual([2, 3]);
     expect((await room.history('down'))[0]).toEqual(['SCALED', null, 'Scaled from 3 to 1']);
   });

@@ -20,7 +20,7 @@ export class SandboxController {
     return this.sandbox.browse(taskId, path, all ? 'ALL' : 'OF_TASK');
   }
 
-  /** Reads part of a file of a task. Without an offset it answers how long the file is, which is where a tail begins. */
+  /** Reads part of a file of a task. With an offset of -1 it answers how long the file is, which is where a tail begins. */
   @Get(':taskId/read')
   read(
     @Param('taskId', TaskIdPipe) taskId: string,

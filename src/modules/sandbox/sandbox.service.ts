@@ -46,12 +46,17 @@ export class SandboxService {
     const sandbox = await this.sandboxes.open(taskId, view);
     const asked = inside(taskId, choice.path);
     const { found: chunk } = await lookup(taskId, asked, (path) =>
-      readChunk(choice, (offset, length) => sandbox.read(path, offset, length)),
+      readChunk(this.withOffset(choice), (offset, length) => sandbox.read(path, offset, length)),
     );
     if (!chunk) throw await this.noSuchFile(sandbox, asked);
     return choice.grep === undefined || chunk.data === ''
       ? chunk
       : { ...chunk, data: await this.lines.search(caller, chunk.data, choice.grep) };
+  }
+
+  /** Older clients that follow a file ask for its length by leaving the offset out. */
+  private withOffset(choice: ReadChoice): ReadChoice {
+    return this.settings.compatibility === '1.5' ? { ...choice, offset: choice.offset ?? -1 } : choice;
   }
 
   private async noSuchFile(sandbox: OpenSandbox, path: string): Promise<SchedulerError> {

@@ -81,7 +81,8 @@ describe('read', () => {
     { query: '?path=stdout&offset=4&length=4', data: 'two\n', offset: 4, nextOffset: 8 },
     { query: '?path=stdout&offset=4', data: 'two\nthree\n', offset: 4, nextOffset: 14 },
     { query: '?path=stdout&offset=0&length=-1', data: 'one\ntwo\nthree\n', offset: 0, nextOffset: 14 },
-    { query: '?path=stdout', data: '', offset: 14, nextOffset: 14 },
+    { query: '?path=stdout', data: 'one\ntwo\nthree\n', offset: 0, nextOffset: 14 },
+    { query: '?path=stdout&length=4', data: 'one\n', offset: 0, nextOffset: 4 },
     { query: '?path=stdout&offset=-1', data: '', offset: 14, nextOffset: 14 },
     { query: '?path=stdout&length=0', data: '', offset: 14, nextOffset: 14 },
     { query: '?path=stdout&offset=0&length=0&grep=', data: '', offset: 14, nextOffset: 14 },
@@ -98,7 +99,7 @@ describe('read', () => {
 
   test('the id of the task at the begin of a path is the sandbox itself', async () => {
     expect((await read(`?path=${id}/stdout&offset=4&length=4`)).body).toMatchObject({ data: 'two\n', offset: 4 });
-    expect((await read(`?path=/${id}/logs/service.log`)).body).toMatchObject({ data: '', offset: 5 });
+    expect((await read(`?path=/${id}/logs/service.log&offset=-1`)).body).toMatchObject({ data: '', offset: 5 });
     expect(await read(`?path=${id}/logs`)).toMatchObject({ status: 400, body: { errors: [{ rule: 'file' }] } });
     expect(await read(`?path=${id}/${id}/stdout`)).toMatchObject({ status: 404, body: { code: 'FILE_NOT_FOUND' } });
     expect(await read(`?path=${id}/../stdout`)).toMatchObject({ status: 404, body: { code: 'FILE_NOT_FOUND' } });

@@ -78,11 +78,13 @@ export class KilledTaskRepository {
     return new Map(found.map((row) => [row.task_id, row.task_cleanup_type]));
   }
 
-  /** Tasks whose kill was sent, and whose end has not been reported yet; in the order of task ids. */
-  async ofActiveTasks(tx: EntityManager): Promise<KilledTaskIdRecord[]> {
+  /** Tasks, or one of them, whose kill was sent, and whose end has not been reported yet; in the order of task ids. */
+  async ofActiveTasks(tx: EntityManager, taskId?: string): Promise<KilledTaskIdRecord[]> {
     const found = await rows<KilledRow>(
       tx,
-      'SELECT k.* FROM killed_task k JOIN task t USING (task_id) WHERE t.ended_at IS NULL ORDER BY task_id',
+      `SELECT k.* FROM killed_task k JOIN task t USING (task_id)
+       WHERE t.ended_at IS NULL AND ($1::text IS NULL OR task_id = $1) ORDER BY task_id`,
+      [taskId ?? null],
     );
     return found.map((row) => ({
       taskId: parseTaskId(row.task_id)!, // made by this service, so it can be read

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Request } from '../../core/model/request.js';
-import type { ActiveRun } from '../../core/requests/run-now.js';
+import type { ActiveRun } from '../../core/requests/run-times.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** An active run of a job. */
@@ -30,11 +30,30 @@ interface RunRow {
   request: Request;
 }
 
-/** Runs that may take too long. By hand: the limit stands in the document of the request, and the leader asks every few seconds. */
+/** Runs that may take too long. By hand: the limit stands in the document of the request, and is asked for by the leader alone. */
 @Injectable()
 export class LongRunRepository {
   /** Active runs without an order to go, old enough that there may be something to say. */
-  async find(tx: EntityManager, limits: RunLimits, now: number): Promise<LongRun[]> {
+  find(tx: EntityManager, limits: RunLimits, now: number): Promise<LongRun[]> {
+    return this.read(
+      tx,
+      `(extract(epoch FROM $1::timestamptz - t.started_at) * 1000
+         >= coalesce((r.document->>'taskExecutionTimeLimitMillis')::bigint, $2::bigint)
+       OR (r.request_type = 'SCHEDULED' AND t.overdue_alert_at IS NULL AND t.started_at <= $3::timestamptz))`,
+      [
+        new Date(now),
+        limits.taskExecutionTimeLimitMillis ?? null,
+        new Date(now - limits.warnIfScheduledJobIsRunningForAtLeastMillis),
+      ],
+    );
+  }
+
+  /** Those of these tasks that are active runs without an order to go. */
+  of(tx: EntityManager, taskIds: readonly string[]): Promise<LongRun[]> {
+    return this.read(tx, 't.task_id = ANY ($1)', [taskIds]);
+  }
+
+  private async read(tx: EntityManager, which: string, parameters: unknown[]): Promise<LongRun[]> {
     const found = await rows<RunRow>(
       tx,
       `SELECT t.task_id, t.started_at, t.overdue_alert_at IS NOT NULL AS told, r.document AS request,
@@ -43,17 +62,11 @@ export class LongRunRepository {
        FROM task t JOIN request r ON r.id = t.request_id
          LEFT JOIN task_launch l ON l.task_id = t.task_id
          LEFT JOIN deploy_statistics s ON s.request_id = t.request_id AND s.deploy_id = t.deploy_id
-       WHERE t.ended_at IS NULL AND r.request_type NOT IN ('SERVICE', 'WORKER')
-         AND (extract(epoch FROM $1::timestamptz - t.started_at) * 1000
-             >= coalesce((r.document->>'taskExecutionTimeLimitMillis')::bigint, $2::bigint)
-           OR (r.request_type = 'SCHEDULED' AND t.overdue_alert_at IS NULL AND t.started_at <= $3::timestamptz))
+       WHERE t.ended_at IS NULL AND r.request_type NOT IN ('SERVICE', 'WORKER') AND ${which}
          AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = t.task_id)
+         AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.task_id)
        ORDER BY t.task_id`,
-      [
-        new Date(now),
-        limits.taskExecutionTimeLimitMillis ?? null,
-        new Date(now - limits.warnIfScheduledJobIsRunningForAtLeastMillis),
-      ],
+      parameters,
     );
     return found.map((row) => ({
       taskId: row.task_id,

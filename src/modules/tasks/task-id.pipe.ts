@@ -2,9 +2,16 @@ import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/c
 import { parsePendingTaskId, parseTaskId } from '../../core/task-id.js';
 import { SchedulerError } from '../../platform/errors.js';
 
-const refuse = (field: string, value: string, kind: string): SchedulerError =>
+/** What such ids look like. */
+const forms = {
+  task: 'One looks like web-v1-1700000000000-1-host_name-rack: request, deploy, start in epoch milliseconds, instance, host, rack; GET /api/tasks/ids/request/{requestId} lists those of a request',
+  'pending task':
+    'One looks like web-v1-1700000000000-1-IMMEDIATE-1700000000000: request, deploy, when it is due, instance, why, when it was asked for; GET /api/tasks/scheduled/ids lists them',
+} as const;
+
+const refuse = (field: string, value: string, kind: keyof typeof forms): SchedulerError =>
   SchedulerError.invalid('INVALID_PARAMETER', [
-    { field, rule: 'pattern', message: `${field} is not the id of a ${kind}: '${value}'` },
+    { field, rule: 'pattern', message: `${field} is not the id of a ${kind}: '${value}'. ${forms[kind]}` },
   ]);
 
 /** Refuses path parameters that cannot be the id of a task. */

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { TaskCleanupType } from '../../core/model/enums.js';
-import type { KillTaskRequest, TaskCleanup } from '../../core/model/task.js';
+import type { KilledTaskIdRecord, KillTaskRequest, TaskCleanup } from '../../core/model/task.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { Wake } from '../../platform/wake/wake.js';
+import { KilledTaskRepository } from './killed-task.repository.js';
 import { TaskRepository } from './task.repository.js';
 import { PendingRequestRepository } from './pending-request.repository.js';
 import { BeforeKills, ShellCommandRules } from './shell-commands/before-kills.service.js';
@@ -26,6 +27,7 @@ export class TaskKills {
     private readonly tasks: TaskRepository,
     private readonly lists: TaskLists,
     private readonly cleanups: TaskCleanupRepository,
+    private readonly killed: KilledTaskRepository,
     private readonly queue: PendingRequestRepository,
     private readonly rules: ShellCommandRules,
     private readonly beforeKills: BeforeKills,
@@ -66,7 +68,8 @@ export class TaskKills {
       await this.cleanups.save(tx, cleanup);
       return cleanup;
     }
-    if (!(await this.cleanups.create(tx, cleanup))) throw await this.inTheWay(tx, id);
+    const [killed] = await this.killed.ofActiveTasks(tx, id);
+    if (killed || !(await this.cleanups.create(tx, cleanup))) throw await this.inTheWay(tx, id, killed);
     if (options.waitForReplacementTask) await this.askForReplacement(tx, cleanup);
     return cleanup;
   }
@@ -84,9 +87,17 @@ export class TaskKills {
     });
   }
 
-  private async inTheWay(tx: EntityManager, id: string): Promise<SchedulerError> {
-    const [cleanup] = await this.lists.cleanups(tx, id);
-    const message = `Task '${id}' already has a cleanup (${cleanup!.cleanupType}); set override to replace it`;
+  /** An order that was carried out stands in the way like one that waits: the task is told to end, and may take its time. */
+  private async inTheWay(tx: EntityManager, id: string, killed: KilledTaskIdRecord | undefined) {
+    const [waiting] = await this.lists.cleanups(tx, id);
+    const carriedOut = killed && {
+      taskId: killed.taskId,
+      cleanupType: killed.taskCleanupType,
+      timestamp: killed.originalTimestamp,
+    };
+    const cleanup = waiting ?? carriedOut;
+    const state = waiting ? 'already has a cleanup' : 'is being killed already';
+    const message = `Task '${id}' ${state} (${cleanup?.cleanupType}); set override to replace it`;
     return new SchedulerError('CLEANUP_EXISTS', message, { extra: { cleanup } });
   }
 }

@@ -18,6 +18,8 @@ import type { PendingTaskId, Task, TaskCleanup, TaskHistoryUpdate, TaskId } from
 import { makePendingTaskId } from '../../core/task-id.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
+import { KilledTaskRepository } from './killed-task.repository.js';
+import { TaskCleanupRepository } from './task-cleanup.repository.js';
 import { TasksModule } from './tasks.module.js';
 
 const driver = new FileDriver();
@@ -301,6 +303,23 @@ describe('kill', () => {
     });
     expect(await kill(id, { override: false, waitForReplacementTask: true })).toMatchObject({ status: 409 });
     expect(await tx().query('SELECT 1 FROM pending_request')).toEqual([]);
+  });
+
+  test('stands in the way of a second one until the task has ended, also when it was carried out', async () => {
+    const { id } = await insert(running);
+    const first = await kill(id);
+    const cleanup = first.body as TaskCleanup;
+    // What the cleanup poller does, some milliseconds later.
+    await rooms.app.get(KilledTaskRepository).decideAll(tx(), [{ cleanup, deploy: undefined }], cleanup.timestamp);
+    await rooms.app.get(TaskCleanupRepository).remove(tx(), [cleanup]);
+    const { cleanupType, taskId, timestamp } = cleanup;
+    const second = await kill(id);
+    expect(second).toMatchObject({
+      status: 409,
+      body: { code: 'CLEANUP_EXISTS', cleanup: { cleanupType, taskId, timestamp } },
+    });
+    expect(await tx().query('SELECT 1 FROM task_cleanup')).toEqual([]);
+    expect(await kill(id, { override: true })).toMatchObject({ status: 200 });
   });
 
   test('override replaces what was ordered before', async () => {

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { NeedsBody } from '../../platform/http/bodies.js';
+import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { UserSettingsDto } from './user-settings.dto.js';
 import { UsersService } from './users.service.js';
@@ -18,6 +18,7 @@ export class UsersController {
 
   /** Replaces what the caller has chosen. */
   @Post()
+  @NeedsMember(['starredRequestIds'], { nullClears: true })
   @NeedsBody()
   @HttpCode(204)
   replace(@Body() { starredRequestIds = [] }: UserSettingsDto, @CallerUser() caller: Caller): Promise<void> {

@@ -4,6 +4,7 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import type { FieldError } from '../../core/field-error.js';
 import { isStorable } from '../../core/storable-text.js';
 import { SchedulerError } from '../errors.js';
+import { isMap } from './fields.js';
 import { freeFormMembers, type Leniency, legacyNames, legacyWords } from './legacy-names.js';
 
 const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -24,6 +25,8 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
       try {
         const isFormText = typeof request.body === 'string' && isForm(request.get('content-type') ?? '');
         const body: unknown = isFormText ? textOfForm(request.body as string) : request.body;
+        if (isMap(body)) nullsOf.set(request, nullMembers(body));
+        if (readsLoosely) lenientlyRead.add(request);
         request.body = normalizeBody(body ?? {}, acceptsNames);
         next();
       } catch (cause) {
@@ -97,7 +100,7 @@ function markBodiless(request: object): void {
 class BodyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (!bodiless.has(context.switchToHttp().getRequest<Request>())) return true;
-    const message = 'A body is required; it may be {}';
+    const message = 'A body is required: what it does not name would be cleared by mistake';
     throw SchedulerError.invalid('INVALID_REQUEST', [{ field: '', rule: 'required', message }]);
   }
 }
@@ -107,6 +110,39 @@ export const needsBody = 'x-needs-body';
 
 /** On a handler of which every member may be absent, and where doing that by mistake is not harmless: 400 without a body. */
 export const NeedsBody = () => applyDecorators(UseGuards(BodyGuard), ApiExtension(needsBody, true));
+
+/** Members that were sent as null. Everywhere else that is the same as not sent. */
+const nullsOf = new WeakMap<object, ReadonlySet<string>>();
+const nullMembers = (body: Record<string, unknown>): ReadonlySet<string> =>
+  new Set(Object.keys(body).filter((name) => body[name] === null));
+/** Older clients leave a member out to clear it. */
+const lenientlyRead = new WeakSet<object>();
+
+interface NeededMember {
+  /** null says that there shall be none any more. */
+  nullClears?: boolean;
+  /** A body without any member says the same. */
+  nothingClears?: boolean;
+}
+
+/**
+ * On a handler that changes what these members say, one of which the body has to name: one that is left out, or misspelt, would
+ * clear it. Under compatibility it does.
+ */
+export const NeedsMember = (names: readonly string[], { nullClears, nothingClears }: NeededMember = {}) =>
+  UseGuards({
+    canActivate(context: ExecutionContext): boolean {
+      const request = context.switchToHttp().getRequest<Request>();
+      const body: object = isMap(request.body) ? request.body : {};
+      const nulls = nullsOf.get(request);
+      if (lenientlyRead.has(request) || names.some((name) => Object.hasOwn(body, name))) return true;
+      if (nullClears && names.some((name) => nulls?.has(name))) return true;
+      if (nothingClears && Object.keys(body).length === 0 && !nulls?.size) return true;
+      const what = names.length === 1 ? `${names[0]} is required` : `One of ${names.join(', ')} is required`;
+      const message = nullClears ? `${what}; null stands for none` : what;
+      throw SchedulerError.invalid('INVALID_REQUEST', [{ field: names[0]!, rule: 'required', message }]);
+    },
+  });
 
 /** Deeper documents are refused: no record of this API comes near, and code that walks them recurses. */
 const maxDepth = 64;

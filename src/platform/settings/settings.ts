@@ -392,7 +392,11 @@ const Sections = z.strictObject({
     .array(z.string())
     .default([])
     .describe('Requests whose tasks are never moved, besides those of the shuffle blacklist'),
-  checkJobsEveryMillis: millis().default(600_000).describe('Time between two checks of run times (poller `jobs`)'),
+  checkJobsEveryMillis: millis()
+    .default(600_000)
+    .describe(
+      'Time between two looks at the run times of all jobs (poller `jobs`); each is looked at when its own time has come, too',
+    ),
   taskExecutionTimeLimitMillis: millis()
     .optional()
     .describe('Longest run of a task that is not long-running; default: no limit'),

@@ -7,6 +7,8 @@ export const wakeTopics = [
   'actions',
   'scheduler',
   'dispatch',
+  /** The run time of a task is to be looked at sooner than was planned. */
+  'jobs',
   'deploys',
   'cleanup',
   /** A task has to enter or to leave the load balancer, or a service goes. */

@@ -32,13 +32,17 @@ test('any instance answers from rows alone: machines by the first reason against
     pendingTaskId,
     reason: 'NO_MATCHING_SLAVE',
     message:
-      'No slave of 4 can take it: 1 too small in cpus, 1 too small in memory, 1 without enough free ports, 1 frozen',
+      'No slave of 4 can take it: 1 too small in cpus (the task asks for 2 cores; it has 1, 1 free), ' +
+      '1 too small in memory (the task asks for 512 MB; it has 256, 256 free), ' +
+      '1 without enough free ports (the task asks for 1 ports; it has 0, 0 free), 1 frozen',
     slaves: 4,
     fitting: 0,
-    rejections: ['NOT_ENOUGH_CPUS', 'NOT_ENOUGH_MEMORY', 'NOT_ENOUGH_PORTS', 'SLAVE_FROZEN'].map((reason) => ({
-      reason,
-      slaves: 1,
-    })),
+    rejections: [
+      { reason: 'NOT_ENOUGH_CPUS', slaves: 1, asked: 2, largest: 1, free: 1 },
+      { reason: 'NOT_ENOUGH_MEMORY', slaves: 1, asked: 512, largest: 256, free: 256 },
+      { reason: 'NOT_ENOUGH_PORTS', slaves: 1, asked: 1, largest: 0, free: 0 },
+      { reason: 'SLAVE_FROZEN', slaves: 1 },
+    ],
   };
   expect(await rooms.get(`/api/tasks/scheduled/task/${pendingTaskId.id}/explain`)).toMatchObject({
     status: 200,

@@ -14,6 +14,7 @@ import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { recordedMachine } from './recorded-machine.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
+import { RunTimes } from './run-times.service.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 
 /** A request with its tasks and pending tasks; without `request`: what is left of one that is gone. */
@@ -35,6 +36,7 @@ export class WorkingSetLoader {
     private readonly tasks: TaskRepository,
     private readonly pendingTasks: PendingTaskRepository,
     private readonly recent: RecentTasks,
+    private readonly runTimes: RunTimes,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -75,6 +77,7 @@ export class WorkingSetLoader {
     }
     for (const task of tasks) of(task.requestId).tasks.push(task);
     for (const task of pendingTasks) of(task.pendingTaskId.requestId).pendingTasks.push(task);
+    this.runTimes.read(loaded.values(), ids === undefined);
     return [...loaded.values()];
   }
 

@@ -19,6 +19,7 @@ import { LaunchDispatcher } from '../dispatch/launch-dispatcher.service.js';
 import { WaitingReasons } from '../explain/waiting-reasons.service.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { MemoryCheck } from '../memory/memory-check.service.js';
+import { RunTimes } from '../memory/run-times.service.js';
 import { launchRules } from '../rules.js';
 import { type ObsoleteTask, PlacementWriter } from './placement-writer.service.js';
 import { PlacementSwitches } from './placement-switches.service.js';
@@ -59,6 +60,7 @@ export class PlacementService {
     private readonly switches: PlacementSwitches,
     private readonly writer: PlacementWriter,
     private readonly recent: RecentTasks,
+    private readonly runTimes: RunTimes,
     private readonly reasons: WaitingReasons,
     private readonly launches: LaunchDispatcher,
     private readonly wake: Wake,
@@ -185,7 +187,10 @@ export class PlacementService {
 
   /** After the commit. */
   private launched(planned: readonly PlannedTask[], launched: readonly PlannedTask[]): void {
-    for (const plan of launched) this.memory.placed(plan.pending.pendingTaskId.id, heldTask(plan));
+    for (const plan of launched) {
+      this.memory.placed(plan.pending.pendingTaskId.id, heldTask(plan));
+      this.runTimes.placed(plan.taskId, plan.request);
+    }
     if (launched.length < planned.length) this.takeBack(planned, launched);
     this.figures.placed(launched.length);
     this.launches.send(launched.map(({ launch }) => launch));

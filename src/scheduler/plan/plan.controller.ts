@@ -4,7 +4,7 @@ import { DeployRequestDto, PlanDeployQuery, toStartDeploy } from '../../modules/
 import { ScaleRequestDto } from '../../modules/requests/dto/actions.dto.js';
 import { PlanScaleQuery } from '../../modules/requests/dto/queries.dto.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
-import { NeedsBody } from '../../platform/http/bodies.js';
+import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { DeployPlans } from './deploy-plans.service.js';
 import { DeployPlanDto, ScalePlanDto } from './dto/plan.dto.js';
 import { ScalePlans } from './scale-plans.service.js';
@@ -35,6 +35,7 @@ export class ScalePlanController {
   @Post()
   @Since('muster')
   @NeedsAction('SCALE_REQUEST')
+  @NeedsMember(['instances'])
   @NeedsBody()
   @HttpCode(200)
   @ApiOkResponse({ type: ScalePlanDto })

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import { JobPoller } from './job.poller.js';
 
@@ -67,5 +67,54 @@ test('a run beyond its time limit is told to go, with both durations and an acti
     cleanup_type: 'TASK_EXCEEDED_TIME_LIMIT',
     message: 'Ran for 5001 ms, more than the 5000 ms allowed',
     action_id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+  });
+});
+
+describe('each run is looked at when its time has come, with the time between two looks at all as it is by default', () => {
+  const poller = () => world.get(JobPoller);
+  const cleanups = () => world.query('SELECT task_id FROM task_cleanup');
+
+  test('its limit', async () => {
+    const startedAt = await startJob({ taskExecutionTimeLimitMillis: 5_000 });
+    expect(await poller().runDue(startedAt)).toBe(startedAt + 5_000);
+    expect(await poller().runDue(startedAt + 4_999)).toBe(startedAt + 5_000);
+    expect(await cleanups()).toEqual([]);
+    expect(await poller().runDue(startedAt + 5_000)).toBeUndefined();
+    expect(await cleanups()).toHaveLength(1);
+  });
+
+  test('a limit that is changed while it runs, and one that another leader finds', async () => {
+    const startedAt = await startJob({ taskExecutionTimeLimitMillis: 600_000 });
+    await world.changeRequest('job', { taskExecutionTimeLimitMillis: 4_000 });
+    await world.pass();
+    expect(await poller().runDue(startedAt)).toBe(startedAt + 4_000);
+    await world.takeOver();
+    await world.pass();
+    expect(await poller().runDue(startedAt + 4_000)).toBeUndefined();
+    expect(await cleanups()).toHaveLength(1);
+  });
+
+  test('being overdue, once, and then its limit', async () => {
+    const own = { scheduledExpectedRuntimeMillis: day, taskExecutionTimeLimitMillis: 10 * day };
+    const startedAt = await startJob(own);
+    const percent = 200 + 1;
+    const overdueAt = startedAt + Math.ceil((day * percent) / 100);
+    expect(await poller().runDue(startedAt + day)).toBe(overdueAt);
+    expect(overdue()).toEqual([]);
+    expect(await poller().runDue(overdueAt)).toBe(startedAt + 10 * day);
+    expect(overdue()).toHaveLength(1);
+    await poller().runDue(startedAt + 10 * day);
+    expect([overdue().length, (await cleanups()).length]).toEqual([1, 1]);
+  });
+
+  test('of what ended, is told to go or has no limit there is nothing to look at', async () => {
+    await startJob({ taskExecutionTimeLimitMillis: 5_000 });
+    const [task] = await world.active();
+    world.cluster.finish(task!.taskId.id, 'TASK_FINISHED');
+    await world.run();
+    await world.deployed({ id: 'web', requestType: 'SERVICE' });
+    await world.deployed({ id: 'once', requestType: 'RUN_ONCE' });
+    await world.run();
+    expect(await poller().runDue(0)).toBeUndefined();
   });
 });

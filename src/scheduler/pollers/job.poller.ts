@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { EntityManager } from 'typeorm';
-import { judgeRunTime, type RunTimeDecision } from '../../core/requests/run-now.js';
+import { judgeRunTime, nextLookAt, type RunTimeDecision } from '../../core/requests/run-times.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { MailOutboxRepository } from '../../modules/mail/mail-outbox.repository.js';
 import { LongRunRepository, type LongRun } from '../../modules/tasks/long-run.repository.js';
@@ -10,8 +10,14 @@ import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { RunTimes } from '../memory/run-times.service.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { tellFailure } from '../../platform/tell-failure.js';
+
+/** Runs that are read together. */
+const mostAtOnce = 500;
+/** What could not be read is read again after so long. */
+const againAfterMillis = 1_000;
 
 /** Ends runs that take longer than they may, and logs once each of those that take longer than they should. */
 @Injectable()
@@ -22,16 +28,48 @@ export class JobPoller {
     pollers: Pollers,
     private readonly db: Database,
     private readonly runs: LongRunRepository,
+    private readonly times: RunTimes,
     private readonly cleanups: TaskCleanupRepository,
     private readonly mails: MailOutboxRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    pollers.register({ name: 'jobs', everyMs: settings.checkJobsEveryMillis, pass: (now) => this.runOnce(now) });
+    pollers.register({
+      name: 'jobs',
+      everyMs: settings.checkJobsEveryMillis,
+      takesKeys: true,
+      wakeOn: ['jobs'],
+      pass: (now, keys) => (keys ? this.runDue(now) : this.runOnce(now)),
+    });
   }
 
-  async runOnce(now: number): Promise<void> {
-    for (const run of await this.runs.find(this.db.manager, this.settings, now)) {
+  /** Looks at all runs, whether or not anything is known of them here. */
+  async runOnce(now: number): Promise<number | undefined> {
+    await this.judgeAll(await this.runs.find(this.db.manager, this.settings, now), now);
+    return this.runDue(now);
+  }
+
+  /** Looks at those whose time has come, and answers when the next one's does. */
+  async runDue(now: number): Promise<number | undefined> {
+    for (let due = this.take(now); due.length > 0; due = this.take(now)) {
+      try {
+        await this.judgeAll(await this.runs.of(this.db.manager, due), now);
+      } catch (cause) {
+        for (const taskId of due) this.times.lookAgain(parseTaskId(taskId)!.requestId, taskId, now + againAfterMillis);
+        this.times.plan();
+        tellFailure(this.log, 'Run times cannot be looked at; they are again soon', cause);
+        return now + againAfterMillis;
+      }
+    }
+    return this.times.plan();
+  }
+
+  private take(now: number): string[] {
+    return this.times.takeDue(now, mostAtOnce);
+  }
+
+  private async judgeAll(runs: readonly LongRun[], now: number): Promise<void> {
+    for (const run of runs) {
       await this.judge(run, now).catch((cause: unknown) => {
         if (concernsAll(cause)) throw cause;
         tellFailure(this.log, `The run time of task '${run.taskId}' cannot be judged`, cause);
@@ -41,6 +79,13 @@ export class JobPoller {
 
   private async judge(run: LongRun, now: number): Promise<void> {
     const decision = judgeRunTime(run.request, run, this.settings, now);
+    await this.act(run, decision, now);
+    const told = run.told || decision.kind === 'overdue';
+    const next = decision.kind === 'end' ? undefined : nextLookAt(run.request, { ...run, told }, this.settings);
+    this.times.lookAgain(run.request.id, run.taskId, next);
+  }
+
+  private async act(run: LongRun, decision: RunTimeDecision, now: number): Promise<void> {
     if (decision.kind === 'end') {
       await this.db.leaderTransaction((tx) => this.end(tx, run.taskId, decision, now));
       this.wake.signal('cleanup');

@@ -14,6 +14,7 @@ import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { BatchLanes } from '../batch-lanes.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
+import { RunTimes } from '../memory/run-times.service.js';
 import { DatalessTasks } from './dataless-tasks.service.js';
 import { HeldUpdates } from './held-updates.service.js';
 import type { Report } from './report.js';
@@ -42,6 +43,7 @@ export class StatusUpdates {
     private readonly dataless: DatalessTasks,
     private readonly leadership: Leadership,
     private readonly memory: LeaderMemory,
+    private readonly runTimes: RunTimes,
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
@@ -133,6 +135,7 @@ export class StatusUpdates {
   /** After the commit: the one place that knows what has changed. */
   async follow({ strangers, returned, dataless, changed, ended, commandsEnded }: Applied): Promise<void> {
     this.memory.ended(ended);
+    this.runTimes.ended(ended);
     this.killStrangers(strangers);
     this.wake.signalOf(commandsEnded, 'cleanup');
     this.wake.signalOf(changed, 'deploys', 'cleanup', 'webhooks');

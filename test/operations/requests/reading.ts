@@ -99,7 +99,8 @@ export function reading(scene: Scene, balancer: Balancer): void {
       await scene.request({ id: 'state-paused' });
       const params = { requestId: 'state-paused' };
       await operations.call('POST /api/requests/request/{requestId}/pause', 200, { params });
-      const schedule = 'DTSTART=20200101T000000 RRULE:FREQ=DAILY;COUNT=1';
+      const soon = new Date(Date.now() + 3_000).toISOString().replaceAll(/[-:]|\..*/g, '');
+      const schedule = `DTSTART=${soon} RRULE:FREQ=DAILY;COUNT=1`;
       await scene.request({ id: 'state-finished', requestType: 'SCHEDULED', scheduleType: 'RFC5545', schedule });
       await deploy('state-finished');
       await scene.until('state-finished', 'to finish', ({ state }) => state === 'FINISHED');

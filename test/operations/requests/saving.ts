@@ -178,7 +178,7 @@ export function saving(scene: Scene): void {
       expect((await scene.one('regrouped')).request).toEqual(request);
       const event = { eventType: 'UPDATED', user: ann.email, message: 'moved' };
       expect(await scene.lastEvent('regrouped')).toMatchObject(event);
-      const { request: cleared } = await operations.call<RequestParent>(path, 200, { params, body: {} });
+      const { request: cleared } = await operations.call<RequestParent>(path, 200, { params, body: { group: null } });
       const none = { readWriteGroups: [], readOnlyGroups: [] };
       expect(cleared).toEqual({ id: 'regrouped', requestType: 'SERVICE', ...none });
     });

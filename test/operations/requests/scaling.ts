@@ -238,6 +238,7 @@ export function scaling(scene: Scene): void {
     await scene.refuses(keep, 404, { params });
     expect((await scene.refuses(set, 400, { params, body: { priority: 1.5 } })).message).toContain('priority');
     await scene.refuses(set, 400, { params });
+    await scene.refuses(set, 400, { params, body: { message: 'why' } });
     await scene.refuses(set, 404, { params: unknown, body });
   });
 }

@@ -107,7 +107,7 @@ export class ExitCooldownRequestDto extends UnpauseRequestDto {}
 
 /** How many instances a request shall have. */
 export class ScaleRequestDto implements ScaleRequest {
-  /** The new number of instances; absent: one. */
+  /** The new number of instances. To be given, except under compatibility, where it means one when it is absent. */
   @IsOptional()
   @Int32()
   instances?: number;
@@ -143,7 +143,7 @@ export class ScaleRequestDto implements ScaleRequest {
 
 /** How important the tasks of a request are when not all can run. */
 export class PriorityRequestDto implements PriorityRequest {
-  /** The new taskPriorityLevel; absent: none, which means that of the request's type. */
+  /** The new taskPriorityLevel; to be given: null is none, which means that of the request's type. */
   @IsOptional()
   @Fraction()
   priority?: number;
@@ -163,7 +163,7 @@ export class PriorityRequestDto implements PriorityRequest {
 
 /** Whether the tasks of a request count as healthy without being checked. */
 export class SkipHealthchecksRequestDto implements SkipHealthchecksRequest {
-  /** The new value; absent: back to none. */
+  /** The new value. Back to none: null, or a body without members. */
   @IsOptional()
   @IsBoolean()
   skipHealthchecks?: boolean;

@@ -32,7 +32,7 @@ export class ReadQuery {
   /** Keep only lines that match this regular expression. */
   @QueryText('pattern')
   grep?: string;
-  /** Position of the first byte; absent or -1: answer the length of the file only. */
+  /** Position of the first byte; absent: 0; -1: answer the length of the file only, which is what absent means under compatibility. */
   @QueryPosition()
   offset?: number;
   /** How many bytes, at most 65536; absent or -1: to the end of the file; 0: answer its length only. */

@@ -24,6 +24,12 @@ export class RejectionDto implements Rejection {
   /** How many slaves. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   slaves: number;
+  /** Where they have too little: how much the task asks for, in cores, MB or ports. */
+  asked?: number;
+  /** How much the largest of them has in all. */
+  largest?: number;
+  /** The most that one of them has free. */
+  free?: number;
 }
 
 /** Why a pending task is not running. */

@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { RunLooks } from './run-looks.js';
+
+test('what is due comes out once, the earliest first, as it was put there last', () => {
+  const step = fc.record({ id: fc.nat(9).map(String), at: fc.option(fc.nat(100), { nil: undefined }) });
+  fc.assert(
+    fc.property(fc.array(step), fc.nat(100), (steps, now) => {
+      const looks = new RunLooks();
+      const expected = new Map<string, number>();
+      for (const { id, at } of steps) {
+        looks.put(id, at);
+        if (at === undefined) expected.delete(id);
+        else expected.set(id, at);
+      }
+      const due = [...expected].filter(([, at]) => at <= now);
+      const taken = looks.takeDue(now, 100);
+      expect(taken.toSorted()).toEqual(due.map(([id]) => id).toSorted());
+      const times = taken.map((id) => expected.get(id)!);
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+      const left = [...expected.values()].filter((at) => at > now);
+      expect([looks.nextAt(), looks.size]).toEqual([left.length ? Math.min(...left) : undefined, left.length]);
+    }),
+  );
+});
+
+test('a hundred thousand of them cost a part of a second in all', () => {
+  const looks = new RunLooks();
+  const began = performance.now();
+  for (let n = 0; n < 100_000; n++) looks.put(`t${n}`, (n * 7_919) % 100_003);
+  for (let now = 0; now < 100_003; now += 10) looks.takeDue(now, 500);
+  expect(looks.size).toBeLessThan(20);
+  expect(performance.now() - began).toBeLessThan(2_000);
+});

@@ -1,0 +1,56 @@
+import { Heap } from './heap.js';
+
+interface Look {
+  taskId: string;
+  at: number;
+}
+
+const emptyHeap = (): Heap<Look> => new Heap((a, b) => a.at < b.at);
+
+/** When the run time of each task is to be looked at next: by the task, and the earliest first. */
+export class RunLooks {
+  /** What counts: others that still lie in the heap are out of date. */
+  private readonly byTask = new Map<string, Look>();
+  private heap = emptyHeap();
+
+  get size(): number {
+    return this.byTask.size;
+  }
+
+  /** undefined: there is nothing to look at any more. */
+  put(taskId: string, at: number | undefined): void {
+    if (at === undefined) this.byTask.delete(taskId);
+    else if (this.byTask.get(taskId)?.at !== at) {
+      const look = { taskId, at };
+      this.byTask.set(taskId, look);
+      this.heap.push(look);
+    }
+  }
+
+  clear(): void {
+    this.byTask.clear();
+    this.heap = emptyHeap();
+  }
+
+  nextAt(): number | undefined {
+    return this.first()?.at;
+  }
+
+  /** Takes out those whose time has come, the earliest first, no more than so many. */
+  takeDue(now: number, most: number): string[] {
+    const due: string[] = [];
+    for (let first = this.first(); first && first.at <= now && due.length < most; first = this.first()) {
+      due.push(first.taskId);
+      this.byTask.delete(first.taskId);
+    }
+    return due;
+  }
+
+  private first(): Look | undefined {
+    for (;;) {
+      const { first } = this.heap;
+      if (!first || this.byTask.get(first.taskId) === first) return first;
+      this.heap.pop();
+    }
+  }
+}
