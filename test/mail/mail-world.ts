@@ -44,6 +44,7 @@ const settingsOf = (port: number) =>
     crashLoop: { cooldownFailureThreshold: 2 },
     disasterDetection: {
       runEveryMillis: 500,
+      fewestLateTasks: 1,
       criticalOverdueTaskPortion: 0.01,
       triggerAfterMillisOverTaskLagThreshold: 0,
     },

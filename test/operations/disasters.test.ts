@@ -14,6 +14,7 @@ const operations = operationsOf(['Disasters'], {
       statsHistorySize: 3,
       disableActionsOnDisaster: ['BOUNCE_REQUEST'],
       // One task that waits for a second is a disaster: but only where a test makes one wait.
+      fewestLateTasks: 1,
       criticalOverdueTaskPortion: 0.5,
       triggerAfterMillisOverTaskLagThreshold: 0,
     },

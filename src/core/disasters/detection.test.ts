@@ -7,6 +7,7 @@ import { type DetectionRules, judgeDisasters } from './detection.js';
 const rules: DetectionRules = {
   lag: {
     check: true,
+    fewest: 5,
     warningPortion: 0.05,
     criticalPortion: 0.1,
     warningAverageMillis: 120_000,
@@ -90,8 +91,18 @@ describe('EXCESSIVE_TASK_LAG', () => {
     },
     { name: 'not when the newest moment is well', points: [point(0), ...lasting(9, critical).slice(1)] },
     {
-      name: 'one late task of none active and none else pending',
-      points: lasting(6, { numActiveTasks: 0, numPendingTasks: 1, numLateTasks: 1 }),
+      name: 'not one late task of a single machine, nor four',
+      points: lasting(9, {
+        numActiveSlaves: 1,
+        numActiveTasks: 0,
+        numPendingTasks: 4,
+        numLateTasks: 4,
+        avgTaskLagMillis: 999_999,
+      }),
+    },
+    {
+      name: 'five late tasks of none active and none else pending',
+      points: lasting(6, { numActiveTasks: 0, numPendingTasks: 5, numLateTasks: 5 }),
       found,
     },
     { name: 'not without any task', points: lasting(9, { numActiveTasks: 0, numPendingTasks: 0 }) },

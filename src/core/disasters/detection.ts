@@ -20,6 +20,7 @@ export interface DetectionRules {
 interface DisasterSettings {
   disasterDetection: {
     checkLateTasks: boolean;
+    fewestLateTasks: number;
     warningOverdueTaskPortion: number;
     criticalOverdueTaskPortion: number;
     warningAvgTaskLagMillis: number;
@@ -39,6 +40,7 @@ interface DisasterSettings {
 export const detectionRules = ({ disasterDetection: settings }: DisasterSettings): DetectionRules => ({
   lag: {
     check: settings.checkLateTasks,
+    fewest: settings.fewestLateTasks,
     warningPortion: settings.warningOverdueTaskPortion,
     criticalPortion: settings.criticalOverdueTaskPortion,
     warningAverageMillis: settings.warningAvgTaskLagMillis,
@@ -110,6 +112,8 @@ function lostTooMany(
 
 interface LagRules {
   check: boolean;
+  /** Of fewer late tasks a share says nothing: on a small cluster one task that waits for room is a large share. */
+  fewest: number;
   /** Shares of late tasks among all active and pending ones. */
   warningPortion: number;
   criticalPortion: number;
@@ -153,7 +157,8 @@ function flaggedSince(points: readonly DisasterDataPoint[], rules: LagRules): Pa
 }
 
 function flagsOf(point: DisasterDataPoint, rules: LagRules): Flags {
-  const portion = point.numLateTasks / Math.max(point.numActiveTasks + point.numPendingTasks, 1);
+  const counted = point.numLateTasks < rules.fewest ? 0 : point.numLateTasks;
+  const portion = counted / Math.max(point.numActiveTasks + point.numPendingTasks, 1);
   const warningPortion = portion > rules.warningPortion;
   return {
     warningPortion,

@@ -1,3 +1,4 @@
+import type { TimeInZone } from '../schedules/next-times.js';
 import type {
   EmailDestination,
   RequestCleanupType,
@@ -202,6 +203,8 @@ export interface RequestParent {
   expiringPriority?: ExpiringPriority;
   expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
   taskIds?: TaskIdsByStatus;
+  /** The next times of its schedule; where one request is answered, and it may run. */
+  nextRuns?: TimeInZone[];
 }
 
 export interface PendingRequestParent extends RequestParent {

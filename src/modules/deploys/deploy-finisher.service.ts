@@ -69,7 +69,7 @@ export class DeployFinisher {
       deployResult: plan.result,
     });
     // Its ended tasks were kept from the history while it was in progress.
-    return { wake: ['scheduler', 'cleanup', 'webhooks', 'history'] };
+    return { wake: ['scheduler', 'cleanup', 'webhooks', 'history'], ended: { marker, result: plan.result } };
   }
 
   private async surroundings(tx: EntityManager, { marker }: DeployView): Promise<FinishSurroundings> {

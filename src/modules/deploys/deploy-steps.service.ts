@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { nextDeployStep, type AcceptanceResult, type DeployStep, type DeployView } from '../../core/deploys/index.js';
+import type { DeployMarker, DeployResult } from '../../core/model/deploy.js';
 import type { PendingType } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { WakeTopic } from '../../platform/wake/wake.js';
@@ -28,6 +29,8 @@ export interface StepResult {
   /** To signal after the commit. */
   wake: WakeTopic[];
   outside?: OutsideJob;
+  /** How it ended, to be told after the commit. */
+  ended?: { marker: DeployMarker; result: DeployResult };
 }
 
 type Step<Kind extends DeployStep['kind']> = Extract<DeployStep, { kind: Kind }>;

@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { deployEndText } from '../../core/deploys/index.js';
 import type { DeployKey } from '../../core/model/deploy.js';
 import { inParallel } from '../../platform/async.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
@@ -91,6 +92,12 @@ export class DeploysPoller implements OnModuleInit {
     return this.db.leaderTransaction((tx) => this.steps.answered(tx, requestId, said, now));
   }
 
+  private tellEnd({ marker, result }: NonNullable<StepResult['ended']>): void {
+    const line = deployEndText(marker, result);
+    if (result.deployState === 'SUCCEEDED' || result.deployState === 'CANCELED') this.log.log(line);
+    else this.log.warn(line);
+  }
+
   /** The others still move when one is stuck. */
   private async guarded(
     { requestId, deployId }: DeployKey,
@@ -99,6 +106,7 @@ export class DeploysPoller implements OnModuleInit {
     try {
       const result = await look();
       this.wake.signalOf([requestId], ...result.wake);
+      if (result.ended) this.tellEnd(result.ended);
       return result;
     } catch (cause) {
       if (concernsAll(cause)) throw cause;

@@ -1,6 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { firstProgress, runWith } from '../../core/deploys/index.js';
+import { deployBeginText, firstProgress, runWith } from '../../core/deploys/index.js';
 import {
   type Deploy,
   type DeployKey,
@@ -44,11 +44,13 @@ export interface CheckedDeploy {
 }
 
 /** Whom a new deploy gives something to do. */
-export const startTopics: readonly WakeTopic[] = ['scheduler', 'deploys', 'webhooks'];
+const startTopics: readonly WakeTopic[] = ['scheduler', 'deploys', 'webhooks'];
 
 /** What people do with deploys. The poller moves them on. */
 @Injectable()
 export class DeploysService {
+  private readonly log = new Logger(DeploysService.name);
+
   constructor(
     private readonly db: Database,
     private readonly requests: RequestRepository,
@@ -67,11 +69,17 @@ export class DeploysService {
   async start(start: StartDeploy, caller: Caller): Promise<RequestParent> {
     await this.refuseUsers(start);
     const answer = await this.db.transaction((tx) => this.startIn(tx, start, caller), [start.deploy.requestId]);
-    this.wake.signalOf([start.deploy.requestId], ...startTopics);
+    this.begun(start, caller);
     return answer;
   }
 
-  /** In the transaction of a caller, who signals startTopics after it. */
+  /** After the commit. */
+  begun(start: Parameters<typeof deployBeginText>[0], caller: Caller): void {
+    this.wake.signalOf([start.deploy.requestId], ...startTopics);
+    this.log.log(deployBeginText(start, caller.email ?? caller.id));
+  }
+
+  /** In the transaction of a caller, who says so after it (`begun`). */
   async startIn(tx: EntityManager, start: StartDeploy, caller: Caller): Promise<RequestParent> {
     const { requestId } = start.deploy;
     const now = this.clock.now();

@@ -7,11 +7,10 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { Wake } from '../../platform/wake/wake.js';
 import { refuseChanged } from '../requests/check-index.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
 import { DeployRepository } from './deploy.repository.js';
-import { DeploysService, startTopics, type StartDeploy } from './deploys.service.js';
+import { DeploysService, type StartDeploy } from './deploys.service.js';
 
 export interface Rollback extends Omit<StartDeploy, 'deploy' | 'updatedRequest'> {
   /** undefined: the last successful one before the active deploy. */
@@ -31,7 +30,6 @@ export class Rollbacks {
     private readonly requests: RequestRepository,
     private readonly deploys: DeployRepository,
     private readonly starts: DeploysService,
-    private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -54,7 +52,8 @@ export class Rollbacks {
       },
       [requestId],
     );
-    this.wake.signalOf([requestId], ...startTopics);
+    const message = wish.message ?? `Rollback to ${answer.rolledBackTo}`;
+    this.starts.begun({ deploy: { requestId, id: answer.deployId }, message }, caller);
     return answer;
   }
 

@@ -1,8 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { insertDeploy, insertTask, makeRequest, start } from '../../../test/support/builders.js';
+import {
+  insertDeploy,
+  insertPendingTask,
+  insertRequest,
+  insertTask,
+  makePendingTask,
+  makeRequest,
+  start,
+} from '../../../test/support/builders.js';
 import { testSettings } from '../../../test/support/test-app.js';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import type { TaskState } from '../../core/model/enums.js';
+import type { PendingTask } from '../../core/model/task.js';
+import { makePendingTaskId } from '../../core/task-id.js';
 import { Clock } from '../../platform/clock.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { LaunchedTaskRepository } from '../tasks/launched-task.repository.js';
@@ -66,7 +76,53 @@ test('failure rate: killed tasks count for nothing', async () => {
 
 test('run time percentiles of what finished', async () => {
   expect(await rowsOf('SELECT * FROM v_run_time_percentiles')).toEqual([
-    { request_id: 'cron', runs: 4, p50_seconds: 25, p90_seconds: 37, p99_seconds: expect.closeTo(39.7) },
+    {
+      request_id: 'cron',
+      runs: 4,
+      mean_seconds: '25.0000000000000000',
+      p50_seconds: 25,
+      p90_seconds: 37,
+      p99_seconds: expect.closeTo(39.7),
+    },
+  ]);
+});
+
+test('why single tasks ended', async () => {
+  const said = { statusMessage: 'Exit code 3', statusReason: 'REASON_COMMAND_EXECUTOR_FAILED' };
+  const data = { taskUpdates: [{ statusMessage: 'Task was launched' }, said] };
+  await db.source.query(
+    `INSERT INTO task_history (task_id, request_id, deploy_id, host, instance_no, started_at, updated_at, data)
+     VALUES ('t1', 'told', 'd1', 'h', 1, now(), now(), $1), ('t2', 'told', 'd1', 'h', 2, now(), now(), NULL)`,
+    [JSON.stringify(data)],
+  );
+  const sql = `SELECT exit_code, reason, message FROM v_task_outcome WHERE request_id = 'told' ORDER BY task_id`;
+  expect(await rowsOf(sql)).toEqual([
+    { exit_code: 3, reason: said.statusReason, message: said.statusMessage },
+    { exit_code: null, reason: null, message: null },
+  ]);
+  await db.source.query(`DELETE FROM task_history WHERE request_id = 'told'`);
+});
+
+const plannedFor = (requestId: string): PendingTask => {
+  const nextRunAt = Date.UTC(2026, 6, 1, 22);
+  const pendingType = 'NEW_DEPLOY' as const;
+  const parts = { requestId, deployId: 'd1', nextRunAt, instanceNo: 1, pendingType, createdAt: start };
+  return makePendingTask({ pendingTaskId: makePendingTaskId(parts) });
+};
+
+test('when requests run next, also by the clocks of their zones', async () => {
+  const zones = { paris: 'Europe/Paris', utc: undefined, own: 'GMT+2' };
+  for (const [id, scheduleTimeZone] of Object.entries(zones)) {
+    const request = makeRequest({ id, requestType: 'SCHEDULED', schedule: '@daily', scheduleTimeZone });
+    await insertRequest(db.database.manager, { request });
+    await insertPendingTask(db.database.manager, plannedFor(id));
+  }
+  expect(
+    await rowsOf(`SELECT request_id, next_run_at, time_zone, local_time::text FROM v_next_run ORDER BY 1`),
+  ).toEqual([
+    { request_id: 'own', next_run_at: new Date(Date.UTC(2026, 6, 1, 22)), time_zone: 'GMT+2', local_time: null },
+    expect.objectContaining({ request_id: 'paris', local_time: '2026-07-02 00:00:00' }),
+    expect.objectContaining({ request_id: 'utc', time_zone: 'UTC', local_time: '2026-07-01 22:00:00' }),
   ]);
 });
 

@@ -7,8 +7,11 @@ import {
   type DeployMarker,
   type PendingDeploy,
 } from '../../core/model/deploy.js';
+import { isRunnable } from '../../core/model/enums.js';
 import type { RequestDeployState, RequestParent } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
+import { nextTimes, type TimeInZone } from '../../core/schedules/index.js';
+import { Clock } from '../../platform/clock.js';
 import {
   DeployRepository,
   toPendingDeploy,
@@ -27,6 +30,9 @@ interface ParentOptions {
   withTasks?: boolean;
 }
 
+/** Times of a schedule in an answer. */
+const timesShown = 5;
+
 /** The record that most operations on a request answer with: the request and what goes on around it. */
 @Injectable()
 export class RequestParents {
@@ -35,6 +41,7 @@ export class RequestParents {
     private readonly deploys: DeployRepository,
     private readonly expiring: ExpiringActionRepository,
     private readonly taskIds: TaskIdsByStatusService,
+    private readonly clock: Clock,
   ) {}
 
   /** In the order of ids; unknown ids are left out. */
@@ -50,13 +57,19 @@ export class RequestParents {
     const markers = await this.markers(tx, keys, deploys);
     const parents = stored.map((request) => brief(request, markers));
     if (options.full) await this.addDeploys(tx, stored, parents, { deploys, markers });
+    if (options.full && stored.length === 1) parents[0]!.nextRuns = this.nextRuns(stored[0]!);
     if (options.full || options.withTasks) await this.addExpiringAndTasks(tx, stored, parents, deploys);
     return parents;
   }
 
   /** Of a request that was made in this transaction, so that nothing goes on around it yet. */
   ofNew(stored: StoredRequest): RequestParent {
-    return { ...brief(stored, new Map()), taskIds: noTaskIds() };
+    return { ...brief(stored, new Map()), taskIds: noTaskIds(), nextRuns: this.nextRuns(stored) };
+  }
+
+  private nextRuns({ request, state }: StoredRequest): TimeInZone[] | undefined {
+    if (request.requestType !== 'SCHEDULED' || !isRunnable(state)) return undefined;
+    return nextTimes(request, this.clock.now(), timesShown);
   }
 
   /** Of a deploy that was purged only its marker is left. */

@@ -1,4 +1,12 @@
-import { applyDecorators, type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiExtension } from '@nestjs/swagger';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { FieldError } from '../../core/field-error.js';
@@ -130,14 +138,15 @@ interface NeededMember {
  * clear it. Under compatibility it does.
  */
 export const NeedsMember = (names: readonly string[], { nullClears, nothingClears }: NeededMember = {}) =>
-  UseGuards({
-    canActivate(context: ExecutionContext): boolean {
+  // Within the interceptor that names what is not known: the member may be misspelt.
+  UseInterceptors({
+    intercept(context: ExecutionContext, next: CallHandler) {
       const request = context.switchToHttp().getRequest<Request>();
       const body: object = isMap(request.body) ? request.body : {};
       const nulls = nullsOf.get(request);
-      if (lenientlyRead.has(request) || names.some((name) => Object.hasOwn(body, name))) return true;
-      if (nullClears && names.some((name) => nulls?.has(name))) return true;
-      if (nothingClears && Object.keys(body).length === 0 && !nulls?.size) return true;
+      if (lenientlyRead.has(request) || names.some((name) => Object.hasOwn(body, name))) return next.handle();
+      if (nullClears && names.some((name) => nulls?.has(name))) return next.handle();
+      if (nothingClears && Object.keys(body).length === 0 && !nulls?.size) return next.handle();
       const what = names.length === 1 ? `${names[0]} is required` : `One of ${names.join(', ')} is required`;
       const message = nullClears ? `${what}; null stands for none` : what;
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: names[0]!, rule: 'required', message }]);

@@ -9,6 +9,7 @@ import { refuseForeignPages } from './browser-boundary.js';
 import { belowContextPath } from './context-path.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter, routesOf } from './error.filter.js';
+import { IgnoredMembers } from './ignored-members.js';
 import { InputPipe } from './input.pipe.js';
 import { withoutNulls } from './json.js';
 import { followPathAliases, leniencyOf } from './legacy-names.js';
@@ -58,7 +59,9 @@ export function configureHttp(
   app.use((_call: Request, _response: Response, next: NextFunction) => asCall(next));
 
   app.useGlobalPipes(new InputPipe(leniency));
-  app.useGlobalInterceptors(new AnswerInterceptor(leniency));
+  // Older clients send much that nothing knows.
+  const ignored = leniency.readsLoosely ? [] : [new IgnoredMembers()];
+  app.useGlobalInterceptors(new AnswerInterceptor(leniency), ...ignored);
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitsNames));
   serveDocs(app, settings);
   limitWaiting(app, settings.http);
@@ -72,7 +75,15 @@ function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void 
     allowedHeaders: cors.allowedHeaders,
     credentials: cors.allowCredentials,
     preflightContinue: true,
-    exposedHeaders: ['ETag', 'Link', 'X-Next-Cursor', 'X-Request-Id', 'Idempotent-Replayed'],
+    exposedHeaders: [
+      'ETag',
+      'Link',
+      'X-Next-Cursor',
+      'X-Request-Id',
+      'Idempotent-Replayed',
+      'Warning',
+      'Preference-Applied',
+    ],
   });
   app.use(endPreflight);
 }

@@ -72,7 +72,9 @@ whatever its status; each answer carries an id in X-Request-Id. Query parameters
 "undefined" count as not given. Lists take \`property\` (repeatable): the dotted path of a member to keep, or to drop
 after a '!'. A POST, PUT or DELETE with the header Idempotency-Key is done once: repeated within a day, it is given the
 first answer, with Idempotent-Replayed. Any list can be read in pages: \`limit\` and \`cursor=*\`, then what X-Next-Cursor (or Link, rel="next") says,
-until there is none. Reads carry an ETag. Under overload a call is refused at once with 503 and Retry-After.
+until there is none. Reads carry an ETag. What no operation knows, in a body or a query, is ignored and named
+in the header Warning, with the name that was probably meant; with the header Prefer: handling=strict such a call is 400.
+Times in queries may be ISO 8601, too. Under overload a call is refused at once with 503 and Retry-After.
 What older clients do not know is marked with \`x-since\`: \`1.5\` came with that version of this API, \`muster\` is our own.`;
 
 const tokenDescription = 'A token of this service: `Token`, a space and its text. In this page the text alone will do.';

@@ -53,6 +53,38 @@ function shown(value: unknown, field: Field, readsLoosely: boolean, path: string
   return typeof content === 'object' ? knownMembers(value, content.records(), readsLoosely, `${path}.`) : {};
 }
 
+export const memberNames = (type: ClassOf): string[] => [...fieldsOf(type).keys()];
+
+/** A member that no class knows: where it stands, with a dot at the end, and what is known there. */
+export interface UnknownMember {
+  path: string;
+  name: string;
+  known: Iterable<string>;
+}
+
+/** Those of a body, no more than `most`. Where anything may stand nothing is unknown. */
+export function unknownMembers(body: object, type: ClassOf, most: number, path = ''): UnknownMember[] {
+  const fields = fieldsOf(type);
+  const found: UnknownMember[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (found.length >= most) break;
+    const field = fields.get(name);
+    if (!field) {
+      found.push({ path, name, known: fields.keys() });
+      continue;
+    }
+    const { content } = field;
+    if (typeof content !== 'object' || value === null || typeof value !== 'object') continue;
+    const members = Array.isArray(value) ? value.map((one, index) => [`${name}.${index}`, one]) : [[name, value]];
+    for (const [at, member] of members as [string, unknown][]) {
+      if (member === null || typeof member !== 'object' || Array.isArray(member)) continue;
+      found.push(...unknownMembers(member, content.records(), most - found.length, `${path}${at}.`));
+      if (found.length >= most) break;
+    }
+  }
+  return found;
+}
+
 /** As JSON writes one, and no longer than any number is written. */
 const numberText = /^-?(?:0|[1-9]\d{0,20})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?$/;
 const truthValues: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([

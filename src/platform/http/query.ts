@@ -78,8 +78,24 @@ export const QueryLimit = () =>
     ),
   );
 
-/** A point in time, in epoch milliseconds; zero means not given. Clients send the greatest number for "no end". */
-export const QueryTimestamp = () => QueryInt({ max: Number.MAX_SAFE_INTEGER, takenAs: lastMillis });
+/** A day, or a day and a time; a zone that is left out is UTC, and the + of one is a blank where an address was not encoded. */
+const isoTime = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|([ +-]\d\d:\d\d))?)?$/;
+
+/** Epoch milliseconds of an ISO 8601 text; anything else comes back as it was. */
+export function readTime(value: unknown): unknown {
+  const found = typeof value === 'string' ? isoTime.exec(value) : null;
+  if (!found) return value;
+  const [, day, time = '00:00', zone = 'Z'] = found;
+  const millis = Date.parse(`${day}T${time}${zone.replace(' ', '+')}`);
+  return Number.isNaN(millis) ? value : String(millis);
+}
+
+/**
+ * A point in time, in epoch milliseconds or as ISO 8601 (`2026-01-05`, `2026-01-05T12:00:00Z`); zero means not given. Clients send
+ * the greatest number for "no end".
+ */
+export const QueryTimestamp = () =>
+  applyDecorators(transform(readTime), QueryInt({ max: Number.MAX_SAFE_INTEGER, takenAs: lastMillis }));
 
 export const QueryText = (kind: TextKind) => applyDecorators(IsOptional(), Text(kind), ApiPropertyOptional());
 

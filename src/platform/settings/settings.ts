@@ -86,6 +86,11 @@ const DisasterDetectionSettings = z.strictObject({
   runEveryMillis: millis().default(10_000).describe('Time between two looks (poller `disasters`)'),
   statsHistorySize: count(1).default(10).describe('Data points kept; disasters are seen in these'),
   checkLateTasks: z.boolean().default(true).describe('Whether tasks that start late can be a disaster'),
+  fewestLateTasks: count(1)
+    .default(5)
+    .describe(
+      'Late tasks below which their share says nothing: on a small cluster one task that waits is a large share',
+    ),
   warningOverdueTaskPortion: portion().default(0.05).describe('Share of late tasks that counts together with the lag'),
   criticalOverdueTaskPortion: portion().default(0.1).describe('Share of late tasks that is a disaster by itself'),
   warningAvgTaskLagMillis: millis()

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { lookAtFirst } from '../../core/deploys/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
+import type { Request } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable, promisedTypes } from '../../core/model/enums.js';
 import { waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
-import { explainPending, explanationText } from '../../core/placement/index.js';
+import { type Explanation, explainPending, explanationText } from '../../core/placement/index.js';
+import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
+import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { DeployHistoryRepository } from '../../modules/deploys/deploy-history.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
@@ -51,6 +54,7 @@ export class ExplainService {
     return {
       requestId: id,
       state: request.state,
+      nextRuns: nextRunsOf(request, this.clock.now()),
       activeTasks: tasks.length,
       pendingTasks: ordered.map((pending) => this.explain(pending, data)),
       queued: queued.map((entry) => queuedEntry(entry, queued, data)),
@@ -58,11 +62,25 @@ export class ExplainService {
     };
   }
 
-  private explain(pending: PendingTask, { snapshot, rules, found }: ExplainData): TaskExplanationDto {
+  private explain(pending: PendingTask, { snapshot, rules, found, loaded }: ExplainData): TaskExplanationDto {
     const byRows = explainPending(pending, snapshot, rules, this.clock.now());
     const explanation = (byRows.reason === 'PLACEABLE' && found.get(pending.pendingTaskId.id)) || byRows;
-    return { pendingTaskId: pending.pendingTaskId, ...explanation, message: explanationText(explanation) };
+    const message = explanationText(explanation) + dueText(pending, explanation, loaded.request?.request);
+    return { pendingTaskId: pending.pendingTaskId, ...explanation, message };
   }
+}
+
+/** Times of a schedule in an answer. */
+const timesShown = 5;
+
+const nextRunsOf = ({ request, state }: HeldRequest, now: number): TimeInZone[] | undefined =>
+  request.requestType === 'SCHEDULED' && isRunnable(state) ? nextTimes(request, now, timesShown) : undefined;
+
+/** When its time comes, where it has not come yet. */
+function dueText({ pendingTaskId }: PendingTask, { reason }: Explanation, request: Request | undefined): string {
+  if (reason !== 'NOT_DUE' && reason !== 'COOLDOWN') return '';
+  const { utc, local, timeZone } = timeIn(request ? zoneOf(request) : 'UTC', pendingTaskId.nextRunAt);
+  return timeZone === 'UTC' ? `: it is due at ${utc}` : `: it is due at ${utc}, which is ${local} in ${timeZone}`;
 }
 
 function failedDeploy({ deployMarker: { deployId }, deployResult }: DeployHistory): FailedDeployDto | undefined {

@@ -1,3 +1,4 @@
+import type { TaskState } from '../../core/model/enums.js';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isTerminal } from '../../core/model/enums.js';
@@ -28,9 +29,14 @@ export interface Applied {
   changed: string[];
   /** Tasks whose end was recorded. */
   ended: TaskId[];
+  /** Of these the reports of those that did not end as they were meant to. */
+  failed: Report[];
   /** Requests of whose tasks a command may have ended that a kill waits for. */
   commandsEnded: string[];
 }
+
+/** They did what they were to do, or were told to go. */
+const endsWell: ReadonlySet<TaskState> = new Set(['TASK_FINISHED', 'TASK_KILLED']);
 
 /** Applies reports to the rows of tasks, each at most once, in the order given. */
 @Injectable()
@@ -70,6 +76,7 @@ export class StatusApplier {
       dataless,
       changed: requestIdsOf(fresh),
       ended,
+      failed: batch.ends.map(({ report }) => report).filter(({ state }) => !endsWell.has(state)),
       commandsEnded: commandsEnded ? requestIdsOf(given.filter(({ shellCommand }) => shellCommand)) : [],
     };
   }

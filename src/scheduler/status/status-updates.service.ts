@@ -27,6 +27,9 @@ export const updatesPerTransaction = 500;
 /** A task that runs although it is not wanted gets this long to end by itself. */
 const strangerGraceMillis = 60_000;
 
+/** Tasks that ended badly, of one transaction, that get a line each. */
+const mostTold = 20;
+
 /** Takes what machines report and what the scheduler concludes about tasks. */
 @Injectable()
 export class StatusUpdates {
@@ -133,9 +136,10 @@ export class StatusUpdates {
   }
 
   /** After the commit: the one place that knows what has changed. */
-  async follow({ strangers, returned, dataless, changed, ended, commandsEnded }: Applied): Promise<void> {
+  async follow({ strangers, returned, dataless, changed, ended, failed, commandsEnded }: Applied): Promise<void> {
     this.memory.ended(ended);
     this.runTimes.ended(ended);
+    this.tellFailed(failed);
     this.killStrangers(strangers);
     this.wake.signalOf(commandsEnded, 'cleanup');
     this.wake.signalOf(changed, 'deploys', 'cleanup', 'webhooks');
@@ -143,6 +147,13 @@ export class StatusUpdates {
     for (const report of returned) await this.settle(report, () => this.returned.settle(report));
     for (const report of dataless) await this.settle(report, () => this.dataless.settle(report));
     await this.moveEnded(ended);
+  }
+
+  /** One line each; of many that end together the first ones. */
+  private tellFailed(failed: readonly Report[]): void {
+    for (const { taskId, slaveId, state, message } of failed.slice(0, mostTold))
+      this.log.warn(`Task '${taskId}' on slave '${slaveId}' ended as ${state}: ${message ?? 'no message'}`);
+    if (failed.length > mostTold) this.log.warn(`${failed.length - mostTold} more tasks ended so at the same moment`);
   }
 
   /** What fails here is found again by the next comparison with the machines. */

@@ -1,3 +1,4 @@
+import type { TimeInZone } from '../../../core/schedules/index.js';
 import { ApiProperty } from '@nestjs/swagger';
 import {
   pendingTypes,
@@ -173,6 +174,19 @@ export class RequestDeployStateDto implements RequestDeployState {
   pendingDeploy?: DeployMarkerDto;
 }
 
+/** A moment as programs and people read it. */
+export class TimeInZoneDto implements TimeInZone {
+  /** Epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  at: number;
+  /** ISO 8601 in UTC. */
+  utc: string;
+  /** The same as the clocks of the zone show it, with their offset. */
+  local: string;
+  /** The zone: that of the schedule. */
+  timeZone: string;
+}
+
 /** A request and what goes on around it. Lists leave out deploys, and tasks too unless they are asked for. */
 export class RequestParentDto implements RequestParent {
   /** The request itself. */
@@ -201,6 +215,9 @@ export class RequestParentDto implements RequestParent {
   expiringSkipHealthchecks?: ExpiringSkipHealthchecksDto;
   /** Its tasks, by what can be expected of them. */
   taskIds?: TaskIdsByStatusDto;
+  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run, where it is answered alone. */
+  @Since('muster')
+  nextRuns?: TimeInZoneDto[];
 }
 
 /** The same with the run that was queued. */

@@ -14,6 +14,7 @@ import {
   type RejectionReason,
   type WaitingReason,
 } from '../../../core/placement/index.js';
+import { TimeInZoneDto } from '../../../modules/requests/dto/request-parent.dto.js';
 import { PendingTaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
 
 /** Slaves that cannot take a task, all for the same reason. */
@@ -85,6 +86,8 @@ export class RequestExplanationDto {
   /** State of the request. */
   @ApiProperty({ enum: requestStates, enumName: 'RequestState' })
   state: RequestState;
+  /** When it runs next by its schedule: up to five times, of a SCHEDULED request that may run. */
+  nextRuns?: TimeInZoneDto[];
   /** Tasks that are active now. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   activeTasks: number;

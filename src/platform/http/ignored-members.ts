@@ -1,0 +1,110 @@
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  type Type as ClassOf,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { catchError, type Observable, throwError } from 'rxjs';
+import { didYouMean } from '../../core/did-you-mean.js';
+import type { FieldError } from '../../core/field-error.js';
+import { SchedulerError } from '../errors.js';
+import { isMap } from './fields.js';
+import { memberNames, unknownMembers, type UnknownMember } from './known-members.js';
+import { isNotGiven } from './query.js';
+
+/** What a handler takes: the class of its body, and the parameters of its query. */
+interface Taken {
+  body?: ClassOf;
+  query: ReadonlySet<string>;
+}
+
+/** What every operation takes: parts of a list, who calls where a proxy says so, and what older clients send with every read. */
+const queryOfAll = ['property', 'limit', 'cursor', 'user', 'useWebCache', 'skipCache'];
+/** Told of one call; and so many characters of each name. */
+const mostTold = 10;
+const mostCharacters = 60;
+
+/**
+ * Members of a body and parameters of a query that no handler knows. They are ignored, since newer clients send what this version
+ * does not know; but a name is misspelt more often than it is new. So the answer names them in the header Warning, a refusal names
+ * them beside what it refuses, and a caller that says `Prefer: handling=strict` is refused.
+ */
+@Injectable()
+export class IgnoredMembers implements NestInterceptor {
+  private readonly known = new WeakMap<object, Taken>();
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<Request>();
+    if (!request.path.startsWith('/api/')) return next.handle();
+    const ignored = this.ignoredBy(context, request);
+    const isStrict = /\bhandling\s*=\s*"?strict\b/i.test(request.get('prefer') ?? '');
+    const response = context.switchToHttp().getResponse<Response>();
+    if (isStrict) response.setHeader('Preference-Applied', 'handling=strict');
+    if (ignored.length === 0) return next.handle();
+    const errors = ignored.map(asError);
+    if (isStrict) throw SchedulerError.invalid('INVALID_REQUEST', errors);
+    response.setHeader('Warning', `299 muster "Ignored: ${errors.map(({ message }) => message).join('; ')}"`);
+    return next.handle().pipe(catchError((cause: unknown) => throwError(() => withIgnored(cause, errors))));
+  }
+
+  private ignoredBy(context: ExecutionContext, request: Request): UnknownMember[] {
+    const handler = context.getHandler();
+    let taken = this.known.get(handler);
+    if (!taken) this.known.set(handler, (taken = takenBy(context)));
+    const { body, query } = taken;
+    const ofBody = body && isMap(request.body) ? unknownMembers(request.body, body, mostTold) : [];
+    const ofQuery = Object.entries(request.query)
+      .filter(([name, value]) => !query.has(name) && [value].flat().some((one) => !isNotGiven(one)))
+      .map(([name]) => ({ path: '', name, known: query }));
+    return [...ofBody, ...ofQuery].slice(0, mostTold);
+  }
+}
+
+/** Printable characters of ASCII, which alone may stand in a header; without those that end what is quoted there. */
+const shown = (name: string): string => name.slice(0, mostCharacters).replaceAll(/[^\x20-\x7E]|["\\]/g, '?');
+
+function asError({ path, name, known }: UnknownMember): FieldError {
+  const meant = didYouMean(name, known);
+  const field = shown(path + name);
+  const message = `${field} is not known${meant === undefined ? '' : `: did you mean ${meant}?`}`;
+  return { field, rule: 'unknown', message };
+}
+
+/** Refused for another reason, of which a misspelt name may be the cause. */
+function withIgnored(cause: unknown, ignored: FieldError[]): unknown {
+  if (!(cause instanceof SchedulerError) || cause.status !== 400) return cause;
+  const message = `${cause.message}; ${ignored.map((error) => error.message).join('; ')}`;
+  return new SchedulerError(cause.code, message, {
+    cause,
+    errors: [...cause.errors, ...ignored],
+    extra: cause.extra,
+  });
+}
+
+/** Where the framework keeps what the decorators of parameters say, and what bodies and queries are called there. */
+const routeArguments = '__routeArguments__';
+const [ofBody, ofQuery] = ['3', '4'];
+
+function takenBy(context: ExecutionContext): Taken {
+  const controller = context.getClass();
+  const { name } = context.getHandler();
+  const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as ClassOf[];
+  const declared = (Reflect.getMetadata(routeArguments, controller, name) ?? {}) as Record<
+    string,
+    { index: number; data?: unknown }
+  >;
+  const query = new Set(queryOfAll);
+  let body: ClassOf | undefined;
+  for (const [key, { index, data }] of Object.entries(declared)) {
+    const type = types[index];
+    const [kind] = key.split(':');
+    if (kind === ofBody && typeof type === 'function' && type !== String && type !== (Object as unknown)) body = type;
+    if (kind !== ofQuery) continue;
+    if (typeof data === 'string') query.add(data);
+    else if (typeof type === 'function') for (const member of memberNames(type)) query.add(member);
+  }
+  // A body class without a single field takes whatever is sent.
+  return { body: body && memberNames(body).length > 0 ? body : undefined, query };
+}

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { readTime } from './query.js';
+
+const noon = String(Date.UTC(2026, 0, 5, 12));
+test.each([
+  ['2026-01-05', String(Date.UTC(2026, 0, 5))],
+  ['2026-01-05T12:00', noon],
+  ['2026-01-05T12:00:00Z', noon],
+  ['2026-01-05T12:00:00.000Z', noon],
+  ['2026-01-05T13:00:00+01:00', noon],
+  ['2026-01-05T13:00:00 01:00', noon],
+  ['2026-01-05T07:30:00-04:30', noon],
+  ['1767614400000', '1767614400000'],
+])('%s is %s', (text, millis) => expect(readTime(text)).toBe(millis));
+
+test.each(['2026-13-05', '2026-01-05T25:00', 'yesterday', '2026-01-05T12', '05.01.2026', ''])(
+  '%j stays as it is, and is refused as no number',
+  (text) => expect(readTime(text)).toBe(text),
+);
