@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from './support/api.js';
@@ -8,14 +9,18 @@ interface Described {
   $ref?: string;
   allOf?: unknown[];
   properties?: Record<string, Described>;
+  required?: string[];
 }
 interface Operation {
   summary?: string;
   description?: string;
   parameters?: ({ name: string; in: string; schema?: { enum?: string[] } } & Described)[];
   responses: Record<string, unknown>;
+  deprecated?: boolean;
+  requestBody?: { content: Record<string, { schema?: { $ref?: string }; example?: object }> };
 }
 interface Document {
+  info: { version: string };
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Described> };
 }
@@ -57,6 +62,53 @@ describe('the OpenAPI document', () => {
     ]);
     expect(silent).toEqual([]);
     expect(operations().length).toBeGreaterThan(100);
+  });
+
+  test('has an example for each body, with every member that is required and none that is not known', () => {
+    const wrong = operations().flatMap(([name, { requestBody }]) => {
+      const { schema, example } = requestBody?.content?.['application/json'] ?? {};
+      if (!schema?.$ref) return [];
+      const { properties = {}, required = [] } = document.components.schemas[schema.$ref.split('/').at(-1)!]!;
+      if (example === undefined) return [`${name}: none`];
+      const members = Object.keys(example);
+      return [
+        ...required.filter((member) => !members.includes(member)).map((member) => `${name}: no ${member}`),
+        ...members.filter((member) => !(member in properties)).map((member) => `${name}: ${member}`),
+      ];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('has examples that are taken as they are, the one after the other', async () => {
+    const sent = [
+      ['post /api/requests', 200],
+      ['post /api/deploys', 200],
+      ['put /api/requests/request/{requestId}/scale', 200],
+      ['put /api/requests/request/{requestId}/priority', 200],
+      ['put /api/requests/request/{requestId}/skip-healthchecks', 200],
+      ['post /api/requests/request/{requestId}/groups', 200],
+      ['post /api/users/settings', 204],
+      ['post /api/webhooks', 200],
+    ] as const;
+    for (const [name, status] of sent) {
+      const [method, path] = name.split(' ') as [string, string];
+      const { example } = document.paths[path]![method]!.requestBody!.content['application/json']!;
+      const answer = await fetch(api.url + path.replace('{requestId}', 'web'), {
+        method: method.toUpperCase(),
+        headers: { 'content-type': 'application/json', prefer: 'handling=strict' },
+        body: JSON.stringify(example),
+      });
+      expect([name, answer.status, answer.status === status ? '' : await answer.text()]).toEqual([name, status, '']);
+    }
+  });
+
+  test('is of the version of the package, and shows what only older clients use last', () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as object & {
+      version: string;
+    };
+    expect(document.info.version).toBe(version);
+    const old = Object.values(document.paths).map((item) => Object.values(item).every(({ deprecated }) => deprecated));
+    expect(old.indexOf(true)).toBeGreaterThan(old.lastIndexOf(false));
   });
 
   test('promises no 201, which this API never answers', () => {

@@ -7,6 +7,7 @@ import { SchedulerError } from '../errors.js';
 import { needsBody } from './bodies.js';
 import { isGuarded } from './caller.js';
 import { rootOf } from './context-path.js';
+import { exampleBody, versionOfPackage } from './examples.js';
 import { ErrorDto } from './error.dto.js';
 import type { Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
@@ -117,7 +118,7 @@ interface Marked {
 
 interface Operation extends Marked {
   parameters?: ({ in: string; name: string; schema?: SimpleSchema } & Marked)[];
-  requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string } }> };
+  requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string }; example?: unknown }> };
   'x-needs-body'?: true;
   'x-shown-at'?: string;
   responses: Record<string, { description?: string; content?: unknown }>;
@@ -129,7 +130,7 @@ function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'u
   const config = new DocumentBuilder()
     .setTitle('Muster')
     .setDescription(description)
-    .setVersion('1')
+    .setVersion(versionOfPackage())
     .addApiKey({ type: 'apiKey', in: 'header', name: 'Authorization', description: tokenDescription }, 'token')
     .addBearerAuth({ type: 'http', description: 'A token of the OIDC provider that is configured.' }, 'bearer')
     .build();
@@ -149,12 +150,28 @@ function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'u
       for (const member of Object.values(schema.properties ?? {})) sayAddition(member as Marked);
   }
   for (const [path, operations] of Object.entries(document.paths)) {
-    for (const operation of Object.values(operations as unknown as Record<string, Operation>)) {
+    for (const [method, operation] of Object.entries(operations as unknown as Record<string, Operation>)) {
       complete(operation, document);
+      showExample(operation, `${method} ${path}`, document);
       if (!isGuarded(path)) operation.security = [];
     }
   }
+  document.paths = withOldOnesLast(document.paths);
   return document;
+}
+
+/** Else the page makes one of every member there is, which no service would take. */
+function showExample(operation: Operation, name: string, document: OpenAPIObject): void {
+  const content = operation.requestBody?.content?.['application/json'];
+  if (content?.schema?.$ref) content.example = exampleBody(name, content.schema, document);
+}
+
+/** Paths that only older clients use come after all others. */
+function withOldOnesLast(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
+  const isOld = (operations: object): boolean =>
+    Object.values(operations as Record<string, { deprecated?: boolean }>).every(({ deprecated }) => deprecated);
+  const all = Object.entries(paths);
+  return Object.fromEntries([...all.filter(([, item]) => !isOld(item)), ...all.filter(([, item]) => isOld(item))]);
 }
 
 /** Paths that settings decide are shown by the names of the settings. */

@@ -53,7 +53,8 @@ export class AccessGuard implements CanActivate {
       const response = context.switchToHttp().getResponse<Response>();
       if (retryAfterSeconds !== undefined) throw this.tooManyFailures(response, retryAfterSeconds);
       response.set('WWW-Authenticate', this.authentication.challenge);
-      throw new SchedulerError('UNAUTHENTICATED', `The caller is not authenticated: ${failures.join('; ')}`);
+      const message = `The caller is not authenticated: ${failures.join('; ')}${this.authentication.advice}`;
+      throw new SchedulerError('UNAUTHENTICATED', message);
     }
     callerIsKnown(request, { id: user.id, isAdmin: this.access.isAdmin(user) });
     const allowed = await this.needs.check(need, user, {

@@ -74,6 +74,18 @@ export class Authentication implements OnModuleInit {
     return [...(bearer ? ['Bearer'] : []), ...(names.includes('TOKEN') || !bearer ? ['Token'] : [])].join(', ');
   }
 
+  /** What a caller who was refused may send; empty where only a proxy can vouch for callers. */
+  get advice(): string {
+    const names = new Set(this.ways.map(({ name }) => name));
+    const headers = [
+      ...(names.has('TOKEN') ? ["'Authorization: Token <token>'"] : []),
+      ...(names.has('OIDC') ? ["'Authorization: Bearer <token of the provider>'"] : []),
+    ];
+    if (headers.length === 0) return '';
+    const first = names.has('TOKEN') ? "; 'muster token --bootstrap' makes the first token" : '';
+    return `. Send the header ${headers.join(' or ')}${first}`;
+  }
+
   async identify(request: Request): Promise<Identification> {
     const failures: string[] = [];
     const { remoteAddress: address = '' } = request.socket;

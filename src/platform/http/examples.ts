@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+interface Schema {
+  $ref?: string;
+  allOf?: Schema[];
+  type?: string;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  required?: string[];
+  properties?: Record<string, Schema>;
+}
+
+/** From the sources and from the build. */
+const roots = ['../../../', '../../../../'];
+
+/** A file of the repository as JSON; undefined: it was not installed. */
+function readRepositoryFile(path: string): unknown {
+  for (const root of roots) {
+    try {
+      return JSON.parse(readFileSync(new URL(root + path, import.meta.url), 'utf8'));
+    } catch {
+      continue;
+    }
+  }
+  return undefined;
+}
+
+export function versionOfPackage(): string {
+  return (readRepositoryFile('package.json') as { version?: string } | undefined)?.version ?? 'unknown';
+}
+
+/** Files of examples/, which the tour of the README sends, and bodies that say more than what is required. */
+const files: Readonly<Record<string, string>> = {
+  'post /api/requests': 'examples/web/request.json',
+  'post /api/deploys': 'examples/web/deploy-v1.json',
+  'post /api/deploys/plan': 'examples/web/deploy-v2.json',
+};
+const bodies: Readonly<Record<string, unknown>> = {
+  'put /api/requests/request/{requestId}/scale': { instances: 4, message: 'more of them' },
+  'post /api/requests/request/{requestId}/scale/plan': { instances: 4 },
+  'put /api/requests/request/{requestId}/priority': { priority: 0.8, durationMillis: 3_600_000, message: 'launch day' },
+  'put /api/requests/request/{requestId}/skip-healthchecks': { skipHealthchecks: true, durationMillis: 600_000 },
+  'put /api/requests/request/{requestId}/skipHealthchecks': { skipHealthchecks: true, durationMillis: 600_000 },
+  'post /api/requests/request/{requestId}/groups': { group: 'web', readOnlyGroups: ['support'] },
+  'post /api/requests/request/{requestId}/groups/auth-check': { group: 'web' },
+  'post /api/requests/request/{requestId}/run': { commandLineArgs: ['Ada', 'Grace'], runId: 'first' },
+  'post /api/requests/request/{requestId}/pause': { killTasks: false, durationMillis: 600_000, message: 'month end' },
+  'post /api/requests/request/{requestId}/bounce': { incremental: true, message: 'new certificates' },
+  'post /api/users/settings': { starredRequestIds: ['web'] },
+  'post /api/users/settings/starred-requests': { starredRequestIds: ['web'] },
+  'delete /api/users/settings/starred-requests': { starredRequestIds: ['web'] },
+  'post /api/webhooks': { type: 'TASK', uri: 'https://example.com/hook/$REQUEST_ID' },
+  'post /api/priority/freeze': { minimumPriorityLevel: 0.5, message: 'room for the launch' },
+  'post /api/logs/search': { requestsAndDeploys: { web: ['v1'] } },
+};
+
+/** What stands for members that are required and have no value of their own. */
+const words: Readonly<Record<string, unknown>> = {
+  id: 'web',
+  requestId: 'web',
+  deployId: 'v1',
+  requestIds: ['web'],
+  host: 'host1',
+  message: 'why',
+  command: 'sleep 100',
+};
+
+/** A body that can be sent: members that only may be there would have made-up values in it. */
+export function exampleBody(operation: string, schema: object, document: OpenAPIObject): unknown {
+  const file = files[operation];
+  return (file && readRepositoryFile(file)) ?? bodies[operation] ?? valueOf(schema, document);
+}
+
+function valueOf(given: Schema, document: OpenAPIObject): unknown {
+  const schema = resolved(given, document);
+  if (schema.enum) return schema.enum[0];
+  if (schema.type === 'array') return [];
+  if (schema.type === 'boolean') return true;
+  if (schema.type === 'integer' || schema.type === 'number') {
+    return Math.min(Math.max(schema.minimum ?? 1, 1), schema.maximum ?? 1);
+  }
+  if (schema.type === 'string') return 'text';
+  const { properties = {}, required = [] } = schema;
+  const named = required.map((name) => [name, words[name] ?? valueOf(properties[name] ?? {}, document)] as const);
+  const why = 'message' in properties && !required.includes('message') ? [['message', 'why'] as const] : [];
+  return Object.fromEntries([...named, ...why]);
+}
+
+function resolved(schema: Schema, { components }: OpenAPIObject): Schema {
+  const reference = schema.$ref ?? schema.allOf?.[0]?.$ref;
+  const found = reference && components?.schemas?.[reference.split('/').at(-1)!];
+  return (found as Schema | undefined) ?? schema;
+}
