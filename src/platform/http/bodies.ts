@@ -138,20 +138,25 @@ interface NeededMember {
  * clear it. Under compatibility it does.
  */
 export const NeedsMember = (names: readonly string[], { nullClears, nothingClears }: NeededMember = {}) =>
-  // Within the interceptor that names what is not known: the member may be misspelt.
   UseInterceptors({
     intercept(context: ExecutionContext, next: CallHandler) {
       const request = context.switchToHttp().getRequest<Request>();
-      const body: object = isMap(request.body) ? request.body : {};
+      if (!isMap(request.body) || lenientlyRead.has(request)) return next.handle();
+      const { body } = request as { body: Record<string, unknown> };
       const nulls = nullsOf.get(request);
-      if (lenientlyRead.has(request) || names.some((name) => Object.hasOwn(body, name))) return next.handle();
-      if (nullClears && names.some((name) => nulls?.has(name))) return next.handle();
-      if (nothingClears && Object.keys(body).length === 0 && !nulls?.size) return next.handle();
+      const isNamed = names.some((name) => Object.hasOwn(body, name) || (nullClears && nulls?.has(name)));
+      const isNothing = Object.keys(body).length === 0 && !nulls?.size;
+      if (isNamed || (nothingClears && isNothing)) return next.handle();
       const what = names.length === 1 ? `${names[0]} is required` : `One of ${names.join(', ')} is required`;
       const message = nullClears ? `${what}; null stands for none` : what;
-      throw SchedulerError.invalid('INVALID_REQUEST', [{ field: names[0]!, rule: 'required', message }]);
+      missing.set(body, { field: names[0]!, rule: 'required', message });
+      return next.handle();
     },
   });
+
+/** What a body lacks, for the pipe that checks what it has: whatever is wrong with it is told together. */
+const missing = new WeakMap<object, FieldError>();
+export const missingIn = (body: object): FieldError | undefined => missing.get(body);
 
 /** Deeper documents are refused: no record of this API comes near, and code that walks them recurses. */
 const maxDepth = 64;

@@ -52,7 +52,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   'post /api/users/settings/starred-requests': { starredRequestIds: ['web'] },
   'delete /api/users/settings/starred-requests': { starredRequestIds: ['web'] },
   'post /api/webhooks': { type: 'TASK', uri: 'https://example.com/hook/$REQUEST_ID' },
-  'post /api/priority/freeze': { minimumPriorityLevel: 0.5, message: 'room for the launch' },
+  'post /api/priority/freeze': { minimumPriorityLevel: 0.5, killTasks: false, message: 'room for the launch' },
   'post /api/logs/search': { requestsAndDeploys: { web: ['v1'] } },
 };
 

@@ -1,6 +1,7 @@
 import { type ArgumentMetadata, type PipeTransform, type ValidationError, ValidationPipe } from '@nestjs/common';
 import type { FieldError } from '../../core/field-error.js';
 import { SchedulerError } from '../errors.js';
+import { missingIn } from './bodies.js';
 import { isMap, isShort } from './fields.js';
 import { lastMillis, longestText } from './input-limits.js';
 import { knownMembers } from './known-members.js';
@@ -44,7 +45,13 @@ export class InputPipe implements PipeTransform {
       const message = 'The body must be a JSON object';
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: '', rule: 'type', message }]);
     }
-    return this.bodies.transform(knownMembers(value, declared, this.leniency.readsLoosely), metadata);
+    const known = knownMembers(value, declared, this.leniency.readsLoosely);
+    const checked = this.bodies.transform(known, metadata) as Promise<unknown>;
+    const lacks = missingIn(value);
+    if (!lacks) return checked;
+    return checked.then(() => {
+      throw SchedulerError.invalid('INVALID_REQUEST', [lacks]);
+    });
   }
 
   /** Either one named parameter of a simple type, or a class that describes all of them. */
