@@ -36,6 +36,7 @@ import { MailAllowlist1765270000001 } from '../../../migrations/1765270000001-ma
 import { Mail1765450000000 } from '../../../migrations/1765450000000-mail.js';
 import { LiveEvents1765520000000 } from '../../../migrations/1765520000000-live-events.js';
 import { WebhookResults1765520000001 } from '../../../migrations/1765520000001-webhook-results.js';
+import { ReportViews1765540000000 } from '../../../migrations/1765540000000-report-views.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -79,4 +80,5 @@ export const migrations = [
   Mail1765450000000,
   LiveEvents1765520000000,
   WebhookResults1765520000001,
+  ReportViews1765540000000,
 ];

@@ -1,3 +1,4 @@
+import type { TimeInZone } from './request-state.js';
 import type { DeployState } from './deploy-progress.js';
 import type { RequestState } from './request-state.js';
 import type { PendingTaskId, PendingType } from './task-ids.js';
@@ -47,6 +48,12 @@ export interface Rejection {
   reason: RejectionReason;
   /** How many slaves. */
   slaves: Int32;
+  /** Where they have too little: how much the task asks for, in cores, MB or ports. */
+  asked?: number;
+  /** How much the largest of them has in all. */
+  largest?: number;
+  /** The most that one of them has free. */
+  free?: number;
 }
 
 /** Why a pending task is not running. */
@@ -94,6 +101,8 @@ export interface FailedDeploy {
 export interface RequestExplanation {
   /** State of the request. */
   state: RequestState;
+  /** When it runs next by its schedule: up to five times, of a SCHEDULED request that may run. */
+  nextRuns?: TimeInZone[];
   /** Tasks that are active now. */
   activeTasks: Int32;
   /** The request. */

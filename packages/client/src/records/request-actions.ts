@@ -72,7 +72,7 @@ export const ExitCooldownRequest = record<ExitCooldownRequest>('ExitCooldownRequ
 
 /** How many instances a request shall have. */
 export interface ScaleRequest {
-  /** The new number of instances; absent: one. */
+  /** The new number of instances. To be given, except under compatibility, where it means one when it is absent. */
   instances?: Int32;
   /** Milliseconds after which the number found now is restored. */
   durationMillis?: Int64;

@@ -186,6 +186,18 @@ export interface RequestDeployState {
   pendingDeploy?: DeployMarker;
 }
 
+/** A moment as programs and people read it. */
+export interface TimeInZone {
+  /** Epoch milliseconds. */
+  at: Int64;
+  /** ISO 8601 in UTC. */
+  utc: string;
+  /** The same as the clocks of the zone show it, with their offset. */
+  local: string;
+  /** The zone: that of the schedule. */
+  timeZone: string;
+}
+
 /** A request and what goes on around it. Lists leave out deploys, and tasks too unless they are asked for. */
 export interface RequestParent {
   /** What may happen to it now: ACTIVE requests get tasks, PAUSED ones do not. */
@@ -212,6 +224,8 @@ export interface RequestParent {
   expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
   /** Its tasks, by what can be expected of them. */
   taskIds?: TaskIdsByStatus;
+  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run, where it is answered alone. */
+  nextRuns?: TimeInZone[];
 }
 export const RequestParent = record<RequestParent>('RequestParent');
 
