@@ -107,7 +107,7 @@ describe('the client as a package', () => {
     run(process.execPath, [require.resolve('typescript/bin/tsc')], folder);
     expect(await runHere(join('out', 'main.js'), folder)).toBe(shown);
     expectHover(folder, 'bounce', 'Replaces all tasks of a SERVICE or WORKER by new ones');
-    expectHover(folder, 'requests', 'Requests: what is to run');
+    expectHover(folder, 'requests.save', 'Requests: what is to run');
     expectHover(folder, 'requestId', 'Id of the request.');
     expectHover(folder, 'rackId', 'The same as sanitizedRackId.');
   }, 120_000);
