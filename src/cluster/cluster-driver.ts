@@ -27,6 +27,8 @@ export interface MachineSnapshot {
   portsInUse: number[];
   /** So little of its disk is free that it starts no task until there is more. */
   isDiskFull?: boolean;
+  /** Why it takes no new tasks, though it answers: its cluster says so. Absent: it takes them. */
+  closedBecause?: string;
   /** Whether it runs containers now; absent: it does not say. */
   runsContainers?: boolean;
   /** Why it runs none; absent: it does, or is still looking. */
@@ -93,7 +95,10 @@ export interface ShellCommandReport {
 export interface StatusUpdate {
   agentId: string;
   incarnation: string;
-  /** 1, 2, 3, ... within the incarnation. 0: made by the scheduler's side of the driver, not to be acknowledged. */
+  /**
+   * 1, 2, 3, ... within the incarnation. 0: concluded from what the cluster shows, not to be acknowledged: the state alone says
+   * whether it is new, and it may be told again.
+   */
   number: number;
   taskId: string;
   slaveId: string;
@@ -268,7 +273,7 @@ export interface ClusterDriver {
   readonly listsEveryMachine?: boolean;
   /** Sending the same launch twice is safe: after a crash the scheduler repeats what it is not sure of. */
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
-  /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace. */
+  /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace, where the cluster can. */
   kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer>;
   /** Asking twice for the same command is safe. Its updates are numbered with those of the task, which has not ended before. */
   runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer>;

@@ -18,12 +18,12 @@ export interface DriverHarness {
   driver(): ClusterDriver;
   /** A launch of a task of this kind on the cluster's first machine. */
   launchOf(kind: TaskKind, taskId: string, incarnation: string): LaunchSpec;
-  /** An order of a command that ends by itself, or of one that does not. */
-  commandOf(kind: 'ENDS' | 'RUNS', taskId: string): ShellCommandOrder;
+  /** An order of a command that ends by itself, or of one that does not. Absent, and the next, where the cluster has none. */
+  commandOf?(kind: 'ENDS' | 'RUNS', taskId: string): ShellCommandOrder;
   /** How often the task was really started. */
   starts(taskId: string): number;
   /** A port of the first machine that something else listens on until `free` is called. */
-  occupyPort(): Promise<{ port: number; free(): Promise<void> }>;
+  occupyPort?(): Promise<{ port: number; free(): Promise<void> }>;
   /** Lets time pass until the condition holds; fails, naming `what`, when it does not. */
   until(what: string, condition: () => boolean): Promise<void>;
   /** Lets enough time pass for anything that is under way to happen. */
@@ -31,8 +31,18 @@ export interface DriverHarness {
   close(): Promise<void>;
 }
 
+/**
+ * What a cluster may be without: COMMANDS in tasks, FIGURES of what they use, PORTS of other programs, which it cannot see before a
+ * task is started, and a SHORTER_GRACE than that of a kill which is under way.
+ */
+type Lack = 'COMMANDS' | 'FIGURES' | 'PORTS' | 'SHORTER_GRACE';
+
 /** What every driver promises to the scheduler, whatever stands behind it. */
-export function describeClusterDriver(name: string, factory: () => Promise<DriverHarness>): void {
+export function describeClusterDriver(
+  name: string,
+  factory: () => Promise<DriverHarness>,
+  lacks: readonly Lack[] = [],
+): void {
   describe(`cluster driver: ${name}`, () => {
     let harness: DriverHarness;
     let driver: ClusterDriver;
@@ -65,6 +75,11 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
     /** TASK_RUNNING tells that the program has begun; its first act, to write that down, comes a moment later. */
     const untilStarted = (spec: LaunchSpec) =>
       harness.until(`the first act of ${spec.taskId}`, () => harness.starts(spec.taskId) === 1);
+    /** Updates are numbered without gaps, or not at all: then the states alone tell what is new. */
+    const expectNumbers = (recorder = seen) => {
+      const numbers = recorder.updates.map((update) => update.number);
+      expect(numbers).toEqual(numbers.map((number, index) => (number === 0 ? 0 : index + 1)));
+    };
     const outcomes = (answers: readonly LaunchAnswer[]) => answers.map((answer) => answer.outcome);
 
     test('tells its machines with an incarnation', () => {
@@ -74,11 +89,11 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(machine?.portRanges.length).toBeGreaterThan(0);
     });
 
-    test('reports a life in order, numbered without gaps', async () => {
+    test('reports a life in order', async () => {
       const spec = await launch({ exit: 0 });
       await untilState(spec, 'TASK_FINISHED');
       expect(seen.statesOf(spec.taskId)).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
-      expect(seen.updates.map((update) => update.number)).toEqual([1, 2, 3]);
+      expectNumbers();
       expect(seen.updates[0]).toMatchObject({ slaveId: spec.slaveId, incarnation, directory: expect.any(String) });
     });
 
@@ -115,20 +130,23 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(await driver.kill(spec.taskId, spec.slaveId, 60_000, 1)).toBe('GONE');
     });
 
-    test('a second kill shortens the grace of the first, and never lengthens it', async () => {
-      const spec = await launch('RUNS_AND_IGNORES_SIGTERM');
-      // Running is not yet ignoring.
-      await untilState(spec, 'TASK_RUNNING');
-      await untilStarted(spec);
-      // Unknown is what a machine too busy to answer does with it; the scheduler asks again.
-      const kill = (graceMillis: number) => driver.kill(spec.taskId, spec.slaveId, graceMillis, 1);
-      await waitFor('the first kill to be taken', async () => (await kill(3_600_000)) === 'KILLING');
-      await harness.pause();
-      expect(seen.statesOf(spec.taskId)).not.toContain('TASK_KILLED');
-      await waitFor('the second kill to be taken', async () => (await kill(0)) !== 'UNKNOWN');
-      await kill(3_600_000);
-      await untilState(spec, 'TASK_KILLED');
-    });
+    test.skipIf(lacks.includes('SHORTER_GRACE'))(
+      'a second kill shortens the grace of the first, and never lengthens it',
+      async () => {
+        const spec = await launch('RUNS_AND_IGNORES_SIGTERM');
+        // Running is not yet ignoring.
+        await untilState(spec, 'TASK_RUNNING');
+        await untilStarted(spec);
+        // Unknown is what a machine too busy to answer does with it; the scheduler asks again.
+        const kill = (graceMillis: number) => driver.kill(spec.taskId, spec.slaveId, graceMillis, 1);
+        await waitFor('the first kill to be taken', async () => (await kill(3_600_000)) === 'KILLING');
+        await harness.pause();
+        expect(seen.statesOf(spec.taskId)).not.toContain('TASK_KILLED');
+        await waitFor('the second kill to be taken', async () => (await kill(0)) !== 'UNKNOWN');
+        await kill(3_600_000);
+        await untilState(spec, 'TASK_KILLED');
+      },
+    );
 
     test('an id that is known from another launch is refused; the same launch sent again is not', async () => {
       for (const kind of ['RUNS', { exit: 0 }] as const) {
@@ -160,8 +178,8 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(harness.starts(spec.taskId)).toBe(0);
     });
 
-    test('a port that is taken refuses the launch for ever', async () => {
-      const { port, free } = await harness.occupyPort();
+    test.skipIf(lacks.includes('PORTS'))('a port that is taken refuses the launch for ever', async () => {
+      const { port, free } = await harness.occupyPort!();
       const spec = { ...launchOf('RUNS'), ports: [port] };
       expect(await driver.launch([spec], 1)).toEqual([{ taskId: spec.taskId, outcome: 'PORT_IN_USE', port }]);
       await free();
@@ -221,7 +239,8 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       const spec = await launch({ exit: 0 });
       await untilState(spec, 'TASK_FINISHED');
       await harness.pause();
-      expect(seen.updates.map((update) => update.number)).toEqual([1, 2, 3]);
+      expect(seen.statesOf(spec.taskId)).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+      expectNumbers();
       expect(seen.refused).toBe(2);
     });
 
@@ -237,8 +256,7 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(seen.updates.length).toBe(stored);
       const restarted = await lead(2, seen.copy());
       await untilState(meanwhile, 'TASK_KILLED', restarted.seen);
-      const numbers = restarted.seen.updates.map((update) => update.number);
-      expect(numbers).toEqual(numbers.map((_number, index) => index + 1));
+      expectNumbers(restarted.seen);
     });
 
     test('an update that was stored by a scheduler that died before saying so is not told again', async () => {
@@ -251,21 +269,22 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(restarted.seen.updates).toEqual(seen.updates);
     });
 
-    test('lists what it holds, as of a numbered update', async () => {
+    test('lists what it holds, as of the update that told it last', async () => {
       const running = await launch('RUNS');
       await untilState(running, 'TASK_RUNNING');
       const [list] = (await driver.reconcile(1)).filter((each) => each.tasks.length > 0);
       expect(list).toMatchObject({ incarnation, tasks: [{ taskId: running.taskId, state: 'TASK_RUNNING' }] });
-      expect(list?.asOfUpdate).toBe(2);
+      expect(list?.asOfUpdate).toBe(seen.updates.at(-1)?.number);
       seen.refuseNext(Infinity);
       await driver.kill(running.taskId, running.slaveId, 0, 1);
       await harness.until('a refused end', () => seen.refused > 0);
       // Its end is not stored: it must not be missing yet.
       const [ended] = (await driver.reconcile(1)).filter((each) => each.tasks.length > 0);
-      expect(ended).toMatchObject({ asOfUpdate: 3, tasks: [{ taskId: running.taskId, state: 'TASK_KILLED' }] });
+      const endedAs = list?.asOfUpdate === 0 ? 0 : 3;
+      expect(ended).toMatchObject({ asOfUpdate: endedAs, tasks: [{ taskId: running.taskId, state: 'TASK_KILLED' }] });
     });
 
-    test('has figures of a running task only', async () => {
+    test.skipIf(lacks.includes('FIGURES'))('has figures of a running task only', async () => {
       const spec = await launch('RUNS');
       await untilState(spec, 'TASK_RUNNING');
       const figures = await driver.statistics(spec.taskId, spec.slaveId);
@@ -277,25 +296,32 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
     const untilCommand = (order: ShellCommandOrder, updateType: string) =>
       harness.until(`${updateType} of ${order.name}`, () => seen.commandUpdatesOf(order).includes(updateType));
 
-    test('runs a command in a task once, however often it is asked for', async () => {
-      const spec = await launch('RUNS');
-      await untilState(spec, 'TASK_RUNNING');
-      const order = harness.commandOf('ENDS', spec.taskId);
-      expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
-      expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
-      await untilCommand(order, 'FINISHED');
-      expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
-      await harness.pause();
-      expect(seen.commandUpdatesOf(order)).toEqual(['ACKED', 'STARTED', 'FINISHED']);
-      const [acked] = seen.updates.flatMap(({ shellCommand }) => shellCommand ?? []);
-      expect(acked).toMatchObject({ name: order.name, timestamp: order.timestamp, outputFilename: expect.any(String) });
-      expect(seen.updates.map((update) => update.number)).toEqual([1, 2, 3, 4, 5]);
-    });
+    test.skipIf(lacks.includes('COMMANDS'))(
+      'runs a command in a task once, however often it is asked for',
+      async () => {
+        const spec = await launch('RUNS');
+        await untilState(spec, 'TASK_RUNNING');
+        const order = harness.commandOf!('ENDS', spec.taskId);
+        expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
+        expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
+        await untilCommand(order, 'FINISHED');
+        expect(await driver.runCommand(order, spec.slaveId, 1)).toBe('ACCEPTED');
+        await harness.pause();
+        expect(seen.commandUpdatesOf(order)).toEqual(['ACKED', 'STARTED', 'FINISHED']);
+        const [acked] = seen.updates.flatMap(({ shellCommand }) => shellCommand ?? []);
+        expect(acked).toMatchObject({
+          name: order.name,
+          timestamp: order.timestamp,
+          outputFilename: expect.any(String),
+        });
+        expect(seen.updates.map((update) => update.number)).toEqual([1, 2, 3, 4, 5]);
+      },
+    );
 
-    test('ends the commands of a task before it tells its end', async () => {
+    test.skipIf(lacks.includes('COMMANDS'))('ends the commands of a task before it tells its end', async () => {
       const spec = await launch('RUNS');
       await untilState(spec, 'TASK_RUNNING');
-      const order = harness.commandOf('RUNS', spec.taskId);
+      const order = harness.commandOf!('RUNS', spec.taskId);
       await driver.runCommand(order, spec.slaveId, 1);
       await untilCommand(order, 'STARTED');
       await driver.kill(spec.taskId, spec.slaveId, 0, 1);
@@ -306,33 +332,41 @@ export function describeClusterDriver(name: string, factory: () => Promise<Drive
       expect(await driver.runCommand({ ...order, timestamp: order.timestamp + 1 }, spec.slaveId, 1)).toBe('GONE');
     });
 
-    test('runs no command in a task that it does not know, and none for an epoch that is over', async () => {
-      const spec = await launch('RUNS');
-      await untilState(spec, 'TASK_RUNNING');
-      expect(await driver.runCommand(harness.commandOf('ENDS', newTaskId()), spec.slaveId, 1)).toBe('GONE');
-      await lead(2, seen.copy());
-      const order = harness.commandOf('ENDS', spec.taskId);
-      await expect(driver.runCommand(order, spec.slaveId, 1)).rejects.toThrow(StaleEpochError);
-      await harness.pause();
-      expect(seen.commandUpdatesOf(order)).toEqual([]);
-    });
+    test.skipIf(lacks.includes('COMMANDS'))(
+      'runs no command in a task that it does not know, and none for an epoch that is over',
+      async () => {
+        const spec = await launch('RUNS');
+        await untilState(spec, 'TASK_RUNNING');
+        expect(await driver.runCommand(harness.commandOf!('ENDS', newTaskId()), spec.slaveId, 1)).toBe('GONE');
+        await lead(2, seen.copy());
+        const order = harness.commandOf!('ENDS', spec.taskId);
+        await expect(driver.runCommand(order, spec.slaveId, 1)).rejects.toThrow(StaleEpochError);
+        await harness.pause();
+        expect(seen.commandUpdatesOf(order)).toEqual([]);
+      },
+    );
 
-    test('tells what a machine has and uses, with the figures of its running tasks', async () => {
-      const ended = await launch({ exit: 0 });
-      const running = [await launch('RUNS'), await launch('RUNS')];
-      await untilState(ended, 'TASK_FINISHED');
-      for (const spec of running) await untilState(spec, 'TASK_RUNNING');
-      const usage = (await driver.machineUsage(ended.slaveId))!;
-      expect(usage.slaveId).toBe(ended.slaveId);
-      expect(usage.tasks.map(({ taskId }) => taskId).toSorted()).toEqual(running.map((spec) => spec.taskId).toSorted());
-      for (const figures of usage.tasks) expect(figures.memTotalBytes).toBeGreaterThan(0);
-      expect(usage.cpus).toBeGreaterThan(0);
-      expect(usage.memTotalBytes).toBeGreaterThan(usage.memFreeBytes);
-      expect(usage.memFreeBytes).toBeGreaterThan(0);
-      expect(usage.diskTotalBytes).toBeGreaterThan(usage.diskUsedBytes);
-      for (const load of [usage.load1Min, usage.load5Min, usage.load15Min]) expect(load).toBeGreaterThanOrEqual(0);
-      expect(usage.timestamp).toBeGreaterThan(1_600_000_000_000);
-      expect(await driver.machineUsage('nobody')).toBeUndefined();
-    });
+    test.skipIf(lacks.includes('FIGURES'))(
+      'tells what a machine has and uses, with the figures of its running tasks',
+      async () => {
+        const ended = await launch({ exit: 0 });
+        const running = [await launch('RUNS'), await launch('RUNS')];
+        await untilState(ended, 'TASK_FINISHED');
+        for (const spec of running) await untilState(spec, 'TASK_RUNNING');
+        const usage = (await driver.machineUsage(ended.slaveId))!;
+        expect(usage.slaveId).toBe(ended.slaveId);
+        expect(usage.tasks.map(({ taskId }) => taskId).toSorted()).toEqual(
+          running.map((spec) => spec.taskId).toSorted(),
+        );
+        for (const figures of usage.tasks) expect(figures.memTotalBytes).toBeGreaterThan(0);
+        expect(usage.cpus).toBeGreaterThan(0);
+        expect(usage.memTotalBytes).toBeGreaterThan(usage.memFreeBytes);
+        expect(usage.memFreeBytes).toBeGreaterThan(0);
+        expect(usage.diskTotalBytes).toBeGreaterThan(usage.diskUsedBytes);
+        for (const load of [usage.load1Min, usage.load5Min, usage.load15Min]) expect(load).toBeGreaterThanOrEqual(0);
+        expect(usage.timestamp).toBeGreaterThan(1_600_000_000_000);
+        expect(await driver.machineUsage('nobody')).toBeUndefined();
+      },
+    );
   });
 }

@@ -33,8 +33,13 @@ export class EventRecorder implements ClusterEvents {
       this.refused++;
       throw new Error('the database is away');
     }
-    this.updates.push(...updates);
+    for (const update of updates) if (!this.isKnown(update)) this.updates.push(update);
     for (const { agentId, incarnation, number } of updates) this.stored.set(agentId, { incarnation, number });
+  }
+
+  /** Of what is not numbered the state says whether it is new. */
+  private isKnown({ number, taskId, state }: StatusUpdate): boolean {
+    return number === 0 && this.updates.some((update) => update.taskId === taskId && update.state === state);
   }
 
   outranked({ highest }: StaleEpochError): void {

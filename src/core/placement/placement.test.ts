@@ -79,6 +79,11 @@ describe('which machine', () => {
       on: 'NOT_ENOUGH_DISK',
     },
     {
+      name: 'not one that its cluster has closed',
+      machines: [machine('s1', { isClosed: true, isDiskFull: true })],
+      on: 'SLAVE_CLOSED',
+    },
+    {
       name: 'not one whose disk is almost full, whatever the task asks for',
       machines: [machine('s1', { isDiskFull: true, diskMb: 1_000 })],
       on: 'SLAVE_DISK_FULL',

@@ -19,7 +19,7 @@ import { placementRules } from '../rules.js';
 import { WaitingReasonRepository } from './waiting-reason.repository.js';
 
 /** What machines tell the leader alone, and no row says. */
-const toldToLeader: readonly RejectionReason[] = ['SLAVE_DISK_FULL', 'SLAVE_WITHOUT_CONTAINERS'];
+const toldToLeader: readonly RejectionReason[] = ['SLAVE_CLOSED', 'SLAVE_DISK_FULL', 'SLAVE_WITHOUT_CONTAINERS'];
 
 export interface ExplainData {
   loaded: LoadedRequest;

@@ -97,15 +97,15 @@ export class WorkingSetLoader {
     return new Map(
       this.driver
         .machines()
-        .map(({ slaveId, hostname, incarnation, portsInUse, isDiskFull = false, runsContainers }) => [
+        .map(({ slaveId, hostname, incarnation, portsInUse, closedBecause, isDiskFull = false, runsContainers }) => [
           slaveId,
-          `${hostname} ${incarnation} ${portsInUse.join()} ${isDiskFull} ${runsContainers}`,
+          `${hostname} ${incarnation} ${portsInUse.join()} ${closedBecause} ${isDiskFull} ${runsContainers}`,
         ]),
     );
   }
 
   private machine(shown: MachineSnapshot, stored: StoredSlave | undefined): HeldMachine {
-    const { slaveId, hostname, incarnation, portsInUse, isDiskFull, runsContainers } = shown;
+    const { slaveId, hostname, incarnation, portsInUse, closedBecause, isDiskFull, runsContainers } = shown;
     const usedPorts = [...portsInUse, ...this.recent.takenPorts(slaveId)];
     if (!stored || stored.incarnation !== incarnation) return unrecorded(shown, usedPorts);
     // Records may leave out what all host names have in common.
@@ -113,6 +113,7 @@ export class WorkingSetLoader {
       ...recordedMachine(stored),
       hostname,
       usedPorts,
+      ...(closedBecause !== undefined && { isClosed: true }),
       ...(isDiskFull && { isDiskFull }),
       ...(runsContainers !== undefined && { runsContainers }),
     };
