@@ -20,9 +20,13 @@ export type ContainerPolicy = Pick<
   | 'allowedVolumes'
   | 'allowedVolumeDrivers'
   | 'allowedParameters'
->;
+> & {
+  /** The key of the settings in which all this stands. Default: that of the local driver. */
+  section?: string;
+};
 
-const setting = (name: keyof ContainerSettings): string => `the setting cluster.local.containers.${name}`;
+const setting = (name: keyof ContainerSettings, { section = 'cluster.local.containers' }: { section?: string }) =>
+  `the setting ${section}.${name}`;
 
 /**
  * Everything in a container of a deploy that cannot be had here: what is no name, number or path of its kind, and what the
@@ -70,7 +74,10 @@ function imageProblems(info: ContainerInfo): Unsupported[] {
 function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): Unsupported[] {
   const problems: Unsupported[] = [];
   if (docker.privileged && !policy.allowPrivileged)
-    problems.push({ field: 'docker.privileged', message: `must not be true unless ${setting('allowPrivileged')} is` });
+    problems.push({
+      field: 'docker.privileged',
+      message: `must not be true unless ${setting('allowPrivileged', policy)} is`,
+    });
   const parameters = Object.entries(docker.parameters ?? {}).map(([key, value]) => ({
     key,
     value,
@@ -90,11 +97,11 @@ function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): Unsupporte
   ];
 }
 
-function kindProblems(info: ContainerInfo, isManaged: boolean, { allowedNetworks }: ContainerPolicy): Unsupported[] {
+function kindProblems(info: ContainerInfo, isManaged: boolean, policy: ContainerPolicy): Unsupported[] {
   const kind = networkKind(info, isManaged);
-  if (!kind || allowedNetworks.includes(kind)) return [];
+  if (!kind || policy.allowedNetworks.includes(kind)) return [];
   const unsaid = info.docker?.network === undefined ? `is ${kind} where it is absent, which` : `is ${kind}, which`;
-  return [{ field: 'docker.network', message: `${unsaid} ${setting('allowedNetworks')} does not name` }];
+  return [{ field: 'docker.network', message: `${unsaid} ${setting('allowedNetworks', policy)} does not name` }];
 }
 
 /** Which kind of network a container gets; undefined: those that it names. An executor in Docker has the machine's own. */
@@ -141,7 +148,7 @@ function parameterProblems(
   if (isReservedParameter(key))
     return [{ field, message: `sets '${key}', which has a field of its own or is the agent's to set` }];
   if (!policy.allowedParameters.includes(key))
-    return [{ field, message: `sets '${key}', which ${setting('allowedParameters')} does not name` }];
+    return [{ field, message: `sets '${key}', which ${setting('allowedParameters', policy)} does not name` }];
   if (value.length > longestValue || value.includes('\0'))
     return [{ field, message: `must have a value of at most ${longestValue} characters, without NUL` }];
   return [];
@@ -190,13 +197,13 @@ const sockets = [
 /** Why no volume may show this path of the machine; undefined: one may. `closed`: further places that none may. */
 export function refusedHostPath(
   path: string,
-  { allowedHostPaths }: Pick<ContainerPolicy, 'allowedHostPaths'>,
+  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section'>,
   closed: readonly string[] = [],
 ): string | undefined {
   const place = withoutEnd(posix.normalize(path));
   const isWithin = (inner: string, outer: string) => inner === outer || isBelow(inner, outer);
-  if (!allowedHostPaths.some((folder) => isWithin(place, withoutEnd(posix.normalize(folder)))))
-    return `must lie in a folder that ${setting('allowedHostPaths')} names`;
+  if (!policy.allowedHostPaths.some((folder) => isWithin(place, withoutEnd(posix.normalize(folder)))))
+    return `must lie in a folder that ${setting('allowedHostPaths', policy)} names`;
   if (
     sockets.some((socket) => isWithin(socket, place)) ||
     closed.some((own) => isWithin(own, place) || isWithin(place, own))
@@ -218,7 +225,7 @@ function sourceProblems(source: NonNullable<Volume['source']>, field: string, po
   if (!volumeName.test(given)) return [{ field: `${field}.name`, message: 'must be the name of a volume' }];
   const problems: Unsupported[] = [];
   if (!policy.allowedVolumes.some((allowed) => matches(given, allowed) || matches(name, allowed)))
-    problems.push({ field: `${field}.name`, message: `is none that ${setting('allowedVolumes')} names` });
+    problems.push({ field: `${field}.name`, message: `is none that ${setting('allowedVolumes', policy)} names` });
   const hasOptions = Object.keys(driverOptions).length > 0;
   const isPlain = (driver === undefined || driver === 'local') && !hasOptions;
   if (driver !== undefined && !driverName.test(driver))
@@ -226,7 +233,7 @@ function sourceProblems(source: NonNullable<Volume['source']>, field: string, po
   else if (!isPlain && !policy.allowedVolumeDrivers.includes(driver ?? 'local'))
     problems.push({
       field: hasOptions ? `${field}.driverOptions` : `${field}.driver`,
-      message: `must not be given unless ${setting('allowedVolumeDrivers')} names '${driver ?? 'local'}'`,
+      message: `must not be given unless ${setting('allowedVolumeDrivers', policy)} names '${driver ?? 'local'}'`,
     });
   for (const [key, value] of Object.entries(driverOptions))
     if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/.test(key) || !optionText.test(value))
@@ -251,7 +258,7 @@ function networkProblems(network: NetworkInfo, field: string, policy: ContainerP
     if (!networkName.test(name) || kinds.has(name))
       problems.push({ field: `${field}.name`, message: 'must be the name of a network; docker.network has its kinds' });
     else if (!policy.allowedNetworks.includes(name))
-      problems.push({ field: `${field}.name`, message: `is none that ${setting('allowedNetworks')} names` });
+      problems.push({ field: `${field}.name`, message: `is none that ${setting('allowedNetworks', policy)} names` });
   }
   if (groups.length > 0)
     problems.push({ field: `${field}.groups`, message: 'must be empty: engines know no groups of networks' });

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import { messageOf } from '../../agent/files.js';
 import { settingsOfAgent } from '../../agent/settings.js';
 import { startApp } from '../../app.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
@@ -38,7 +39,9 @@ interface RunOptions {
 }
 
 /** Starts what was asked for, waits for the order to stop, stops it. Answers the exit code. */
-export async function runScheduler(settings: Settings, options: RunOptions): Promise<number> {
+export async function runScheduler(settings: Settings, asked: RunOptions): Promise<number> {
+  // Elsewhere than on this machine tasks need no agent here, and outlive what we do.
+  const options = { ...asked, withAgent: asked.withAgent && settings.clusterDriver === 'local' };
   const logger = new PinoLogger(settings.log);
   Logger.overrideLogger(logger);
   logConsoleLines(logger);
@@ -65,14 +68,7 @@ export async function runScheduler(settings: Settings, options: RunOptions): Pro
       checkpoint();
     }
     const clock = new DatabaseClock();
-    const driver = new LocalDriver({
-      now: () => clock.now(),
-      agentFolder: agent.folder,
-      log: driverLog(),
-      allowedArtifactPaths: settings.cluster.local.allowedArtifactPaths,
-      hasArtifactStore: settings.cluster.local.artifactStore !== undefined,
-      containers: settings.cluster.local.containers,
-    });
+    const driver = await openDriver(settings, { agentFolder: agent.folder, now: () => clock.now() });
     const { app, url } = await startApp({ settings: { ...settings, databaseUrl }, driver, clock, logger });
     stop.add({ name: 'scheduler', inOrder: () => app.close() });
     if (options.withAgent && !options.keepTasks) {
@@ -148,6 +144,24 @@ async function tellWhoLeads(
     say(
       `${address ? `${address} leads` : 'No instance leads yet'}; this instance ${competes ? 'waits to take over' : 'serves the API alone'}`,
     );
+}
+
+/** The client library of Kubernetes is loaded only where it is used. */
+async function openDriver(
+  { cluster, clusterDriver }: Settings,
+  { agentFolder, now }: { agentFolder: string; now: () => number },
+): Promise<ClusterDriver> {
+  const log = driverLog();
+  if (clusterDriver === 'kubernetes') {
+    const { KubernetesDriver } = await import('../../cluster/kubernetes/kubernetes-driver.js');
+    const { kubernetes, defaultRackId } = cluster;
+    return KubernetesDriver.open({ settings: kubernetes, defaultRackId, log, now }).catch((cause: unknown) => {
+      throw new StartError(`Kubernetes cannot be reached: ${messageOf(cause)}`, { cause });
+    });
+  }
+  const { allowedArtifactPaths, artifactStore, containers } = cluster.local;
+  const hasArtifactStore = artifactStore !== undefined;
+  return new LocalDriver({ now, agentFolder, log, allowedArtifactPaths, hasArtifactStore, containers });
 }
 
 function driverLog() {

@@ -45,7 +45,7 @@ const Environment = z.object({
   MUSTER_DATA_DIR: z.string().default('.muster'),
   MUSTER_CONFIG: z.string().optional(),
   MUSTER_ALLOW_TEST_RESOURCE_CALLS: flag.optional(),
-  MUSTER_CLUSTER: z.enum(['local']).default('local'),
+  MUSTER_CLUSTER: z.enum(['local', 'kubernetes']).default('local'),
   MUSTER_LOG_LEVEL: z.enum(logLevels).optional(),
   MUSTER_LOG_FORMAT: z.enum(logFormats).optional(),
 });

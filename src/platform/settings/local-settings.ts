@@ -7,7 +7,7 @@ import { uploadSettings } from './log-store-settings.js';
 import { TaskFilesSettings } from './task-files-settings.js';
 import { taskStartSettings } from './task-start-settings.js';
 
-const PortRanges = z
+export const PortRanges = z
   .string()
   .regex(/^\d+-\d+(,\d+-\d+)*$/, 'must be ranges such as "31000-31999" or "31000-31499,32000-32099"')
   .refine((text) => parsePortRanges(text).every(({ begin, end }) => begin >= 1 && begin <= end && end <= 65_535), {

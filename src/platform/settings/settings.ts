@@ -5,6 +5,7 @@ import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
 import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } from './auth-settings.js';
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { EventSettings } from './event-settings.js';
+import { KubernetesSettings } from './kubernetes-settings.js';
 import { LocalSettings } from './local-settings.js';
 import { LogFolderSettings } from './log-store-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
@@ -78,6 +79,7 @@ const ClusterSettings = z.strictObject({
     .default(0.75)
     .describe('reCheckMetricsForLargeNewTaskCount: highest 5-minute load per core'),
   local: LocalSettings.prefault({}),
+  kubernetes: KubernetesSettings.prefault({}),
 });
 
 const portion = () => z.number().min(0).max(1);

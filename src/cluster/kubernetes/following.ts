@@ -1,0 +1,198 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../../agent/agent-context.js';
+import { messageOf } from '../../agent/files.js';
+import { backOffMillis, inParallel } from '../../platform/async.js';
+import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import { type ClusterEvents, type Epoch, StaleEpochError } from '../cluster-driver.js';
+import { followList, type ListFollower } from './follow-list.js';
+import type { KubernetesApi } from './kubernetes-api.js';
+import type { LeaderLease } from './leader-lease.js';
+import { installationLabel } from './names.js';
+import { Nodes } from './nodes.js';
+import type { PodCalls } from './pod-calls.js';
+import { Pods } from './pods.js';
+import { whyGivenUp } from './statuses-of-pod.js';
+
+/** Whether the API server answers, and whether another leads: lists may have nothing to tell for long. */
+const listenEveryMillis = 4_000;
+const sweepEveryMillis = 5_000;
+const firstRetryMillis = 50;
+const lastRetryMillis = 5_000;
+
+interface Parts {
+  api: KubernetesApi;
+  lease: LeaderLease;
+  calls: PodCalls;
+  epoch: Epoch;
+  events: ClusterEvents;
+  settings: KubernetesSettings;
+  defaultRackId: string;
+  now: () => number;
+  log: Log;
+}
+
+/** One term of a leader: follows nodes and pods, and tells the scheduler, until it is stopped or another leads. */
+export class Following {
+  readonly nodes: Nodes;
+  readonly pods: Pods;
+  /** Set when another leads. */
+  staleEpoch: StaleEpochError | undefined;
+  private answeredAt = 0;
+  private readonly stopping = new AbortController();
+  private readonly ended: Promise<void>;
+  private readonly complaints = new Set<string>();
+  private poked: () => void = () => undefined;
+  private isPoked = false;
+
+  constructor(
+    private readonly parts: Parts,
+    /** The first machines are told. */
+    private readonly began: () => void,
+  ) {
+    const { settings, defaultRackId, now } = parts;
+    this.nodes = new Nodes({ ...settings, defaultRackId }, () => this.answeredAt);
+    this.pods = new Pods(settings.installation, this.nodes, now);
+    this.ended = this.run();
+  }
+
+  /** Resolves when it tells nothing any more. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.poked();
+    await this.ended;
+  }
+
+  /** It has ended by itself. */
+  over = (): Promise<void> => this.ended;
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    await this.untilDone(() => this.parts.lease.take(this.parts.epoch, signal));
+    if (signal.aborted) return;
+    this.heard();
+    const { api, calls } = this.parts;
+    const ours = this.parts.settings.installation;
+    const foreign = {
+      path: '/api/v1/pods',
+      query: { labelSelector: `${installationLabel}!=${ours}`, fieldSelector: 'spec.nodeName!=' },
+    };
+    const news = () => this.poke();
+    await Promise.all([
+      followList(api, { path: '/api/v1/nodes', query: {} }, this.nodes.follower(this.hearing('nodes'), news), signal),
+      followList(api, foreign, this.nodes.foreignFollower(this.hearing('pods of others'), news), signal),
+      followList(
+        api,
+        { path: calls.folder, query: { labelSelector: calls.selector } },
+        this.pods.follower(this.hearing('pods'), news),
+        signal,
+      ),
+      this.telling(),
+      this.every(listenEveryMillis, () => this.check()),
+      this.every(sweepEveryMillis, () => this.sweep()),
+    ]);
+  }
+
+  /** One at a time, and what came meanwhile after it. */
+  private async telling(): Promise<void> {
+    const { signal } = this.stopping;
+    const { events } = this.parts;
+    while (!signal.aborted) {
+      if (!this.isPoked) await new Promise<void>((resolve) => (this.poked = resolve));
+      this.isPoked = false;
+      await this.untilDone(async () => {
+        if (signal.aborted) return;
+        await this.nodes.tell(events);
+        if (!this.nodes.isListed) return;
+        if (this.nodes.machines().length > 0) this.began();
+        if (!this.pods.hasNews) return;
+        // What a leader is told whose time is over would be told its successor, too.
+        await this.check();
+        await this.pods.tell(events);
+      });
+    }
+  }
+
+  private async check(): Promise<void> {
+    await this.parts.lease.check(this.parts.epoch);
+    this.heard();
+  }
+
+  private async sweep(): Promise<void> {
+    const { settings, calls, now, log } = this.parts;
+    const { ended, tombstones } = this.pods.toRemove({
+      keepMillis: settings.keepEndedPodsSeconds * 1_000,
+      atMost: settings.maxEndedPods,
+    });
+    const givenUp = this.pods
+      .live()
+      .map((pod) => ({ pod, why: whyGivenUp(pod, now(), settings.startSeconds * 1_000) }))
+      .filter(({ why }) => why !== undefined);
+    if (ended.length + tombstones.length + givenUp.length === 0) return;
+    await this.check();
+    for (const { pod, why } of givenUp) log.warn(`Pod '${pod.metadata?.name}' is given up: ${why}`);
+    const jobs = [
+      ...givenUp.map(
+        ({ pod, why }) =>
+          () =>
+            calls.giveUp(pod, why!),
+      ),
+      ...ended.map((pod) => () => calls.remove(pod)),
+      ...tombstones.map((name) => () => calls.removeTombstone(name)),
+    ];
+    await inParallel(jobs, settings.callsAtOnce, (job) => job());
+  }
+
+  private async every(millis: number, work: () => Promise<void>): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await delay(millis, undefined, { signal }).catch(() => undefined);
+      if (!signal.aborted) await work().catch((cause: unknown) => this.failed(cause));
+    }
+  }
+
+  private async untilDone(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.stopping;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        return await work();
+      } catch (cause) {
+        this.failed(cause);
+        const pause = backOffMillis(failures, firstRetryMillis, lastRetryMillis);
+        await delay(pause, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  private failed(cause: unknown): void {
+    if (this.stopping.signal.aborted) return;
+    if (!(cause instanceof StaleEpochError)) return this.complain('Kubernetes', messageOf(cause));
+    this.staleEpoch = cause;
+    this.parts.log.warn(`${cause.message}; nothing more is taken from Kubernetes`);
+    this.stopping.abort();
+    this.poked();
+    this.parts.events.outranked(cause);
+  }
+
+  private hearing(what: string): Pick<ListFollower<unknown>, 'heard' | 'failed'> {
+    return { heard: () => this.heard(), failed: (message) => this.complain(what, message) };
+  }
+
+  private heard(): void {
+    this.answeredAt = this.parts.now();
+    if (this.complaints.size === 0) return;
+    this.complaints.clear();
+    this.parts.log.info('Kubernetes answers again');
+  }
+
+  /** Once for each thing, until there is an answer again. */
+  private complain(what: string, message: string): void {
+    if (this.complaints.has(what)) return;
+    this.complaints.add(what);
+    this.parts.log.warn(`Cannot follow ${what}: ${message}; trying again until it works`);
+  }
+
+  private poke(): void {
+    this.isPoked = true;
+    this.poked();
+  }
+}

@@ -1,0 +1,175 @@
+import type { Log } from '../../agent/agent-context.js';
+import { messageOf } from '../../agent/files.js';
+import type { Deploy } from '../../core/model/deploy.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { RunNowRequest } from '../../core/model/request.js';
+import { inParallel } from '../../platform/async.js';
+import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import {
+  type AgentTaskList,
+  type ClusterDriver,
+  type ClusterEvents,
+  type Epoch,
+  type KillAnswer,
+  type LaunchAnswer,
+  type MachineSnapshot,
+  type ShellCommandAnswer,
+  type ShellCommandOrder,
+  MachineUnreachableError,
+  StaleEpochError,
+  type TaskSandbox,
+  type Unsupported,
+} from '../cluster-driver.js';
+import { Following } from './following.js';
+import { ApiRefused, KubernetesApi } from './kubernetes-api.js';
+import { LeaderLease } from './leader-lease.js';
+import { taskIdOf, tombstoneLabel } from './names.js';
+import { PodCalls } from './pod-calls.js';
+import { PodLog } from './pod-log.js';
+import { stateOfPod } from './statuses-of-pod.js';
+import { refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supported.js';
+
+/** How long `start` waits for the first machines; after that they are waited for in the background. */
+const firstContactMillis = 3_000;
+
+interface KubernetesDriverOptions {
+  /** `cluster.kubernetes`. */
+  settings: KubernetesSettings;
+  /** `cluster.defaultRackId`. */
+  defaultRackId: string;
+  log: Log;
+  /** The scheduler's clock. Default: that of this machine. */
+  now?: () => number;
+}
+
+/** Runs tasks as pods of a Kubernetes cluster, on the nodes that the scheduler chooses. */
+export class KubernetesDriver implements ClusterDriver {
+  readonly name = 'kubernetes';
+  private readonly lease: LeaderLease;
+  private readonly calls: PodCalls;
+  private following: Following | undefined;
+
+  private constructor(
+    private readonly api: KubernetesApi,
+    private readonly options: KubernetesDriverOptions,
+  ) {
+    const { settings } = options;
+    const namespace = settings.namespace ?? api.namespace ?? 'default';
+    this.lease = new LeaderLease(api, namespace, settings.installation);
+    this.calls = new PodCalls(api, namespace, settings);
+  }
+
+  /** Throws when there is nothing that says how to reach a cluster; whether it answers is not looked at. */
+  static async open(options: KubernetesDriverOptions): Promise<KubernetesDriver> {
+    return new KubernetesDriver(await KubernetesApi.open(options.settings), options);
+  }
+
+  unsupportedInDeploy = (deploy: Deploy): Unsupported[] => unsupportedOnKubernetes(deploy, this.options.settings);
+
+  unsupportedInRun = (run: RunNowRequest): Unsupported[] => unsupportedInRun(run);
+
+  refusedUser = async (user: string): Promise<string | undefined> => refusalOfUser(user, this.options.settings);
+
+  async start(epoch: Epoch, events: ClusterEvents): Promise<void> {
+    if (this.following) throw new Error('The Kubernetes driver has been started already');
+    const { settings, defaultRackId, log, now = Date.now } = this.options;
+    const { api, lease, calls } = this;
+    let began = (): void => undefined;
+    const first = new Promise<void>((resolve) => (began = resolve));
+    const following = new Following({ api, lease, calls, epoch, events, settings, defaultRackId, log, now }, began);
+    this.following = following;
+    const patience = AbortSignal.timeout(firstContactMillis);
+    const waited = new Promise((resolve) => patience.addEventListener('abort', resolve));
+    await Promise.race([first, following.over(), waited]);
+    if (following.staleEpoch) throw following.staleEpoch;
+  }
+
+  async stop(): Promise<void> {
+    const { following } = this;
+    this.following = undefined;
+    await following?.stop();
+  }
+
+  /** Closes its connections. A driver that was closed is not started again. */
+  async close(): Promise<void> {
+    await this.stop();
+    await this.api.close();
+  }
+
+  machines = (): MachineSnapshot[] => this.following?.nodes.machines() ?? [];
+
+  async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {
+    if (batch.length === 0) return [];
+    const nodes = this.following?.nodes;
+    const unknown = ({ taskId }: LaunchSpec, reason: string): LaunchAnswer => ({ taskId, outcome: 'UNKNOWN', reason });
+    try {
+      await this.lease.check(epoch);
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) throw cause;
+      return batch.map((spec) => unknown(spec, messageOf(cause)));
+    }
+    if (!nodes?.isListed) return batch.map((spec) => unknown(spec, 'The nodes are not known yet'));
+    return inParallel(batch, this.options.settings.callsAtOnce, (spec) =>
+      this.calls
+        .launch(spec, nodes.incarnationOf(spec.slaveId))
+        .catch((cause: unknown) => unknown(spec, messageOf(cause))),
+    );
+  }
+
+  async kill(taskId: string, _slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
+    try {
+      await this.lease.check(epoch);
+      if (this.following?.pods.isOver(this.calls.nameOf(taskId))) return 'GONE';
+      return await this.calls.kill(taskId, graceMillis);
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) throw cause;
+      this.options.log.warn(`Task '${taskId}' cannot be killed now: ${messageOf(cause)}`);
+      return 'UNKNOWN';
+    }
+  }
+
+  /** Not yet: nothing on the nodes would run it. */
+  async runCommand(_order: ShellCommandOrder, _slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
+    await this.lease.check(epoch);
+    return 'GONE';
+  }
+
+  /** Of nodes whose kubelets are heard: what the others run is not known. */
+  async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {
+    try {
+      await this.lease.check(epoch);
+      const nodes = this.following?.nodes;
+      if (!nodes?.isListed) return [];
+      const lists = new Map<string, AgentTaskList>();
+      for (const { agentId, incarnation } of nodes.machines())
+        if (nodes.isHeard(agentId) && (!agentIds || agentIds.has(agentId)))
+          lists.set(agentId, { agentId, incarnation, asOfUpdate: 0, tasks: [] });
+      for (const pod of await this.calls.list()) {
+        const taskId = taskIdOf(this.options.settings.installation, pod.metadata);
+        const isTombstone = pod.metadata?.labels?.[tombstoneLabel] !== undefined;
+        if (taskId !== undefined && !isTombstone)
+          lists.get(pod.spec?.nodeName ?? '')?.tasks.push({ taskId, state: stateOfPod(pod) });
+      }
+      return [...lists.values()];
+    } catch (cause) {
+      if (cause instanceof StaleEpochError || cause instanceof ApiRefused) throw cause;
+      return [];
+    }
+  }
+
+  /** No agent runs on the nodes that would serve files: what a task prints is all. */
+  async sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined> {
+    try {
+      const pod = await this.calls.find(this.calls.nameOf(taskId));
+      const isOurs = taskIdOf(this.options.settings.installation, pod?.metadata) === taskId;
+      const isTombstone = pod?.metadata?.labels?.[tombstoneLabel] !== undefined;
+      return pod && isOurs && !isTombstone ? new PodLog(this.api, this.calls.folder, pod, slaveId) : undefined;
+    } catch (cause) {
+      throw new MachineUnreachableError(slaveId, { cause });
+    }
+  }
+
+  /** Not yet: they are what an agent on the node would tell. */
+  statistics = async (): Promise<undefined> => undefined;
+  machineUsage = async (): Promise<undefined> => undefined;
+}

@@ -1,0 +1,114 @@
+import { parsePortRanges, PortRanges } from '../../platform/settings/local-settings.js';
+import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import type { MachineSnapshot } from '../cluster-driver.js';
+import { annotations } from './names.js';
+import { amountOf, millisOf, type Container, type Node, type Pod, type Taint } from './objects.js';
+
+/** What a pod of others takes from its node. */
+export interface ForeignUse {
+  cpus: number;
+  memory: number;
+  disk: number;
+  ports: readonly number[];
+}
+
+export type NodeRules = Pick<KubernetesSettings, 'rackLabel' | 'ports' | 'tolerations'> & { defaultRackId: string };
+
+const bytesPerMb = 2 ** 20;
+
+/** `answeredAt`: when the API server answered last, epoch millis. undefined: it is no node that tasks could be bound to. */
+export function machineOfNode(
+  node: Node,
+  foreign: Iterable<ForeignUse>,
+  rules: NodeRules,
+  answeredAt: number,
+): MachineSnapshot | undefined {
+  const { name, uid, labels = {}, annotations: given = {} } = node.metadata ?? {};
+  if (name === undefined || uid === undefined) return undefined;
+  const { allocatable = {} } = node.status ?? {};
+  const left = {
+    cpus: amountOf(allocatable['cpu']),
+    memory: amountOf(allocatable['memory']),
+    disk: amountOf(allocatable['ephemeral-storage']),
+  };
+  const portsInUse = new Set<number>();
+  for (const use of foreign) {
+    left.cpus -= use.cpus;
+    left.memory -= use.memory;
+    left.disk -= use.disk;
+    for (const port of use.ports) portsInUse.add(port);
+  }
+  const closedBecause = whyClosed(node, rules.tolerations);
+  return {
+    slaveId: name,
+    agentId: name,
+    incarnation: uid,
+    hostname: addressOf(node) ?? name,
+    rackId: labels[rules.rackLabel] || rules.defaultRackId,
+    attributes: labels,
+    // Sums of fractions: 3.9999999 cores would refuse a task of 4.
+    cpus: Math.max(0, Math.round(left.cpus * 1_000) / 1_000),
+    memoryMb: Math.max(0, Math.floor(left.memory / bytesPerMb)),
+    diskMb: Math.max(0, Math.floor(left.disk / bytesPerMb)),
+    portRanges: parsePortRanges(rangesOf(given[annotations.ports]) ?? rules.ports),
+    portsInUse: [...portsInUse].toSorted((a, b) => a - b),
+    runsContainers: true,
+    ...(closedBecause !== undefined && { closedBecause }),
+    seenAt: heardAt(node, answeredAt),
+  };
+}
+
+const rangesOf = (text: string | undefined): string | undefined => PortRanges.max(1_000).safeParse(text).data;
+
+/** By which tasks on it are reached. */
+function addressOf({ status }: Node): string | undefined {
+  const { addresses = [] } = status ?? {};
+  return ['InternalIP', 'Hostname'].flatMap((type) => addresses.find((each) => each.type === type)?.address ?? [])[0];
+}
+
+const readiness = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready');
+
+/** Whether its kubelet is heard, however it is. */
+export const isHeard = (node: Node): boolean => ['True', 'False'].includes(readiness(node)?.status ?? '');
+
+/** A node whose kubelet is silent was heard until that was noticed. */
+function heardAt(node: Node, answeredAt: number): number {
+  if (isHeard(node)) return answeredAt;
+  const since = millisOf(readiness(node)?.lastTransitionTime) ?? millisOf(node.metadata?.creationTimestamp) ?? 0;
+  return Math.min(since, answeredAt);
+}
+
+/** Why it takes no task now; undefined: it does. */
+function whyClosed(node: Node, tolerations: NodeRules['tolerations']): string | undefined {
+  const ready = readiness(node);
+  if (ready?.status !== 'True') return `not ready: ${ready?.reason ?? 'its kubelet has not said so'}`;
+  if (node.spec?.unschedulable) return 'cordoned';
+  const taint = node.spec?.taints?.find((each) => keepsOut(each) && !tolerations.some((one) => tolerates(one, each)));
+  return taint && `tainted: ${taint.key}=${taint.value ?? ''}:${taint.effect}`;
+}
+
+const keepsOut = ({ effect }: Taint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
+
+const tolerates = (toleration: NodeRules['tolerations'][number], taint: Taint): boolean =>
+  toleration.key === taint.key &&
+  (toleration.value === undefined || toleration.value === (taint.value ?? '')) &&
+  (toleration.effect === undefined || toleration.effect === taint.effect);
+
+/** What a pod that is not ours takes; undefined: nothing, or from no node yet. */
+export function foreignUse(pod: Pod): (ForeignUse & { nodeName: string }) | undefined {
+  const { nodeName, containers = [], initContainers = [], overhead } = pod.spec ?? {};
+  if (!nodeName || ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '')) return undefined;
+  const lasting = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')];
+  const resource = (name: string): number => {
+    const request = (container: Container) => amountOf(container.resources?.requests?.[name]);
+    const together = lasting.reduce((sum, container) => sum + request(container), 0);
+    return Math.max(together, ...initContainers.map(request)) + amountOf(overhead?.[name]);
+  };
+  return {
+    nodeName,
+    cpus: resource('cpu'),
+    memory: resource('memory'),
+    disk: resource('ephemeral-storage'),
+    ports: lasting.flatMap(({ ports = [] }) => ports.flatMap(({ hostPort }) => (hostPort ? [hostPort] : []))),
+  };
+}

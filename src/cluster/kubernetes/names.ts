@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import type { Metadata } from './objects.js';
+
+/** Label of all that belongs to an installation: its name. */
+export const installationLabel = 'muster/installation';
+export const requestLabel = 'muster/request';
+/** Label of a pod that runs nothing, and keeps its name from being given to a pod that would. */
+export const tombstoneLabel = 'muster/tombstone';
+
+export const annotations = {
+  taskId: 'muster/task-id',
+  launchId: 'muster/launch-id',
+  incarnation: 'muster/incarnation',
+  successfulExitCodes: 'muster/successful-exit-codes',
+  /** Why the driver gave up a pod that did not start. */
+  gaveUp: 'muster/gave-up',
+  epoch: 'muster/epoch',
+  /** Of nodes, by the operator. */
+  ports: 'muster/ports',
+} as const;
+
+/** Until it is taken off, the pod stays where its end can be read, whoever deletes it. */
+export const endFinalizer = 'muster/end';
+
+const longestName = 63;
+const digestLength = 24;
+
+/** One task, one name: the API server itself sees to it that a task is there once. It is the name of its host, too, and no longer. */
+export function podNameOf(installation: string, taskId: string): string {
+  const digest = createHash('sha256').update(`${installation} ${taskId}`).digest('hex').slice(0, digestLength);
+  const readable = dashed(taskId)
+    .slice(0, longestName - digestLength - 2 - installation.length)
+    .replace(/-+$/, '');
+  return [installation, readable, digest].filter((part) => part !== '').join('-');
+}
+
+export const leaseNameOf = (installation: string): string => `${installation}-leader`;
+
+/** Ids of requests may be longer than labels, and have other characters. */
+export const labelValueOf = (text: string): string =>
+  text
+    .replaceAll(/[^A-Za-z0-9_.-]/g, '-')
+    .slice(0, 63)
+    .replaceAll(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '');
+
+/** The task that a pod is for: undefined where its name is not that of the task that it claims to be. */
+export function taskIdOf(installation: string, { name, annotations: given }: Metadata = {}): string | undefined {
+  const taskId = given?.[annotations.taskId];
+  return taskId !== undefined && name === podNameOf(installation, taskId) ? taskId : undefined;
+}
+
+const dashed = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '');

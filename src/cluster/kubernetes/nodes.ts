@@ -1,0 +1,168 @@
+import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import type { ClusterEvents, MachineSnapshot } from '../cluster-driver.js';
+import type { ListFollower } from './follow-list.js';
+import { foreignUse, type ForeignUse, isHeard, machineOfNode, type NodeRules } from './machine-of-node.js';
+import type { Node, Pod } from './objects.js';
+
+type Rules = NodeRules & Pick<KubernetesSettings, 'nodeSelector'>;
+
+interface Shown {
+  machine: MachineSnapshot;
+  isHeard: boolean;
+}
+
+/** The nodes of the cluster, with what pods of others take from them, as machines. */
+export class Nodes {
+  private readonly nodes = new Map<string, Node>();
+  /** By node, then by the uid of the pod. */
+  private readonly foreign = new Map<string, Map<string, ForeignUse>>();
+  private readonly nodeOfPod = new Map<string, string>();
+  private readonly listed = { nodes: false, foreign: false };
+  private readonly shown = new Map<string, Shown>();
+  /** What the scheduler was told of each machine. */
+  private readonly told = new Map<string, string>();
+  private dirty = new Set<string>();
+
+  constructor(
+    private readonly rules: Rules,
+    /** When the API server answered last, epoch millis. */
+    private readonly answeredAt: () => number,
+  ) {}
+
+  machines(): MachineSnapshot[] {
+    return [...this.shown.values()].map(({ machine, isHeard: heard }) =>
+      heard ? { ...machine, seenAt: this.answeredAt() } : machine,
+    );
+  }
+
+  /** The uid of the node; undefined: there is no such node, as far as is known. */
+  incarnationOf = (name: string): string | undefined => this.nodes.get(name)?.metadata?.uid;
+
+  /** Whether its kubelet is heard, so that what its pods say is how it is. */
+  isHeard = (name: string): boolean => isHeard(this.nodes.get(name) ?? {});
+
+  /** All nodes are known, or those of the moment when there were. */
+  get isListed(): boolean {
+    return this.listed.nodes && this.listed.foreign;
+  }
+
+  follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Node> {
+    const set = (node: Node) => {
+      const name = node.metadata?.name ?? '';
+      this.nodes.set(name, node);
+      this.dirty.add(name);
+    };
+    const drop = (name: string) => {
+      this.nodes.delete(name);
+      this.dirty.add(name);
+    };
+    return {
+      ...parts,
+      replaced: (items) => {
+        const present = new Set(items.map(({ metadata }) => metadata?.name ?? ''));
+        for (const name of this.nodes.keys()) if (!present.has(name)) drop(name);
+        for (const node of items) set(node);
+        this.listed.nodes = true;
+        news();
+      },
+      changed: (node) => {
+        set(node);
+        news();
+      },
+      removed: ({ metadata }) => {
+        drop(metadata?.name ?? '');
+        news();
+      },
+    };
+  }
+
+  /** Of pods that are not of this installation. */
+  foreignFollower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Pod> {
+    const drop = (uid: string) => {
+      const node = this.nodeOfPod.get(uid);
+      if (node === undefined) return;
+      this.nodeOfPod.delete(uid);
+      this.foreign.get(node)?.delete(uid);
+      this.dirty.add(node);
+    };
+    const set = (pod: Pod) => {
+      const uid = pod.metadata?.uid ?? '';
+      drop(uid);
+      const use = foreignUse(pod);
+      if (!use) return;
+      const { nodeName, ...taken } = use;
+      this.nodeOfPod.set(uid, nodeName);
+      if (!this.foreign.has(nodeName)) this.foreign.set(nodeName, new Map());
+      this.foreign.get(nodeName)!.set(uid, taken);
+      this.dirty.add(nodeName);
+    };
+    return {
+      ...parts,
+      replaced: (items) => {
+        const present = new Set(items.map(({ metadata }) => metadata?.uid ?? ''));
+        for (const uid of this.nodeOfPod.keys()) if (!present.has(uid)) drop(uid);
+        for (const pod of items) set(pod);
+        this.listed.foreign = true;
+        news();
+      },
+      changed: (pod) => {
+        set(pod);
+        news();
+      },
+      removed: ({ metadata }) => {
+        drop(metadata?.uid ?? '');
+        news();
+      },
+    };
+  }
+
+  /** Tells the scheduler what has changed. What it could not take is told again. */
+  async tell(events: ClusterEvents): Promise<void> {
+    if (!this.isListed) return;
+    const changed = this.dirty;
+    this.dirty = new Set();
+    for (const name of changed) this.look(name);
+    for (const name of changed) {
+      try {
+        await this.tellOne(name, events);
+      } catch (cause) {
+        for (const each of changed) this.dirty.add(each);
+        throw cause;
+      }
+    }
+  }
+
+  private look(name: string): void {
+    const node = this.nodes.get(name);
+    const isChosen = node !== undefined && this.matches(node);
+    const machine = node && machineOfNode(node, this.foreign.get(name)?.values() ?? [], this.rules, this.answeredAt());
+    // One that has lost its label may still run tasks: it is there, and takes no more.
+    if (!machine || !(isChosen || this.told.has(name))) this.shown.delete(name);
+    else {
+      const closedBecause = isChosen ? machine.closedBecause : 'not one that cluster.kubernetes.nodeSelector names';
+      const chosen = { ...machine, ...(closedBecause !== undefined && { closedBecause }) };
+      this.shown.set(name, { machine: chosen, isHeard: isHeard(node) });
+    }
+  }
+
+  private async tellOne(name: string, events: ClusterEvents): Promise<void> {
+    const shown = this.shown.get(name);
+    if (!shown) {
+      if (!this.told.has(name)) return;
+      await events.machineDown(name, 'its node was removed from Kubernetes');
+      this.told.delete(name);
+      return;
+    }
+    // One that is silent has not come up: it is known by when it was heard last.
+    if (!shown.isHeard) return void this.told.set(name, this.told.get(name) ?? '');
+    const { seenAt: _, ...lasting } = shown.machine;
+    const text = JSON.stringify(lasting);
+    if (this.told.get(name) === text) return;
+    await events.machineUp({ ...shown.machine, seenAt: this.answeredAt() });
+    this.told.set(name, text);
+  }
+
+  private matches({ metadata }: Node): boolean {
+    return Object.entries(this.rules.nodeSelector).every(([key, value]) => metadata?.labels?.[key] === value);
+  }
+}

@@ -1,0 +1,129 @@
+/*
+ * What is read and written of the objects of Kubernetes, as the API server sends them: times are texts, and everything may be
+ * missing. The classes of the client library have their times as dates, for which each object would be copied.
+ */
+
+export interface Metadata {
+  name?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+}
+
+export interface Condition {
+  type?: string;
+  status?: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+}
+
+export interface Taint {
+  key?: string;
+  value?: string;
+  effect?: string;
+}
+
+export interface Node {
+  metadata?: Metadata;
+  spec?: { unschedulable?: boolean; taints?: Taint[] };
+  status?: {
+    allocatable?: Record<string, string>;
+    addresses?: { type?: string; address?: string }[];
+    conditions?: Condition[];
+  };
+}
+
+export interface ContainerStatus {
+  started?: boolean;
+  state?: {
+    waiting?: { reason?: string; message?: string };
+    running?: { startedAt?: string };
+    terminated?: {
+      exitCode?: number;
+      signal?: number;
+      reason?: string;
+      message?: string;
+      startedAt?: string | null;
+      finishedAt?: string | null;
+    };
+  };
+}
+
+export interface ContainerPort {
+  containerPort: number;
+  hostPort?: number;
+  protocol?: string;
+}
+
+export interface Container {
+  name?: string;
+  resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
+  ports?: ContainerPort[];
+  restartPolicy?: string;
+  [further: string]: unknown;
+}
+
+export interface Pod {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: Metadata;
+  spec?: {
+    nodeName?: string;
+    containers?: Container[];
+    initContainers?: Container[];
+    overhead?: Record<string, string>;
+    [further: string]: unknown;
+  };
+  status?: {
+    phase?: string;
+    reason?: string;
+    message?: string;
+    conditions?: Condition[];
+    containerStatuses?: ContainerStatus[];
+  };
+}
+
+export interface KubernetesList<T> {
+  metadata?: { resourceVersion?: string; continue?: string };
+  items?: T[];
+}
+
+/** Epoch millis; undefined: there is none, or it is no time. */
+export function millisOf(time: string | null | undefined): number | undefined {
+  const millis = time ? Date.parse(time) : Number.NaN;
+  return Number.isFinite(millis) ? millis : undefined;
+}
+
+const factors: Record<string, number> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
+
+/** A quantity such as 250m, 1.5Gi or 2e3; what is none counts as 0. */
+export function amountOf(quantity: string | undefined): number {
+  const [, number, unit = ''] =
+    /^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([numkMGTPE]?|[KMGTPE]i)$/.exec(quantity ?? '') ?? [];
+  const amount = Number(number) * (factors[unit] ?? Number.NaN);
+  return Number.isFinite(amount) ? Math.max(0, amount) : 0;
+}

@@ -1,0 +1,177 @@
+import { expect, test } from 'vitest';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import { launchSpec } from '../../../test/support/launch-spec.js';
+import { labelValueOf, podNameOf, taskIdOf } from './names.js';
+import { graceSeconds, podOfTask, tombstoneOf } from './pod-of-task.js';
+
+const settingsOf = (changes: object = {}) => KubernetesSettings.parse({ image: 'default:1', ...changes });
+const podOf = (changes: Partial<LaunchSpec> = {}, settings: object = {}) =>
+  podOfTask(launchSpec({ slaveId: 'n1', incarnation: 'u1', ...changes }), settingsOf(settings));
+const containerOf = (changes: Partial<LaunchSpec> = {}, settings: object = {}) =>
+  podOf(changes, settings).spec!.containers![0]!;
+const inImage = (docker: object = {}, more: object = {}): LaunchSpec['container'] => ({
+  type: 'DOCKER',
+  docker: { image: 'app:2', privileged: false, network: 'BRIDGE', ...docker },
+  ...more,
+});
+
+test('a plain command is a pod that may do nothing but run it', () => {
+  const pod = podOf({ launchId: 'l1', requestId: 'r', cpus: 0.25, memoryMb: 64, killGraceMillis: 1_500 });
+  expect(pod.metadata).toMatchObject({
+    labels: { 'muster/installation': 'muster', 'muster/request': 'r' },
+    annotations: {
+      'muster/task-id': pod.metadata!.annotations!['muster/task-id'],
+      'muster/launch-id': 'l1',
+      'muster/incarnation': 'u1',
+    },
+    finalizers: ['muster/end'],
+  });
+  expect(pod.spec).toMatchObject({
+    nodeName: 'n1',
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    terminationGracePeriodSeconds: 2,
+    securityContext: { runAsNonRoot: true, runAsUser: 65_534, seccompProfile: { type: 'RuntimeDefault' } },
+  });
+  expect(pod.spec).not.toHaveProperty('hostNetwork');
+  expect(pod.spec!.containers).toHaveLength(1);
+  expect(pod.spec!.containers![0]).toMatchObject({
+    image: 'default:1',
+    command: ['/bin/sh', '-c', 'sleep 600', 'sh'],
+    workingDir: '/mnt/cluster/sandbox',
+    resources: { requests: { cpu: '250m', memory: '64Mi' }, limits: { memory: '64Mi' } },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  });
+  expect(pod.spec!['volumes']).toEqual([{ name: 'sandbox', emptyDir: {} }]);
+});
+
+test.each([
+  {
+    name: 'a line for the shell',
+    command: { shell: true, value: 'a $x', arguments: ['b'] },
+    words: ['/bin/sh', '-c', 'a $$x', 'sh', 'b'],
+  },
+  { name: 'a program', command: { shell: false, value: 'a', arguments: ['b c'] }, words: ['a', 'b c'] },
+  {
+    name: 'a word that looks like a variable',
+    command: { shell: false, value: 'a', arguments: ['$(X)', '$$(X)'] },
+    words: ['a', '$$(X)', '$$$$(X)'],
+  },
+])('$name', ({ command, words }) => expect(containerOf({ command })).toMatchObject({ command: words }));
+
+test('the words of a container go to what its image starts', () => {
+  const command = { shell: false, value: 'serve', arguments: ['--all'] };
+  expect(containerOf({ command, container: inImage() })).toMatchObject({ image: 'app:2', args: ['serve', '--all'] });
+  expect(containerOf({ command, container: inImage() })).not.toHaveProperty('command');
+  const none = { shell: false, value: '', arguments: [] };
+  expect(containerOf({ command: none, container: inImage() })).toMatchObject({ args: [] });
+});
+
+test('a command of executorData is one text', () =>
+  expect(
+    containerOf({
+      command: { shell: true, value: 'run it', arguments: ['-a', '-b'] },
+      executorData: { cmd: 'run it' },
+    }),
+  ).toMatchObject({ command: ['/bin/sh', '-c', 'run it -a -b'] }));
+
+test('variables are taken as they are', () =>
+  expect(containerOf({ environment: { A: '$(B) $$', B: 'x' } })['env']).toEqual([
+    { name: 'A', value: '$$(B) $$$$' },
+    { name: 'B', value: 'x' },
+  ]));
+
+test('ports are those of the node, mapped as the deploy says', () => {
+  expect(containerOf({ ports: [20_001, 20_002] }).ports).toEqual([
+    { hostPort: 20_001, containerPort: 20_001, protocol: 'TCP' },
+    { hostPort: 20_002, containerPort: 20_002, protocol: 'TCP' },
+  ]);
+  const portMappings = [{ hostPort: 20_001, containerPort: 80, protocol: 'udp' }];
+  expect(containerOf({ ports: [20_001], container: inImage({ portMappings }) }).ports).toEqual([
+    { hostPort: 20_001, containerPort: 80, protocol: 'UDP' },
+  ]);
+  const onHost = podOf({ ports: [20_001], container: inImage({ network: 'HOST', portMappings }) });
+  expect(onHost.spec).toMatchObject({ hostNetwork: true });
+  expect(onHost.spec!.containers![0]!.ports).toEqual([{ hostPort: 20_001, containerPort: 20_001, protocol: 'UDP' }]);
+});
+
+test('volumes, pulls, privileges and users are as deploy and settings say', () => {
+  const volumes = [{ hostPath: '/data/a', containerPath: '/a', mode: 'RW' as const }, { containerPath: '/data/b' }];
+  const pod = podOf(
+    { container: inImage({ forcePullImage: true, privileged: true }, { volumes }), user: 'app' },
+    { users: { app: 1_234 } },
+  );
+  expect(pod.spec!['volumes']).toEqual([
+    { name: 'sandbox', emptyDir: {} },
+    { name: 'volume-0', hostPath: { path: '/data/a' } },
+    { name: 'volume-1', hostPath: { path: '/data/b' } },
+  ]);
+  expect(pod.spec).toMatchObject({ securityContext: { runAsUser: 1_234 } });
+  expect(pod.spec!.containers![0]).toMatchObject({
+    imagePullPolicy: 'Always',
+    securityContext: { privileged: true },
+    volumeMounts: [{}, { mountPath: '/a', readOnly: false }, { mountPath: '/data/b', readOnly: true }],
+  });
+  expect(podOf({}, { runAs: 'IMAGE_USER' }).spec!['securityContext']).toEqual({
+    seccompProfile: { type: 'RuntimeDefault' },
+  });
+});
+
+test('limits, a file of health, and what the operator adds', () => {
+  const healthcheckResultFile = { path: 'ok', intervalSeconds: 5, timeoutSeconds: 61 };
+  const pod = podOf(
+    { cpuHardLimit: 2, diskMb: 10, healthcheckResultFile, successfulExitCodes: [3, 4] },
+    {
+      serviceAccount: 'tasks',
+      pullSecrets: ['registry'],
+      tolerations: [{ key: 'gpu' }, { key: 'a', value: 'b', effect: 'NoSchedule' }],
+    },
+  );
+  expect(pod.metadata!.annotations).toMatchObject({ 'muster/successful-exit-codes': '3,4' });
+  expect(pod.spec!.containers![0]).toMatchObject({
+    resources: { limits: { cpu: '2000m', 'ephemeral-storage': '10Mi' } },
+    startupProbe: { exec: { command: ['test', '-e', 'ok'] }, periodSeconds: 5, failureThreshold: 13 },
+  });
+  expect(pod.spec).toMatchObject({ serviceAccountName: 'tasks', imagePullSecrets: [{ name: 'registry' }] });
+  expect(pod.spec!['tolerations']).toEqual(
+    expect.arrayContaining([
+      { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
+      { key: 'gpu', operator: 'Exists' },
+      { key: 'a', operator: 'Equal', value: 'b', effect: 'NoSchedule' },
+    ]),
+  );
+});
+
+test('a tombstone has the name of the pod, and never runs', () => {
+  const tombstone = tombstoneOf('a-task', settingsOf());
+  expect(tombstone.metadata?.name).toBe(podOf({ taskId: 'a-task' }).metadata?.name);
+  expect(tombstone.spec).toMatchObject({ schedulingGates: [{ name: 'muster/tombstone' }] });
+  expect(tombstone.spec).not.toHaveProperty('nodeName');
+});
+
+test.each([
+  'request-deploy-1-1-host-rack',
+  'Über_Request.1-d-1-1-10_0_0_1-eu_west',
+  '---',
+  `${'x'.repeat(300)}-d-1-1-h-r`,
+])('the pod of the task %s has a name that Kubernetes takes, and its task is known by it', (taskId) => {
+  const name = podNameOf('muster', taskId);
+  expect(name).toMatch(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/);
+  expect(name.length).toBeLessThanOrEqual(63);
+  expect(podNameOf('other', taskId).endsWith(name.slice(-24))).toBe(false);
+  const metadata = { name, annotations: { 'muster/task-id': taskId } };
+  expect(taskIdOf('muster', metadata)).toBe(taskId);
+  expect(taskIdOf('muster', { ...metadata, name: `${name}x` })).toBeUndefined();
+  expect(taskIdOf('muster', { name })).toBeUndefined();
+  expect(labelValueOf(taskId)).toMatch(/^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$/);
+});
+
+test.each([
+  [0, 1],
+  [1, 1],
+  [1_001, 2],
+  [60_000, 60],
+])('a grace of %d ms is %d s: none would remove a pod that runs', (millis, seconds) =>
+  expect(graceSeconds(millis)).toBe(seconds),
+);

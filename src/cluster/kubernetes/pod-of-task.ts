@@ -1,0 +1,189 @@
+import { imageOf, type ContainerInfo } from '../../core/model/deploy.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import { networkKind } from '../../agent/containers/rules.js';
+import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import {
+  annotations,
+  endFinalizer,
+  installationLabel,
+  labelValueOf,
+  podNameOf,
+  requestLabel,
+  tombstoneLabel,
+} from './names.js';
+import type { ContainerPort, Metadata, Pod } from './objects.js';
+import { exitCodesText } from './statuses-of-pod.js';
+
+/** Where a task finds its files, which go with its pod. */
+export const sandboxPath = '/mnt/cluster/sandbox';
+export const containerName = 'task';
+const sandboxVolume = 'sandbox';
+
+/** The pod of a task, bound to the node that the scheduler chose. What its deploy may ask for was judged before. */
+export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings): Pod {
+  const { container } = spec;
+  const isPrivileged = container?.docker?.privileged === true;
+  const hostNetwork = container !== undefined && networkKind(container, spec.executorData !== undefined) === 'HOST';
+  const image = container && imageOf(container);
+  const volumes = volumesOf(container);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: metadataOf(spec, settings),
+    spec: {
+      nodeName: spec.slaveId,
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      ...(settings.serviceAccount !== undefined && { serviceAccountName: settings.serviceAccount }),
+      ...(settings.pullSecrets.length > 0 && { imagePullSecrets: settings.pullSecrets.map((name) => ({ name })) }),
+      ...(hostNetwork && { hostNetwork: true }),
+      // Else a command would be process 1 of its container, which a signal ends only when it expects one.
+      ...(container === undefined && { shareProcessNamespace: true }),
+      terminationGracePeriodSeconds: graceSeconds(spec.killGraceMillis),
+      tolerations: tolerations(settings),
+      securityContext: podSecurity(spec, settings),
+      volumes: [{ name: sandboxVolume, emptyDir: {} }, ...volumes.map(({ volume }) => volume)],
+      containers: [
+        {
+          name: containerName,
+          image: image?.name ?? settings.image,
+          imagePullPolicy: image?.isPulled ? 'Always' : 'IfNotPresent',
+          ...commandOf(spec),
+          workingDir: sandboxPath,
+          env: Object.entries(spec.environment).map(([name, value]) => ({ name, value: literal(value) })),
+          resources: resourcesOf(spec),
+          ports: portsOf(spec, hostNetwork),
+          securityContext: containerSecurity(settings, isPrivileged),
+          ...startupProbe(spec),
+          terminationMessagePolicy: 'File',
+          volumeMounts: [{ name: sandboxVolume, mountPath: sandboxPath }, ...volumes.map(({ mount }) => mount)],
+        },
+      ],
+    },
+  };
+}
+
+/** Has the name that the pod of the task would have, and never runs: a gate that is never opened keeps it from any node. */
+export function tombstoneOf(taskId: string, settings: KubernetesSettings): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: podNameOf(settings.installation, taskId),
+      labels: { [installationLabel]: settings.installation, [tombstoneLabel]: 'true' },
+      annotations: { [annotations.taskId]: taskId },
+    },
+    spec: {
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      schedulingGates: [{ name: tombstoneLabel }],
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [{ name: containerName, image: settings.image, securityContext: containerSecurity(settings, false) }],
+    },
+  };
+}
+
+function metadataOf(spec: LaunchSpec, { installation }: KubernetesSettings): Metadata {
+  return {
+    name: podNameOf(installation, spec.taskId),
+    labels: { [installationLabel]: installation, [requestLabel]: labelValueOf(spec.requestId) },
+    annotations: {
+      [annotations.taskId]: spec.taskId,
+      [annotations.incarnation]: spec.incarnation,
+      ...(spec.launchId !== undefined && { [annotations.launchId]: spec.launchId }),
+      ...(spec.successfulExitCodes.length > 0 && {
+        [annotations.successfulExitCodes]: exitCodesText(spec.successfulExitCodes),
+      }),
+    },
+    finalizers: [endFinalizer],
+  };
+}
+
+/** Whole seconds, and never 0, which would remove the pod while it runs. */
+export const graceSeconds = (millis: number): number => Math.max(1, Math.ceil(millis / 1_000));
+
+/** A node that falls silent is given up by the scheduler's own rules, not by the cluster's. */
+const tolerations = (settings: KubernetesSettings) => [
+  ...['not-ready', 'unreachable'].map((taint) => ({
+    key: `node.kubernetes.io/${taint}`,
+    operator: 'Exists',
+    effect: 'NoExecute',
+  })),
+  ...settings.tolerations.map(({ key, value, effect }) => ({
+    key,
+    ...(value === undefined ? { operator: 'Exists' } : { operator: 'Equal', value }),
+    ...(effect !== undefined && { effect }),
+  })),
+];
+
+function podSecurity({ user }: LaunchSpec, settings: KubernetesSettings): Record<string, unknown> {
+  const seccompProfile = { type: 'RuntimeDefault' };
+  const named = user === undefined ? undefined : settings.users[user];
+  if (named === undefined && settings.runAs === 'IMAGE_USER') return { seccompProfile };
+  const uid = named ?? settings.runAsUser;
+  return { runAsNonRoot: true, runAsUser: uid, runAsGroup: uid, fsGroup: uid, seccompProfile };
+}
+
+const containerSecurity = ({ runAs }: KubernetesSettings, isPrivileged: boolean): Record<string, unknown> =>
+  isPrivileged
+    ? { privileged: true }
+    : { allowPrivilegeEscalation: false, ...(runAs === 'TASK_USER' && { capabilities: { drop: ['ALL'] } }) };
+
+/** In a container of its own image the words go to what that image starts. */
+function commandOf({ command, container, executorData }: LaunchSpec): { command?: string[]; args?: string[] } {
+  const { shell, value } = command;
+  if (executorData) return { command: ['/bin/sh', '-c', [value, ...command.arguments].join(' ')].map(literal) };
+  if (shell) return { command: ['/bin/sh', '-c', value, 'sh', ...command.arguments].map(literal) };
+  const words = [...(value === '' ? [] : [value]), ...command.arguments].map(literal);
+  return container ? { args: words } : { command: words };
+}
+
+/** Kubernetes puts variables into words and values, where they are written as $(NAME). */
+const literal = (text: string): string => text.replaceAll('$', () => '$$');
+
+function resourcesOf({ cpus, memoryMb, diskMb, cpuHardLimit }: LaunchSpec): Record<string, Record<string, string>> {
+  const memory = memoryMb > 0 && { memory: `${Math.ceil(memoryMb)}Mi` };
+  const disk = diskMb > 0 && { 'ephemeral-storage': `${Math.ceil(diskMb)}Mi` };
+  return {
+    requests: { ...(cpus > 0 && { cpu: `${Math.ceil(cpus * 1_000)}m` }), ...memory, ...disk },
+    limits: { ...(cpuHardLimit !== undefined && { cpu: `${Math.ceil(cpuHardLimit * 1_000)}m` }), ...memory, ...disk },
+  };
+}
+
+/** What the deploy maps; other ports of the task are the same inside and outside. */
+function portsOf({ ports, container }: LaunchSpec, hostNetwork: boolean): ContainerPort[] {
+  const mapped = [
+    ...(container?.docker?.portMappings ?? []),
+    ...(container?.networkInfos ?? []).flatMap(({ portMappings = [] }) => portMappings),
+  ];
+  const byHostPort = new Map<string, ContainerPort>();
+  for (const { hostPort, containerPort, protocol } of mapped)
+    byHostPort.set(`${hostPort}/${protocol ?? 'tcp'}`, {
+      hostPort,
+      containerPort: hostNetwork ? hostPort : containerPort,
+      protocol: (protocol ?? 'tcp').toUpperCase(),
+    });
+  const isMapped = new Set(mapped.map(({ hostPort }) => hostPort));
+  for (const port of ports)
+    if (!isMapped.has(port)) byHostPort.set(`${port}/tcp`, { hostPort: port, containerPort: port, protocol: 'TCP' });
+  return [...byHostPort.values()];
+}
+
+function startupProbe({ healthcheckResultFile }: LaunchSpec): { startupProbe?: Record<string, unknown> } {
+  if (!healthcheckResultFile) return {};
+  const { path, intervalSeconds, timeoutSeconds } = healthcheckResultFile;
+  const periodSeconds = Math.max(1, Math.round(intervalSeconds));
+  const failureThreshold = Math.max(1, Math.ceil(timeoutSeconds / periodSeconds));
+  return { startupProbe: { exec: { command: ['test', '-e', path] }, periodSeconds, failureThreshold } };
+}
+
+function volumesOf(container: ContainerInfo | undefined) {
+  return (container?.volumes ?? []).map(({ containerPath = '', hostPath, mode }, index) => {
+    const name = `volume-${index}`;
+    return {
+      volume: { name, hostPath: { path: hostPath ?? containerPath } },
+      mount: { name, mountPath: containerPath, readOnly: mode !== 'RW' },
+    };
+  });
+}

@@ -1,0 +1,179 @@
+import type { TaskState } from '../../core/model/enums.js';
+import type { ClusterEvents, StatusUpdate } from '../cluster-driver.js';
+import type { ListFollower } from './follow-list.js';
+import { annotations, taskIdOf, tombstoneLabel } from './names.js';
+import type { Nodes } from './nodes.js';
+import { millisOf, type Pod } from './objects.js';
+import { sandboxPath } from './pod-of-task.js';
+import { hasEnded, type PodStatus, statusesOfPod } from './statuses-of-pod.js';
+
+interface Known {
+  pod: Pod;
+  taskId: string;
+  /** States that are stored. */
+  told: Set<TaskState>;
+  /** It is not there any more. */
+  isRemoved: boolean;
+  /** Since when its end is stored, epoch millis. */
+  endStoredAt?: number;
+}
+
+/** Longer than any call of a leader that is over may be under way. */
+const tombstoneMillis = 15 * 60_000;
+const leastKeptMillis = 60_000;
+
+/** The pods of our tasks: what of their lives the scheduler has not stored is told until it has. */
+export class Pods {
+  private readonly pods = new Map<string, Known>();
+  /** By name: since when. */
+  private readonly tombstones = new Map<string, number>();
+  private dirty = new Set<string>();
+
+  constructor(
+    private readonly installation: string,
+    private readonly nodes: Nodes,
+    private readonly now: () => number,
+  ) {}
+
+  find = (name: string): Pod | undefined => this.pods.get(name)?.pod;
+
+  /** Its end is stored: no update of it will come. */
+  isOver = (name: string): boolean => this.pods.get(name)?.endStoredAt !== undefined;
+
+  /** Those that have not ended, on nodes that answer. */
+  live(): Pod[] {
+    return [...this.pods.values()].flatMap(({ pod, isRemoved }) =>
+      !isRemoved && !hasEnded(pod) && this.nodes.isHeard(pod.spec?.nodeName ?? '') ? [pod] : [],
+    );
+  }
+
+  follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Pod> {
+    return {
+      ...parts,
+      replaced: (items) => {
+        const present = new Set(items.map(({ metadata }) => metadata?.name ?? ''));
+        for (const [name, known] of this.pods) if (!present.has(name)) this.drop(name, known.pod);
+        for (const name of this.tombstones.keys()) if (!present.has(name)) this.tombstones.delete(name);
+        for (const pod of items) this.set(pod);
+        news();
+      },
+      changed: (pod) => {
+        this.set(pod);
+        news();
+      },
+      removed: (pod) => {
+        this.tombstones.delete(pod.metadata?.name ?? '');
+        this.drop(pod.metadata?.name ?? '', pod);
+        news();
+      },
+    };
+  }
+
+  /** Tells what is not stored yet, node by node. What could not be stored is told again with the next call. */
+  async tell(events: ClusterEvents): Promise<void> {
+    const names = [...this.dirty];
+    this.dirty = new Set();
+    const byNode = new Map<string, { known: Known; statuses: PodStatus[] }[]>();
+    for (const name of names) {
+      const known = this.pods.get(name);
+      const statuses = known ? this.untold(known) : [];
+      if (!known || statuses.length === 0) {
+        this.forgetRemoved(name);
+        continue;
+      }
+      const node = known.pod.spec?.nodeName ?? '';
+      byNode.set(node, [...(byNode.get(node) ?? []), { known, statuses }]);
+    }
+    const answers = await Promise.allSettled([...byNode].map(([node, news]) => this.tellNode(node, news, events)));
+    const failure = answers.find((answer) => answer.status === 'rejected');
+    if (failure) throw failure.reason;
+  }
+
+  get hasNews(): boolean {
+    return this.dirty.size > 0;
+  }
+
+  /** Ended ones that have been kept long enough, the oldest first, and tombstones that nothing can come after any more. */
+  toRemove({ keepMillis, atMost }: { keepMillis: number; atMost: number }): { ended: Pod[]; tombstones: string[] } {
+    const now = this.now();
+    const ended = [...this.pods.values()]
+      .filter(({ endStoredAt, isRemoved }) => endStoredAt !== undefined && !isRemoved)
+      .toSorted((a, b) => a.endStoredAt! - b.endStoredAt!);
+    const surplus = Math.max(0, ended.length - atMost);
+    const isDue = ({ endStoredAt }: Known, index: number) =>
+      now - endStoredAt! >= (index < surplus ? Math.min(leastKeptMillis, keepMillis) : keepMillis);
+    const old = [...this.tombstones].filter(([, since]) => now - since >= tombstoneMillis);
+    return { ended: ended.filter(isDue).map(({ pod }) => pod), tombstones: old.map(([name]) => name) };
+  }
+
+  private set(pod: Pod): void {
+    const { name = '', uid, labels, creationTimestamp } = pod.metadata ?? {};
+    const taskId = taskIdOf(this.installation, pod.metadata);
+    if (taskId === undefined) return;
+    if (labels?.[tombstoneLabel] !== undefined) {
+      this.tombstones.set(name, millisOf(creationTimestamp) ?? this.now());
+      return;
+    }
+    const known = this.pods.get(name);
+    if (known?.pod.metadata?.uid === uid && known) known.pod = pod;
+    else this.pods.set(name, { pod, taskId, told: new Set(), isRemoved: false });
+    this.dirty.add(name);
+  }
+
+  private drop(name: string, last: Pod): void {
+    const known = this.pods.get(name);
+    if (!known) return;
+    known.pod = last;
+    known.isRemoved = true;
+    this.dirty.add(name);
+  }
+
+  private forgetRemoved(name: string): void {
+    if (this.pods.get(name)?.isRemoved) this.pods.delete(name);
+  }
+
+  private untold({ pod, told, isRemoved, endStoredAt }: Known): PodStatus[] {
+    if (endStoredAt !== undefined) return [];
+    const statuses = statusesOfPod(pod).filter(({ state }) => !told.has(state));
+    // Its end was never seen, and will not be. On a node that is silent it may run on: the scheduler has rules for that.
+    if (isRemoved && !hasEnded(pod) && this.nodes.isHeard(pod.spec?.nodeName ?? ''))
+      statuses.push({
+        state: 'TASK_LOST',
+        timestamp: this.now(),
+        reason: 'REASON_RECONCILIATION',
+        message: 'Its pod was removed from Kubernetes by force',
+      });
+    return statuses;
+  }
+
+  private async tellNode(
+    node: string,
+    news: readonly { known: Known; statuses: PodStatus[] }[],
+    events: ClusterEvents,
+  ): Promise<void> {
+    const updates = news.flatMap(({ known, statuses }) => statuses.map((status) => this.update(node, known, status)));
+    try {
+      await events.statusUpdates(updates);
+    } catch (cause) {
+      for (const { known } of news) this.dirty.add(known.pod.metadata!.name!);
+      throw cause;
+    }
+    for (const { known, statuses } of news) {
+      for (const { state } of statuses) known.told.add(state);
+      if (hasEnded(known.pod)) known.endStoredAt = this.now();
+      this.forgetRemoved(known.pod.metadata!.name!);
+    }
+  }
+
+  private update(node: string, { pod, taskId }: Known, status: PodStatus): StatusUpdate {
+    return {
+      agentId: node,
+      incarnation: pod.metadata?.annotations?.[annotations.incarnation] ?? '',
+      number: 0,
+      taskId,
+      slaveId: node,
+      directory: sandboxPath,
+      ...status,
+    };
+  }
+}

@@ -1,0 +1,223 @@
+import { expect, test } from 'vitest';
+import type { Pod } from './objects.js';
+import { statusesOfPod, whyGivenUp } from './statuses-of-pod.js';
+
+const created = '2026-01-01T00:00:00Z';
+const at = (seconds: number): string => new Date(Date.parse(created) + seconds * 1_000).toISOString();
+
+type Changes = Pod['status'] & { metadata?: Pod['metadata']; spec?: Pod['spec'] };
+const pod = ({ metadata, spec, ...status }: Changes = {}): Pod => ({
+  metadata: { creationTimestamp: created, ...metadata },
+  spec,
+  status: { phase: 'Pending', ...status },
+});
+const ended = (terminated: object, changes: Changes = {}): Pod =>
+  pod({
+    phase: 'Failed',
+    containerStatuses: [{ state: { terminated: { startedAt: at(1), finishedAt: at(5), ...terminated } } }],
+    ...changes,
+  });
+const disrupted = (reason: string) => [
+  { type: 'DisruptionTarget', status: 'True', reason, message: 'why', lastTransitionTime: at(7) },
+];
+
+test.each([
+  { name: 'created', given: pod(), states: ['TASK_STARTING'] },
+  {
+    name: 'waiting for its image',
+    given: pod({ containerStatuses: [{ state: { waiting: { reason: 'ErrImagePull' } } }] }),
+    states: ['TASK_STARTING'],
+  },
+  {
+    name: 'running',
+    given: pod({ phase: 'Running', containerStatuses: [{ started: true, state: { running: { startedAt: at(1) } } }] }),
+    states: ['TASK_STARTING', 'TASK_RUNNING'],
+  },
+  {
+    name: 'running, and its probe has not passed',
+    given: pod({ phase: 'Running', containerStatuses: [{ started: false, state: { running: { startedAt: at(1) } } }] }),
+    states: ['TASK_STARTING'],
+  },
+  {
+    name: 'over before anything looked',
+    given: ended({ exitCode: 0 }),
+    states: ['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED'],
+  },
+  {
+    name: 'over, and whether its probe had passed is not known',
+    given: ended({ exitCode: 1 }, { spec: { containers: [{ startupProbe: {} }] } }),
+    states: ['TASK_STARTING', 'TASK_FAILED'],
+  },
+  {
+    name: 'deleted by force, and perhaps running on',
+    given: pod({
+      phase: 'Running',
+      metadata: { deletionTimestamp: at(3), deletionGracePeriodSeconds: 0 },
+      containerStatuses: [{ state: { running: { startedAt: at(1) } } }],
+    }),
+    states: ['TASK_STARTING', 'TASK_RUNNING'],
+  },
+  { name: 'without a status', given: {}, states: ['TASK_STARTING'] },
+])('$name', ({ given, states }) => expect(statusesOfPod(given).map(({ state }) => state)).toEqual(states));
+
+test.each([
+  { name: 'exit code 0', given: ended({ exitCode: 0 }), end: { state: 'TASK_FINISHED', message: 'Exit code 0' } },
+  { name: 'another', given: ended({ exitCode: 3 }), end: { state: 'TASK_FAILED', message: 'Exit code 3' } },
+  {
+    name: 'a signal',
+    given: ended({ exitCode: 139 }),
+    end: { state: 'TASK_FAILED', message: 'Exit code 139 (signal 11)' },
+  },
+  {
+    name: 'a code that counts as a success',
+    given: ended({ exitCode: 3 }, { metadata: { annotations: { 'muster/successful-exit-codes': '3,4' } } }),
+    end: { state: 'TASK_FINISHED' },
+  },
+  {
+    name: '0 where others count',
+    given: ended({ exitCode: 0 }, { metadata: { annotations: { 'muster/successful-exit-codes': '3,4' } } }),
+    end: { state: 'TASK_FAILED' },
+  },
+  {
+    name: 'too much memory',
+    given: ended({ exitCode: 137, reason: 'OOMKilled' }),
+    end: { state: 'TASK_FAILED', reason: 'REASON_CONTAINER_LIMITATION_MEMORY' },
+  },
+  {
+    name: 'too much disk',
+    given: pod({
+      phase: 'Failed',
+      reason: 'Evicted',
+      message: 'Pod ephemeral local storage usage exceeds the total limit of containers 10Mi.',
+    }),
+    end: { state: 'TASK_FAILED', reason: 'REASON_CONTAINER_LIMITATION_DISK' },
+  },
+  {
+    name: 'a node that has too little of something',
+    given: pod({
+      phase: 'Failed',
+      reason: 'Evicted',
+      message: 'The node was low on resource: ephemeral-storage. Threshold quantity exceeded',
+    }),
+    end: { state: 'TASK_LOST', reason: 'REASON_CONTAINER_PREEMPTED' },
+  },
+  {
+    name: 'no such program',
+    given: ended({ exitCode: 128, reason: 'StartError', message: 'no such file' }),
+    end: { state: 'TASK_FAILED', reason: 'REASON_CONTAINER_LAUNCH_FAILED', message: 'Could not start: no such file' },
+  },
+  {
+    name: 'refused by its node',
+    given: pod({ phase: 'Failed', reason: 'OutOfcpu', message: 'no room' }),
+    end: {
+      state: 'TASK_LOST',
+      reason: 'REASON_INVALID_OFFERS',
+      message: 'Its node does not take it: OutOfcpu: no room',
+    },
+  },
+  {
+    name: 'a port that another pod has',
+    given: pod({ phase: 'Failed', reason: 'NodePorts' }),
+    end: { state: 'TASK_LOST', reason: 'REASON_INVALID_OFFERS' },
+  },
+  {
+    name: 'drained',
+    given: ended(
+      { exitCode: 143 },
+      { metadata: { deletionTimestamp: at(9) }, conditions: disrupted('EvictionByEvictionAPI') },
+    ),
+    end: { state: 'TASK_LOST', reason: 'REASON_AGENT_REMOVED' },
+  },
+  {
+    name: 'its node is gone',
+    given: pod({ phase: 'Failed', conditions: disrupted('DeletionByPodGC') }),
+    end: { state: 'TASK_LOST', reason: 'REASON_AGENT_REMOVED', timestamp: Date.parse(at(7)) },
+  },
+  {
+    name: 'preempted',
+    given: ended({ exitCode: 143 }, { conditions: disrupted('PreemptionByScheduler') }),
+    end: { state: 'TASK_LOST', reason: 'REASON_CONTAINER_PREEMPTED' },
+  },
+  {
+    name: 'killed',
+    given: ended({ exitCode: 0 }, { metadata: { deletionTimestamp: at(13), deletionGracePeriodSeconds: 10 } }),
+    end: { state: 'TASK_KILLED', message: 'Killed, exit code 0', timestamp: Date.parse(at(5)) },
+  },
+  {
+    name: 'killed, when its node is done with it',
+    given: ended(
+      { exitCode: 0 },
+      {
+        metadata: { deletionTimestamp: at(7), deletionGracePeriodSeconds: 0 },
+        spec: { terminationGracePeriodSeconds: 2 },
+      },
+    ),
+    end: { state: 'TASK_KILLED' },
+  },
+  {
+    name: 'killed, and forgotten by its node',
+    given: pod({ phase: 'Failed', metadata: { deletionTimestamp: at(13) } }),
+    end: { state: 'TASK_KILLED', message: 'Killed before it ran' },
+  },
+  {
+    name: 'ended by itself before it was deleted',
+    given: ended({ exitCode: 2 }, { metadata: { deletionTimestamp: at(60), deletionGracePeriodSeconds: 30 } }),
+    end: { state: 'TASK_FAILED', message: 'Exit code 2' },
+  },
+  {
+    name: 'given up',
+    given: pod({
+      phase: 'Failed',
+      metadata: { deletionTimestamp: at(60), annotations: { 'muster/gave-up': 'Did not start' } },
+    }),
+    end: { state: 'TASK_FAILED', reason: 'REASON_CONTAINER_LAUNCH_FAILED', message: 'Did not start' },
+  },
+  {
+    name: 'forgotten by its node',
+    given: ended({ exitCode: 137, reason: 'ContainerStatusUnknown' }),
+    end: { state: 'TASK_LOST', reason: 'REASON_AGENT_RESTARTED' },
+  },
+  { name: 'nothing is known', given: pod({ phase: 'Failed' }), end: { state: 'TASK_LOST' } },
+])('the end: $name', ({ given, end }) => expect(statusesOfPod(given).at(-1)).toMatchObject(end));
+
+test('times are never before that of the pod, and messages have an end', () => {
+  const statuses = statusesOfPod(
+    ended({
+      exitCode: 1,
+      reason: 'StartError',
+      message: 'x'.repeat(5_000),
+      startedAt: at(-9),
+      finishedAt: '1970-01-01T00:00:00Z',
+    }),
+  );
+  for (const { timestamp } of statuses) expect(timestamp).toBe(Date.parse(created));
+  expect(statuses.at(-1)?.message).toHaveLength(1_000);
+});
+
+test.each([
+  { name: 'one that waits', waiting: { reason: 'ContainerCreating' }, seconds: 59, why: undefined },
+  {
+    name: 'one that waits too long',
+    waiting: { reason: 'ImagePullBackOff', message: 'no' },
+    seconds: 60,
+    why: /within 60 s: ImagePullBackOff: no/,
+  },
+  {
+    name: 'an image that is no name',
+    waiting: { reason: 'InvalidImageName' },
+    seconds: 1,
+    why: /Could not start: InvalidImageName/,
+  },
+])('$name is given up: $why', ({ waiting, seconds, why }) => {
+  const found = whyGivenUp(pod({ containerStatuses: [{ state: { waiting } }] }), Date.parse(at(seconds)), 60_000);
+  if (why) expect(found).toMatch(why);
+  else expect(found).toBeUndefined();
+});
+
+test.each([
+  { name: 'runs', given: pod({ containerStatuses: [{ state: { running: {} } }] }) },
+  { name: 'ended', given: pod({ phase: 'Failed' }) },
+  { name: 'is deleted', given: pod({ metadata: { deletionTimestamp: at(1) } }) },
+])('one that $name is not given up', ({ given }) =>
+  expect(whyGivenUp(given, Date.parse(at(9_999)), 1)).toBeUndefined(),
+);

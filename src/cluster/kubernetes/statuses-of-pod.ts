@@ -1,0 +1,141 @@
+import type { TaskState } from '../../core/model/enums.js';
+import { annotations } from './names.js';
+import { millisOf, type ContainerStatus, type Pod } from './objects.js';
+
+export interface PodStatus {
+  state: TaskState;
+  /** Epoch millis. */
+  timestamp: number;
+  message?: string;
+  reason?: string;
+}
+
+type Ending = Pick<PodStatus, 'state' | 'message' | 'reason'>;
+type Terminated = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
+
+const longestMessage = 1_000;
+
+/**
+ * The life of a task so far as its pod tells it, from its beginning: what the scheduler has been told already it knows by the state.
+ * An object shows the present only, so a state that has passed between two looks is concluded from the times in it.
+ */
+export function statusesOfPod(pod: Pod): PodStatus[] {
+  const begun = millisOf(pod.metadata?.creationTimestamp) ?? 0;
+  const { running, terminated } = statusOf(pod)?.state ?? {};
+  const statuses: PodStatus[] = [{ state: 'TASK_STARTING', timestamp: begun }];
+  const startedAt = millisOf(running?.startedAt ?? (hasRun(terminated) ? terminated?.startedAt : undefined));
+  // With a probe of its start it runs when that was passed, which the status does not tell any more after the end.
+  const isProbed = pod.spec?.containers?.[0]?.['startupProbe'] !== undefined;
+  const runs = running ? statusOf(pod)?.started !== false : !isProbed;
+  if (startedAt !== undefined && runs) statuses.push({ state: 'TASK_RUNNING', timestamp: Math.max(begun, startedAt) });
+  const end = endOf(pod);
+  if (end) {
+    const endedAt = millisOf(terminated?.finishedAt) ?? millisOf(disruptionOf(pod)?.lastTransitionTime) ?? begun;
+    const message = end.message?.slice(0, longestMessage).replace(/[\ud800-\udbff]$/, '');
+    statuses.push({ ...end, ...(message !== undefined && { message }), timestamp: Math.max(begun, endedAt) });
+  }
+  return statuses;
+}
+
+/**
+ * Nothing of it runs any more, as its kubelet says, or the cluster for a node that is gone. A pod that is deleted by force, or whose
+ * node is silent, has not ended: it may run on.
+ */
+export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+const statusOf = (pod: Pod): ContainerStatus | undefined => pod.status?.containerStatuses?.[0];
+
+const disruptionOf = (pod: Pod) =>
+  pod.status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
+
+const cannotStart = new Set(['StartError', 'ContainerCannotRun', 'CreateContainerError', 'RunContainerError']);
+const hasRun = (terminated: Terminated | undefined): boolean => !cannotStart.has(terminated?.reason ?? '');
+
+/** The first line that fits decides. */
+function endOf(pod: Pod): Ending | undefined {
+  if (!hasEnded(pod)) return undefined;
+  const { metadata, status = {} } = pod;
+  const terminated = statusOf(pod)?.state?.terminated;
+  const disruption = disruptionOf(pod);
+  const gaveUp = metadata?.annotations?.[annotations.gaveUp];
+  if (gaveUp !== undefined && !terminated) return failed(gaveUp, 'CONTAINER_LAUNCH_FAILED');
+  if (status.reason === 'Evicted') return evicted(status.message ?? 'Evicted by its node');
+  if (disruption) return disrupted(disruption.reason ?? '', disruption.message ?? status.message ?? '');
+  // Its node refuses it before anything of it ran: there was no room, a port was taken, or it is shutting down.
+  if (status.phase === 'Failed' && !terminated && status.reason)
+    return lost(`Its node does not take it: ${status.reason}: ${status.message ?? ''}`, 'INVALID_OFFERS');
+  if (isDeletedBefore(pod, terminated)) return { state: 'TASK_KILLED', message: killedMessage(terminated) };
+  if (!terminated) return lost(status.message ?? 'Its pod ended, and says nothing of how', 'AGENT_RESTARTED');
+  return endOfContainer(pod, terminated);
+}
+
+function endOfContainer(pod: Pod, { exitCode, reason, message }: Terminated): Ending {
+  if (reason === 'OOMKilled')
+    return failed(`Memory limit exceeded: ${message || 'killed by its node'}`, 'CONTAINER_LIMITATION_MEMORY');
+  if (cannotStart.has(reason ?? '')) return failed(`Could not start: ${message ?? reason}`, 'CONTAINER_LAUNCH_FAILED');
+  if (reason === 'ContainerStatusUnknown' || exitCode === undefined)
+    return lost('Its node does not know any more how it ended', 'AGENT_RESTARTED');
+  const successful = exitCodesOf(pod.metadata?.annotations?.[annotations.successfulExitCodes]);
+  const isSuccess = successful.length > 0 ? successful.includes(exitCode) : exitCode === 0;
+  if (isSuccess) return { state: 'TASK_FINISHED', message: `Exit code ${exitCode}` };
+  const signal = exitCode > 128 ? ` (signal ${exitCode - 128})` : '';
+  return failed(`Exit code ${exitCode}${signal}`);
+}
+
+export const exitCodesText = (codes: readonly number[]): string => codes.join(',');
+const exitCodesOf = (text: string | undefined): number[] => (text ? text.split(',').map(Number) : []);
+
+/** Whether it was told to go before it ended by itself. The time of a deletion is when its grace is over. */
+function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: Terminated | undefined): boolean {
+  const graceOver = millisOf(metadata.deletionTimestamp);
+  if (graceOver === undefined) return false;
+  const endedAt = millisOf(terminated?.finishedAt);
+  // When all of it has ended the grace becomes 0, and the time stays: then it had the one that the pod names, most likely.
+  const graceSeconds = metadata.deletionGracePeriodSeconds || Number(spec?.['terminationGracePeriodSeconds'] ?? 0);
+  // Times are whole seconds: one that ended in the second of its deletion was killed, as far as is known.
+  return endedAt === undefined || endedAt >= graceOver - graceSeconds * 1_000;
+}
+
+const killedMessage = (terminated: Terminated | undefined): string =>
+  terminated ? `Killed, exit code ${terminated.exitCode ?? 'unknown'}` : 'Killed before it ran';
+
+/** By its kubelet: for a limit of its own, or because the node had too little of something. */
+function evicted(message: string): Ending {
+  if (/ephemeral[- ](local )?storage/i.test(message) && /exceed/i.test(message) && !/low on resource/i.test(message))
+    return failed(`Disk limit exceeded: ${message}`, 'CONTAINER_LIMITATION_DISK');
+  return lost(message, 'CONTAINER_PREEMPTED');
+}
+
+/** By the cluster, for reasons that are not the task's. */
+function disrupted(reason: string, message: string): Ending {
+  const text = `Its pod was taken away: ${reason}${message ? `: ${message}` : ''}`;
+  const isForOthers = reason === 'PreemptionByScheduler' || reason === 'TerminationByKubelet';
+  return lost(text, isForOthers ? 'CONTAINER_PREEMPTED' : 'AGENT_REMOVED');
+}
+
+const failed = (message: string, reason?: string): Ending => ({
+  state: 'TASK_FAILED',
+  message,
+  ...(reason !== undefined && { reason: `REASON_${reason}` }),
+});
+const lost = (message: string, reason: string): Ending => ({ state: 'TASK_LOST', message, reason: `REASON_${reason}` });
+
+/** Nothing but another deploy makes a pod start that waits for one of these. */
+const hopeless = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerConfigError']);
+
+/** Why a pod that has not started is given up; undefined: it may still start, or it has. */
+export function whyGivenUp(pod: Pod, now: number, startMillis: number): string | undefined {
+  const { metadata, status } = pod;
+  if (hasEnded(pod) || metadata?.deletionTimestamp !== undefined) return undefined;
+  const { state = {} } = statusOf(pod) ?? {};
+  if (state.running || state.terminated) return undefined;
+  const { reason, message } = state.waiting ?? {};
+  const text = [reason, message ?? status?.message].filter(Boolean).join(': ').slice(0, longestMessage);
+  if (hopeless.has(reason ?? '')) return `Could not start: ${text}`;
+  const since = millisOf(metadata?.creationTimestamp) ?? now;
+  const seconds = Math.round(startMillis / 1_000);
+  return now - since >= startMillis ? `Did not start within ${seconds} s${text && `: ${text}`}` : undefined;
+}
+
+/** The task can be asked for its state only where its life has got to. */
+export const stateOfPod = (pod: Pod): TaskState => statusesOfPod(pod).at(-1)!.state;

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import type { Deploy } from '../../core/model/deploy.js';
+import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import { launchSpec } from '../../../test/support/launch-spec.js';
+import { refusalOfLaunch, refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supported.js';
+
+const settings = KubernetesSettings.parse({ allowedHostPaths: ['/data'], users: { app: 1_000 } });
+const fields = (deploy: Partial<Deploy>): string[] =>
+  unsupportedOnKubernetes({ requestId: 'r', id: 'd', ...deploy }, settings).map(({ field }) => field);
+const docker = (changes: object = {}, more: object = {}): Partial<Deploy> => ({
+  containerInfo: {
+    type: 'DOCKER',
+    docker: { image: 'app:1', privileged: false, network: 'BRIDGE', ...changes },
+    ...more,
+  },
+});
+
+test.each([
+  { name: 'a plain command', deploy: { command: 'true', env: { A: 'b' } }, is: [] },
+  { name: 'a container', deploy: docker({ portMappings: [{ hostPort: 20_000, containerPort: 80 }] }), is: [] },
+  {
+    name: 'a volume of an allowed folder',
+    deploy: docker({}, { volumes: [{ hostPath: '/data/x', containerPath: '/x' }] }),
+    is: [],
+  },
+  {
+    name: 'one of another',
+    deploy: docker({}, { volumes: [{ hostPath: '/etc', containerPath: '/x' }] }),
+    is: ['containerInfo.volumes[0].hostPath'],
+  },
+  {
+    name: 'one that leaves it',
+    deploy: docker({}, { volumes: [{ hostPath: '/data/../etc', containerPath: '/x' }] }),
+    is: ['containerInfo.volumes[0].hostPath', 'containerInfo.volumes[0].hostPath'],
+  },
+  {
+    name: 'one without a folder of its own',
+    deploy: docker({}, { volumes: [{ containerPath: '/etc' }] }),
+    is: ['containerInfo.volumes[0].containerPath'],
+  },
+  {
+    name: 'one of an engine',
+    deploy: docker(
+      {},
+      { volumes: [{ containerPath: '/x', source: { type: 'DOCKER_VOLUME', dockerVolume: { name: 'v' } } }] },
+    ),
+    is: ['containerInfo.volumes[0].source'],
+  },
+  { name: 'privileges', deploy: docker({ privileged: true }), is: ['containerInfo.docker.privileged'] },
+  { name: 'the network of the node', deploy: docker({ network: 'HOST' }), is: ['containerInfo.docker.network'] },
+  {
+    name: 'the same where nothing is said',
+    deploy: { ...docker({ network: undefined }), executorData: { cmd: 'x' } },
+    is: ['containerInfo.docker.network'],
+  },
+  { name: 'no network', deploy: docker({ network: 'NONE' }), is: ['containerInfo.docker.network'] },
+  {
+    name: 'a named network',
+    deploy: docker({}, { networkInfos: [{ name: 'blue' }] }),
+    is: ['containerInfo.networkInfos[0].name'],
+  },
+  {
+    name: 'options of an engine',
+    deploy: docker({ parameters: { 'cap-add': 'ALL' }, dockerParameters: [{ key: 'user', value: '0' }] }),
+    is: ['containerInfo.docker.parameters', 'containerInfo.docker.dockerParameters'],
+  },
+  { name: 'no image', deploy: docker({ image: 'docker-archive:/etc/x' }), is: ['containerInfo.docker.image'] },
+  { name: 'a foreign executor', deploy: { customExecutorCmd: '/x' }, is: ['customExecutorCmd'] },
+  {
+    name: 'executorData that says how to run',
+    deploy: {
+      executorData: {
+        cmd: 'x',
+        extraCmdLineArgs: ['y'],
+        successfulExitCodes: [1],
+        embeddedArtifacts: [],
+        skipLogrotateAndCompress: false,
+      },
+    },
+    is: [],
+  },
+  {
+    name: 'executorData that an agent would carry out',
+    deploy: { executorData: { cmd: 'x', maxTaskThreads: 3, embeddedArtifacts: [{}] } },
+    is: ['executorData.embeddedArtifacts', 'executorData.maxTaskThreads'],
+  },
+  {
+    name: 'files to fetch',
+    deploy: { uris: [{ uri: 'http://h/a' }], runImmediately: { extraArtifacts: [{ uri: 'http://h/a' }] } },
+    is: ['runImmediately.extraArtifacts', 'uris'],
+  },
+  {
+    name: 'files to upload',
+    deploy: { objstoreUploaderAdditionalFiles: [{}] },
+    is: ['objstoreUploaderAdditionalFiles'],
+  },
+  {
+    name: 'variables',
+    deploy: { env: { 'a=b': '', 'a.b': '' }, taskEnv: { 1: { a: '\0' } } },
+    is: ['env.a=b', 'taskEnv.1.a'],
+  },
+  {
+    name: 'a health file outside',
+    deploy: { healthcheck: { healthcheckResultFilePath: '../x' } },
+    is: ['healthcheck.healthcheckResultFilePath'],
+  },
+])('$name', ({ deploy, is }) => expect(fields(deploy as Partial<Deploy>).toSorted()).toEqual(is.toSorted()));
+
+test('which setting would allow it is said', () =>
+  expect(
+    unsupportedOnKubernetes({ requestId: 'r', id: 'd', ...docker({ privileged: true }) }, settings)[0]?.message,
+  ).toContain('the setting cluster.kubernetes.allowPrivileged'));
+
+test('runs bring no files', () =>
+  expect(
+    unsupportedInRun({ envOverrides: { 'a=': '' }, extraArtifacts: [{ uri: 'http://h/a' }] }).map(({ field }) => field),
+  ).toEqual(['envOverrides.a=', 'extraArtifacts']));
+
+test('users are those of the settings', () => {
+  expect(refusalOfUser('app', settings)).toBeUndefined();
+  for (const user of ['root', '0', '1000', 'toString', '__proto__'])
+    expect(refusalOfUser(user, settings)).toContain('cluster.kubernetes.users');
+});
+
+test('a launch is judged again, as its settings are now', () => {
+  const { containerInfo } = docker({ privileged: true });
+  expect(refusalOfLaunch(launchSpec({ container: containerInfo }), settings)).toContain('privileged');
+  expect(
+    refusalOfLaunch(launchSpec({ container: containerInfo }), { ...settings, allowPrivileged: true }),
+  ).toBeUndefined();
+  expect(refusalOfLaunch(launchSpec({ user: 'root' }), settings)).toContain('users');
+  expect(refusalOfLaunch(launchSpec({ artifacts: [{ uri: 'http://h/a' }] }), settings)).toContain('uris');
+});

@@ -1,0 +1,129 @@
+import { hasContainer, type ContainerInfo, type Deploy } from '../../core/model/deploy.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { RunNowRequest } from '../../core/model/request.js';
+import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
+import { staysInside } from '../../agent/wire/unsupported.js';
+import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import type { Unsupported } from '../cluster-driver.js';
+
+/** What of executorData says how to run the command; the rest is work of an agent, of which there is none on nodes. */
+const honouredOfExecutor = new Set([
+  'cmd',
+  'extraCmdLineArgs',
+  'successfulExitCodes',
+  'user',
+  'sigKillProcessesAfterMillis',
+  'runningSentinel',
+  'loggingTag',
+  'loggingExtraFields',
+]);
+
+/** What the Kubernetes driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
+export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSettings): Unsupported[] {
+  const problems: Unsupported[] = [];
+  const { containerInfo, executorData, healthcheck, runImmediately } = deploy;
+  if (deploy.customExecutorCmd !== undefined && !executorData)
+    problems.push({ field: 'customExecutorCmd', message: 'needs executorData: no other executor runs on Kubernetes' });
+  for (const [key, value] of Object.entries(executorData ?? {}))
+    if (!honouredOfExecutor.has(key) && !isNothing(value))
+      problems.push({
+        field: `executorData.${key}`,
+        message: 'must not be given: no agent runs on the nodes of Kubernetes',
+      });
+  if (containerInfo && hasContainer(deploy))
+    problems.push(...unsupportedContainer(containerInfo, executorData !== undefined, settings));
+  const resultFile = healthcheck?.healthcheckResultFilePath;
+  if (resultFile !== undefined && !staysInside(resultFile))
+    problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });
+  if (deploy.objstoreUploaderAdditionalFiles?.length)
+    problems.push({
+      field: 'objstoreUploaderAdditionalFiles',
+      message: 'must be empty: files of pods are not uploaded',
+    });
+  return [
+    ...problems,
+    ...unsupportedVariables('env', deploy.env),
+    ...Object.entries(deploy.taskEnv ?? {}).flatMap(([instance, env]) =>
+      unsupportedVariables(`taskEnv.${instance}`, env),
+    ),
+    ...unsupportedDownloads('uris', deploy.uris),
+    ...(runImmediately ? unsupportedInRun(runImmediately) : []).map(({ field, message }) => ({
+      field: `runImmediately.${field}`,
+      message,
+    })),
+  ];
+}
+
+/** The same for what a single run adds to its deploy. */
+export const unsupportedInRun = (run: Pick<RunNowRequest, 'envOverrides' | 'extraArtifacts'>): Unsupported[] => [
+  ...unsupportedVariables('envOverrides', run.envOverrides),
+  ...unsupportedDownloads('extraArtifacts', run.extraArtifacts),
+];
+
+/** Of a launch, whose placeholders are filled now, and whose deploy may be older than the settings. undefined: nothing. */
+export function refusalOfLaunch(spec: LaunchSpec, settings: KubernetesSettings): string | undefined {
+  const { container, executorData, user, artifacts } = spec;
+  const problems = container ? unsupportedContainer(container, executorData !== undefined, settings) : [];
+  if (artifacts.length > 0) problems.push(...unsupportedDownloads('uris', artifacts));
+  const [first] = problems;
+  return first ? `${first.field} ${first.message}` : refusalOfUser(user, settings);
+}
+
+export const refusalOfUser = (user: string | undefined, { users }: KubernetesSettings): string | undefined =>
+  user === undefined || Object.hasOwn(users, user)
+    ? undefined
+    : `must be one that the setting cluster.kubernetes.users names`;
+
+function unsupportedContainer(info: ContainerInfo, isManaged: boolean, settings: KubernetesSettings): Unsupported[] {
+  const policy: ContainerPolicy = {
+    ...settings,
+    allowedVolumes: [],
+    allowedVolumeDrivers: [],
+    allowedParameters: [],
+    section: 'cluster.kubernetes',
+  };
+  const none = (field: string, what: string): Unsupported => ({
+    field: `containerInfo.${field}`,
+    message: `must not be given: ${what} on Kubernetes`,
+  });
+  const { docker, volumes = [], networkInfos = [] } = info;
+  return [
+    ...containerProblems(withoutForeign(info), { isManaged, policy }),
+    ...(Object.keys(docker?.parameters ?? {}).length > 0
+      ? [none('docker.parameters', 'there is no engine to give them to')]
+      : []),
+    ...(docker?.dockerParameters?.length
+      ? [none('docker.dockerParameters', 'there is no engine to give them to')]
+      : []),
+    ...volumes.flatMap(({ source }, index) =>
+      source ? [none(`volumes[${index}].source`, 'there are no volumes of an engine')] : [],
+    ),
+    ...networkInfos.flatMap(({ name }, index) =>
+      name === undefined ? [] : [none(`networkInfos[${index}].name`, 'there are no networks with names')],
+    ),
+  ];
+}
+
+/** Without what is refused with words of its own. */
+const withoutForeign = (info: ContainerInfo): ContainerInfo => ({
+  ...info,
+  ...(info.docker && { docker: { ...info.docker, parameters: undefined, dockerParameters: undefined } }),
+  volumes: info.volumes?.filter(({ source }) => !source),
+  networkInfos: info.networkInfos?.map((network) => ({ ...network, name: undefined })),
+});
+
+/** As the API server takes them. */
+const variableName = /^[ -<>-~]{1,1000}$/;
+
+const unsupportedVariables = (field: string, env: Record<string, string> | undefined): Unsupported[] =>
+  Object.entries(env ?? {}).flatMap(([name, value]) => {
+    if (!variableName.test(name))
+      return [{ field: `${field}.${name}`, message: 'must have a name of printable characters without "="' }];
+    return value?.includes('\0') ? [{ field: `${field}.${name}`, message: 'must not contain a NUL character' }] : [];
+  });
+
+const unsupportedDownloads = (field: string, artifacts: readonly unknown[] | undefined): Unsupported[] =>
+  artifacts?.length ? [{ field, message: 'must be empty: nothing is fetched for pods; put it into the image' }] : [];
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0);

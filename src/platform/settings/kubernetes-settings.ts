@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { count } from './bounds.js';
+import { ContainerSettings } from './container-settings.js';
+import { PortRanges } from './local-settings.js';
+
+const name = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be lower-case letters, digits and "-"');
+/** With or without a domain before it. */
+const LabelKey = z
+  .string()
+  .max(317)
+  .regex(
+    /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/,
+    'must be the key of a label',
+  );
+const LabelValue = z
+  .string()
+  .regex(
+    /^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$/,
+    'must be the value of a label: at most 63 letters and digits',
+  );
+
+/** The key `cluster.kubernetes` of the settings file, for MUSTER_CLUSTER=kubernetes. */
+export const KubernetesSettings = z.strictObject({
+  kubeconfig: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .optional()
+    .describe(
+      'File that says how to reach the API server; default: KUBECONFIG, ~/.kube/config, or as a pod of the cluster',
+    ),
+  context: z.string().min(1).max(1_000).optional().describe('Context of that file; default: its current one'),
+  namespace: name(63).optional().describe('Where the pods of tasks are; default: that of the context, else `default`'),
+  installation: name(30)
+    .default('muster')
+    .describe(
+      'Tells this installation from others in the namespace; it is part of the names of pods and never changes',
+    ),
+  nodeSelector: z
+    .record(LabelKey, LabelValue)
+    .default({})
+    .describe('Labels of the nodes that are slaves; default: all nodes'),
+  rackLabel: LabelKey.default('topology.kubernetes.io/zone').describe('Label of a node that names its rack'),
+  ports: PortRanges.default('20000-20999').describe(
+    'Ports of each node that tasks may get; the annotation `muster/ports` of a node says others. Not those of NodePort services',
+  ),
+  tolerations: z
+    .array(
+      z.strictObject({
+        key: LabelKey,
+        value: LabelValue.optional().describe('Absent: any value'),
+        effect: z.enum(['NoSchedule', 'NoExecute']).optional().describe('Absent: both'),
+      }),
+    )
+    .max(100)
+    .default([])
+    .describe('Taints of nodes in spite of which tasks run there; nodes with others take no tasks'),
+  image: z.string().min(1).max(500).default('docker.io/library/busybox:1.37').describe('Image of tasks that name none'),
+  pullSecrets: z
+    .array(name(253))
+    .max(100)
+    .default([])
+    .describe('Secrets of the namespace with which images are pulled'),
+  serviceAccount: name(253)
+    .optional()
+    .describe('Service account of the pods of tasks, whose token is never mounted; default: that of the namespace'),
+  users: z
+    .record(z.string().min(1).max(256), z.number().int().min(1).max(2_147_483_647))
+    .default({})
+    .describe('Users that a deploy may name to run as, each with its number; no other may be named'),
+  runAsUser: z
+    .number()
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .default(65_534)
+    .describe('Number of the user (and group) of tasks that name none, while runAs is TASK_USER'),
+  runAs: ContainerSettings.shape.runAs.describe(
+    'TASK_USER: tasks are no root and have no capabilities; IMAGE_USER: they are who their image says, often root',
+  ),
+  allowPrivileged: ContainerSettings.shape.allowPrivileged,
+  allowedNetworks: z
+    .array(z.enum(['BRIDGE', 'HOST']))
+    .max(2)
+    .default(['BRIDGE'])
+    .describe('Networks that a deploy may name: BRIDGE, which is that of pods, and HOST, that of the node'),
+  allowedHostPaths: ContainerSettings.shape.allowedHostPaths.describe(
+    'Folders of nodes of which volumes may show all or a part; links in them are followed by the node',
+  ),
+  startSeconds: count(1, 86_400)
+    .default(600)
+    .describe('How long a pod may take to start, the pull of its image included, before its task has failed'),
+  keepEndedPodsSeconds: count(60, 604_800)
+    .default(3_600)
+    .describe('How long the pods of ended tasks are kept: their output is there, and their ids cannot start again'),
+  maxEndedPods: count(1, 100_000)
+    .default(1_000)
+    .describe('Most such pods; beyond it the oldest go, after a minute at least'),
+  callsAtOnce: count(1, 1_000).default(32).describe('Calls to the API server that are under way at a time'),
+  callTimeoutMillis: count(100, 600_000).default(10_000).describe('How long an answer of the API server is waited for'),
+});
+export type KubernetesSettings = z.infer<typeof KubernetesSettings>;
