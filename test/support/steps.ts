@@ -100,8 +100,11 @@ export const daily = [
 /** Both steps run these: few of their random schedules in `npm test`, all of them in the deep step. */
 export const both = ['test/laws/'];
 
-/** In no step: minutes of a browser, for one page after the other. `npm test -- test/clients/web-ui` runs it. */
-export const byNameOnly = ['test/clients/web-ui/'];
+/**
+ * In no step: minutes of a browser, for one page after the other (`npm test -- test/clients/web-ui` runs it), and a Kubernetes that is
+ * built first (`npm run test:kubernetes`).
+ */
+export const byNameOnly = ['test/clients/web-ui/', 'test/kubernetes/'];
 
 const inside = (file: string, places: readonly string[]): boolean =>
   places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));

@@ -1,0 +1,79 @@
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, vi } from 'vitest';
+import { KubernetesDriver } from '../../src/cluster/kubernetes/kubernetes-driver.js';
+import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
+import { launchSpec } from '../support/launch-spec.js';
+import { waitFor } from '../support/wait-for.js';
+import { testImage } from './lab/image.js';
+import { Lab, labBinaries } from './lab/lab.js';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+
+/** First of all the task notes that it was started. */
+const scriptOf = (kind: TaskKind): string => {
+  const note = 'echo started >>"$STARTS"';
+  if (kind === 'RUNS') return `trap 'exit 0' TERM; ${note}; while :; do sleep 600 & wait; done`;
+  if (kind === 'RUNS_AND_IGNORES_SIGTERM') return `trap '' TERM; ${note}; while :; do sleep 600; done`;
+  return `${note}; exit ${kind.exit}`;
+};
+
+const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
+  let lab: Lab;
+  beforeAll(async () => {
+    lab = await Lab.start();
+  });
+  afterAll(() => lab?.stop());
+
+  describeClusterDriver(
+    'kubernetes',
+    async (): Promise<DriverHarness> => {
+      const starts = join(lab.folder, 'starts');
+      mkdirSync(starts, { recursive: true });
+      chmodSync(starts, 0o777);
+      const settings = lab.settings({ allowedHostPaths: [starts] });
+      const drivers: KubernetesDriver[] = [];
+      const open = () => KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', log: quiet });
+      // A driver is made without waiting; these wait to be asked for.
+      const spare = await Promise.all([open(), open(), open()]);
+      return {
+        driver: () => {
+          const driver = spare.pop()!;
+          drivers.push(driver);
+          return driver;
+        },
+        launchOf: (kind, taskId, incarnation) =>
+          launchSpec({
+            taskId,
+            incarnation,
+            slaveId: lab.nodes[0]!.name,
+            command: { shell: true, value: scriptOf(kind), arguments: [] },
+            environment: { STARTS: join('/starts', taskId) },
+            container: {
+              type: 'DOCKER',
+              docker: { image: testImage, privileged: false, network: 'BRIDGE' },
+              volumes: [{ hostPath: starts, containerPath: '/starts', mode: 'RW' }],
+            },
+          }),
+        starts: (taskId) => {
+          try {
+            return readFileSync(join(starts, taskId), 'utf8').trim().split('\n').length;
+          } catch {
+            return 0;
+          }
+        },
+        until: async (what, condition) => void (await waitFor(what, condition, { timeoutMillis: 40_000 })),
+        pause: () => delay(2_000),
+        close: async () => {
+          await Promise.all([...drivers, ...spare].map((driver) => driver.close()));
+          await lab.clean();
+        },
+      };
+    },
+    // Kubelets do not look up while they wait for a container to end.
+    ['COMMANDS', 'FIGURES', 'PORTS', 'SHORTER_GRACE'],
+  );
+});

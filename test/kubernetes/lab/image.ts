@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync, chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { outputOf } from './daemon.js';
+
+export const testImage = 'muster.test/busybox:1';
+export const pauseImage = 'muster.test/pause:1';
+
+/** An archive of an image, as engines load it, in which there is busybox with all its programs. */
+export async function makeImage(folder: string, name: string, command: readonly string[]): Promise<string> {
+  const work = join(folder, name.replaceAll(/[^a-z0-9]/g, '-'));
+  for (const each of ['bin', 'tmp', 'etc', 'proc', 'sys', 'dev'])
+    mkdirSync(join(work, 'root', each), { recursive: true });
+  chmodSync(join(work, 'root/tmp'), 0o1777);
+  copyFileSync('/bin/busybox', join(work, 'root/bin/busybox'));
+  const programs = (await outputOf('/bin/busybox', '--list')).split('\n').filter((each) => each && each !== 'busybox');
+  for (const program of programs) symlinkSync('busybox', join(work, 'root/bin', program));
+  writeFileSync(join(work, 'root/etc/passwd'), 'root:x:0:0:root:/:/bin/sh\n');
+  await outputOf('tar', '-C', join(work, 'root'), '--owner=0', '--group=0', '-cf', join(work, 'layer.tar'), '.');
+  const digest = createHash('sha256')
+    .update(readFileSync(join(work, 'layer.tar')))
+    .digest('hex');
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
+  const config = { Cmd: command, Env: ['PATH=/bin'] };
+  const rootfs = { type: 'layers', diff_ids: [`sha256:${digest}`] };
+  writeFileSync(join(work, 'config.json'), JSON.stringify({ architecture, os: 'linux', config, rootfs }));
+  const manifest = [{ Config: 'config.json', RepoTags: [name], Layers: ['layer.tar'] }];
+  writeFileSync(join(work, 'manifest.json'), JSON.stringify(manifest));
+  const archive = `${work}.tar`;
+  await outputOf('tar', '-C', work, '-cf', archive, 'manifest.json', 'config.json', 'layer.tar');
+  return archive;
+}

@@ -1,0 +1,226 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+import { KubernetesApi } from '../../../src/cluster/kubernetes/kubernetes-api.js';
+import type { KubernetesList, Node, Pod } from '../../../src/cluster/kubernetes/objects.js';
+import { KubernetesSettings } from '../../../src/platform/settings/kubernetes-settings.js';
+import { freePort } from '../../support/free-port.js';
+import { waitFor } from '../../support/wait-for.js';
+import { makeCertificates } from './certificates.js';
+import { Daemon } from './daemon.js';
+import { makeImage, pauseImage, testImage } from './image.js';
+import { LabNode } from './lab-node.js';
+
+/** Where the programs are; undefined: `npm run test:kubernetes` did not start this. */
+export const labBinaries = process.env['MUSTER_KUBERNETES_BIN'];
+
+const adminToken = 'muster-test-admin';
+/** Of the account that `deploy/kubernetes/rbac.yaml` gives its rights. */
+const schedulerToken = 'muster-test-scheduler';
+const namespace = 'muster';
+const podsPath = `/api/v1/namespaces/${namespace}/pods`;
+
+/** A Kubernetes on this machine: etcd, an API server, a controller manager that sees to lost nodes, and nodes. */
+export class Lab {
+  readonly nodes: LabNode[] = [];
+  /** Of a scheduler. */
+  readonly kubeconfig: string;
+  private readonly adminConfig: string;
+  private readonly address = addressOfThisMachine();
+  private constructor(
+    private readonly bin: string,
+    readonly folder: string,
+  ) {
+    this.kubeconfig = join(folder, 'kubeconfig');
+    this.adminConfig = join(folder, 'admin.kubeconfig');
+  }
+  private etcd!: Daemon;
+  private apiServer!: Daemon;
+  private controllers!: Daemon;
+  api!: KubernetesApi;
+
+  static async start({ nodes = 1 }: { nodes?: number } = {}): Promise<Lab> {
+    const lab = new Lab(labBinaries!, mkdtempSync(join(tmpdir(), 'mk-')));
+    try {
+      await lab.startControl();
+      const images = [
+        await makeImage(lab.folder, testImage, ['/bin/sh']),
+        await makeImage(lab.folder, pauseImage, ['/bin/sleep', '2147483647']),
+      ];
+      for (let number = 1; number <= nodes; number++) await lab.addNode(number, images);
+      return lab;
+    } catch (cause) {
+      await lab.stop();
+      throw cause;
+    }
+  }
+
+  settings(changes: object = {}): KubernetesSettings {
+    return KubernetesSettings.parse({ kubeconfig: this.kubeconfig, image: testImage, ...changes });
+  }
+
+  async stopApiServer(): Promise<void> {
+    await this.apiServer.stop('SIGKILL');
+  }
+
+  async startApiServer(): Promise<void> {
+    this.apiServer.start();
+    await this.apiServer.until('it to be ready', async () => !!(await this.api.call('/api/v1/namespaces/default')));
+  }
+
+  /** Pods and the lease of the leader: the next scheduler begins anew. */
+  async clean(): Promise<void> {
+    await this.removePods();
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+    await this.api.call(leases, { method: 'DELETE' });
+  }
+
+  async pods(): Promise<Pod[]> {
+    return (await this.api.call<KubernetesList<Pod>>(podsPath)).items ?? [];
+  }
+
+  /** All pods, with what keeps them, so that their nodes take them down. */
+  async removePods(): Promise<void> {
+    for (const { metadata } of await this.pods()) {
+      const path = `${podsPath}/${metadata?.name}`;
+      const bare = { metadata: { finalizers: null } };
+      await this.api.call(path, { method: 'PATCH', body: bare }).catch(() => undefined);
+      await this.api.call(path, { method: 'DELETE', body: { gracePeriodSeconds: 1 } }).catch(() => undefined);
+    }
+    await waitFor('the pods to be gone', async () => (await this.pods()).length === 0, { timeoutMillis: 30_000 });
+  }
+
+  async stop(): Promise<void> {
+    if (this.nodes.length > 0) await this.removePods().catch(() => undefined);
+    for (const node of this.nodes) await node.stop();
+    await this.controllers?.stop();
+    await this.apiServer?.stop();
+    await this.etcd?.stop();
+    await this.api?.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async isReady(name: string): Promise<boolean> {
+    const node = await this.api.call<Node>(`/api/v1/nodes/${name}`);
+    return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  }
+
+  private async addNode(number: number, images: readonly string[]): Promise<void> {
+    const name = `node-${number}`;
+    const folder = join(this.folder, name);
+    const { bin, adminConfig: kubeconfig, address } = this;
+    const certificates = join(this.folder, 'pki');
+    const node = new LabNode({ name, folder, bin, certificates, kubeconfig, address, images, number });
+    this.nodes.push(node);
+    await node.start();
+    await waitFor(`${name} to be ready`, () => this.isReady(name).catch(() => false), { timeoutMillis: 60_000 });
+    // All nodes have the address of this machine.
+    const ports = `${20_000 + number * 100}-${20_099 + number * 100}`;
+    const body = { metadata: { annotations: { 'muster/ports': ports } } };
+    await this.api.call(`/api/v1/nodes/${name}`, { method: 'PATCH', body });
+  }
+
+  private async startControl(): Promise<void> {
+    const pki = join(this.folder, 'pki');
+    mkdirSync(pki);
+    await makeCertificates(pki, [this.address]);
+    const account = `system:serviceaccount:${namespace}:muster`;
+    const rows = [`${adminToken},admin,1,"system:masters"`, `${schedulerToken},${account},2,"system:serviceaccounts"`];
+    writeFileSync(join(pki, 'tokens.csv'), `${rows.join('\n')}\n`);
+    const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
+    const urls = { client: `http://127.0.0.1:${client}`, peer: `http://127.0.0.1:${peer}` };
+    const log = (name: string) => join(this.folder, `${name}.log`);
+    this.etcd = new Daemon(
+      join(this.bin, 'etcd'),
+      [
+        '--name=test',
+        `--data-dir=${join(this.folder, 'etcd')}`,
+        `--listen-client-urls=${urls.client}`,
+        `--advertise-client-urls=${urls.client}`,
+        `--listen-peer-urls=${urls.peer}`,
+        `--initial-advertise-peer-urls=${urls.peer}`,
+        `--initial-cluster=test=${urls.peer}`,
+        '--unsafe-no-fsync',
+      ],
+      log('etcd'),
+    );
+    this.apiServer = new Daemon(
+      join(this.bin, 'kube-apiserver'),
+      [
+        `--etcd-servers=${urls.client}`,
+        `--secure-port=${port}`,
+        '--bind-address=127.0.0.1',
+        `--advertise-address=${this.address}`,
+        '--endpoint-reconciler-type=none',
+        `--tls-cert-file=${pki}/apiserver.crt`,
+        `--tls-private-key-file=${pki}/apiserver.key`,
+        '--service-account-issuer=https://kubernetes.default.svc',
+        `--service-account-key-file=${pki}/sa.pub`,
+        `--service-account-signing-key-file=${pki}/sa.key`,
+        `--token-auth-file=${pki}/tokens.csv`,
+        `--client-ca-file=${pki}/ca.crt`,
+        '--anonymous-auth=false',
+        '--authorization-mode=RBAC',
+        '--allow-privileged=true',
+        '--service-cluster-ip-range=10.96.0.0/24',
+        // Nothing here makes the accounts of namespaces.
+        '--disable-admission-plugins=ServiceAccount',
+        `--kubelet-client-certificate=${pki}/kubelet-client.crt`,
+        `--kubelet-client-key=${pki}/kubelet-client.key`,
+        `--kubelet-certificate-authority=${pki}/ca.crt`,
+        '--kubelet-preferred-address-types=InternalIP',
+      ],
+      log('apiserver'),
+    );
+    const server = `https://127.0.0.1:${port}`;
+    writeFileSync(this.adminConfig, configFor(server, `${pki}/ca.crt`, adminToken));
+    writeFileSync(this.kubeconfig, configFor(server, `${pki}/ca.crt`, schedulerToken));
+    this.api = await KubernetesApi.open(this.settings({ kubeconfig: this.adminConfig }));
+    this.etcd.start();
+    await this.startApiServer();
+    await this.apply(readFileSync('deploy/kubernetes/rbac.yaml', 'utf8'));
+    const wanted = ['node-lifecycle', 'taint-eviction', 'pod-garbage-collector', 'namespace'];
+    this.controllers = new Daemon(
+      join(this.bin, 'kube-controller-manager'),
+      [
+        `--kubeconfig=${this.adminConfig}`,
+        '--secure-port=0',
+        '--leader-elect=false',
+        `--controllers=${wanted.map((name) => `${name}-controller`).join(',')}`,
+        '--node-monitor-period=1s',
+        '--node-monitor-grace-period=8s',
+      ],
+      log('controllers'),
+    );
+    this.controllers.start();
+  }
+
+  /** Makes the objects of a manifest. */
+  async apply(manifest: string): Promise<void> {
+    for (const document of parseAllDocuments(manifest)) {
+      const object = document.toJS() as { apiVersion: string; kind: string; metadata: { namespace?: string } };
+      const group = object.apiVersion === 'v1' ? '/api/v1' : `/apis/${object.apiVersion}`;
+      const within = object.metadata.namespace === undefined ? '' : `/namespaces/${object.metadata.namespace}`;
+      await this.api.call(`${group}${within}/${object.kind.toLowerCase()}s`, { method: 'POST', body: object });
+    }
+  }
+}
+
+const configFor = (server: string, authority: string, token: string): string =>
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server, 'certificate-authority': authority } }],
+    users: [{ name: 'test', user: { token } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace } }],
+    'current-context': 'test',
+  });
+
+/** Kubelets take no loopback address for theirs. */
+function addressOfThisMachine(): string {
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
+  if (!found) throw new Error('This machine has no address but that of loopback');
+  return found.address;
+}
