@@ -49,7 +49,7 @@ interface RunningDeploy {
   stepSince: number;
 }
 
-interface DeployRow {
+export interface DeployRow {
   request_id: string;
   deploy_id: string;
   created_at: Date;
@@ -100,7 +100,7 @@ export class DeployRepository {
        WHERE data IS NOT NULL`,
       [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
     );
-    return new Map(found.map(fromRow).map((stored) => [deployKeyText(stored.marker), stored]));
+    return new Map(found.map(storedDeploy).map((stored) => [deployKeyText(stored.marker), stored]));
   }
 
   /** Only who deployed what and when, by deployKeyText: for lists, which need not read every deploy. */
@@ -280,7 +280,7 @@ const markerFromRow = (row: Omit<DeployRow, 'data'>): DeployMarker => ({
   message: row.message ?? undefined,
 });
 
-const fromRow = (row: DeployRow): StoredDeploy => ({
+export const storedDeploy = (row: DeployRow): StoredDeploy => ({
   marker: markerFromRow(row),
   deploy: row.data.deploy,
   result: row.data.deployResult,

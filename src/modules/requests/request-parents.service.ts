@@ -21,6 +21,7 @@ import {
 import { noTaskIds, TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import type { ExpiringRequestAction } from './expiring/expiring-action.entity.js';
 import { ExpiringActionRepository } from './expiring/expiring-action.repository.js';
+import type { QuietJob } from './quiet-job.repository.js';
 import { RequestRepository, type StoredRequest } from './request.repository.js';
 
 interface ParentOptions {
@@ -60,6 +61,23 @@ export class RequestParents {
     if (options.full && stored.length === 1) parents[0]!.nextRuns = this.nextRuns(stored[0]!);
     if (options.full || options.withTasks) await this.addExpiringAndTasks(tx, stored, parents, deploys);
     return parents;
+  }
+
+  /** From what one statement read. */
+  ofQuietJobs(jobs: readonly QuietJob[]): RequestParent[] {
+    const deploys = new Map(jobs.map(({ deploy }) => [deployKeyText(deploy.marker), deploy]));
+    const markers = new Map([...deploys].map(([key, { marker }]) => [key, marker]));
+    const taskIds = this.taskIds.ofKnown({
+      requests: new Map(jobs.map(({ stored }) => [stored.request.id, stored])),
+      deploys,
+      pending: jobs.flatMap(({ pending }) => pending),
+      tasks: jobs.flatMap(({ tasks }) => tasks),
+    });
+    return jobs.map(({ stored, deploy }) => ({
+      ...brief(stored, markers),
+      activeDeploy: deploy.deploy,
+      taskIds: taskIds.get(stored.request.id),
+    }));
   }
 
   /** Of a request that was made in this transaction, so that nothing goes on around it yet. */

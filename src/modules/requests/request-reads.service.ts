@@ -7,6 +7,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { BatchedRead, SharedReads } from '../../platform/reads/reads.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { QuietJobRepository } from './quiet-job.repository.js';
 import { RequestCleanupRepository } from './request-cleanup.repository.js';
 import { RequestParents, shownPendingRequest } from './request-parents.service.js';
 import { RequestRepository, type StoredRequest } from './request.repository.js';
@@ -15,6 +16,7 @@ import { RequestRepository, type StoredRequest } from './request.repository.js';
 @Injectable()
 export class RequestReads {
   private readonly parentReads = new BatchedRead((ids: readonly string[]) => this.manyParents(ids));
+  private readonly jobReads = new BatchedRead((ids: readonly string[]) => this.manyJobs(ids));
   private readonly storedReads = new BatchedRead((ids: readonly string[]) => this.manyStored(ids));
   private readonly idReads = new SharedReads<string[]>();
 
@@ -24,12 +26,18 @@ export class RequestReads {
     private readonly parents: RequestParents,
     private readonly cleanups: RequestCleanupRepository,
     private readonly queue: PendingRequestRepository,
+    private readonly quietJobs: QuietJobRepository,
   ) {}
 
   async one(id: string): Promise<RequestParent> {
     const parent = await this.parentReads.ask(id);
     if (!parent) throw SchedulerError.requestNotFound(id);
     return parent;
+  }
+
+  /** The same of a request that is most likely a job: where little goes on around it, it takes a fraction of the time. */
+  async job(id: string): Promise<RequestParent | undefined> {
+    return this.jobReads.ask(id);
   }
 
   async simple(id: string): Promise<RequestWithState> {
@@ -65,15 +73,26 @@ export class RequestReads {
   private manyParents(ids: readonly string[]): Promise<Map<string, RequestParent>> {
     return this.database.snapshot(async (tx) => {
       const found = await this.parents.load(tx, ids, { full: true });
-      // Those who share the read do not write it each.
-      for (const { taskIds, activeDeploy } of found)
-        [taskIds, activeDeploy].forEach((part) => part && neverChanges(part));
-      return new Map(found.map((parent) => [parent.request.id, parent]));
+      return shared(found);
     });
+  }
+
+  private async manyJobs(ids: readonly string[]): Promise<Map<string, RequestParent>> {
+    const quiet = await this.quietJobs.find(this.database.manager, ids);
+    const parents = shared(this.parents.ofQuietJobs([...quiet.values()]));
+    const others = ids.filter((id) => !quiet.has(id));
+    return others.length === 0 ? parents : new Map([...parents, ...(await this.manyParents(others))]);
   }
 
   private async manyStored(ids: readonly string[]): Promise<Map<string, StoredRequest>> {
     const found = await this.requests.findMany(this.database.manager, ids);
     return new Map(found.map((stored) => [stored.request.id, stored]));
   }
+}
+
+/** By id. Those who share the read do not write it each. */
+function shared(parents: readonly RequestParent[]): Map<string, RequestParent> {
+  for (const { taskIds, activeDeploy } of parents)
+    [taskIds, activeDeploy].forEach((part) => part && neverChanges(part));
+  return new Map(parents.map((parent) => [parent.request.id, parent]));
 }

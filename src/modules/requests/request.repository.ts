@@ -19,7 +19,7 @@ export interface StoredRequest {
   bouncing: boolean;
 }
 
-interface RequestRow {
+export interface RequestRow {
   document: Request;
   state: RequestState;
   version: number;
@@ -29,7 +29,10 @@ interface RequestRow {
   bouncing: boolean;
 }
 
-const columns = 'document, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing';
+const columnNames = ['document', 'state', 'version', 'changed_at', 'active_deploy_id', 'pending_deploy_id', 'bouncing'];
+const columns = columnNames.join(', ');
+/** SQL: what makes a StoredRequest, of a table with this alias. */
+export const requestColumns = (alias: string): string => columnNames.map((name) => `${alias}.${name}`).join(', ');
 
 /** A transaction of a call takes some 20 ms, and each instance has one in the line. */
 const lockWaitMillis = 500;
@@ -47,7 +50,7 @@ export class RequestRepository {
   /** In the order of ids; unknown ids are left out. */
   async findMany(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id`, [ids]);
-    return found.map(fromRow);
+    return found.map(storedRequest);
   }
 
   /** Of all requests, or of those in the given states, in the order of ids. */
@@ -57,7 +60,7 @@ export class RequestRepository {
       `SELECT ${columns} FROM request WHERE $1::text[] IS NULL OR state = ANY ($1) ORDER BY id`,
       [states ?? null],
     );
-    return found.map(fromRow);
+    return found.map(storedRequest);
   }
 
   /** Ids that begin with `requestIdLike` in any case, of requests in the given states; in the order of ids. */
@@ -96,7 +99,7 @@ export class RequestRepository {
   /** Waits for the row and holds it until `tx` ends, so that two changes of one request never interleave. */
   async lock(tx: EntityManager, id: string): Promise<StoredRequest | undefined> {
     const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE id = $1 FOR NO KEY UPDATE`, [id]);
-    return found.map(fromRow)[0];
+    return found.map(storedRequest)[0];
   }
 
   /** Waits for all of them, in the order of ids; unknown ids are left out. */
@@ -106,7 +109,7 @@ export class RequestRepository {
       `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
       [ids],
     );
-    return found.map(fromRow);
+    return found.map(storedRequest);
   }
 
   /** Locks those that no other transaction holds right now; the others are left out and wait for the next pass. */
@@ -116,7 +119,7 @@ export class RequestRepository {
       `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`,
       [ids],
     );
-    return found.map(fromRow);
+    return found.map(storedRequest);
   }
 
   /**
@@ -169,7 +172,7 @@ export class RequestRepository {
   }
 }
 
-const fromRow = (row: RequestRow): StoredRequest => ({
+export const storedRequest = (row: RequestRow): StoredRequest => ({
   request: row.document,
   state: row.state,
   version: Number(row.version),

@@ -4,12 +4,18 @@ import { healthContext, judgeTask, type HealthContext } from '../../core/health/
 import { isInLoadBalancer } from '../../core/load-balancer/index.js';
 import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { TaskIdsByStatus } from '../../core/model/request.js';
+import type { PendingTaskId } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import { DeployRepository, type StoredDeploy } from '../deploys/deploy.repository.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from './health/health-switch.service.js';
-import { unchecked, WatchedTaskRepository, type WatchedTask } from './health/watched-task.repository.js';
+import {
+  unchecked,
+  WatchedTaskRepository,
+  type JudgedTask,
+  type WatchedTask,
+} from './health/watched-task.repository.js';
 import { PendingTaskRepository } from './pending-task.repository.js';
 import { TaskRepository, type LiveTask } from './task.repository.js';
 
@@ -19,6 +25,12 @@ export interface KnownRows {
   requests?: ReadonlyMap<string, StoredRequest>;
   /** Some of their deploys, by deployKeyText. */
   deploys?: ReadonlyMap<string, StoredDeploy>;
+}
+
+/** Tasks that were read already, of deploys without health checks that are known as well. */
+export interface KnownTasks extends Required<KnownRows> {
+  pending: readonly PendingTaskId[];
+  tasks: readonly JudgedTask[];
 }
 
 export const noTaskIds = (): TaskIdsByStatus => ({
@@ -52,7 +64,7 @@ export class TaskIdsByStatusService {
   ): Promise<Map<string, TaskIdsByStatus>> {
     const result = new Map(requestIds.map((id) => [id, noTaskIds()]));
     if (requestIds.length === 0) return result;
-    await this.addPending(tx, requestIds, result);
+    for (const id of await this.pending.idsOf(tx, requestIds)) result.get(id.requestId)!.pending.push(id);
     const tasks = await this.tasks.find(tx, { requestIds });
     if (tasks.length === 0) return result;
     const deploys = await this.deploysOf(tx, tasks, known.deploys);
@@ -61,7 +73,7 @@ export class TaskIdsByStatusService {
     const watched = [
       ...(await this.watched.observe(tx, checked)),
       ...tasks.filter((task) => !deployOf(task)?.healthcheck).map(unchecked),
-    ].sort((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
+    ].sort(byId);
     const requests = known.requests ?? (await this.requestsById(tx, requestIds));
     const settings = await this.health.inForce(tx);
     for (const task of watched) {
@@ -69,6 +81,19 @@ export class TaskIdsByStatusService {
       lists[this.status(task, requests.get(task.taskId.requestId), deployOf(task), settings)].push(task.taskId);
     }
     await this.addLoadBalanced(tx, requests, result);
+    return result;
+  }
+
+  /** The same from rows alone, of requests without load balancer. */
+  ofKnown({ requests, deploys, pending, tasks }: KnownTasks): Map<string, TaskIdsByStatus> {
+    const result = new Map([...requests.keys()].map((id) => [id, noTaskIds()]));
+    for (const id of pending) result.get(id.requestId)!.pending.push(id);
+    for (const task of tasks.map(unchecked).sort(byId)) {
+      const { taskId } = task;
+      const deploy = deploys.get(deployKeyText(taskId))?.deploy;
+      const status = this.status(task, requests.get(taskId.requestId), deploy, this.health.unlessSwitched);
+      result.get(taskId.requestId)![status].push(taskId);
+    }
     return result;
   }
 
@@ -117,12 +142,6 @@ export class TaskIdsByStatusService {
     const found = [...known, ...(await this.deploys.findMany(tx, others))];
     return new Map(found.map(([key, { deploy }]) => [key, deploy]));
   }
-
-  private async addPending(
-    tx: EntityManager,
-    requestIds: readonly string[],
-    result: Map<string, TaskIdsByStatus>,
-  ): Promise<void> {
-    for (const id of await this.pending.idsOf(tx, requestIds)) result.get(id.requestId)!.pending.push(id);
-  }
 }
+
+const byId = (a: WatchedTask, b: WatchedTask): number => (a.taskId.id < b.taskId.id ? -1 : 1);

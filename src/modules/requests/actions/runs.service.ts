@@ -41,6 +41,8 @@ interface AcceptedRun {
 @Injectable()
 export class Runs {
   private readonly together: SharedTransactions<RunWish, AcceptedRun>;
+  /** Put together once: there are hundreds of settings. */
+  private readonly limits: Parameters<typeof runProblems>[2];
 
   constructor(
     private readonly requests: RequestRepository,
@@ -53,16 +55,15 @@ export class Runs {
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     private readonly wake: Wake,
-    @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(SETTINGS) settings: Settings,
   ) {
+    this.limits = { ...settings.cluster, ...settings, uploadBuckets: uploadBucketsOf(settings, 'ALL') };
     this.together = new SharedTransactions(database, (tx, id, wishes) => this.queueAll(tx, id, wishes));
   }
 
   /** `minimal`: the answer has only the request, its state and the pending request. */
   async run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
-    const { settings } = this;
-    const limits = { ...settings.cluster, ...settings, uploadBuckets: uploadBucketsOf(settings, 'ALL') };
-    const errors = runProblems(run, this.clock.now(), limits);
+    const errors = runProblems(run, this.clock.now(), this.limits);
     errors.push(...unsupportedRunErrors(this.driver, run), ...(await refusedRunUserErrors(this.driver, run)));
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     const { answer, around } = await this.together.add(id, { run, user: caller.email });
@@ -133,7 +134,7 @@ export class Runs {
   /** What was accepted is said even where what goes on around it cannot be read any more. */
   private around(id: string): AcceptedRun['around'] {
     let reading: Promise<RequestParent | undefined> | undefined;
-    return () => (reading ??= this.reads.one(id).catch(() => undefined));
+    return () => (reading ??= this.reads.job(id).catch(() => undefined));
   }
 }
 

@@ -11,7 +11,13 @@ import {
 } from './expiring-action.entity.js';
 
 /** In the order in which they are ended. */
-const requestKinds: readonly ExpiringRequestKind[] = ['BOUNCE', 'PAUSE', 'SCALE', 'PRIORITY', 'SKIP_HEALTHCHECKS'];
+export const requestKinds: readonly ExpiringRequestKind[] = [
+  'BOUNCE',
+  'PAUSE',
+  'SCALE',
+  'PRIORITY',
+  'SKIP_HEALTHCHECKS',
+];
 const machineKinds: readonly MachineKind[] = ['SLAVE', 'RACK'];
 
 type ActionRow = Omit<ExpiringActionEntity, 'user' | 'startMillis'> & { user: string | null; startedAt: Date };

@@ -18,6 +18,11 @@ export class HealthSwitch {
     this.off = { ...settings, healthchecksDisabled: true };
   }
 
+  /** For tasks without checks, to which it makes no difference. */
+  get unlessSwitched(): HealthSettings {
+    return this.on;
+  }
+
   async inForce(tx: EntityManager): Promise<HealthSettings> {
     return (await this.actions.isDisabled('RUN_HEALTH_CHECKS', tx)) ? this.off : this.on;
   }

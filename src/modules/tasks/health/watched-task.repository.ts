@@ -16,6 +16,12 @@ export interface WatchedTask extends ObservedTask {
   statusReason?: string;
 }
 
+/** What of a live task tells how it is doing, where its health is not checked. */
+export type JudgedTask = Pick<
+  LiveTask,
+  'taskId' | 'state' | 'runningAt' | 'skipHealthchecks' | 'cleaning' | 'killed' | 'endedAt'
+>;
+
 interface ChecksRow {
   task_id: string;
   status_message: string | null;
@@ -98,9 +104,9 @@ const hasHttpCheck = (deploy: string): string =>
   `${deploy}.data #> '{deploy,healthcheck}' IS NOT NULL AND ${deploy}.data #> '{deploy,healthcheck,healthcheckResultFilePath}' IS NULL`;
 
 /** A live task of a deploy without health checks: nothing more needs to be read to judge it. */
-export const unchecked = (task: LiveTask): WatchedTask => watched(task, undefined);
+export const unchecked = (task: JudgedTask): WatchedTask => watched(task, undefined);
 
-const watched = (task: LiveTask, row: ChecksRow | undefined): WatchedTask => ({
+const watched = (task: JudgedTask, row: ChecksRow | undefined): WatchedTask => ({
   taskId: task.taskId,
   state: task.state,
   statusMessage: row?.status_message ?? undefined,

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
+import { Database } from '../../platform/database/database.js';
+import { toJson } from '../../platform/http/json.js';
+import { QuietJobRepository } from './quiet-job.repository.js';
+import { RequestReads } from './request-reads.service.js';
+
+let room: RequestsRoom;
+beforeAll(async () => {
+  room = await openRequestsRoom();
+});
+afterAll(() => room.close());
+
+async function job(id: string, members = {}, deploy = {}): Promise<void> {
+  await room.request(id, { requestType: 'ON_DEMAND', ...members });
+  await room.deploy(id, 'd1', deploy);
+}
+
+/** Tasks that run, one by one in each state in which they are listed, and runs that wait. */
+async function busy(id: string): Promise<void> {
+  await job(id);
+  const tasks = [];
+  for (let number = 1; number <= 6; number++) tasks.push((await room.task(id, number)).id);
+  const [cleaning, killed, both, starting, ended] = tasks;
+  await room.sql('UPDATE task SET running_at = NULL WHERE task_id = $1', [starting]);
+  await room.sql('UPDATE task SET ended_at = now() WHERE task_id = $1', [ended]);
+  const told = 'SELECT task_id, request_id';
+  await room.sql(
+    `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at)
+       ${told}, 'BOUNCING', now() FROM task WHERE task_id = ANY ($1)`,
+    [[cleaning, both]],
+  );
+  await room.sql(
+    `INSERT INTO killed_task (task_id, request_id, killed_at, first_killed_at)
+       ${told}, now(), now() FROM task WHERE task_id = ANY ($1)`,
+    [[killed, both]],
+  );
+  for (const [number, gone] of [false, true, false].entries()) {
+    await room.sql(
+      `INSERT INTO pending_task (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, delete_requested, document)
+         VALUES ($1, $2, 'd1', 1, 'ONEOFF', $3, now(), $4, '{}')`,
+      [`${id}-d1-${90 - number}-1-ONEOFF-5`, id, new Date(90 - number), gone],
+    );
+  }
+}
+const scenes: { name: string; quiet: boolean; set: (id: string) => Promise<unknown> }[] = [
+  { name: 'nothing', quiet: true, set: (id) => job(id) },
+  { name: 'its tasks and runs that wait', quiet: true, set: busy },
+  {
+    name: 'a pause',
+    quiet: true,
+    set: (id) => busy(id).then(() => room.call('POST', `/api/requests/request/${id}/pause`)),
+  },
+  { name: 'a cron job', quiet: true, set: (id) => job(id, { requestType: 'SCHEDULED', schedule: '0 4 * * *' }) },
+  {
+    name: 'an expiring action',
+    quiet: false,
+    set: async (id) => {
+      await busy(id);
+      await room.call('PUT', `/api/requests/request/${id}/priority`, { priority: 0.7, durationMillis: 60_000 });
+    },
+  },
+  { name: 'no deploy', quiet: false, set: (id) => room.request(id, { requestType: 'ON_DEMAND' }) },
+  {
+    name: 'health checks',
+    quiet: false,
+    set: (id) => job(id, {}, { healthcheck: { uri: '/' } }).then(() => room.task(id, 1)),
+  },
+  {
+    name: 'a task of an older deploy',
+    quiet: false,
+    set: async (id) => {
+      await busy(id);
+      await room.deploy(id, 'd2');
+    },
+  },
+  {
+    name: 'a deploy in progress',
+    quiet: false,
+    set: async (id) => {
+      await busy(id);
+      await room.sql(`INSERT INTO pending_deploy (request_id, deploy_id, state) VALUES ($1, 'd1', 'WAITING')`, [id]);
+      await room.sql(`UPDATE request SET pending_deploy_id = 'd1' WHERE id = $1`, [id]);
+    },
+  },
+  { name: 'a service', quiet: false, set: (id) => room.request(id).then(() => room.deploy(id)) },
+];
+test.each(scenes)(
+  'what goes on around a request is the same read at once as read part by part: $name',
+  async ({ name, quiet, set }) => {
+    const id = `around-${name.replaceAll(' ', '-')}`;
+    await set(id);
+    const reads = room.app.get(RequestReads);
+    expect(toJson(await reads.job(id))).toBe(toJson(await reads.one(id)));
+    const found = await room.app.get(QuietJobRepository).find(room.app.get(Database).manager, [id, 'none']);
+    expect([...found.keys()]).toEqual(quiet ? [id] : []);
+  },
+);
+
+test('nothing goes on around a request that is gone', async () => {
+  expect(await room.app.get(RequestReads).job('none')).toBeUndefined();
+});
