@@ -6,7 +6,10 @@ import { transport } from './transport.js';
 export interface MusterOptions {
   /** Where the service is, with its context path if it has one: `http://127.0.0.1:7099`. */
   readonly url: string | URL;
-  /** Token of the caller; a function is asked before each call, for tokens that expire. */
+  /**
+   * Token of the caller: one that the service made, or of an OpenID Connect provider. A function is asked before each call, for
+   * tokens that expire.
+   */
   readonly token?: string | (() => string | Promise<string>) | undefined;
   /** Sent with each call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -40,8 +43,8 @@ export function connectMuster(options: MusterOptions): Muster {
     url: String(options.url).replace(/\/+$/, ''),
     fetch: options.fetch,
     headers: async () => {
-      const bearer = typeof token === 'function' ? await token() : token;
-      return [...Object.entries(headers), ...(bearer ? [['authorization', `Bearer ${bearer}`] as const] : [])];
+      const present = typeof token === 'function' ? await token() : token;
+      return [...Object.entries(headers), ...(present ? [['authorization', proofOf(present)] as const] : [])];
     },
     signal: options.signal,
     retries,
@@ -56,3 +59,6 @@ export function connectMuster(options: MusterOptions): Muster {
   }
   return muster as Muster;
 }
+
+/** Tokens of providers are JWTs; the others are the service's own. */
+const proofOf = (token: string): string => `${/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? 'Bearer' : 'Token'} ${token}`;

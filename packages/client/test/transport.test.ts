@@ -201,6 +201,15 @@ test('events go on behind the last one after a cut, a silence and an end, and a 
   ]);
 });
 
+test.each([
+  ['of the service', 'k7Qz_made-by-it', 'Token k7Qz_made-by-it'],
+  ['of a provider', 'head.claims.signature', 'Bearer head.claims.signature'],
+])('a token %s goes under its own scheme', async (_name, token, sent) => {
+  const { calls, connect } = await service(json(200, []));
+  await connect({ token: () => token }).requests.ids();
+  expect(calls[0]!.headers.authorization).toBe(sent);
+});
+
 test('a list of 13 MB takes about as long as its JSON alone', async () => {
   const task = { taskId: { id: 'web-1-1700000000000-1-host-rack', requestId: 'web' }, env: 'x'.repeat(900), cpus: 0.1 };
   const text = JSON.stringify(Array.from({ length: 13_000 }, () => task));

@@ -17,8 +17,9 @@ export class FollowedFile {
 
   /** Begins so many lines before the end. */
   async beginAtTail(lines: number): Promise<string> {
-    const size = await this.size();
-    this.offset = Math.max(0, size - Math.min(pieceBytes, Math.max(4_096, lines * 512)));
+    // With this offset it is the length that is answered.
+    const length = (await this.read(-1))?.offset ?? 0;
+    this.offset = Math.max(0, length - Math.min(pieceBytes, Math.max(4_096, lines * 512)));
     let text = '';
     const began = this.offset;
     for await (const piece of this.pieces()) text += piece;
@@ -50,19 +51,10 @@ export class FollowedFile {
     }
   }
 
-  private async size(): Promise<number> {
-    // Without an offset it is the end that is told.
-    return (await this.read(undefined))?.offset ?? 0;
-  }
-
-  private async read(offset: number | undefined) {
+  private async read(offset: number) {
     const { taskId, path } = this;
     try {
-      return await this.session.api.sandbox.read({
-        taskId,
-        path,
-        ...(offset === undefined ? {} : { offset, length: pieceBytes }),
-      });
+      return await this.session.api.sandbox.read({ taskId, path, offset, length: pieceBytes });
     } catch (cause) {
       // A task that has just been launched has no sandbox and no files yet.
       if (isRefusal(cause) && (cause.code === 'SANDBOX_NOT_READY' || cause.code === 'FILE_NOT_FOUND')) return undefined;

@@ -43,15 +43,9 @@ async function connect(flags: ConnectFlags & { json?: boolean }, run: Run): Prom
   const { connectMuster } = await import('muster-client');
   const api = connectMuster({
     url: address.url,
-    headers: proofOf(address),
+    token: address.token,
     timeoutMs: seconds * 1_000,
     fetch: nodeFetch,
   });
   return { api, address, out: new Output(flags.json ?? false), run };
-}
-
-/** Tokens of providers are JWTs; the others are the service's own. */
-export function proofOf({ token }: Address): Record<string, string> {
-  if (token === undefined) return {};
-  return { authorization: `${/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? 'Bearer' : 'Token'} ${token}` };
 }

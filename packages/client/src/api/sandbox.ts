@@ -16,7 +16,7 @@ export const SandboxApi = contract('SandboxApi', {
     { path: '' },
   ),
   /**
-   * Reads part of a file of a task. Without an offset it answers how long the file is, which is where a tail begins.
+   * Reads part of a file of a task. With an offset of -1 it answers how long the file is, which is where a tail begins.
    */
   read: get(
     {

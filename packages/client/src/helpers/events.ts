@@ -8,6 +8,8 @@ type StreamArgs = NonNullable<Parameters<Muster['events']['stream']>[0]>;
 export interface FollowEventsOptions extends Omit<WaitOptions, 'timeoutMs'> {
   /** After how long without a sign of life the connection is given up and made anew; 90 seconds unless given. */
   readonly silenceMs?: number | undefined;
+  /** Told each time the stream has begun, and each time it was cut or could not be begun, before it is tried again. */
+  readonly onConnection?: ((state: 'open' | 'away') => void) | undefined;
 }
 
 /** An event, or the word that some before it are not kept any more: then what is shown has to be read again. */
@@ -24,7 +26,7 @@ const SILENCE_MS = 90_000;
 export async function* followEvents(
   muster: Muster,
   wish: StreamArgs = {},
-  { silenceMs = SILENCE_MS, ...options }: FollowEventsOptions = {},
+  { silenceMs = SILENCE_MS, onConnection, ...options }: FollowEventsOptions = {},
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const waiting = new Waiting('Following events', options, 200, 5_000);
   let { lastEventId } = wish;
@@ -32,6 +34,7 @@ export async function* followEvents(
     const silence = new Silence(silenceMs, options.signal);
     try {
       const bytes = await muster.events.stream({ ...wish, lastEventId }, { signal: silence.signal });
+      onConnection?.('open');
       for await (const block of blocksOf(bytes)) {
         silence.isBroken();
         waiting.isBack();
@@ -50,6 +53,7 @@ export async function* followEvents(
     } finally {
       silence.end();
     }
+    onConnection?.('away');
     await waiting.pause();
   }
 }

@@ -56,8 +56,9 @@ async function readAt(
 ): Promise<ClusterFileChunkObject> {
   try {
     if (at >= 0) return await muster.sandbox.read({ taskId, path, offset: at }, call);
-    const { nextOffset } = await muster.sandbox.read({ taskId, path }, call);
-    return await muster.sandbox.read({ taskId, path, offset: Math.max(0, nextOffset + at) }, call);
+    // With this offset it is the length that is answered.
+    const { offset: length } = await muster.sandbox.read({ taskId, path, offset: -1 }, call);
+    return await muster.sandbox.read({ taskId, path, offset: Math.max(0, length + at) }, call);
   } catch (cause) {
     const isYetToCome = cause instanceof MusterError && (cause.status === 404 || cause.code === 'SANDBOX_NOT_READY');
     if (follow && isYetToCome) return { offset: 0, nextOffset: 0, data: '' };
