@@ -22,6 +22,7 @@ test('defaults are complete', () => {
     checkUploadsEverySeconds: 600,
     checkForOpenFiles: true,
     executorMaxUploadThreads: 4,
+    maxUploadFileMegabytes: 10_240,
     maxUploadMegabytesPerSecond: 50,
     maxSingleUploadSizeBytes: 104_857_600,
     uploadPartSize: 20_971_520,

@@ -148,8 +148,8 @@ test('the token is asked for before each call, and headers are sent along', asyn
   await muster.requests.ids();
   await muster.requests.ids();
   expect(calls.map(({ headers }) => [headers['authorization'], headers['x-team']])).toEqual([
-    ['Bearer token-1', 'web'],
-    ['Bearer token-2', 'web'],
+    ['Token token-1', 'web'],
+    ['Token token-2', 'web'],
   ]);
 });
 

@@ -256,7 +256,7 @@ describe('delete', () => {
     await room.call('DELETE', '/api/requests/request/d4');
     expect(await outcome('PUT', at('d4', 'scale'), { instances: 3 })).toEqual([409, 'REQUEST_BEING_CLEANED']);
     expect(await outcome('PUT', at('d4', 'skip-healthchecks'), {})).toEqual([409, 'REQUEST_BEING_CLEANED']);
-    expect(await outcome('POST', at('d4', 'groups'), {})).toEqual([409, 'REQUEST_BEING_CLEANED']);
+    expect(await outcome('POST', at('d4', 'groups'), { group: null })).toEqual([409, 'REQUEST_BEING_CLEANED']);
     const update = { id: 'd4', requestType: 'SERVICE' };
     expect(await outcome('POST', '/api/requests', update)).toEqual([409, 'REQUEST_BEING_CLEANED']);
   });

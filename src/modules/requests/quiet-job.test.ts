@@ -100,3 +100,10 @@ test.each(scenes)(
 test('nothing goes on around a request that is gone', async () => {
   expect(await room.app.get(RequestReads).job('none')).toBeUndefined();
 });
+
+test('when jobs run next is told of each of those that share a read', async () => {
+  for (const id of ['shared-1', 'shared-2']) await job(id, { requestType: 'SCHEDULED', schedule: '0 4 * * *' });
+  const reads = room.app.get(RequestReads);
+  const found = await Promise.all([reads.one('shared-1'), reads.one('shared-2')]);
+  expect(found.map(({ nextRuns }) => nextRuns?.length)).toEqual([5, 5]);
+});

@@ -173,6 +173,7 @@ test('a batch tells which ids there are and which not', async () => {
   const { body } = await room.call('GET', '/api/requests/batch?id=alpha&id=nope&id=cron&id=nope');
   expect(ids(body.requests)).toEqual(['alpha', 'cron']);
   expect(body.requests[0]?.activeDeploy?.id).toBe('d1');
+  expect(body.requests[1]?.nextRuns).toHaveLength(5);
   expect(body.notFound).toEqual(['nope']);
   expect((await room.call('GET', '/api/requests/batch')).body).toEqual({ requests: [], notFound: [] });
 });

@@ -58,7 +58,7 @@ export class RequestParents {
     const markers = await this.markers(tx, keys, deploys);
     const parents = stored.map((request) => brief(request, markers));
     if (options.full) await this.addDeploys(tx, stored, parents, { deploys, markers });
-    if (options.full && stored.length === 1) parents[0]!.nextRuns = this.nextRuns(stored[0]!);
+    if (options.full) parents.forEach((parent, index) => (parent.nextRuns = this.nextRuns(stored[index]!)));
     if (options.full || options.withTasks) await this.addExpiringAndTasks(tx, stored, parents, deploys);
     return parents;
   }
@@ -77,6 +77,7 @@ export class RequestParents {
       ...brief(stored, markers),
       activeDeploy: deploy.deploy,
       taskIds: taskIds.get(stored.request.id),
+      nextRuns: this.nextRuns(stored),
     }));
   }
 

@@ -8,6 +8,7 @@ import type {
   ExpiringSkipHealthchecks,
   RequestDeployState,
   RequestState,
+  TimeInZone,
 } from './request-state.js';
 import type { TaskId, TaskIdsByStatus } from './task-ids.js';
 import { type Int32, type Int64, record } from '../schema.js';
@@ -93,6 +94,8 @@ export interface Rollback {
   expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
   /** Its tasks, by what can be expected of them. */
   taskIds?: TaskIdsByStatus;
+  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; not in lists. */
+  nextRuns?: TimeInZone[];
   /** The new deploy. */
   deployId: string;
   /** The earlier deploy that it repeats. */
