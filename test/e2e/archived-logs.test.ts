@@ -113,8 +113,8 @@ describe.each(kinds)('in a %s', (kind) => {
     }
     expect(searched.toSorted()).toEqual(logs.map(({ key }) => key).toSorted());
     expect(pages).toBe(3);
-    // Nothing was left where the agent keeps what it has to upload.
-    expect(readdirSync(join(installation.dataDir, 'agent', 'uploads'))).toEqual([]);
+    const waiting = () => readdirSync(join(installation.dataDir, 'agent', 'uploads'));
+    await waitFor('an agent that has nothing left to upload', () => waiting().length === 0, patience);
     if (store) expect(store.list('logs').map(({ key }) => key)).toEqual(searched.toSorted());
   }, 90_000);
 

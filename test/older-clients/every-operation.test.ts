@@ -112,6 +112,8 @@ describe('reads', () => {
 const apart = /^\/api\/(test|disasters\/failover|history\/sql-backfill|auth\/token)/;
 /** Not asking for anything is refused here, since it would change something; {} is taken. */
 const needsBody = /\/(scale|groups|groups\/auth-check|settings|starred-requests)$/;
+/** {} is taken, and so is null; a member that is not known may be the one that was meant, misspelt. */
+const knowsItsMember = /^PUT .*\/skip-?healthchecks$/i;
 const writes = readContract().operations.filter(({ method, path }) => method !== 'GET' && !apart.test(path));
 
 describe('writes', () => {
@@ -124,7 +126,6 @@ describe('writes', () => {
     const plain = await call({ body: '{}', headers: json });
     expect(plain).toBeLessThan(500);
     const answers: Record<string, number> = {
-      'unknown members': await call({ body: '{"nobodyKnowsThis":{"a":[1]}}', headers: json }),
       'members that are null': await call({ body: '{"message":null,"actionId":null}', headers: json }),
       'a character set': await call({ body: '{}', headers: { 'content-type': 'application/json; charset=UTF-8' } }),
       compressed: await call({ body: gzipSync('{}'), headers: { ...json, 'content-encoding': 'gzip' } }),
@@ -134,6 +135,8 @@ describe('writes', () => {
         `${url}${url.includes('?') ? '&' : '?'}largeScaleDownAcknowledged=undefined&user=bob&useWebCache=`,
       ),
     };
+    const unknown = await call({ body: '{"nobodyKnowsThis":{"a":[1]}}', headers: json });
+    expect(unknown, 'unknown members').toBe(knowsItsMember.test(nameOf(operation)) ? 400 : plain);
     if (!needsBody.test(operation.path)) {
       answers['no body'] = await call({});
       answers['an empty body'] = await call({ body: '', headers: json });

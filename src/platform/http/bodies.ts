@@ -145,8 +145,7 @@ export const NeedsMember = (names: readonly string[], { nullClears, nothingClear
       const { body } = request as { body: Record<string, unknown> };
       const nulls = nullsOf.get(request);
       const isNamed = names.some((name) => Object.hasOwn(body, name) || (nullClears && nulls?.has(name)));
-      const isNothing = Object.keys(body).length === 0 && !nulls?.size;
-      if (isNamed || (nothingClears && isNothing)) return next.handle();
+      if (isNamed || (nothingClears && Object.keys(body).length === 0)) return next.handle();
       const what = names.length === 1 ? `${names[0]} is required` : `One of ${names.join(', ')} is required`;
       const message = nullClears ? `${what}; null stands for none` : what;
       missing.set(body, { field: names[0]!, rule: 'required', message });
