@@ -38,11 +38,12 @@ describe.skipIf(probed?.includes('memory'))('memory', () => {
       `exec node -e 'const all = Buffer.alloc(60 << 20, 1); setInterval(() => all, 1e6); console.log(1)'`,
       { memoryMb: 300 },
     );
-    await cluster.fileOf(spec, 'stdout');
-    const figures = await cluster.driver.statistics(spec.taskId, 's1');
-    expect(figures?.memLimitBytes).toBe(300 * 1024 * 1024);
-    expect(figures?.memAnonBytes).toBeGreaterThan(60 << 20);
-    expect(figures?.memTotalBytes).toBeLessThan(300 << 20);
+    const figures = await waitFor('its memory to be in use', async () => {
+      const present = await cluster.driver.statistics(spec.taskId, 's1');
+      return present && present.memAnonBytes > 60 << 20 && present;
+    });
+    expect(figures.memLimitBytes).toBe(300 * 1024 * 1024);
+    expect(figures.memTotalBytes).toBeLessThan(300 << 20);
   });
 });
 

@@ -26,7 +26,7 @@ test('whatever happens to the real scheduler on a real database, the laws hold',
   holdLaws({
     types: requestTypes,
     length: 30,
-    runs: 120,
+    runs: 80,
     start: (plan) => RealWorld.start(plan, database),
     options: { afterEachStep: memoryEqualsRows },
   }),

@@ -39,14 +39,17 @@ class Uploads {
   private async outcomeOf(file: FileToUpload): Promise<UploadOutcome> {
     const failing = this.failing.get(file.bucket);
     if (failing !== undefined) return { kind: 'FAILED', reason: failing, ofStore: true };
+    let refusal: unknown;
     try {
-      const found = await this.again(() => this.objectAt(file));
+      const found = await this.again(() => this.objectAt(file, (cause) => (refusal = cause)));
       if (found && found.id !== file.id) return { kind: 'TAKEN' };
       // Not every store keeps to it that an object is whole.
       if (found?.size === file.size) return { kind: 'DONE' };
       await (file.size > this.order.singleBytes ? this.sendParts(file) : this.again(() => this.sendWhole(file)));
       return { kind: 'DONE' };
-    } catch (cause) {
+    } catch (failure) {
+      // A store that refuses may close the connection before it has said so once more.
+      const cause = statusOf(failure) === undefined ? (refusal ?? failure) : failure;
       const [reason, ofStore] = [reasonOf(cause), isOfStore(cause)];
       if (ofStore) this.failing.set(file.bucket, reason);
       return { kind: 'FAILED', reason, ofStore };
@@ -54,7 +57,10 @@ class Uploads {
   }
 
   /** undefined: there is no such object, or it is not for us to see. */
-  private async objectAt(file: FileToUpload): Promise<{ id?: string; size?: number } | undefined> {
+  private async objectAt(
+    file: FileToUpload,
+    isRefused: (cause: unknown) => void,
+  ): Promise<{ id?: string; size?: number } | undefined> {
     try {
       const head = new HeadObjectCommand(placeOf(file));
       const { Metadata, ContentLength } = await this.guarded((signal) =>
@@ -62,8 +68,9 @@ class Uploads {
       );
       return { id: Metadata?.[idName], size: ContentLength };
     } catch (cause) {
-      if (statusOf(cause) === 404 || statusOf(cause) === 403) return undefined;
-      throw cause;
+      if (statusOf(cause) === 403) isRefused(cause);
+      else if (statusOf(cause) !== 404) throw cause;
+      return undefined;
     }
   }
 

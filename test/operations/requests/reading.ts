@@ -102,7 +102,7 @@ export function reading(scene: Scene, balancer: Balancer): void {
       const soon = new Date(Date.now() + 3_000).toISOString().replaceAll(/[-:]|\..*/g, '');
       const schedule = `DTSTART=${soon} RRULE:FREQ=DAILY;COUNT=1`;
       await scene.request({ id: 'state-finished', requestType: 'SCHEDULED', scheduleType: 'RFC5545', schedule });
-      await deploy('state-finished');
+      await scene.deploy('state-finished', { command: 'true' });
       await scene.until('state-finished', 'to finish', ({ state }) => state === 'FINISHED');
       const filters = { useWebCache: false, filterRelevantForUser: false, includeFullRequestData: true, limit: 900 };
       for (const [word, requestType] of [

@@ -150,6 +150,7 @@ export function running(scene: Scene): void {
     expect(explained).toEqual({
       requestId: 'busy',
       state: 'ACTIVE',
+      nextRuns: expect.arrayContaining([expect.objectContaining({ timeZone: 'UTC' })]),
       activeTasks: 1,
       pendingTasks: [],
       queued: [

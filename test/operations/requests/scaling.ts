@@ -22,10 +22,8 @@ export function scaling(scene: Scene): void {
       await operations.api.running('grown', 2);
       const event = { eventType: 'SCALED', user: ann.email, message: 'busy -- Scaled from 1 to 2' };
       expect(await scene.lastEvent('grown')).toMatchObject(event);
-      // Without a number it is one.
-      expect(
-        (await operations.call<RequestParent>(scale, 200, { params, body: {} })).request.instances,
-      ).toBeUndefined();
+      const back = { params, body: { instances: 1 } };
+      expect((await operations.call<RequestParent>(scale, 200, back)).request.instances).toBe(1);
       await operations.api.running('grown', 1);
     });
 
