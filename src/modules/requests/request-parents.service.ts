@@ -76,8 +76,8 @@ export class RequestParents {
     return jobs.map(({ stored, deploy }) => ({
       ...brief(stored, markers),
       activeDeploy: deploy.deploy,
-      taskIds: taskIds.get(stored.request.id),
       nextRuns: this.nextRuns(stored),
+      taskIds: taskIds.get(stored.request.id),
     }));
   }
 
