@@ -191,4 +191,24 @@ export const found: { name: string; schedule: Schedule }[] = [
       ],
     ],
   },
+  {
+    name: 'a pause that ended a deploy, and was taken back before it was carried out, left the task of that deploy running',
+    schedule: [
+      {
+        seed: 0,
+        quietSeconds: 0,
+        machines: [machine],
+        requests: [{ request: { requestType: 'WORKER', instances: 1 }, deploy }],
+      },
+      [
+        live(1),
+        { do: 'pause', request: 0, killTasks: false },
+        { do: 'pass', pass: 'deploys' },
+        { do: 'unpause', request: 0 },
+        { do: 'wait', millis: 3 },
+        pass,
+        pass,
+      ],
+    ],
+  },
 ];

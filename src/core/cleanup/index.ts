@@ -6,4 +6,9 @@ export {
   type CleanupView,
   type KillDecision,
 } from './kill-decision.js';
-export { decideRequestCleanup, type RequestCleanupStep, type RequestCleanupView } from './request-cleanup.js';
+export {
+  decideRequestCleanup,
+  deploysInUse,
+  type RequestCleanupStep,
+  type RequestCleanupView,
+} from './request-cleanup.js';

@@ -57,8 +57,19 @@ describe('a pause', () => {
       '1 PAUSING',
     ]);
   });
-  test('that was taken back has no effect', () =>
-    expect(told(order('PAUSING'), view({ requestState: 'ACTIVE' }))).toBe('drop'));
+  test('that was taken back has no effect', () => {
+    expect(told(order('PAUSING'), view({ requestState: 'ACTIVE' }))).toBe('drop');
+    expect(told(order('PAUSING'), view({ requestState: 'ACTIVE', deploysInUse: ['d1', undefined] }))).toBe('drop');
+  });
+  test('that was taken back after it ended a deploy takes the tasks of that one, and no pending ones', () => {
+    const tasks = [task(1), task(1, {}, 'd2'), task(2, { state: 'TASK_FAILED' }, 'd2')];
+    const given = view({ requestState: 'ACTIVE', deploysInUse: ['d1', undefined], tasks });
+    const step = decideRequestCleanup(order('PAUSING'), given, now);
+    expect(step).toMatchObject({ kind: 'clean', dropPendingTasks: false, done: true });
+    expect(step).toHaveProperty('cleanups', [
+      expect.objectContaining({ taskId: expect.objectContaining({ deployId: 'd2', instanceNo: 1 }) }),
+    ]);
+  });
 });
 
 describe('a deletion', () => {

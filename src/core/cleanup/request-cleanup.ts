@@ -1,5 +1,12 @@
-import { isRunnable, isTerminal, type RequestState, type TaskCleanupType, type TaskState } from '../model/enums.js';
-import type { RequestCleanup } from '../model/request.js';
+import {
+  isLongRunning,
+  isRunnable,
+  isTerminal,
+  type RequestState,
+  type TaskCleanupType,
+  type TaskState,
+} from '../model/enums.js';
+import type { Request, RequestCleanup } from '../model/request.js';
 import type { PendingRequest, TaskCleanup, TaskId } from '../model/task.js';
 
 interface RequestCleanupSettings {
@@ -11,6 +18,8 @@ export interface RequestCleanupView {
   requestState?: RequestState;
   /** A deploy of it is in progress. */
   deploying: boolean;
+  /** Tasks of other deploys have to go; undefined: they may stay, whatever deploy they are of. */
+  deploysInUse?: readonly (string | undefined)[];
   tasks: readonly { taskId: TaskId; state: TaskState; cleanupType?: TaskCleanupType; killedFor?: TaskCleanupType }[];
   settings: RequestCleanupSettings;
 }
@@ -25,6 +34,14 @@ export type RequestCleanupStep =
   | { kind: 'bounce'; cleanups: TaskCleanup[]; queue: PendingRequest }
   /** Nothing runs any more: the request goes. */
   | { kind: 'remove' };
+
+/** Long-running tasks are of the active deploy or of the one that rolls out; jobs run on with the deploy they began with. */
+export const deploysInUse = (stored: {
+  request: Request;
+  activeDeployId?: string;
+  pendingDeployId?: string;
+}): RequestCleanupView['deploysInUse'] =>
+  isLongRunning(stored.request.requestType) ? [stored.activeDeployId, stored.pendingDeployId] : undefined;
 
 /** One look at an order for a whole request. */
 export function decideRequestCleanup(
@@ -57,18 +74,24 @@ const taskCleanup = (of: RequestCleanup, taskId: TaskId, cleanupType: TaskCleanu
 });
 
 function pausing(cleanup: RequestCleanup, view: RequestCleanupView, now: number): RequestCleanupStep {
-  // Runnable again: the pause was taken back before anything came of it.
-  if (!view.requestState || isRunnable(view.requestState)) return { kind: 'drop' };
+  if (!view.requestState) return { kind: 'drop' };
+  const isTakenBack = isRunnable(view.requestState);
+  // Taken back at once, a pause may still have ended a deploy: nothing else takes the tasks of that one.
+  const tasks = active(view).filter(({ taskId }) => !isTakenBack || isOfNoDeploy(view, taskId));
+  if (isTakenBack && tasks.length === 0) return { kind: 'drop' };
   const kill = cleanup.killTasks ?? view.settings.defaultValueForKillTasksOfPausedRequests;
   const type = kill && !cleanup.runShellCommandBeforeKill ? 'PAUSE' : 'PAUSING';
   return {
     kind: 'clean',
-    cleanups: active(view).map(({ taskId }) => taskCleanup(cleanup, taskId, type, now)),
+    cleanups: tasks.map(({ taskId }) => taskCleanup(cleanup, taskId, type, now)),
     overwrite: false,
-    dropPendingTasks: true,
+    dropPendingTasks: !isTakenBack,
     done: true,
   };
 }
+
+const isOfNoDeploy = ({ deploysInUse }: RequestCleanupView, { deployId }: TaskId): boolean =>
+  deploysInUse !== undefined && !deploysInUse.includes(deployId);
 
 /** Repeats until nothing runs: a task may have been launched at the very moment of the deletion. */
 function deleting(cleanup: RequestCleanup, view: RequestCleanupView, now: number): RequestCleanupStep {

@@ -3,6 +3,7 @@ import {
   cleanupTypeInText,
   decideKills,
   decideRequestCleanup,
+  deploysInUse,
   isBounce,
   type CleanupTask,
   type CleanupView,
@@ -39,10 +40,12 @@ function carryOut(model: Model, order: RequestCleanup): 'GONE' | 'STAYS' {
   const { tables, settings } = model;
   const { requestId } = order;
   const now = model.now();
+  const stored = tables.requests.get(requestId);
   const step = decideRequestCleanup(
     order,
     {
-      requestState: tables.requests.get(requestId)?.state,
+      requestState: stored?.state,
+      deploysInUse: stored && deploysInUse(stored),
       deploying: tables.pendingDeploys.has(requestId),
       tasks: tables.tasksOf(requestId).map(({ taskId, state }) => ({
         taskId,

@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import {
   decideKills,
   decideRequestCleanup,
+  deploysInUse,
   type CleanupView,
   type KillDecision,
   type RequestCleanupStep,
@@ -81,6 +82,7 @@ export class RequestCleaner {
       {
         requestState: stored?.state,
         deploying: (await this.deploys.findPending(tx, [requestId])).length > 0,
+        deploysInUse: stored && deploysInUse(stored),
         tasks: live.map(({ taskId, state, cleaning }) => ({
           taskId,
           state,
