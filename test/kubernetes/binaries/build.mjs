@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,13 @@ const packages = {
   'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
   kubelet: 'k8s.io/kubernetes/cmd/kubelet',
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  kubectl: 'k8s.io/kubernetes/cmd/kubectl',
 };
+/** Of modules of their own, which do not go together with those of go.mod. */
+const others = { helm: 'helm.sh/helm/v3/cmd/helm@v3.19.4' };
+/** What only the benchmark runs. */
+const packagesOfBenchmark = { 'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler' };
+const othersOfBenchmark = { kwok: 'sigs.k8s.io/kwok/cmd/kwok@v0.7.0' };
 
 /** The version of Go; undefined: there is none. */
 export function goVersion() {
@@ -24,7 +30,7 @@ export function goVersion() {
  * The folder with the programs, which are built where they are not there yet: some minutes, some hundred MB. It is named after all
  * that goes into them, so that another version of anything gets another folder.
  */
-export function buildBinaries(say = console.log) {
+export function buildBinaries({ forBenchmark = false, say = console.log } = {}) {
   const key = createHash('sha256')
     .update(readFileSync(join(folder, 'go.mod')))
     .update(readFileSync(join(folder, 'go.sum')))
@@ -35,24 +41,38 @@ export function buildBinaries(say = console.log) {
   const bin = join(cache, key);
   mkdirSync(bin, { recursive: true });
   const version = /k8s\.io\/kubernetes (v\S+)/.exec(readFileSync(join(folder, 'go.mod'), 'utf8'))[1];
-  for (const [name, path] of Object.entries(packages)) {
-    const target = join(bin, name);
-    if (existsSync(target)) continue;
-    say(`Building ${name} of Kubernetes ${version}`);
-    const unfinished = `${target}.${process.pid}`;
-    const words = ['build', '-mod=readonly', '-trimpath', '-ldflags', stamps(version), '-o', unfinished, path];
-    const { status } = spawnSync('go', words, {
-      cwd: folder,
-      stdio: 'inherit',
-      env: { ...process.env, CGO_ENABLED: '0' },
+  for (const [name, path] of Object.entries({ ...packages, ...(forBenchmark && packagesOfBenchmark) }))
+    once(join(bin, name), (unfinished) => {
+      say(`Building ${name} of Kubernetes ${version}`);
+      go(['build', '-mod=readonly', '-trimpath', '-ldflags', stamps(version), '-o', unfinished, path]);
     });
-    if (status !== 0) {
-      rmSync(unfinished, { force: true });
-      throw new Error(`${name} cannot be built`);
-    }
-    renameSync(unfinished, target);
+  for (const [name, path] of Object.entries({ ...others, ...(forBenchmark && othersOfBenchmark) })) {
+    const folder = path.replace(/.*@/, `${name}-`);
+    once(join(cache, folder), (unfinished) => {
+      say(`Building ${name} ${path.replace(/.*@/, '')}`);
+      go(['install', '-trimpath', '-ldflags=-s -w', path], { GOBIN: unfinished, GOFLAGS: '' });
+    });
+    rmSync(join(bin, name), { force: true });
+    symlinkSync(join('..', folder, name), join(bin, name));
   }
   return bin;
+}
+
+/** A build that is broken off leaves nothing that would be taken for a program. */
+function once(target, build) {
+  if (existsSync(target)) return;
+  const unfinished = `${target}.${process.pid}`;
+  try {
+    build(unfinished);
+    renameSync(unfinished, target);
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+function go(words, env = {}) {
+  const options = { cwd: folder, stdio: 'inherit', env: { ...process.env, CGO_ENABLED: '0', ...env } };
+  if (spawnSync('go', words, options).status !== 0) throw new Error(`go ${words.join(' ')} failed`);
 }
 
 /** Programs without a version refuse to work together. */

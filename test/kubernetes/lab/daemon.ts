@@ -27,6 +27,10 @@ export class Daemon {
     closeSync(out);
   }
 
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
   get isUp(): boolean {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }

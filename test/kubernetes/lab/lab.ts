@@ -21,16 +21,26 @@ const schedulerToken = 'muster-test-scheduler';
 const namespace = 'muster';
 const podsPath = `/api/v1/namespaces/${namespace}/pods`;
 
+interface Further {
+  /** No controllers at all. */
+  isBare?: boolean;
+  /** Beside the usual ones of the controller manager, without `-controller` at their ends. */
+  controllers?: readonly string[];
+  apiServerFlags?: readonly string[];
+}
+
 /** A Kubernetes on this machine: etcd, an API server, a controller manager that sees to lost nodes, and nodes. */
 export class Lab {
   readonly nodes: LabNode[] = [];
   /** Of a scheduler. */
   readonly kubeconfig: string;
-  private readonly adminConfig: string;
+  /** Of one that may do everything. */
+  readonly adminConfig: string;
   private readonly address = addressOfThisMachine();
   private constructor(
     private readonly bin: string,
     readonly folder: string,
+    private readonly further: Required<Further>,
   ) {
     this.kubeconfig = join(folder, 'kubeconfig');
     this.adminConfig = join(folder, 'admin.kubeconfig');
@@ -40,10 +50,17 @@ export class Lab {
   private controllers!: Daemon;
   api!: KubernetesApi;
 
-  static async start({ nodes = 1 }: { nodes?: number } = {}): Promise<Lab> {
-    const lab = new Lab(labBinaries!, mkdtempSync(join(tmpdir(), 'mk-')));
+  static async start({
+    nodes = 1,
+    isBare = false,
+    controllers = [],
+    apiServerFlags = [],
+  }: { nodes?: number } & Further = {}): Promise<Lab> {
+    const further = { isBare, controllers, apiServerFlags };
+    const lab = new Lab(labBinaries!, mkdtempSync(join(tmpdir(), 'mk-')), further);
     try {
       await lab.startControl();
+      if (nodes === 0) return lab;
       const images = [
         await makeImage(lab.folder, testImage, ['/bin/sh']),
         await makeImage(lab.folder, pauseImage, ['/bin/sleep', '2147483647']),
@@ -55,6 +72,13 @@ export class Lab {
       throw cause;
     }
   }
+
+  /** For who measures them. */
+  get daemons(): { etcd: Daemon; 'kube-apiserver': Daemon } {
+    return { etcd: this.etcd, 'kube-apiserver': this.apiServer };
+  }
+
+  program = (name: string): string => join(this.bin, name);
 
   settings(changes: object = {}): KubernetesSettings {
     return KubernetesSettings.parse({ kubeconfig: this.kubeconfig, image: testImage, ...changes });
@@ -170,6 +194,7 @@ export class Lab {
         `--kubelet-client-key=${pki}/kubelet-client.key`,
         `--kubelet-certificate-authority=${pki}/ca.crt`,
         '--kubelet-preferred-address-types=InternalIP',
+        ...this.further.apiServerFlags,
       ],
       log('apiserver'),
     );
@@ -180,7 +205,9 @@ export class Lab {
     this.etcd.start();
     await this.startApiServer();
     await this.apply(readFileSync('deploy/kubernetes/rbac.yaml', 'utf8'));
-    const wanted = ['node-lifecycle', 'taint-eviction', 'pod-garbage-collector', 'namespace'];
+    if (this.further.isBare) return;
+    const usual = ['node-lifecycle', 'taint-eviction', 'pod-garbage-collector', 'namespace'];
+    const wanted = [...usual, ...this.further.controllers];
     this.controllers = new Daemon(
       join(this.bin, 'kube-controller-manager'),
       [

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { loadSettings } from '../../src/platform/settings/load-settings.js';
+import { SettingsFile } from '../../src/platform/settings/settings.js';
+
+/*
+ * What can be said of the chart without Helm. test/kubernetes/install has the rest: that deploy/kubernetes is what the chart makes,
+ * and what a cluster does with it.
+ */
+const chart = 'deploy/helm/muster';
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+test('the values fit their schema, which knows no others', () => {
+  const schema = JSON.parse(read(`${chart}/values.schema.json`)) as { properties: object };
+  const values = parse(read(`${chart}/values.yaml`)) as object;
+  const check = new Ajv({ strict: true, strictTypes: false, allErrors: true }).compile(schema);
+  expect(check(values), JSON.stringify(check.errors)).toBe(true);
+  expect(Object.keys(values).toSorted()).toEqual(
+    Object.keys(schema.properties)
+      .filter((key) => key !== 'global')
+      .toSorted(),
+  );
+});
+
+test('the chart has the version of the program', () => {
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  expect(parse(read(`${chart}/Chart.yaml`))).toMatchObject({ version, appVersion: version });
+});
+
+test('the schedulers start with the settings and variables that the manifests give them', () => {
+  const documents = parseAllDocuments(read('deploy/kubernetes/scheduler.yaml')).map((each) => each.toJS() as Manifest);
+  const settings = documents.find(({ metadata }) => metadata.name === 'muster-settings')!.stringData!['muster.yaml']!;
+  expect(SettingsFile.parse(parse(settings)).auth.enabled).toBe(true);
+  const pod = documents.find(({ kind }) => kind === 'Deployment')!.spec!.template.spec;
+  // A service named muster would name its port MUSTER_PORT.
+  expect(pod.enableServiceLinks).toBe(false);
+  const [{ env }] = pod.containers as [Container];
+  const environment = Object.fromEntries(env.map(({ name, value }) => [name, value?.replace('$(POD_IP)', '10.0.0.1')]));
+  const { MUSTER_CONFIG, ...rest } = environment;
+  expect(MUSTER_CONFIG).toBe('/etc/muster/muster.yaml');
+  const loaded = loadSettings({ environment: { ...rest, DATABASE_URL: 'postgres://db/muster' }, flags: {} });
+  expect(loaded).toMatchObject({ clusterDriver: 'kubernetes', port: 7099, advertisedUrl: 'http://10.0.0.1:7099' });
+});
+
+interface Container {
+  env: { name: string; value?: string }[];
+}
+interface Manifest {
+  kind: string;
+  metadata: { name: string };
+  stringData?: Record<string, string>;
+  spec?: { template: { spec: { enableServiceLinks: boolean; containers: Container[] } } };
+}
