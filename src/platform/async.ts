@@ -56,3 +56,20 @@ export async function inParallel<T, R>(
 /** The pause before the next attempt: the first one, and twice as long after every further failure, up to the longest. */
 export const backOffMillis = (failuresInRow: number, firstMillis: number, longestMillis: number): number =>
   Math.min(firstMillis * 2 ** Math.max(0, failuresInRow - 1), longestMillis);
+
+/** Lets so many works go on at a time, whoever asks; the others wait for their turn, in the order in which they came. */
+export function atATime(atMost: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let free = atMost;
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
+}

@@ -17,6 +17,10 @@ export class ApiRefused extends Error {
     super(message);
   }
 }
+interface Credentials {
+  dispatcher: Agent;
+  headers: Record<string, string>;
+}
 /** No answer, or none in time: whether the call was carried out is not known. */
 export class ApiUnreachable extends Error {}
 
@@ -27,6 +31,8 @@ export interface Call {
   signal?: AbortSignal;
 }
 
+/** Tokens are given for minutes at least; to read them and to compare certificates takes longer than a call. */
+const credentialsMillis = 1_000;
 /** No object is larger than what its store takes, and lists are asked for in pages. */
 const longestAnswerBytes = 64 * 2 ** 20;
 const longestRefusalBytes = 2 ** 20;
@@ -40,6 +46,7 @@ const longestLineBytes = 16 * 2 ** 20;
 export class KubernetesApi {
   private readonly config = new KubeConfig();
   private dispatcher: { for: string; agent: Agent } | undefined;
+  private known: { until: number; credentials: Promise<Credentials> } | undefined;
 
   private constructor(private readonly settings: Pick<KubernetesSettings, 'callsAtOnce' | 'callTimeoutMillis'>) {}
 
@@ -124,12 +131,22 @@ export class KubernetesApi {
     } catch (cause) {
       throw new ApiUnreachable(`No answer from ${this.address}: ${messageOf(cause)}`, { cause });
     }
+    if (answer.statusCode === 401) this.known = undefined;
     if (answer.statusCode >= 300) throw await refusal(answer);
     return answer;
   }
 
-  /** Asked of the library each time: tokens are given for a while only. */
-  private async credentials(): Promise<{ dispatcher: Agent; headers: Record<string, string> }> {
+  private credentials(): Promise<Credentials> {
+    if (!this.known || performance.now() > this.known.until) {
+      const credentials = this.askForCredentials();
+      this.known = { until: performance.now() + credentialsMillis, credentials };
+      credentials.catch(() => (this.known = undefined));
+    }
+    return this.known.credentials;
+  }
+
+  /** Asked of the library again and again: tokens are given for a while only. */
+  private async askForCredentials(): Promise<Credentials> {
     const options: RequestOptions = {};
     await this.config.applyToHTTPSOptions(options);
     const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized, auth } = options;

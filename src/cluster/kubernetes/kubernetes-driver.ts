@@ -3,7 +3,7 @@ import { messageOf } from '../../agent/files.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
-import { inParallel } from '../../platform/async.js';
+import { atATime } from '../../platform/async.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import {
   type AgentTaskList,
@@ -31,6 +31,8 @@ import { refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supp
 
 /** How long `start` waits for the first machines; after that they are waited for in the background. */
 const firstContactMillis = 3_000;
+/** What has waited longer for its turn looks at the lease again. */
+const lookLastsMillis = 1_000;
 
 interface KubernetesDriverOptions {
   /** `cluster.kubernetes`. */
@@ -47,6 +49,8 @@ export class KubernetesDriver implements ClusterDriver {
   readonly name = 'kubernetes';
   private readonly lease: LeaderLease;
   private readonly calls: PodCalls;
+  /** All nodes together: thousands of tasks are launched at once, and the time of a call runs from its turn on. */
+  private readonly inTurn: ReturnType<typeof atATime>;
   private following: Following | undefined;
 
   private constructor(
@@ -57,6 +61,7 @@ export class KubernetesDriver implements ClusterDriver {
     const namespace = settings.namespace ?? api.namespace ?? 'default';
     this.lease = new LeaderLease(api, namespace, settings.installation);
     this.calls = new PodCalls(api, namespace, settings);
+    this.inTurn = atATime(settings.callsAtOnce);
   }
 
   /** Throws when there is nothing that says how to reach a cluster; whether it answers is not looked at. */
@@ -109,18 +114,29 @@ export class KubernetesDriver implements ClusterDriver {
       return batch.map((spec) => unknown(spec, messageOf(cause)));
     }
     if (!nodes?.isListed) return batch.map((spec) => unknown(spec, 'The nodes are not known yet'));
-    return inParallel(batch, this.options.settings.callsAtOnce, (spec) =>
-      this.calls
-        .launch(spec, nodes.incarnationOf(spec.slaveId))
-        .catch((cause: unknown) => unknown(spec, messageOf(cause))),
+    const lookedAt = performance.now();
+    return Promise.all(
+      batch.map((spec) =>
+        this.inTurn(async () => {
+          try {
+            if (performance.now() - lookedAt > lookLastsMillis) await this.lease.check(epoch);
+            return await this.calls.launch(spec, nodes.incarnationOf(spec.slaveId));
+          } catch (cause) {
+            if (cause instanceof StaleEpochError) throw cause;
+            return unknown(spec, messageOf(cause));
+          }
+        }),
+      ),
     );
   }
 
   async kill(taskId: string, _slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
     try {
-      await this.lease.check(epoch);
-      if (this.following?.pods.isOver(this.calls.nameOf(taskId))) return 'GONE';
-      return await this.calls.kill(taskId, graceMillis);
+      return await this.inTurn(async () => {
+        await this.lease.check(epoch);
+        if (this.following?.pods.isOver(this.calls.nameOf(taskId))) return 'GONE';
+        return this.calls.kill(taskId, graceMillis);
+      });
     } catch (cause) {
       if (cause instanceof StaleEpochError) throw cause;
       this.options.log.warn(`Task '${taskId}' cannot be killed now: ${messageOf(cause)}`);

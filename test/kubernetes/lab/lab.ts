@@ -201,7 +201,7 @@ export class Lab {
     const server = `https://127.0.0.1:${port}`;
     writeFileSync(this.adminConfig, configFor(server, `${pki}/ca.crt`, adminToken));
     writeFileSync(this.kubeconfig, configFor(server, `${pki}/ca.crt`, schedulerToken));
-    this.api = await KubernetesApi.open(this.settings({ kubeconfig: this.adminConfig }));
+    this.api = await KubernetesApi.open(this.settings({ kubeconfig: this.adminConfig, callTimeoutMillis: 60_000 }));
     this.etcd.start();
     await this.startApiServer();
     await this.apply(readFileSync('deploy/kubernetes/rbac.yaml', 'utf8'));

@@ -1,0 +1,100 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import { launchSpec } from '../../../test/support/launch-spec.js';
+import { tempFolder } from '../../../test/support/temp-folder.js';
+import { waitFor } from '../../../test/support/wait-for.js';
+import { StaleEpochError } from '../cluster-driver.js';
+import { KubernetesDriver } from './kubernetes-driver.js';
+
+const events = {
+  machineUp: async () => undefined,
+  machineDown: async () => undefined,
+  statusUpdates: async () => undefined,
+  outranked: () => undefined,
+};
+const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** A driver in epoch 1, and an API server with one node that takes its time for each pod. */
+async function slowCluster(podMillis: number, given: object) {
+  const lease = { metadata: { annotations: { 'muster/epoch': '1' } } };
+  const seen = { atOnce: 0, most: 0, pods: 0 };
+  const answerOf = async (method: string, url: URL): Promise<unknown> => {
+    if (url.pathname.includes('/leases/')) return structuredClone(lease);
+    if (method === 'GET')
+      return { metadata: { resourceVersion: '1' }, items: url.pathname.endsWith('/nodes') ? [node] : [] };
+    seen.most = Math.max(seen.most, ++seen.atOnce);
+    await delay(podMillis);
+    seen.atOnce -= 1;
+    seen.pods += 1;
+    return {};
+  };
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://x');
+    request.resume();
+    // Nothing ever happens there.
+    if (url.searchParams.has('watch')) return void response.writeHead(200).flushHeaders();
+    void answerOf(request.method ?? '', url).then((body) => response.end(JSON.stringify(body)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const folder = tempFolder();
+  const kubeconfig = join(folder.path, 'kubeconfig');
+  const { port } = server.address() as AddressInfo;
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } }],
+      users: [{ name: 'u', user: { token: 'secret' } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'tasks' } }],
+      'current-context': 'x',
+    }),
+  );
+  const settings = KubernetesSettings.parse({ kubeconfig, ...given });
+  const driver = await KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', log: quiet });
+  onTestFinished(async () => {
+    await driver.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    folder.remove();
+  });
+  await driver.start(1, events);
+  await waitFor('the node', () => driver.machines().length === 1);
+  return { driver, lease, seen };
+}
+
+const node = {
+  metadata: { name: 'n1', uid: 'u1' },
+  status: {
+    allocatable: { cpu: '8', memory: '16Gi' },
+    addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+    conditions: [{ type: 'Ready', status: 'True' }],
+  },
+};
+const specs = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    launchSpec({ taskId: `task-${index}`, slaveId: 'n1', incarnation: 'u1' }),
+  );
+
+test('launches that wait for their turn do not run out of time, however many calls bring them', async () => {
+  const { driver, seen } = await slowCluster(100, { callsAtOnce: 4, callTimeoutMillis: 700 });
+  const answers = await Promise.all(specs(60).map((spec) => driver.launch([spec], 1)));
+  expect(new Set(answers.flat().map(({ outcome }) => outcome))).toEqual(new Set(['ACCEPTED']));
+  expect(seen).toMatchObject({ most: 4, pods: 60 });
+});
+
+test('those that have waited long begin only while their leader leads', async () => {
+  const { driver, lease, seen } = await slowCluster(200, { callsAtOnce: 1 });
+  const launched = driver.launch(specs(20), 1);
+  launched.catch(() => undefined);
+  await waitFor('the first', () => seen.pods > 0);
+  lease.metadata.annotations['muster/epoch'] = '2';
+  await expect(launched).rejects.toThrow(StaleEpochError);
+  const begun = seen.pods;
+  await delay(500);
+  expect(seen.pods).toBeLessThanOrEqual(begun + 1);
+  expect(begun).toBeLessThan(10);
+});
