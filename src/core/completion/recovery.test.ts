@@ -53,6 +53,18 @@ describe('a task that was given up and is alive', () => {
       of: request(),
       killedBecause: 'NO_STATUS_BEFORE_ITS_END',
     },
+    {
+      name: 'is killed when another one runs in its place',
+      task: lost({ isReplaced: true }),
+      of: request(),
+      killedBecause: 'REPLACED',
+    },
+    {
+      name: 'is killed when it was unreachable only, and another one runs in its place',
+      task: lost({ isReplaced: true, end: { state: 'TASK_UNREACHABLE' } }),
+      of: request(),
+      killedBecause: 'REPLACED',
+    },
   ])('$name, and the tasks of its request are counted again in any case', ({ task, of, killedBecause }) =>
     expect(decideRecovery(task, of, now)).toEqual({ killedBecause, hasToGo: false, enqueue: counted }),
   );
@@ -70,6 +82,11 @@ describe('a task that was given up and is alive', () => {
     const end = { state: 'TASK_UNREACHABLE' } as const;
     const decision = decideRecovery(lost({ end }), request({ requestType, activeDeployId: 'd2' }), now);
     expect(decision.killedBecause).toBeUndefined();
+  });
+
+  test('of an ON_DEMAND job goes on beside other runs, which have its number, too', () => {
+    const task = lost({ end: { state: 'TASK_UNREACHABLE' }, isReplaced: true });
+    expect(decideRecovery(task, request({ requestType: 'ON_DEMAND' }), now).killedBecause).toBeUndefined();
   });
 
   test.each(['RUN_ONCE', 'ON_DEMAND', 'SCHEDULED'] as const)(

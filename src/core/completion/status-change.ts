@@ -91,6 +91,8 @@ export interface RecoveredTask {
   hadToGo: boolean;
   /** Entries of its history, the end among them. */
   updates: number;
+  /** Another task of its deploy runs under its instance number by now. */
+  isReplaced?: boolean;
   /** What the load balancer said last about its removal, when that had begun. */
   removal?: LoadBalancerUpdate;
 }
@@ -102,7 +104,9 @@ type RefusedBecause =
   | 'HAD_TO_GO'
   | 'NO_STATUS_BEFORE_ITS_END'
   /** The same run was asked for once more when this one was given up. */
-  | 'RUNS_AGAIN';
+  | 'RUNS_AGAIN'
+  /** What runs in its place is in service, and of this one nothing was known for long. */
+  | 'REPLACED';
 
 interface Recovery {
   /** Why it cannot go on; absent: it goes on as if nothing had happened. Otherwise it is killed. */
@@ -134,5 +138,7 @@ function whyNot(task: RecoveredTask, request: RequestOfTask | undefined): Refuse
   if (!outlivesItsDeploy && request.activeDeployId !== task.taskId.deployId) return 'DEPLOY_NOT_ACTIVE';
   if (task.hadToGo) return 'HAD_TO_GO';
   if (task.updates < 2) return 'NO_STATUS_BEFORE_ITS_END';
-  return isRelaunched(task.end, requestType) ? 'RUNS_AGAIN' : undefined;
+  if (isRelaunched(task.end, requestType)) return 'RUNS_AGAIN';
+  // Runs of these may all have the same number.
+  return task.isReplaced && !outlivesItsDeploy ? 'REPLACED' : undefined;
 }

@@ -77,6 +77,17 @@ export class TaskStatusRepository {
     return rows(tx, 'SELECT state, reason FROM task_update WHERE task_id = $1', [taskId]);
   }
 
+  /** Whether another task of its deploy runs under its instance number. */
+  async runsElsewhere(tx: EntityManager, { id, requestId, deployId, instanceNo }: TaskId): Promise<boolean> {
+    const found = await rows(
+      tx,
+      `SELECT 1 FROM task WHERE request_id = $1 AND deploy_id = $2 AND instance_no = $3 AND task_id <> $4
+         AND ended_at IS NULL AND state = 'TASK_RUNNING' LIMIT 1`,
+      [requestId, deployId, instanceNo, id],
+    );
+    return found.length > 0;
+  }
+
   /** The first update per task and state wins. Answers those that are new. */
   async insertUpdates<T extends NewStatus>(tx: EntityManager, reports: readonly T[]): Promise<T[]> {
     if (reports.length === 0) return [];

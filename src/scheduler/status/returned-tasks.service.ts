@@ -72,9 +72,11 @@ export class ReturnedTasks {
     const hadToGo = updates.some((update) => update.state === 'TASK_CLEANING');
     const endReason = updates.find((update) => update.state === state)?.reason ?? undefined;
     const removal = (await this.balancing.find(tx, [taskId.id])).get(taskId.id)!.remove;
+    const isReplaced = await this.statuses.runsElsewhere(tx, taskId);
     const now = this.clock.now();
     const end = { state, reason: endReason };
-    const decision = decideRecovery({ taskId, end, hadToGo, updates: updates.length, removal }, request, now);
+    const known = { taskId, end, hadToGo, updates: updates.length, isReplaced, removal };
+    const decision = decideRecovery(known, request, now);
     if (decision.enqueue) await this.queue.enqueue(tx, decision.enqueue);
     if (decision.killedBecause !== undefined) {
       this.log.warn(`Task '${taskId.id}' was ${state} and is alive, but cannot go on: ${decision.killedBecause}`);

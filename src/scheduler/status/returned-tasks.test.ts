@@ -64,19 +64,40 @@ test('what the reported state said before is kept in its entry', async () => {
   expect(update).toEqual({ reason: 'REASON_AGENT_REREGISTERED', previous: [{ timestamp: expect.any(Number) }] });
 });
 
-test('the next drain takes the surplus away, and two tasks of the wanted two run on', async () => {
-  await giveUp();
-  await world.run(2);
-  expect(await world.active()).toHaveLength(2);
-  await comeBack();
-  for (let second = 0; second < 5; second++) {
-    await world.run();
-    await world.killCleaned();
-  }
-  const left = await world.active();
-  expect(left.map((task) => task.taskId.instanceNo)).toEqual([1, 2]);
-  expect(world.cluster.runningTasks()).toHaveLength(2);
-  expect(await world.ends('svc')).toEqual(['TASK_KILLED']);
+describe('where another was started in its place, two tasks of the wanted two run on', () => {
+  const twoAreLeft = async () => {
+    expect(await world.active()).toHaveLength(2);
+    await comeBack();
+    for (let second = 0; second < 5; second++) {
+      await world.run();
+      await world.killCleaned();
+    }
+    await world.cluster.advance(60_000);
+    const left = await world.active();
+    expect(left.map((task) => task.taskId.instanceNo).toSorted()).toEqual([1, 2]);
+    expect(world.cluster.runningTasks().map((spec) => spec.taskId)).toEqual(
+      expect.arrayContaining(left.map((task) => task.taskId.id)),
+    );
+    expect(world.cluster.runningTasks()).toHaveLength(2);
+  };
+  test.each([
+    { state: 'TASK_LOST', end: giveUp },
+    { state: 'TASK_UNREACHABLE', end: () => conclude('TASK_UNREACHABLE') },
+  ])('which are those that ran meanwhile: one that was $state is killed', async ({ state, end }) => {
+    await end();
+    await world.run(2);
+    await twoAreLeft();
+    expect(await isLive()).toBe(false);
+    expect(await world.ends('svc')).toEqual([state]);
+  });
+  test('with the one that is back, where that other does not run yet: it is surplus, and goes', async () => {
+    world.cluster.onLaunch(() => ({ startAfter: 3_600_000 }));
+    await giveUp();
+    await world.run(2);
+    await twoAreLeft();
+    expect(await isLive()).toBe(true);
+    expect(await world.ends('svc')).toEqual(['TASK_KILLED']);
+  });
 });
 
 test('a recovered task that ends later ends once, as anything else', async () => {
