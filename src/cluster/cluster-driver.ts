@@ -267,10 +267,15 @@ export interface ClusterDriver {
   /** Machines as last seen. */
   machines(): MachineSnapshot[];
   /**
-   * True: `machines` is the whole list of the cluster, so a machine that is not in it is gone. Otherwise it has the
-   * machines of agents that have answered, each agent with all of its own.
+   * True: `machines` is the whole list of the cluster now, those whose agents are silent among them, so a machine that is not in it
+   * is gone; false: it will be. Absent: it has the machines of agents that have answered, each agent with all of its own.
    */
   readonly listsEveryMachine?: boolean;
+  /**
+   * These machines, and no others, take no tasks by order of operators: a cluster that has other users shows it to them. Repeating it
+   * is safe. Absent: there are no other users.
+   */
+  hold?(slaveIds: ReadonlySet<string>, epoch: Epoch): Promise<void>;
   /** Sending the same launch twice is safe: after a crash the scheduler repeats what it is not sure of. */
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
   /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace, where the cluster can. */

@@ -5,6 +5,7 @@ import { SlavesModule } from '../modules/slaves/slaves.module.js';
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
 import { SchedulerControls } from '../modules/test-operations/test-operations.service.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
+import { HeldMachines } from './cluster/held-machines.service.js';
 import { SilentAgents } from './cluster/silent-agents.service.js';
 import { SlaveReconciliation } from './cluster/slave-reconciliation.service.js';
 import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
@@ -67,6 +68,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     ClusterWatch,
     SlaveReconciliation,
     SilentAgents,
+    HeldMachines,
     StatusUpdates,
     StatusApplier,
     Completions,

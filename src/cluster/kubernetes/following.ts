@@ -50,7 +50,8 @@ export class Following {
     private readonly began: () => void,
   ) {
     const { settings, defaultRackId, now } = parts;
-    this.nodes = new Nodes({ ...settings, defaultRackId }, () => this.answeredAt);
+    const hasTasks = (node: string) => this.pods.isOn(node);
+    this.nodes = new Nodes({ ...settings, defaultRackId }, () => this.answeredAt, hasTasks);
     this.pods = new Pods(settings.installation, this.nodes, now);
     this.ended = this.run();
   }
@@ -100,7 +101,7 @@ export class Following {
       if (!this.isPoked) await new Promise<void>((resolve) => (this.poked = resolve));
       this.isPoked = false;
       await this.untilDone(async () => {
-        if (signal.aborted) return;
+        if (signal.aborted || !this.pods.isListed) return;
         await this.nodes.tell(events);
         if (!this.nodes.isListed) return;
         if (this.nodes.machines().length > 0) this.began();
@@ -127,8 +128,10 @@ export class Following {
       .live()
       .map((pod) => ({ pod, why: whyGivenUp(pod, now(), settings.startSeconds * 1_000) }))
       .filter(({ why }) => why !== undefined);
-    if (ended.length + tombstones.length + givenUp.length === 0) return;
+    const strays = this.pods.strays();
+    if (ended.length + tombstones.length + givenUp.length + strays.length === 0) return;
     await this.check();
+    for (const pod of strays) log.warn(`Pod '${pod.metadata?.name}' is ended: its node is another one by now`);
     for (const { pod, why } of givenUp) log.warn(`Pod '${pod.metadata?.name}' is given up: ${why}`);
     const jobs = [
       ...givenUp.map(
@@ -136,6 +139,7 @@ export class Following {
           () =>
             calls.giveUp(pod, why!),
       ),
+      ...strays.map((pod) => () => calls.end(pod)),
       ...ended.map((pod) => () => calls.remove(pod)),
       ...tombstones.map((name) => () => calls.removeTombstone(name)),
     ];

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
-import { Agent, request, type Dispatcher } from 'undici';
+import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
 import { messageOf } from '../../agent/files.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 
@@ -18,7 +18,7 @@ export class ApiRefused extends Error {
   }
 }
 interface Credentials {
-  dispatcher: Agent;
+  dispatcher: Dispatcher;
   headers: Record<string, string>;
 }
 /** No answer, or none in time: whether the call was carried out is not known. */
@@ -45,7 +45,7 @@ const longestLineBytes = 16 * 2 ** 20;
  */
 export class KubernetesApi {
   private readonly config = new KubeConfig();
-  private dispatcher: { for: string; agent: Agent } | undefined;
+  private dispatcher: { for: string; agent: Dispatcher } | undefined;
   private known: { until: number; credentials: Promise<Credentials> } | undefined;
 
   private constructor(private readonly settings: Pick<KubernetesSettings, 'callsAtOnce' | 'callTimeoutMillis'>) {}
@@ -58,7 +58,8 @@ export class KubernetesApi {
     if (settings.context !== undefined) api.config.setCurrentContext(settings.context);
     const cluster = api.config.getCurrentCluster();
     if (!cluster) throw new Error('The kubeconfig names no cluster for its context');
-    if (cluster.proxyUrl) throw new Error('The kubeconfig names a proxy, which is not supported');
+    if (cluster.proxyUrl && !/^https?:\/\/[^/]+\/?$/.test(cluster.proxyUrl))
+      throw new Error('The kubeconfig names a proxy that is not http://host:port or https://host:port');
     return api;
   }
 
@@ -160,12 +161,12 @@ export class KubernetesApi {
       // Those whose credentials are over end with what is under way on them.
       void this.dispatcher?.agent.close();
       // Watches stay open beside the calls, and how long they are waited for is theirs to say.
-      const agent = new Agent({
-        connect: { ...(connect as object), timeout: this.settings.callTimeoutMillis },
-        connections: this.settings.callsAtOnce + 16,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
+      const tls = { ...(connect as object), timeout: this.settings.callTimeoutMillis };
+      const limits = { connections: this.settings.callsAtOnce + 16, headersTimeout: 0, bodyTimeout: 0 };
+      const proxy = this.config.getCurrentCluster()!.proxyUrl;
+      const agent = proxy
+        ? new ProxyAgent({ ...limits, uri: proxy, requestTls: tls })
+        : new Agent({ ...limits, connect: tls });
       this.dispatcher = { for: isFor, agent };
     }
     return { dispatcher: this.dispatcher.agent, headers };

@@ -23,7 +23,7 @@ import {
 import { Following } from './following.js';
 import { ApiRefused, KubernetesApi } from './kubernetes-api.js';
 import { LeaderLease } from './leader-lease.js';
-import { taskIdOf, tombstoneLabel } from './names.js';
+import { annotations, taskIdOf, tombstoneLabel } from './names.js';
 import { PodCalls } from './pod-calls.js';
 import { PodLog } from './pod-log.js';
 import { stateOfPod } from './statuses-of-pod.js';
@@ -103,6 +103,35 @@ export class KubernetesDriver implements ClusterDriver {
 
   machines = (): MachineSnapshot[] => this.following?.nodes.machines() ?? [];
 
+  get listsEveryMachine(): boolean {
+    return this.following?.nodes.isTold ?? false;
+  }
+
+  /** As cordons of nodes, which say whose they are. Each that cannot be set or taken back is tried again with the next call. */
+  async hold(slaveIds: ReadonlySet<string>, epoch: Epoch): Promise<void> {
+    const { nodes } = this.following ?? {};
+    const changes = nodes?.isTold ? nodes.toHold(slaveIds) : [];
+    if (changes.length === 0) return;
+    await this.lease.check(epoch);
+    const { installation } = this.options.settings;
+    const failures = await Promise.all(
+      changes.map(({ name, isHeld }) =>
+        this.inTurn(async () => {
+          const metadata = { annotations: { [annotations.cordoned]: isHeld ? installation : null } };
+          const body = { metadata, spec: { unschedulable: isHeld || null } };
+          try {
+            await this.api.call(`/api/v1/nodes/${name}`, { method: 'PATCH', body });
+            return undefined;
+          } catch (cause) {
+            return `node ${name} cannot be ${isHeld ? 'cordoned' : 'uncordoned'}: ${messageOf(cause)}`;
+          }
+        }),
+      ),
+    );
+    const failure = failures.find((each) => each !== undefined);
+    if (failure !== undefined) throw new Error(failure);
+  }
+
   async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {
     if (batch.length === 0) return [];
     const nodes = this.following?.nodes;
@@ -120,7 +149,10 @@ export class KubernetesDriver implements ClusterDriver {
         this.inTurn(async () => {
           try {
             if (performance.now() - lookedAt > lookLastsMillis) await this.lease.check(epoch);
-            return await this.calls.launch(spec, nodes.incarnationOf(spec.slaveId));
+            return await this.calls.launch(spec, {
+              incarnation: nodes.incarnationOf(spec.slaveId),
+              portsInUse: nodes.portsInUse(spec.slaveId),
+            });
           } catch (cause) {
             if (cause instanceof StaleEpochError) throw cause;
             return unknown(spec, messageOf(cause));

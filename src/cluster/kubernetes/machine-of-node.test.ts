@@ -64,6 +64,21 @@ test.each([
   { name: 'new', given: node({ status: { conditions: [] } }), closed: /^not ready/, seenAt: 0 },
   { name: 'tainted', given: tainted('NoSchedule'), closed: 'tainted: gpu=yes:NoSchedule', seenAt: now },
   { name: 'tainted against what runs', given: tainted('NoExecute'), closed: /^tainted/, seenAt: now },
+  {
+    name: 'cordoned by Muster',
+    given: node({
+      metadata: { annotations: { 'muster/cordoned': 'muster' } },
+      spec: { unschedulable: true, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] },
+    }),
+    closed: undefined,
+    seenAt: now,
+  },
+  {
+    name: 'cordoned by another Muster',
+    given: node({ metadata: { annotations: { 'muster/cordoned': 'b' } }, spec: { unschedulable: true } }),
+    closed: 'cordoned',
+    seenAt: now,
+  },
   { name: 'tainted a little', given: tainted('PreferNoSchedule'), closed: undefined, seenAt: now },
 ])('one that is $name is closed: $closed', ({ given, closed, seenAt }) => {
   const found = machine(given)!;

@@ -12,7 +12,9 @@ export interface ForeignUse {
   ports: readonly number[];
 }
 
-export type NodeRules = Pick<KubernetesSettings, 'rackLabel' | 'ports' | 'tolerations'> & { defaultRackId: string };
+export type NodeRules = Pick<KubernetesSettings, 'rackLabel' | 'ports' | 'tolerations' | 'installation'> & {
+  defaultRackId: string;
+};
 
 const bytesPerMb = 2 ** 20;
 
@@ -38,7 +40,7 @@ export function machineOfNode(
     left.disk -= use.disk;
     for (const port of use.ports) portsInUse.add(port);
   }
-  const closedBecause = whyClosed(node, rules.tolerations);
+  const closedBecause = whyClosed(node, rules);
   return {
     slaveId: name,
     agentId: name,
@@ -78,16 +80,23 @@ function heardAt(node: Node, answeredAt: number): number {
   return Math.min(since, answeredAt);
 }
 
-/** Why it takes no task now; undefined: it does. */
-function whyClosed(node: Node, tolerations: NodeRules['tolerations']): string | undefined {
+/** Why it takes no task now; undefined: it does. A cordon of our own says what the state of the slave says already. */
+function whyClosed(node: Node, { tolerations, installation }: NodeRules): string | undefined {
   const ready = readiness(node);
   if (ready?.status !== 'True') return `not ready: ${ready?.reason ?? 'its kubelet has not said so'}`;
-  if (node.spec?.unschedulable) return 'cordoned';
+  if (node.spec?.unschedulable && !isCordonedBy(node, installation)) return 'cordoned';
   const taint = node.spec?.taints?.find((each) => keepsOut(each) && !tolerations.some((one) => tolerates(one, each)));
   return taint && `tainted: ${taint.key}=${taint.value ?? ''}:${taint.effect}`;
 }
 
-const keepsOut = ({ effect }: Taint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
+/** Of an installation of Muster: it alone takes it back. */
+export const isCordonedBy = ({ metadata }: Node, installation: string): boolean =>
+  metadata?.annotations?.[annotations.cordoned] === installation;
+
+/** What Kubernetes makes of a cordon is that cordon once more. */
+const cordonTaint = 'node.kubernetes.io/unschedulable';
+const keepsOut = ({ key, effect }: Taint): boolean =>
+  key !== cordonTaint && (effect === 'NoSchedule' || effect === 'NoExecute');
 
 const tolerates = (toleration: NodeRules['tolerations'][number], taint: Taint): boolean =>
   toleration.key === taint.key &&

@@ -15,8 +15,12 @@ export const annotations = {
   /** Why the driver gave up a pod that did not start. */
   gaveUp: 'muster/gave-up',
   epoch: 'muster/epoch',
+  /** Of a tombstone: the port that was not free. */
+  portInUse: 'muster/port-in-use',
   /** Of nodes, by the operator. */
   ports: 'muster/ports',
+  /** Of nodes that an installation has cordoned: its name. */
+  cordoned: 'muster/cordoned',
 } as const;
 
 /** Until it is taken off, the pod stays where its end can be read, whoever deletes it. */

@@ -1,7 +1,14 @@
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { ClusterEvents, MachineSnapshot } from '../cluster-driver.js';
 import type { ListFollower } from './follow-list.js';
-import { foreignUse, type ForeignUse, isHeard, machineOfNode, type NodeRules } from './machine-of-node.js';
+import {
+  foreignUse,
+  type ForeignUse,
+  isCordonedBy,
+  isHeard,
+  machineOfNode,
+  type NodeRules,
+} from './machine-of-node.js';
 import type { Node, Pod } from './objects.js';
 
 type Rules = NodeRules & Pick<KubernetesSettings, 'nodeSelector'>;
@@ -27,6 +34,8 @@ export class Nodes {
     private readonly rules: Rules,
     /** When the API server answered last, epoch millis. */
     private readonly answeredAt: () => number,
+    /** Whether a pod of ours that has not ended is bound to it. */
+    private readonly hasTasks: (name: string) => boolean = () => false,
   ) {}
 
   machines(): MachineSnapshot[] {
@@ -44,6 +53,26 @@ export class Nodes {
   /** All nodes are known, or those of the moment when there were. */
   get isListed(): boolean {
     return this.listed.nodes && this.listed.foreign;
+  }
+
+  /** They are told, so that one that is not among the machines is gone. */
+  isTold = false;
+
+  /** Ports that pods of others have on the node now. */
+  portsInUse = (name: string): readonly number[] => this.shown.get(name)?.machine.portsInUse ?? [];
+
+  /**
+   * What is to be done so that these machines, and no others, are cordoned by us. One that another has cordoned stays as it is, and
+   * so does one that is not a machine.
+   */
+  toHold(slaveIds: ReadonlySet<string>): { name: string; isHeld: boolean }[] {
+    return [...this.nodes].flatMap(([name, node]) => {
+      const isCordoned = node.spec?.unschedulable === true;
+      const isOurs = isCordonedBy(node, this.rules.installation);
+      const isHeld = slaveIds.has(name) && this.shown.has(name);
+      if (isHeld ? isCordoned : !isOurs) return [];
+      return [{ name, isHeld }];
+    });
   }
 
   follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Node> {
@@ -122,6 +151,7 @@ export class Nodes {
     const changed = this.dirty;
     this.dirty = new Set();
     for (const name of changed) this.look(name);
+    this.isTold = true;
     for (const name of changed) {
       try {
         await this.tellOne(name, events);
@@ -136,8 +166,8 @@ export class Nodes {
     const node = this.nodes.get(name);
     const isChosen = node !== undefined && this.matches(node);
     const machine = node && machineOfNode(node, this.foreign.get(name)?.values() ?? [], this.rules, this.answeredAt());
-    // One that has lost its label may still run tasks: it is there, and takes no more.
-    if (!machine || !(isChosen || this.told.has(name))) this.shown.delete(name);
+    // One that has lost its label may still run tasks, also where a former leader was told of it: it is there, and takes no more.
+    if (!machine || !(isChosen || this.told.has(name) || this.hasTasks(name))) this.shown.delete(name);
     else {
       const closedBecause = isChosen ? machine.closedBecause : 'not one that cluster.kubernetes.nodeSelector names';
       const chosen = { ...machine, ...(closedBecause !== undefined && { closedBecause }) };

@@ -25,15 +25,20 @@ export class PodCalls {
 
   nameOf = (taskId: string): string => podNameOf(this.settings.installation, taskId);
 
-  /** `incarnation`: of the node now. Throws ApiUnreachable. */
-  async launch(spec: LaunchSpec, incarnation: string | undefined): Promise<LaunchAnswer> {
+  /** `incarnation`, `portsInUse`: of the node now. Throws ApiUnreachable. */
+  async launch(
+    spec: LaunchSpec,
+    { incarnation, portsInUse }: { incarnation: string | undefined; portsInUse: readonly number[] },
+  ): Promise<LaunchAnswer> {
     const { taskId } = spec;
     const refusal = refusalOfLaunch(spec, this.settings);
     if (refusal !== undefined) return { taskId, outcome: 'REFUSED', reason: refusal };
-    // An earlier call may be on its way to where the node was itself: nothing may start under this id then.
+    // An earlier call may be on its way to where the node was itself, or the port was free: nothing may start under this id then.
     const isFormer = incarnation !== spec.incarnation;
+    const port = isFormer ? undefined : spec.ports.find((each) => portsInUse.includes(each));
     try {
-      const pod = isFormer ? tombstoneOf(taskId, this.settings) : podOfTask(spec, this.settings);
+      const isBuried = isFormer || port !== undefined;
+      const pod = isBuried ? tombstoneOf(taskId, this.settings, port) : podOfTask(spec, this.settings);
       await this.api.call(this.folder, { method: 'POST', body: pod });
     } catch (cause) {
       if (!(cause instanceof ApiRefused)) throw cause;
@@ -41,6 +46,7 @@ export class PodCalls {
       if (isTransient(cause)) return { taskId, outcome: 'UNKNOWN', reason: cause.message };
       return { taskId, outcome: 'REFUSED', reason: cause.message };
     }
+    if (port !== undefined) return { taskId, outcome: 'PORT_IN_USE', port };
     return isFormer
       ? { taskId, outcome: 'REFUSED', reason: 'Its node is another one by now' }
       : { taskId, outcome: 'ACCEPTED', state: 'TASK_STARTING', directory: sandboxPath };
@@ -78,6 +84,12 @@ export class PodCalls {
     );
   }
 
+  /** With the grace of its deploy. */
+  async end(pod: Pod): Promise<void> {
+    const options = { preconditions: { uid: pod.metadata?.uid } };
+    await this.ifThere(() => this.api.call(this.path(pod), { method: 'DELETE', body: options }));
+  }
+
   /** It says why, and goes. */
   async giveUp(pod: Pod, why: string): Promise<void> {
     const { uid } = pod.metadata ?? {};
@@ -97,8 +109,11 @@ export class PodCalls {
     const { taskId, launchId } = spec;
     const pod = await this.find(this.nameOf(taskId));
     if (!pod) return { taskId, outcome: 'UNKNOWN', reason: 'Its pod came and went' };
-    if (pod.metadata?.labels?.[tombstoneLabel] !== undefined)
+    if (pod.metadata?.labels?.[tombstoneLabel] !== undefined) {
+      const port = Number(pod.metadata.annotations?.[annotations.portInUse]);
+      if (port > 0) return { taskId, outcome: 'PORT_IN_USE', port };
       return { taskId, outcome: 'REFUSED', reason: 'It was killed before it came' };
+    }
     const known = pod.metadata?.annotations?.[annotations.launchId];
     if (launchId !== undefined && known !== undefined && known !== launchId) return { taskId, outcome: 'ID_IN_USE' };
     return { taskId, outcome: 'ACCEPTED', state: stateOfPod(pod), directory: sandboxPath };

@@ -64,15 +64,21 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings): Pod {
   };
 }
 
-/** Has the name that the pod of the task would have, and never runs: a gate that is never opened keeps it from any node. */
-export function tombstoneOf(taskId: string, settings: KubernetesSettings): Pod {
+/**
+ * Has the name that the pod of the task would have, and never runs: a gate that is never opened keeps it from any node. `portInUse`:
+ * for which its launch was refused.
+ */
+export function tombstoneOf(taskId: string, settings: KubernetesSettings, portInUse?: number): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
       name: podNameOf(settings.installation, taskId),
       labels: { [installationLabel]: settings.installation, [tombstoneLabel]: 'true' },
-      annotations: { [annotations.taskId]: taskId },
+      annotations: {
+        [annotations.taskId]: taskId,
+        ...(portInUse !== undefined && { [annotations.portInUse]: String(portInUse) }),
+      },
     },
     spec: {
       restartPolicy: 'Never',

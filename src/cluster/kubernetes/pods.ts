@@ -27,6 +27,8 @@ export class Pods {
   private readonly pods = new Map<string, Known>();
   /** By name: since when. */
   private readonly tombstones = new Map<string, number>();
+  /** They were listed once. */
+  isListed = false;
   private dirty = new Set<string>();
 
   constructor(
@@ -40,10 +42,23 @@ export class Pods {
   /** Its end is stored: no update of it will come. */
   isOver = (name: string): boolean => this.pods.get(name)?.endStoredAt !== undefined;
 
+  /** Whether one that has not ended is bound to the node. */
+  isOn = (node: string): boolean =>
+    [...this.pods.values()].some(({ pod, isRemoved }) => !isRemoved && pod.spec?.nodeName === node && !hasEnded(pod));
+
   /** Those that have not ended, on nodes that answer. */
   live(): Pod[] {
     return [...this.pods.values()].flatMap(({ pod, isRemoved }) =>
       !isRemoved && !hasEnded(pod) && this.nodes.isHeard(pod.spec?.nodeName ?? '') ? [pod] : [],
+    );
+  }
+
+  /** Those that outlived their node: what is there now is another one, and its tasks were given up for good with the former. */
+  strays(): Pod[] {
+    return this.live().filter(
+      ({ metadata, spec }) =>
+        metadata?.deletionTimestamp === undefined &&
+        metadata?.annotations?.[annotations.incarnation] !== this.nodes.incarnationOf(spec?.nodeName ?? ''),
     );
   }
 
@@ -55,6 +70,7 @@ export class Pods {
         for (const [name, known] of this.pods) if (!present.has(name)) this.drop(name, known.pod);
         for (const name of this.tombstones.keys()) if (!present.has(name)) this.tombstones.delete(name);
         for (const pod of items) this.set(pod);
+        this.isListed = true;
         news();
       },
       changed: (pod) => {

@@ -38,6 +38,11 @@ export class FleetComparison {
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
 
+  /** Whether what is not listed is gone; false: not yet; undefined: only what agents that answer do not list. */
+  get isWhole(): boolean | undefined {
+    return this.driver.listsEveryMachine;
+  }
+
   /** Stores listed machines whose record was removed, is wrong, or says that they are gone. */
   async record(now: number): Promise<void> {
     const { toRecord } = await this.differences(this.speaksFor());
@@ -65,18 +70,18 @@ export class FleetComparison {
     return compareMachines(known, listed, speaksFor);
   }
 
+  /** Of an agent with no machine in a list of all there is nothing left. */
   private speaksFor(): (agentId: string) => boolean {
-    if (this.driver.listsEveryMachine) return () => true;
     const answering = new Set(this.listed().map((machine) => machine.agentId));
-    return (agentId) => answering.has(agentId);
+    if (!this.driver.listsEveryMachine) return (agentId) => answering.has(agentId);
+    const there = new Set(this.driver.machines().map((machine) => machine.agentId));
+    return (agentId) => answering.has(agentId) || !there.has(agentId);
   }
 
   /** Not those whose agent is silent: what it said last says nothing about now. */
   private listed(): MachineSnapshot[] {
-    const machines = this.driver.machines();
-    if (this.driver.listsEveryMachine) return machines;
     const now = this.clock.now();
-    return machines.filter(({ seenAt }) => !isSilent(seenAt, now));
+    return this.driver.machines().filter(({ seenAt }) => !isSilent(seenAt, now));
   }
 
   private recordMachines(slaveIds: readonly string[], now: number): Promise<void> {

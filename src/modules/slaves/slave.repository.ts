@@ -137,6 +137,17 @@ export class SlaveRepository {
     return new Map(found.map((row) => [row.id, row]));
   }
 
+  /** Those that operators keep tasks from, themselves or with their rack. By hand: over two tables, and every two seconds. */
+  async heldIds(tx: EntityManager): Promise<string[]> {
+    const states = ['FROZEN', 'STARTING_DECOMMISSION', 'DECOMMISSIONING', 'DECOMMISSIONED'] satisfies MachineState[];
+    const found = await rows<{ id: string }>(
+      tx,
+      `SELECT s.id FROM slave s LEFT JOIN rack r ON r.id = s.rack_id WHERE s.state = ANY ($1) OR r.state = ANY ($1)`,
+      [states],
+    );
+    return found.map(({ id }) => id);
+  }
+
   /** Of one kind, optionally in one state, in the order of ids. */
   async standings(tx: EntityManager, kind: MachineKind, state?: MachineState): Promise<MachineStanding[]> {
     const found = await rows<StandingRow>(

@@ -66,7 +66,7 @@ export class SilentAgents {
 
   async runOnce(now: number): Promise<void> {
     const epoch = this.leadership.current();
-    if (epoch === undefined || this.driver.listsEveryMachine) return;
+    if (epoch === undefined) return;
     if (this.term?.epoch !== epoch) {
       this.term = { epoch, since: now };
       this.aside.clear();
@@ -89,6 +89,8 @@ export class SilentAgents {
     for (const { id, agentId } of await this.slaves.agents(this.db.leaderSource.manager)) {
       const agent = agents.get(agentId);
       const heardAt = heard.get(agentId);
+      // Gone, which is not silent: machines that are compared with the list see to it.
+      if (heardAt === undefined && this.driver.listsEveryMachine) continue;
       if (agent) agent.slaveIds.push(id);
       else agents.set(agentId, { slaveIds: [id], heardAt: heardAt ?? since, wasHeard: heardAt !== undefined });
     }

@@ -15,14 +15,14 @@ afterEach(() => world.close());
 const silentSince = new Map<string, number>();
 
 /** A cluster whose driver hears of machines from their agents, each of its own. */
-async function start(): Promise<void> {
+async function start({ listsEveryMachine }: { listsEveryMachine?: boolean } = {}): Promise<void> {
   silentSince.clear();
   world = await SchedulerWorld.start({ machines: 2 });
   const { driver } = world;
   const machines = driver.machines.bind(driver);
   const seenAt = (one: MachineSnapshot) => silentSince.get(one.slaveId) ?? world.now;
   Object.assign(driver, {
-    listsEveryMachine: false,
+    listsEveryMachine,
     machines: () => machines().map((one) => ({ ...one, seenAt: seenAt(one) })),
   });
 }
@@ -122,4 +122,21 @@ test('a job on a silent machine is never run a second time, whatever its retries
   await later(700);
   await world.run(3);
   expect(await states('job')).toEqual(['TASK_UNREACHABLE']);
+});
+
+test('in a list of all, a silent machine is not gone, and one that is gone is not silent', async () => {
+  await start({ listsEveryMachine: true });
+  await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 2, slavePlacement: 'SEPARATE' });
+  await world.run();
+  await later(0);
+  fallSilent('slave-1');
+  await later(30);
+  await world.get(SlaveReconciliation).runOnce(world.now);
+  expect(await stateOf('slave-1')).toBe('DEAD');
+  expect(await states('svc')).toEqual(['TASK_RUNNING', 'TASK_RUNNING']);
+  world.cluster.removeMachine('slave-2');
+  await later(30);
+  expect(world.get(Degradations).list()).toEqual([expect.stringContaining('slave-1')]);
+  expect(await states('svc')).toContain('TASK_LOST');
+  expect(await states('svc')).toContain('TASK_RUNNING');
 });

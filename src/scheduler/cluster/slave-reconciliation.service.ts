@@ -8,11 +8,16 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { ClusterWatch } from './cluster-watch.service.js';
 
+/** A cluster that will list all its machines may not have answered yet when the leader began. */
+const wholeEveryMillis = 2_000;
+
 /** How far this leader has come with the machines that were there before its time. */
 interface Term {
   epoch: Epoch;
   since: number;
   comparedAtStart: boolean;
+  /** That comparison was with a list of all machines. */
+  comparedWhole: boolean;
   silentJudged: boolean;
 }
 
@@ -49,19 +54,21 @@ export class SlaveReconciliation {
     });
   }
 
-  /** Answers when silent agents have had their time, until they have. */
+  /** Answers when to look again: when silent agents have had their time, or sooner for a list that is not whole yet. */
   async runOnce(now: number): Promise<number | undefined> {
     const epoch = this.leadership.current();
     if (epoch === undefined) return undefined;
     if (this.term?.epoch !== epoch) {
-      this.term = { epoch, since: now, comparedAtStart: false, silentJudged: false };
+      this.term = { epoch, since: now, comparedAtStart: false, comparedWhole: false, silentJudged: false };
       this.lastRegularAt = now;
     }
     const { term } = this;
     const silentUntil = term.since + this.silenceMillis;
-    if (!term.comparedAtStart) {
+    const { isWhole } = this.comparison;
+    if (!term.comparedAtStart || (isWhole && !term.comparedWhole)) {
       await this.compare({ now, atStart: true, missing: 'UNLISTED' });
       term.comparedAtStart = true;
+      term.comparedWhole = isWhole === true;
     } else if (!term.silentJudged && now >= silentUntil) {
       await this.compare({ now, atStart: true, missing: 'SILENT' });
       term.silentJudged = true;
@@ -72,6 +79,7 @@ export class SlaveReconciliation {
     } else {
       await this.comparison.record(now);
     }
+    if (isWhole === false) return now + wholeEveryMillis;
     return term.silentJudged ? undefined : silentUntil;
   }
 

@@ -36,7 +36,7 @@ const takeOverWithout = async (...slaveIds: string[]) => {
 const hearsFromAgents = (missing: (machine: MachineSnapshot) => boolean) => {
   const { driver } = world;
   const machines = driver.machines.bind(driver);
-  Object.assign(driver, { listsEveryMachine: false, machines: () => machines().filter((one) => !missing(one)) });
+  Object.assign(driver, { listsEveryMachine: undefined, machines: () => machines().filter((one) => !missing(one)) });
 };
 
 describe('when a leader begins', () => {
@@ -47,6 +47,19 @@ describe('when a leader begins', () => {
     await compare();
     for (const id of ['slave-1', 'slave-2', 'slave-3', 'DEFAULT']) expect(await stateOf(id)).toBe('ACTIVE');
     expect(await world.get(MachineReads).history('SLAVE', 'slave-1')).toHaveLength(1);
+  });
+
+  test('a list of all that comes late is compared when it has come', async () => {
+    await start({ machines: 2 });
+    await takeOverWithout('slave-2');
+    const { driver } = world;
+    const machines = driver.machines.bind(driver);
+    Object.assign(driver, { listsEveryMachine: false, machines: () => [] });
+    expect(await compare()).toBe(world.now + 2_000);
+    expect([await stateOf('slave-1'), await stateOf('slave-2')]).toEqual(['ACTIVE', 'ACTIVE']);
+    Object.assign(driver, { listsEveryMachine: true, machines });
+    await compare();
+    expect([await stateOf('slave-1'), await stateOf('slave-2')]).toEqual(['ACTIVE', 'MISSING_ON_STARTUP']);
   });
 
   test('an ACTIVE slave that is not listed is MISSING_ON_STARTUP, and so is its rack when none of it is listed', async () => {

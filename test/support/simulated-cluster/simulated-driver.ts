@@ -80,7 +80,11 @@ export class SimulatedDriver implements ClusterDriver {
   }
 
   machines(): MachineSnapshot[] {
-    return [...this.cluster.agents.values()].flatMap((agent) => [...agent.machines.values()]);
+    // None is silent, whichever clock the scheduler goes by.
+    const seenAt = Math.max(this.cluster.now(), Date.now());
+    return [...this.cluster.agents.values()].flatMap((agent) =>
+      [...agent.machines.values()].map((machine) => ({ ...machine, seenAt })),
+    );
   }
 
   async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {

@@ -1,0 +1,238 @@
+import { expect, test } from 'vitest';
+import { EventRecorder } from '../../../test/support/event-recorder.js';
+import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import { podNameOf } from './names.js';
+import { Nodes } from './nodes.js';
+import type { Node, Pod } from './objects.js';
+import { Pods } from './pods.js';
+
+const created = '2026-01-01T00:00:00Z';
+const start = Date.parse(created);
+const ignored = { heard: () => undefined, failed: () => undefined };
+
+/** Two nodes and no pods, at a time that the test moves. */
+function cluster() {
+  const clock = { now: start };
+  const settings = KubernetesSettings.parse({ nodeSelector: { tasks: 'yes' } });
+  const nodes = new Nodes({ ...settings, defaultRackId: 'DEFAULT' }, () => clock.now);
+  const pods = new Pods('muster', nodes, () => clock.now);
+  const nodeNews = nodes.follower(ignored, () => undefined);
+  nodeNews.replaced([node('n1'), node('n2')]);
+  nodes.foreignFollower(ignored, () => undefined).replaced([]);
+  return { clock, nodes, pods, nodeNews, news: pods.follower(ignored, () => undefined), told: new EventRecorder() };
+}
+const node = (name: string, { ready = 'True', tasks = 'yes', uid = `uid of ${name}` } = {}): Node => ({
+  metadata: { name, uid, labels: { tasks } },
+  status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: ready, lastTransitionTime: created }] },
+});
+type Life = 'WAITS' | 'RUNS' | 'ENDED';
+function pod(taskId: string, life: Life = 'WAITS', metadata: Pod['metadata'] = {}, nodeName = 'n1'): Pod {
+  const startedAt = created;
+  const states = { WAITS: {}, RUNS: { running: { startedAt } }, ENDED: { terminated: { exitCode: 0, startedAt } } };
+  const phases = { WAITS: 'Pending', RUNS: 'Running', ENDED: 'Succeeded' };
+  return {
+    metadata: {
+      name: podNameOf('muster', taskId),
+      uid: `uid of ${taskId}`,
+      creationTimestamp: created,
+      ...metadata,
+      annotations: { 'muster/task-id': taskId, 'muster/incarnation': 'i', ...metadata.annotations },
+    },
+    spec: { nodeName },
+    status: { phase: phases[life], containerStatuses: [{ started: true, state: states[life] }] },
+  };
+}
+
+test('each state is told once, and one that passed unseen with those after it', async () => {
+  const { pods, news, told } = cluster();
+  for (const life of ['WAITS', 'RUNS', 'RUNS', 'ENDED', 'ENDED'] as const) {
+    news.changed(pod('a', life));
+    await pods.tell(told);
+  }
+  news.changed(pod('b', 'ENDED', {}, 'n2'));
+  await pods.tell(told);
+  expect(told.updates.map(({ taskId, state, slaveId }) => `${taskId} ${state} ${slaveId}`)).toEqual([
+    'a TASK_STARTING n1',
+    'a TASK_RUNNING n1',
+    'a TASK_FINISHED n1',
+    'b TASK_STARTING n2',
+    'b TASK_RUNNING n2',
+    'b TASK_FINISHED n2',
+  ]);
+  expect(told.updates[0]).toMatchObject({
+    number: 0,
+    agentId: 'n1',
+    incarnation: 'i',
+    directory: '/mnt/cluster/sandbox',
+  });
+});
+
+test('what could not be stored is told again, and only then its end is known', async () => {
+  const { pods, news, told } = cluster();
+  const name = podNameOf('muster', 'a');
+  told.refuseNext(1);
+  news.changed(pod('a', 'ENDED'));
+  await expect(pods.tell(told)).rejects.toThrow('the database is away');
+  expect(pods.isOver(name)).toBe(false);
+  expect(pods.hasNews).toBe(true);
+  await pods.tell(told);
+  expect(told.statesOf('a')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+  expect(pods.isOver(name)).toBe(true);
+});
+
+test('a pod that says it is of another task is none of ours', async () => {
+  const { pods, news, told } = cluster();
+  news.replaced([pod('a', 'RUNS', { name: podNameOf('muster', 'b') }), pod('c', 'RUNS', { name: 'c' })]);
+  await pods.tell(told);
+  expect(told.updates).toEqual([]);
+});
+
+test.each([
+  { name: 'is lost where its node is heard', ready: 'True', last: 'TASK_LOST' },
+  { name: 'may run on where its node is silent', ready: 'Unknown', last: 'TASK_RUNNING' },
+])('a pod that is removed by force before its end $name', async ({ ready, last }) => {
+  for (const isMissed of [false, true]) {
+    const { pods, news, nodeNews, told } = cluster();
+    news.replaced([pod('a', 'RUNS')]);
+    await pods.tell(told);
+    nodeNews.changed(node('n1', { ready }));
+    if (isMissed) news.replaced([]);
+    else news.removed(pod('a', 'RUNS'));
+    await pods.tell(told);
+    expect(told.statesOf('a').at(-1)).toBe(last);
+    expect(pods.find(podNameOf('muster', 'a'))).toBeUndefined();
+  }
+});
+
+test('the end that a removed pod shows is told', async () => {
+  const { pods, news, told } = cluster();
+  news.changed(pod('a', 'RUNS'));
+  news.removed(pod('a', 'ENDED'));
+  await pods.tell(told);
+  expect(told.statesOf('a')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+});
+
+test('ended pods are kept for a while, the newest longest, and never those whose end is not stored', async () => {
+  const { clock, pods, news, told } = cluster();
+  const due = (atMost: number) =>
+    pods
+      .toRemove({ keepMillis: 3_600_000, atMost })
+      .ended.map(({ metadata }) => metadata?.annotations?.['muster/task-id']);
+  for (const taskId of ['a', 'b', 'c']) {
+    news.changed(pod(taskId, 'ENDED'));
+    await pods.tell(told);
+    clock.now += 60_000;
+  }
+  news.changed(pod('d', 'ENDED'));
+  expect(due(3)).toEqual([]);
+  expect(due(2)).toEqual(['a']);
+  expect(due(1)).toEqual(['a', 'b']);
+  clock.now = start + 3_600_000;
+  expect(due(3)).toEqual(['a']);
+  clock.now += 3_600_000;
+  expect(due(3)).toEqual(['a', 'b', 'c']);
+});
+
+test('tombstones are no tasks, and go when nothing can come after them', async () => {
+  const { clock, pods, news, told } = cluster();
+  news.changed(pod('a', 'WAITS', { labels: { 'muster/tombstone': 'true' } }));
+  await pods.tell(told);
+  expect(told.updates).toEqual([]);
+  const due = () => pods.toRemove({ keepMillis: 1, atMost: 1 }).tombstones;
+  expect(due()).toEqual([]);
+  clock.now += 15 * 60_000;
+  expect(due()).toEqual([podNameOf('muster', 'a')]);
+});
+
+test('machines are told when something about them changes, and not while they are silent', async () => {
+  const { nodes, nodeNews, told } = cluster();
+  const up: string[] = [];
+  const events = Object.assign(Object.create(told) as EventRecorder, {
+    machineUp: async ({ slaveId, closedBecause }: { slaveId: string; closedBecause?: string }) =>
+      void up.push(`${slaveId} ${closedBecause ?? 'open'}`),
+  });
+  await nodes.tell(events);
+  await nodes.tell(events);
+  nodeNews.changed(node('n1'));
+  nodeNews.changed({ ...node('n2'), spec: { unschedulable: true } });
+  await nodes.tell(events);
+  nodeNews.changed(node('n1', { ready: 'Unknown' }));
+  nodeNews.changed(node('n3', { ready: 'Unknown' }));
+  nodeNews.changed(node('n4', { tasks: 'no' }));
+  nodeNews.changed(node('n2', { tasks: 'no' }));
+  await nodes.tell(events);
+  expect(up).toEqual(['n1 open', 'n2 open', 'n2 cordoned', expect.stringMatching(/^n2 not one that/)]);
+  expect(nodes.machines().map(({ slaveId }) => slaveId)).toEqual(['n1', 'n2', 'n3']);
+  expect(nodes.machines()[0]?.seenAt).toBe(start);
+  nodeNews.removed(node('n1'));
+  nodeNews.removed(node('n4'));
+  await nodes.tell(events);
+  expect(told.machinesDown).toEqual(['n1']);
+});
+
+test('machines that could not be stored are told again', async () => {
+  const { nodes, told } = cluster();
+  let isAway = true;
+  const events = Object.assign(Object.create(told) as EventRecorder, {
+    machineUp: async (machine: Parameters<EventRecorder['machineUp']>[0]) => {
+      if (isAway) throw new Error('the database is away');
+      await told.machineUp(machine);
+    },
+  });
+  await expect(nodes.tell(events)).rejects.toThrow('away');
+  isAway = false;
+  await nodes.tell(events);
+  expect([...told.machines.keys()]).toEqual(['n1', 'n2']);
+});
+
+test('cordons are set where none is, and taken back where they are ours', async () => {
+  const { nodes, nodeNews, told } = cluster();
+  const cordoned = (name: string, by?: string): Node => {
+    const { metadata, status } = node(name);
+    return {
+      metadata: { ...metadata, annotations: by ? { 'muster/cordoned': by } : {} },
+      spec: { unschedulable: true },
+      status,
+    };
+  };
+  const held = (...names: string[]) => nodes.toHold(new Set(names)).map(({ name, isHeld }) => `${name} ${isHeld}`);
+  nodeNews.changed(cordoned('ours', 'muster'));
+  nodeNews.changed(cordoned('of another installation', 'b'));
+  nodeNews.changed(cordoned('of an operator'));
+  nodeNews.changed(node('not ours', { tasks: 'no' }));
+  await nodes.tell(told);
+  expect(held('n1', 'not ours', 'unknown')).toEqual(['n1 true', 'ours false']);
+  expect(held('ours', 'of another installation', 'of an operator')).toEqual([]);
+  const uncordoned = { ...cordoned('ours', 'muster'), spec: {} };
+  nodeNews.changed(uncordoned);
+  expect(held('ours')).toEqual(['ours true']);
+  expect(held()).toEqual(['ours false']);
+});
+
+test('a node that a former leader chose, and that has lost its label since, is there as long as tasks run on it', async () => {
+  const clock = { now: start };
+  const settings = KubernetesSettings.parse({ nodeSelector: { tasks: 'yes' } });
+  const nodes = new Nodes(
+    { ...settings, defaultRackId: 'DEFAULT' },
+    () => clock.now,
+    (name) => name === 'n1',
+  );
+  nodes.follower(ignored, () => undefined).replaced([node('n1', { tasks: 'no' }), node('n2', { tasks: 'no' })]);
+  expect(nodes.isTold).toBe(false);
+  nodes.foreignFollower(ignored, () => undefined).replaced([]);
+  await nodes.tell(new EventRecorder());
+  expect(nodes.isTold).toBe(true);
+  expect(nodes.machines()).toMatchObject([{ slaveId: 'n1', closedBecause: expect.stringContaining('nodeSelector') }]);
+});
+
+test('what outlived its node is to be ended where another one has its name, once that one is heard', () => {
+  const { pods, news, nodeNews } = cluster();
+  const strays = () => pods.strays().map(({ metadata }) => metadata?.annotations?.['muster/task-id']);
+  const of = (uid: string) => ({ annotations: { 'muster/incarnation': uid } });
+  news.replaced([pod('a', 'RUNS', of('uid of n1')), pod('b', 'RUNS', of('former'))]);
+  news.changed(pod('c', 'ENDED', of('former')));
+  news.changed(pod('d', 'RUNS', { ...of('former'), deletionTimestamp: created }));
+  expect(strays()).toEqual(['b']);
+  nodeNews.changed(node('n1', { ready: 'Unknown' }));
+  expect(strays()).toEqual([]);
+});
