@@ -36,6 +36,8 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
       chmodSync(starts, 0o777);
       const settings = lab.settings({ allowedHostPaths: [starts] });
       const drivers: KubernetesDriver[] = [];
+      const untilShown = (what: string, port: number, isShown: boolean) =>
+        waitFor(what, () => drivers.some((each) => each.machines()[0]?.portsInUse.includes(port)) === isShown);
       const open = () => KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', log: quiet });
       // A driver is made without waiting; these wait to be asked for.
       const spare = await Promise.all([open(), open(), open()]);
@@ -65,6 +67,18 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
             return 0;
           }
         },
+        occupyPort: async () => {
+          const port = lab.nodes[0]!.ports.end;
+          await lab.occupy({ port, node: lab.nodes[0]!.name });
+          await untilShown('the port to be seen', port, true);
+          return {
+            port,
+            free: async () => {
+              await lab.release(port);
+              await untilShown('the port to be free again', port, false);
+            },
+          };
+        },
         until: async (what, condition) => void (await waitFor(what, condition, { timeoutMillis: 40_000 })),
         pause: () => delay(2_000),
         close: async () => {
@@ -74,6 +88,6 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
       };
     },
     // Kubelets do not look up while they wait for a container to end.
-    ['COMMANDS', 'FIGURES', 'PORTS', 'SHORTER_GRACE'],
+    ['COMMANDS', 'FIGURES', 'SHORTER_GRACE'],
   );
 });

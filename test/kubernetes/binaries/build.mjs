@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
@@ -26,19 +26,24 @@ export function goVersion() {
   return status === 0 ? stdout.trim() : undefined;
 }
 
-/**
- * The folder with the programs, which are built where they are not there yet: some minutes, some hundred MB. It is named after all
- * that goes into them, so that another version of anything gets another folder.
- */
-export function buildBinaries({ forBenchmark = false, say = console.log } = {}) {
+/** The folder of the programs. It is named after all that goes into them, so that another version of anything gets another folder. */
+export function binFolder() {
   const key = createHash('sha256')
     .update(readFileSync(join(folder, 'go.mod')))
     .update(readFileSync(join(folder, 'go.sum')))
     .update(goVersion())
     .digest('hex')
     .slice(0, 16);
-  const cache = process.env.MUSTER_KUBERNETES_CACHE ?? join(homedir(), '.cache', 'muster-kubernetes');
-  const bin = join(cache, key);
+  return join(process.env.MUSTER_KUBERNETES_CACHE ?? join(homedir(), '.cache', 'muster-kubernetes'), key);
+}
+
+/** Whether nothing has to be built of what a cluster is made of. */
+export const hasBinaries = () => Object.keys(packages).every((name) => existsSync(join(binFolder(), name)));
+
+/** That folder, with all of them, which are built where they are not there yet: some minutes, some hundred MB. */
+export function buildBinaries({ forBenchmark = false, say = console.log } = {}) {
+  const bin = binFolder();
+  const cache = dirname(bin);
   mkdirSync(bin, { recursive: true });
   const version = /k8s\.io\/kubernetes (v\S+)/.exec(readFileSync(join(folder, 'go.mod'), 'utf8'))[1];
   for (const [name, path] of Object.entries({ ...packages, ...(forBenchmark && packagesOfBenchmark) }))

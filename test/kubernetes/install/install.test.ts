@@ -169,6 +169,7 @@ describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
     [false, 'list', core, 'secrets', undefined],
     [false, 'create', core, 'pods/exec', here],
     [false, 'create', core, 'serviceaccounts/token', here],
+    [true, 'patch', core, 'nodes', undefined],
     [false, 'delete', core, 'nodes', undefined],
     [false, 'create', core, 'pods/binding', here],
     [false, 'update', 'apps', 'deployments', here],
@@ -234,6 +235,7 @@ describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
       expect(await driver.launch([spec], 2)).toMatchObject([{ outcome: 'ACCEPTED' }]);
       expect(await driver.reconcile(2)).toMatchObject([{ tasks: [{ taskId: spec.taskId }] }]);
       await (await driver.sandbox(spec.taskId, machine!.slaveId))!.list('').catch(() => undefined);
+      await driver.hold(new Set([machine!.slaveId]), 2);
       expect(await driver.kill('never-heard-of', machine!.slaveId, 1_000, 2)).toBe('GONE');
       await waitFor('it to be given up', async () => (await used()).has('namespace patch pods'), slow);
       await waitFor('it to be deleted', async () => (await used()).has('namespace delete pods'), slow);

@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync, chmodSync } from 'node:fs';
-import { join } from 'node:path';
-import { outputOf } from './daemon.js';
+import { basename, join } from 'node:path';
+import { outputOf, tried } from './daemon.js';
 
 export const testImage = 'muster.test/busybox:1';
 export const pauseImage = 'muster.test/pause:1';
 
+interface ImageParts {
+  command: readonly string[];
+  /** Of this machine, by their paths: they are there in /bin, with the libraries that they need. */
+  programs?: readonly string[];
+}
+
 /** An archive of an image, as engines load it, in which there is busybox with all its programs. */
-export async function makeImage(folder: string, name: string, command: readonly string[]): Promise<string> {
+export async function makeImage(folder: string, name: string, parts: ImageParts): Promise<string> {
   const work = join(folder, name.replaceAll(/[^a-z0-9]/g, '-'));
   for (const each of ['bin', 'tmp', 'etc', 'proc', 'sys', 'dev'])
     mkdirSync(join(work, 'root', each), { recursive: true });
@@ -15,13 +21,19 @@ export async function makeImage(folder: string, name: string, command: readonly 
   copyFileSync('/bin/busybox', join(work, 'root/bin/busybox'));
   const programs = (await outputOf('/bin/busybox', '--list')).split('\n').filter((each) => each && each !== 'busybox');
   for (const program of programs) symlinkSync('busybox', join(work, 'root/bin', program));
+  for (const program of parts.programs ?? []) {
+    copyFileSync(program, join(work, 'root/bin', basename(program)));
+    // A program without libraries is no mistake.
+    const libraries = (await tried('ldd', program)).match(/\/\S+(?= \()/g) ?? [];
+    if (libraries.length > 0) await outputOf('cp', '-L', '--parents', ...libraries, join(work, 'root'));
+  }
   writeFileSync(join(work, 'root/etc/passwd'), 'root:x:0:0:root:/:/bin/sh\n');
   await outputOf('tar', '-C', join(work, 'root'), '--owner=0', '--group=0', '-cf', join(work, 'layer.tar'), '.');
   const digest = createHash('sha256')
     .update(readFileSync(join(work, 'layer.tar')))
     .digest('hex');
   const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
-  const config = { Cmd: command, Env: ['PATH=/bin'] };
+  const config = { Cmd: parts.command, Env: ['PATH=/bin'] };
   const rootfs = { type: 'layers', diff_ids: [`sha256:${digest}`] };
   writeFileSync(join(work, 'config.json'), JSON.stringify({ architecture, os: 'linux', config, rootfs }));
   const manifest = [{ Config: 'config.json', RepoTags: [name], Layers: ['layer.tar'] }];

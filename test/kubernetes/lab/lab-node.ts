@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { killNow } from '../../e2e/support/processes.js';
 import { freePort } from '../../support/free-port.js';
 import { Daemon, tried } from './daemon.js';
 import { pauseImage } from './image.js';
@@ -14,12 +15,52 @@ interface LabNodeOptions {
   kubeconfig: string;
   address: string;
   images: readonly string[];
-  /** Of this machine: it tells bridges and networks of nodes apart. */
-  number: number;
 }
 
 const controllers = (): string[] =>
   readdirSync('/sys/fs/cgroup').filter((name) => existsSync(`/sys/fs/cgroup/${name}/tasks`));
+const groupOf = (number: number): string => `muster-lab-${number}`;
+const groupsOf = (number: number): string[] => {
+  const roots = controllers().map((name) => `/sys/fs/cgroup/${name}`);
+  return (roots.length > 0 ? roots : ['/sys/fs/cgroup']).map((root) => join(root, groupOf(number)));
+};
+
+/** A number that no other node on this machine has, whoever started it: its control group, which is made here, is the claim. */
+function claimNumber(): number {
+  for (let number = 1; number <= 90; number++) {
+    try {
+      mkdirSync(groupsOf(number)[0]!);
+      return number;
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+    }
+  }
+  throw new Error('Too many nodes, or what is left of them, on this machine');
+}
+
+const bridgeOf = (number: number): string => `mustest${number}`;
+const numberFile = 'number';
+
+/** Takes away what is left of the node of this folder when its own programs have ended, in whatever way. */
+export async function removeTraces(folder: string): Promise<void> {
+  if (!existsSync(join(folder, numberFile))) return;
+  const number = Number(readFileSync(join(folder, numberFile), 'utf8'));
+  // The kubelet makes one in each hierarchy, without controllers, too.
+  const groups = ['', ...readdirSync('/sys/fs/cgroup')]
+    .map((name) => join('/sys/fs/cgroup', name, groupOf(number)))
+    .filter((path) => existsSync(path));
+  for (const group of groups) {
+    const pids = await tried('find', group, '-name', 'cgroup.procs', '-exec', 'cat', '{}', ';');
+    killNow(pids.split('\n').filter(Boolean).map(Number));
+  }
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .flatMap((line) => line.split(' ')[1] ?? [])
+    .filter((path) => path.startsWith(`${folder}/`));
+  for (const mount of mounts.toReversed()) await tried('umount', '-l', mount);
+  await tried('ip', 'link', 'delete', bridgeOf(number));
+  for (const group of groups) await tried('find', group, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';');
+}
 
 /** containerd and a kubelet, with folders, ports, a bridge and control groups of their own: as many as fit on one machine. */
 export class LabNode {
@@ -28,13 +69,17 @@ export class LabNode {
   private readonly socket: string;
   private readonly bridge: string;
   private readonly group: string;
+  /** Of this machine: it tells bridges, networks and ports of nodes apart. */
+  private readonly number = claimNumber();
 
   constructor(private readonly options: LabNodeOptions) {
-    const { folder, number } = options;
+    const { folder } = options;
+    const { number } = this;
     mkdirSync(join(folder, 'cni'), { recursive: true });
     this.socket = join(folder, 'c.sock');
-    this.bridge = `mustest${number}`;
-    this.group = `muster-lab-${number}`;
+    this.bridge = bridgeOf(number);
+    writeFileSync(join(folder, numberFile), String(number));
+    this.group = groupOf(number);
     this.writeContainerd();
     this.containerd = new Daemon(
       'containerd',
@@ -45,6 +90,12 @@ export class LabNode {
 
   get name(): string {
     return this.options.name;
+  }
+
+  /** That its tasks may have; all nodes have the address of this machine. */
+  get ports(): { begin: number; end: number } {
+    const begin = 20_000 + this.number * 100;
+    return { begin, end: begin + 99 };
   }
 
   async start(): Promise<void> {
@@ -81,27 +132,13 @@ export class LabNode {
     for (const task of (await this.ctr('tasks', 'ls', '-q')).split('\n').filter(Boolean))
       await this.ctr('tasks', 'rm', '-f', task);
     await this.containerd.stop();
-    const mounts = readFileSync('/proc/self/mounts', 'utf8')
-      .split('\n')
-      .flatMap((line) => line.split(' ')[1] ?? [])
-      .filter((path) => path.startsWith(`${this.options.folder}/`));
-    for (const mount of mounts.toReversed()) await tried('umount', '-l', mount);
-    await tried('ip', 'link', 'delete', this.bridge);
-    // The kubelet makes one in each hierarchy, without controllers, too.
-    const left = ['', ...readdirSync('/sys/fs/cgroup')].map((name) => join('/sys/fs/cgroup', name, this.group));
-    for (const path of left.filter((each) => existsSync(each)))
-      await tried('find', path, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';');
+    await removeTraces(this.options.folder);
   }
 
   private ctr = (...words: string[]): Promise<string> => tried('ctr', '-a', this.socket, '-n', 'k8s.io', ...words);
 
-  private groups = (): string[] => {
-    const roots = controllers().map((name) => `/sys/fs/cgroup/${name}`);
-    return (roots.length > 0 ? roots : ['/sys/fs/cgroup']).map((root) => join(root, this.group));
-  };
-
   private makeGroups(): void {
-    for (const path of this.groups()) mkdirSync(path, { recursive: true });
+    for (const path of groupsOf(this.number)) mkdirSync(path, { recursive: true });
     const cpuset = '/sys/fs/cgroup/cpuset';
     if (existsSync(`${cpuset}/tasks`))
       for (const file of ['cpuset.cpus', 'cpuset.mems'])
@@ -109,7 +146,8 @@ export class LabNode {
   }
 
   private writeContainerd(): void {
-    const { folder, number } = this.options;
+    const { folder } = this.options;
+    const { number } = this;
     const cri = '[plugins."io.containerd.grpc.v1.cri"';
     const lines = [
       'version = 2',

@@ -11,6 +11,7 @@ import { makeCertificates } from './certificates.js';
 import { Daemon } from './daemon.js';
 import { makeImage, pauseImage, testImage } from './image.js';
 import { LabNode } from './lab-node.js';
+import { folderPrefix, ownerFile, sweep } from './sweep.js';
 
 /** Where the programs are; undefined: `npm run test:kubernetes` did not start this. */
 export const labBinaries = process.env['MUSTER_KUBERNETES_BIN'];
@@ -22,6 +23,8 @@ const namespace = 'muster';
 const podsPath = `/api/v1/namespaces/${namespace}/pods`;
 
 interface Further {
+  /** Of this machine, to be in the image of tasks as well. */
+  programs?: readonly string[];
   /** No controllers at all. */
   isBare?: boolean;
   /** Beside the usual ones of the controller manager, without `-controller` at their ends. */
@@ -49,21 +52,25 @@ export class Lab {
   private apiServer!: Daemon;
   private controllers!: Daemon;
   api!: KubernetesApi;
+  apiServerPort!: number;
 
   static async start({
     nodes = 1,
+    programs = [],
     isBare = false,
     controllers = [],
     apiServerFlags = [],
   }: { nodes?: number } & Further = {}): Promise<Lab> {
-    const further = { isBare, controllers, apiServerFlags };
-    const lab = new Lab(labBinaries!, mkdtempSync(join(tmpdir(), 'mk-')), further);
+    await sweep();
+    const further = { programs, isBare, controllers, apiServerFlags };
+    const lab = new Lab(labBinaries!, mkdtempSync(join(tmpdir(), folderPrefix)), further);
+    writeFileSync(join(lab.folder, ownerFile), String(process.pid));
     try {
       await lab.startControl();
       if (nodes === 0) return lab;
       const images = [
-        await makeImage(lab.folder, testImage, ['/bin/sh']),
-        await makeImage(lab.folder, pauseImage, ['/bin/sleep', '2147483647']),
+        await makeImage(lab.folder, testImage, { command: ['/bin/sh'], programs }),
+        await makeImage(lab.folder, pauseImage, { command: ['/bin/sleep', '2147483647'] }),
       ];
       for (let number = 1; number <= nodes; number++) await lab.addNode(number, images);
       return lab;
@@ -115,6 +122,24 @@ export class Lab {
     await waitFor('the pods to be gone', async () => (await this.pods()).length === 0, { timeoutMillis: 30_000 });
   }
 
+  /** A pod of others takes a port of a node. */
+  async occupy({ port, node }: { port: number; node: string }): Promise<void> {
+    const ports = [{ containerPort: port, hostPort: port }];
+    const containers = [{ name: 'other', image: testImage, command: ['/bin/sleep', '100000'], ports }];
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: `other-${port}` },
+      spec: { nodeName: node, terminationGracePeriodSeconds: 1, containers },
+    };
+    await this.api.call('/api/v1/namespaces/default/pods', { method: 'POST', body });
+  }
+
+  async release(port: number): Promise<void> {
+    const path = `/api/v1/namespaces/default/pods/other-${port}`;
+    await this.api.call(path, { method: 'DELETE', body: { gracePeriodSeconds: 0 } });
+  }
+
   async stop(): Promise<void> {
     if (this.nodes.length > 0) await this.removePods().catch(() => undefined);
     for (const node of this.nodes) await node.stop();
@@ -135,14 +160,29 @@ export class Lab {
     const folder = join(this.folder, name);
     const { bin, adminConfig: kubeconfig, address } = this;
     const certificates = join(this.folder, 'pki');
-    const node = new LabNode({ name, folder, bin, certificates, kubeconfig, address, images, number });
+    const node = new LabNode({ name, folder, bin, certificates, kubeconfig, address, images });
     this.nodes.push(node);
     await node.start();
     await waitFor(`${name} to be ready`, () => this.isReady(name).catch(() => false), { timeoutMillis: 60_000 });
-    // All nodes have the address of this machine.
-    const ports = `${20_000 + number * 100}-${20_099 + number * 100}`;
-    const body = { metadata: { annotations: { 'muster/ports': ports } } };
+    await this.givePorts(node);
+  }
+
+  /** One that was removed, and is there again, has lost them. */
+  async givePorts({ name, ports }: LabNode): Promise<void> {
+    const body = { metadata: { annotations: { 'muster/ports': `${ports.begin}-${ports.end}` } } };
     await this.api.call(`/api/v1/nodes/${name}`, { method: 'PATCH', body });
+  }
+
+  /** As an operator does. */
+  async cordon(name: string, isCordoned: boolean): Promise<void> {
+    await this.api.call(`/api/v1/nodes/${name}`, { method: 'PATCH', body: { spec: { unschedulable: isCordoned } } });
+  }
+
+  /** The object goes, with what keeps it, whatever its node does. */
+  async deleteByForce({ metadata }: Pod): Promise<void> {
+    const path = `${podsPath}/${metadata?.name}`;
+    await this.api.call(path, { method: 'DELETE', body: { gracePeriodSeconds: 0 } });
+    await this.api.call(path, { method: 'PATCH', body: { metadata: { finalizers: null } } });
   }
 
   private async startControl(): Promise<void> {
@@ -153,6 +193,7 @@ export class Lab {
     const rows = [`${adminToken},admin,1,"system:masters"`, `${schedulerToken},${account},2,"system:serviceaccounts"`];
     writeFileSync(join(pki, 'tokens.csv'), `${rows.join('\n')}\n`);
     const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
+    this.apiServerPort = port;
     const urls = { client: `http://127.0.0.1:${client}`, peer: `http://127.0.0.1:${peer}` };
     const log = (name: string) => join(this.folder, `${name}.log`);
     this.etcd = new Daemon(
