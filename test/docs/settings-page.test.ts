@@ -51,6 +51,22 @@ test('every setting says what it means', () => {
   expect(settings.filter(({ meaning }) => !meaning)).toEqual([]);
 });
 
+/** Where to look for what. */
+const topics = [
+  ['How it is reached', '[http](#http)', '[cors](#cors)', '[ui](#ui)'],
+  ['Who may do what', '[auth](#auth)', '[ldap](#ldap)', '[webhookAuth](#webhookauth)'],
+  [
+    'Machines and how tasks run on them',
+    '[cluster](#cluster)',
+    '[cluster.local](#clusterlocal)',
+    '[network](#network)',
+  ],
+  ['Placement, deploys, health checks, jobs, limits', '[keys outside of sections](#keys-outside-of-sections)'],
+  ['When things go wrong', '[crashLoop](#crashloop)', '[disasterDetection](#disasterdetection)'],
+  ['What is kept', '[historyPurging](#historypurging)', '[objstore](#objstore)', '[logFolder](#logfolder)'],
+  ['Who is told', '[webhooks](#webhooks)', '[smtp](#smtp)', '[events](#events)', '[log](#log)'],
+];
+
 /** `npx vitest run test/docs -u` writes the page anew. */
 test('docs/settings.md lists every setting', async () => {
   const page = [
@@ -58,6 +74,11 @@ test('docs/settings.md lists every setting', async () => {
     '',
     'YAML or JSON, named by `MUSTER_CONFIG`. A key with a dot stands in a section: `cluster.defaultCpus` is key `defaultCpus` of',
     'section `cluster`. Unknown keys and wrong values are refused at the start, all at once and by name.',
+    '[examples/settings.yml](../examples/settings.yml) is a file to begin with.',
+    '',
+    ...topics.map(([topic, ...where]) => `- ${topic}: ${where.join(', ')}`),
+    '',
+    '## Keys outside of sections',
     '',
     ...sections().flatMap(([section, inside]) => [
       ...(section ? ['', `## ${section}`, ''] : []),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeployHistory } from '../../src/core/model/deploy.js';
 import type { RequestHistory } from '../../src/core/model/request.js';
@@ -32,6 +33,12 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => receiver.close());
 
+/** The dotted paths of everything in a document that is no record itself. */
+const membersOf = (value: unknown, path = ''): string[] =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, inner]) => membersOf(inner, `${path}.${name}`))
+    : [path];
+
 const told = <T>(path: string): T[] => receiver.calls.filter(({ url }) => url === path).map(({ body }) => body as T);
 
 test('of requests, deploys and tasks: what the history says of them', async () => {
@@ -65,6 +72,8 @@ test('of requests, deploys and tasks: what the history says of them', async () =
     { ...ofDeploy, eventType: 'FINISHED', deployResult },
   ]);
 
+  const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
+  const example: unknown = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)![1]!);
   const ended = await api.get<TaskIdHistory[]>('history/request/web/tasks?count=100');
   expect(ended.length).toBe(4);
   for (const { taskId } of ended) {
@@ -75,6 +84,8 @@ test('of requests, deploys and tasks: what the history says of them', async () =
     expect(states).toEqual(expect.arrayContaining(['TASK_LAUNCHED', 'TASK_RUNNING', 'TASK_CLEANING', 'TASK_KILLED']));
     const updates = told<{ task: object; taskUpdate: TaskHistoryUpdate }>(path);
     expect(updates.map(({ taskUpdate }) => taskUpdate.taskState).toSorted()).toEqual(states.toSorted());
+    const last = updates.find(({ taskUpdate }) => taskUpdate.taskState === 'TASK_KILLED');
+    expect(membersOf(last), 'the example of docs/webhooks.md').toEqual(expect.arrayContaining(membersOf(example)));
     for (const { task: shown, taskUpdate } of updates) {
       expect(shown).toEqual(task);
       const { previous: _, ...members } = taskUpdate;

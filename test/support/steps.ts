@@ -92,6 +92,7 @@ export const daily = [
   'test/e2e/field-limits.test.ts',
   'test/e2e/openapi.test.ts',
   'test/e2e/product.test.ts',
+  'test/e2e/first-job.test.ts',
   'test/e2e/readme.test.ts',
   'test/operations/ledger.test.ts',
   'test/operations/priority.test.ts',

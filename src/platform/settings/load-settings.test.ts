@@ -37,6 +37,13 @@ test('with nothing given, everything has its default', () => {
   });
 });
 
+test('the sample file is taken as it is', () => {
+  const sample = new URL('../../../examples/settings.yml', import.meta.url).pathname;
+  const settings = loadSettings({ environment: { MUSTER_CONFIG: sample } });
+  expect(settings.auth).toMatchObject({ enabled: true, adminGroups: ['ops'] });
+  expect(settings.cluster.maxNumCpusPerInstance).toBe(16);
+});
+
 test('the environment is read, an empty value counts as not given', () => {
   const environment = {
     MUSTER_PORT: '0',

@@ -574,7 +574,7 @@ const Sections = z.strictObject({
         .describe('Methods they may use'),
       allowedHeaders: z
         .array(z.string())
-        .default(['X-Requested-With', 'Content-Type', 'Accept', 'Origin', 'Authorization', 'Idempotency-Key'])
+        .default(['X-Requested-With', 'Content-Type', 'Accept', 'Origin', 'Authorization', 'Idempotency-Key', 'Prefer'])
         .describe('Headers they may send'),
       allowCredentials: z.boolean().default(true).describe('Whether cookies and credentials may come along'),
     })
