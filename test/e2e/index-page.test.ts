@@ -44,6 +44,26 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
       deploy: { requestId: 'web', id: 'v1', command: 'sleep 600', resources, healthcheck },
     });
     await page.locator('#requests').getByRole('link', { name: 'web' }).waitFor();
+    await api.post('requests', {
+      id: 'nightly',
+      requestType: 'SCHEDULED',
+      schedule: '30 4 1 1 *',
+      scheduleTimeZone: 'Asia/Tokyo',
+    });
+    const { nextRuns } = await api.get<{ nextRuns: { utc: string; local: string }[] }>('requests/request/nightly');
+    const shown = nextRuns.map(({ utc, local }) => `${utc} (${local} Asia/Tokyo)`);
+    const cell = page.locator('#requests td', { hasText: shown[0]! });
+    await cell.waitFor();
+    expect(shown[0]).toMatch(/-12-31T19:30:00.000Z \(\d{4}-01-01T04:30:00\+09:00 /);
+    expect(await cell.getByText(shown[4]!).isVisible()).toBe(false);
+    await cell.locator('summary').click();
+    expect(await cell.getByText(shown[4]!).isVisible()).toBe(true);
+    await api.call('DELETE', 'requests/request/nightly');
+    await api.post('requests', { id: 'big', requestType: 'SERVICE', instances: 1 });
+    const deploy = { requestId: 'big', id: 'v1', command: 'x', resources: { cpus: 49, memoryMb: 1 } };
+    await api.post('deploys', { deploy });
+    await page.locator('#deploys').getByText('the task asks for 49 cores').waitFor();
+    await api.call('DELETE', 'requests/request/big');
     await page.locator('#deploys').getByRole('cell', { name: 'v1' }).waitFor();
     await page
       .locator('#tasks')

@@ -138,6 +138,8 @@ function explain(...[command, run]: Parameters<Define>): void {
     const about = await api.requests.explain({ requestId: id });
     await out.answer(about, () => {
       out.line(`${about.requestId} is ${about.state}, with ${wholeTasks(about.activeTasks)} active`);
+      if (about.message !== undefined) out.text(about.message);
+      for (const { local, timeZone } of about.nextRuns ?? []) out.line(`next run: ${local} (${timeZone})`);
       for (const { pendingType, deployId, message } of about.queued)
         out.text(`queued: ${pendingType} of ${deployId}: ${message}`);
       for (const task of about.pendingTasks) tell(out, task);

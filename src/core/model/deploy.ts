@@ -358,6 +358,8 @@ export interface PendingDeploy {
   currentDeployState: DeployState;
   deployProgress?: DeployProgress;
   updatedRequest?: Request;
+  /** Why its tasks are not placed, as far as the scheduler has looked. */
+  waitsBecause?: string;
 }
 
 export interface DeployHistory {
@@ -365,6 +367,8 @@ export interface DeployHistory {
   deployMarker: DeployMarker;
   deploy?: Deploy;
   deployStatistics?: DeployStatistics;
+  /** Of one in progress. */
+  waitsBecause?: string;
 }
 
 export interface DeployUpdate {

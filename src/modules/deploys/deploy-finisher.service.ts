@@ -7,6 +7,7 @@ import {
   type DeployView,
   type FinishSurroundings,
 } from '../../core/deploys/index.js';
+import { deployKeyText, type DeployMarker } from '../../core/model/deploy.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { RequestHistoryRepository } from '../requests/request-history.repository.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
@@ -40,7 +41,8 @@ export class DeployFinisher {
     now: number,
   ): Promise<StepResult> {
     const { marker } = view;
-    const plan = finishDeploy(view, outcome, await this.surroundings(tx, view), now);
+    const told = await this.withReason(tx, marker, outcome);
+    const plan = finishDeploy(view, told, await this.surroundings(tx, view), now);
     if (stored && plan.request) {
       await this.requests.save(tx, {
         ...stored,
@@ -70,6 +72,13 @@ export class DeployFinisher {
     });
     // Its ended tasks were kept from the history while it was in progress.
     return { wake: ['scheduler', 'cleanup', 'webhooks', 'history'], ended: { marker, result: plan.result } };
+  }
+
+  /** Of one that was late because tasks could not be placed: what they waited for. */
+  private async withReason(tx: EntityManager, marker: DeployMarker, outcome: DeployOutcome): Promise<DeployOutcome> {
+    if (outcome.deployState !== 'OVERDUE') return outcome;
+    const why = (await this.pendingTasks.whyWaiting(tx, [marker])).get(deployKeyText(marker));
+    return why === undefined ? outcome : { ...outcome, message: `${outcome.message}. ${why}` };
   }
 
   private async surroundings(tx: EntityManager, { marker }: DeployView): Promise<FinishSurroundings> {

@@ -72,12 +72,17 @@ interface PendingDeployRow {
 }
 
 /** A deploy in progress as the API shows it. That of a job is not rolled out in steps, so none of it is stored. */
-export const toPendingDeploy = (pending: StoredPendingDeploy, deployMarker: DeployMarker): PendingDeploy => ({
+export const toPendingDeploy = (
+  pending: StoredPendingDeploy,
+  deployMarker: DeployMarker,
+  waitsBecause?: string,
+): PendingDeploy => ({
   deployMarker,
   lastLoadBalancerUpdate: pending.balance?.update,
   currentDeployState: pending.state,
   deployProgress: pending.progress ?? progressOfJob(deployMarker.timestamp),
   updatedRequest: pending.updatedRequest,
+  waitsBecause,
 });
 
 /**

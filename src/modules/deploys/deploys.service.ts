@@ -168,9 +168,11 @@ export class DeploysService {
     return this.db.snapshot(async (tx) => {
       const pending = await this.deploys.findPending(tx);
       const found = await this.deploys.findMany(tx, pending);
+      const reasons = await this.pendingTasks.whyWaiting(tx, pending);
       return pending.flatMap((deploy) => {
-        const stored = found.get(deployKeyText(deploy));
-        return stored ? toPendingDeploy(deploy, stored.marker) : [];
+        const key = deployKeyText(deploy);
+        const stored = found.get(key);
+        return stored ? toPendingDeploy(deploy, stored.marker, reasons.get(key)) : [];
       });
     });
   }

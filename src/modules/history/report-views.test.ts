@@ -150,11 +150,18 @@ test('deploy durations', async () => {
   await insertDeploy(db.database.manager, { deploy: { id: 'd2' }, createdAt: start + second });
   expect(
     await rowsOf(
-      `SELECT deploy_id, user_name, message, state, duration_seconds::float FROM v_deploy_outcome ORDER BY 1`,
+      `SELECT deploy_id, user_name, message, state, duration_seconds::float, waits_because FROM v_deploy_outcome ORDER BY 1`,
     ),
   ).toEqual([
-    { deploy_id: 'd1', user_name: 'ada', message: 'first', state: 'SUCCEEDED', duration_seconds: 90 },
-    { deploy_id: 'd2', user_name: null, message: null, state: null, duration_seconds: null },
+    {
+      deploy_id: 'd1',
+      user_name: 'ada',
+      message: 'first',
+      state: 'SUCCEEDED',
+      duration_seconds: 90,
+      waits_because: null,
+    },
+    { deploy_id: 'd2', user_name: null, message: null, state: null, duration_seconds: null, waits_because: null },
   ]);
 });
 

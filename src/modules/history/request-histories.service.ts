@@ -1,12 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isWithin, type Past } from '../../core/authorization/index.js';
-import type { DeployHistory } from '../../core/model/deploy.js';
+import { deployKeyText, type DeployHistory } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
+import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
 import { RequestHistoryRepository, type RequestChange } from '../requests/request-history.repository.js';
 import { oldDocument } from './old-payloads.js';
 import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
@@ -60,14 +61,21 @@ export class DeployHistories {
   constructor(
     private readonly db: Database,
     private readonly deploys: DeployHistoryRepository,
+    private readonly pendingTasks: PendingTaskRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async find(requestId: string, deployId: string, past: Past): Promise<DeployHistory> {
-    const found = await this.db.snapshot((tx) => this.deploys.find(tx, { requestId, deployId }));
+    const key = { requestId, deployId };
+    const { found, waitsBecause } = await this.db.snapshot(async (tx) => {
+      const found = await this.deploys.find(tx, key);
+      if (!found || found.history.deployResult) return { found };
+      return { found, waitsBecause: (await this.pendingTasks.whyWaiting(tx, [key])).get(deployKeyText(key)) };
+    });
     const isSeen = found && isWithin(past, found.history.deployMarker.timestamp);
     if (!isSeen) throw SchedulerError.deployNotFound(requestId, deployId);
-    const { history, bytes } = found;
+    const { bytes } = found;
+    const history = { ...found.history, waitsBecause };
     const old = oldDocument<DeployHistory>(this.settings, 'DEPLOY', bytes);
     if (!old) return history;
     return {

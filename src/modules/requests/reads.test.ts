@@ -169,6 +169,17 @@ describe('one', () => {
   );
 });
 
+test('lists say when requests run next where that is asked for, of so many as can be worked out at once', async () => {
+  const listed = await room.list('/api/requests?nextRuns=true&limit=100&property=request.id&property=nextRuns');
+  expect(listed.find(({ request }) => request.id === 'cron')?.nextRuns).toHaveLength(5);
+  expect(listed.find(({ request }) => request.id === 'alpha')).toEqual({ request: { id: 'alpha' } });
+  for (const parent of await room.list('/api/requests?limit=100')) expect(parent).not.toHaveProperty('nextRuns');
+  for (const limit of ['', '&limit=101']) {
+    const { status, body } = await room.call('GET', `/api/requests?nextRuns=true${limit}`);
+    expect([status, body.message]).toEqual([400, 'nextRuns needs a limit of at most 100']);
+  }
+});
+
 test('a batch tells which ids there are and which not', async () => {
   const { body } = await room.call('GET', '/api/requests/batch?id=alpha&id=nope&id=cron&id=nope');
   expect(ids(body.requests)).toEqual(['alpha', 'cron']);

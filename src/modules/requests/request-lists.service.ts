@@ -3,6 +3,7 @@ import { isRelevantFor, type RelevanceFacts, type User } from '../../core/author
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
+import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { SharedReads } from '../../platform/reads/reads.js';
 import { Access } from '../auth/access/access.service.js';
@@ -19,7 +20,12 @@ interface RequestListFilter {
   /** Only what concerns the caller; without effect while callers are unknown. */
   filterRelevantForUser?: boolean;
   limit?: number;
+  /** Also when each runs next. */
+  nextRuns?: boolean;
 }
+
+/** Times of schedules are worked out for each call: for so many entries at most. */
+const mostWithNextRuns = 100;
 
 /** Lists of requests. Calls for the same states at the same time share one read. */
 @Injectable()
@@ -37,6 +43,16 @@ export class RequestLists {
 
   /** What the caller may read: starred requests first, then by the time of the last action. */
   async list(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
+    if (!filter.nextRuns) return this.entries(filter, user);
+    if (filter.limit === undefined || filter.limit > mostWithNextRuns) {
+      const message = `nextRuns needs a limit of at most ${mostWithNextRuns}`;
+      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'limit', rule: 'maximum', message }]);
+    }
+    const entries = await this.entries(filter, user);
+    return entries.map((parent) => ({ ...parent, nextRuns: this.parents.nextRuns(parent) }));
+  }
+
+  private async entries(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     const [brief, settings] = await Promise.all([
       this.briefReads.ask(JSON.stringify(filter.states), () => this.brief(filter.states)),
       this.settings.find(this.database.manager, user.id),

@@ -18,6 +18,7 @@ import {
   type StoredDeploy,
   type StoredPendingDeploy,
 } from '../deploys/deploy.repository.js';
+import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
 import { noTaskIds, TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import type { ExpiringRequestAction } from './expiring/expiring-action.entity.js';
 import { ExpiringActionRepository } from './expiring/expiring-action.repository.js';
@@ -42,6 +43,7 @@ export class RequestParents {
     private readonly deploys: DeployRepository,
     private readonly expiring: ExpiringActionRepository,
     private readonly taskIds: TaskIdsByStatusService,
+    private readonly pendingTasks: PendingTaskRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -86,7 +88,7 @@ export class RequestParents {
     return { ...brief(stored, new Map()), taskIds: noTaskIds(), nextRuns: this.nextRuns(stored) };
   }
 
-  private nextRuns({ request, state }: StoredRequest): TimeInZone[] | undefined {
+  nextRuns({ request, state }: Pick<RequestParent, 'request' | 'state'>): TimeInZone[] | undefined {
     if (request.requestType !== 'SCHEDULED' || !isRunnable(state)) return undefined;
     return nextTimes(request, this.clock.now(), timesShown);
   }
@@ -114,6 +116,7 @@ export class RequestParents {
     const ids = deployed.map(({ request }) => request.id);
     const found = ids.length > 0 ? await this.deploys.findPending(tx, ids) : [];
     const pending = new Map(found.map((deploy) => [deploy.requestId, deploy]));
+    const reasons = await this.pendingTasks.whyWaiting(tx, found);
     stored.forEach(({ request: { id }, activeDeployId, pendingDeployId }, index) => {
       const deploy = (deployId: string | undefined): Deploy | undefined =>
         deployId === undefined ? undefined : deploys.get(deployKeyText({ requestId: id, deployId }))?.deploy;
@@ -121,7 +124,7 @@ export class RequestParents {
       Object.assign(parents[index]!, {
         activeDeploy: deploy(activeDeployId),
         pendingDeploy: deploy(pendingDeployId),
-        pendingDeployState: inProgress && pendingDeploy(inProgress, markers),
+        pendingDeployState: inProgress && pendingDeploy(inProgress, markers, reasons),
       });
     });
   }
@@ -166,9 +169,11 @@ function deployState(
 function pendingDeploy(
   pending: StoredPendingDeploy,
   markers: ReadonlyMap<string, DeployMarker>,
+  reasons: ReadonlyMap<string, string>,
 ): PendingDeploy | undefined {
-  const deployMarker = markers.get(deployKeyText(pending));
-  return deployMarker && toPendingDeploy(pending, deployMarker);
+  const key = deployKeyText(pending);
+  const deployMarker = markers.get(key);
+  return deployMarker && toPendingDeploy(pending, deployMarker, reasons.get(key));
 }
 
 /** The member of a RequestParent under which an expiring action is shown. */

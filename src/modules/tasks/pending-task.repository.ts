@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Deploy, DeployKey } from '../../core/model/deploy.js';
+import { deployKeyText, type Deploy, type DeployKey } from '../../core/model/deploy.js';
 import {
   isRunnable,
   promisedTypes,
@@ -197,6 +197,22 @@ export class PendingTaskRepository {
       [requestId],
     );
     return found!.tasks;
+  }
+
+  /** Why tasks of these deploys are not placed, in the words that the leader left last, by deployKeyText; it may not have looked yet. */
+  async whyWaiting(tx: EntityManager, deploys: readonly DeployKey[]): Promise<Map<string, string>> {
+    if (deploys.length === 0) return new Map();
+    const found = await rows<{ request_id: string; deploy_id: string; message: string }>(
+      tx,
+      `SELECT DISTINCT ON (p.request_id, p.deploy_id) p.request_id, p.deploy_id, w.message
+       FROM waiting_reason w JOIN pending_task p ON p.id = w.pending_task_id
+       WHERE (p.request_id, p.deploy_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+       ORDER BY p.request_id, p.deploy_id, w.at DESC, p.id`,
+      [deploys.map(({ requestId }) => requestId), deploys.map(({ deployId }) => deployId)],
+    );
+    return new Map(
+      found.map((row) => [deployKeyText({ requestId: row.request_id, deployId: row.deploy_id }), row.message]),
+    );
   }
 
   async hasUnwanted(tx: EntityManager): Promise<boolean> {

@@ -38,6 +38,7 @@ import { LiveEvents1765520000000 } from '../../../migrations/1765520000000-live-
 import { WebhookResults1765520000001 } from '../../../migrations/1765520000001-webhook-results.js';
 import { ReportViews1765540000000 } from '../../../migrations/1765540000000-report-views.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
+import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -81,4 +82,5 @@ export const migrations = [
   LiveEvents1765520000000,
   WebhookResults1765520000001,
   ReportViews1765540000000,
+  WhyDeploysWait1765640000000,
 ];

@@ -3,7 +3,7 @@ import { lookAtFirst } from '../../core/deploys/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
-import { isRunnable, promisedTypes } from '../../core/model/enums.js';
+import { isRunnable, promisedTypes, type RequestState } from '../../core/model/enums.js';
 import { waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { type Explanation, explainPending, explanationText } from '../../core/placement/index.js';
 import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
@@ -54,6 +54,7 @@ export class ExplainService {
     return {
       requestId: id,
       state: request.state,
+      message: obstacle(request),
       nextRuns: nextRunsOf(request, this.clock.now()),
       activeTasks: tasks.length,
       pendingTasks: ordered.map((pending) => this.explain(pending, data)),
@@ -75,6 +76,21 @@ const timesShown = 5;
 
 const nextRunsOf = ({ request, state }: HeldRequest, now: number): TimeInZone[] | undefined =>
   request.requestType === 'SCHEDULED' && isRunnable(state) ? nextTimes(request, now, timesShown) : undefined;
+
+const states: Partial<Record<RequestState, string>> = {
+  PAUSED: 'It is paused: nothing of it runs before it is unpaused',
+  DELETING: 'It is being deleted',
+  FINISHED: 'It is finished: its schedule has no further time, or its only run has ended',
+};
+
+/** What keeps all of a request from running. */
+function obstacle({ state, activeDeployId, pendingDeploy }: HeldRequest): string | undefined {
+  const hasDeploy = activeDeployId !== undefined || pendingDeploy !== undefined;
+  return (
+    states[state] ??
+    (hasDeploy ? undefined : 'It has no deploy: nothing of it runs before POST /api/deploys has started one')
+  );
+}
 
 /** When its time comes, where it has not come yet. */
 function dueText({ pendingTaskId }: PendingTask, { reason }: Explanation, request: Request | undefined): string {

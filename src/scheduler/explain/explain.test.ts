@@ -125,6 +125,18 @@ test('what was stored goes when the task is placed, and is written again for ano
   expect(await world.query('SELECT message FROM waiting_reason')).toEqual([]);
 });
 
+test('what keeps all of a request from running is told before all else', async () => {
+  world = await SchedulerWorld.start();
+  await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+  const told = async (): Promise<string | undefined> => (await world.get(ExplainService).request('svc')).message;
+  expect(await told()).toBeUndefined();
+  await world.changeRequest('svc', {}, 'PAUSED');
+  expect(await told()).toBe('It is paused: nothing of it runs before it is unpaused');
+  await world.changeRequest('svc', {}, 'ACTIVE');
+  await world.query('UPDATE request SET active_deploy_id = NULL');
+  expect(await told()).toBe('It has no deploy: nothing of it runs before POST /api/deploys has started one');
+});
+
 test('entries of the queue say what they wait for', async () => {
   world = await SchedulerWorld.start();
   await world.deployed({ id: 'svc', requestType: 'SERVICE' });

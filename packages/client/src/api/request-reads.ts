@@ -27,6 +27,8 @@ export const requestReads = {
       limit: query(optional(int32)),
       /** Only requests of these types. May be repeated. */
       requestType: query(optional(list(RequestType))),
+      /** Add to each SCHEDULED entry when it runs next. Needs a limit of at most 100. */
+      nextRuns: query(optional(boolean)),
     },
     list(RequestParent),
     { path: '' },
@@ -55,6 +57,8 @@ export const requestReads = {
       limit: query(optional(int32)),
       /** Only requests of these types. May be repeated. */
       requestType: query(optional(list(RequestType))),
+      /** Add to each SCHEDULED entry when it runs next. Needs a limit of at most 100. */
+      nextRuns: query(optional(boolean)),
     },
     list(RequestParent),
     { path: 'active' },
@@ -72,6 +76,8 @@ export const requestReads = {
       limit: query(optional(int32)),
       /** Only requests of these types. May be repeated. */
       requestType: query(optional(list(RequestType))),
+      /** Add to each SCHEDULED entry when it runs next. Needs a limit of at most 100. */
+      nextRuns: query(optional(boolean)),
     },
     list(RequestParent),
     { path: 'paused' },
@@ -89,6 +95,8 @@ export const requestReads = {
       limit: query(optional(int32)),
       /** Only requests of these types. May be repeated. */
       requestType: query(optional(list(RequestType))),
+      /** Add to each SCHEDULED entry when it runs next. Needs a limit of at most 100. */
+      nextRuns: query(optional(boolean)),
     },
     list(RequestParent),
     { path: 'cooldown' },
@@ -106,6 +114,8 @@ export const requestReads = {
       limit: query(optional(int32)),
       /** Only requests of these types. May be repeated. */
       requestType: query(optional(list(RequestType))),
+      /** Add to each SCHEDULED entry when it runs next. Needs a limit of at most 100. */
+      nextRuns: query(optional(boolean)),
     },
     list(RequestParent),
     { path: 'finished' },

@@ -94,7 +94,7 @@ export interface Rollback {
   expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
   /** Its tasks, by what can be expected of them. */
   taskIds?: TaskIdsByStatus;
-  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; not in lists. */
+  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; in lists where `nextRuns` is asked for. */
   nextRuns?: TimeInZone[];
   /** The new deploy. */
   deployId: string;
@@ -188,6 +188,8 @@ export interface PendingDeploy {
   deployProgress?: DeployProgress;
   /** Takes the place of the request when the deploy succeeds. */
   updatedRequest?: Request;
+  /** Why its tasks are not placed, as far as the scheduler has looked; absent where none waits. */
+  waitsBecause?: string;
 }
 export const PendingDeploy = record<PendingDeploy>('PendingDeploy');
 

@@ -102,6 +102,8 @@ export interface FailedDeploy {
 export interface RequestExplanation {
   /** State of the request. */
   state: RequestState;
+  /** What keeps all of it from running: no deploy, or its state. Absent where nothing does. */
+  message?: string;
   /** When it runs next by its schedule: up to five times, of a SCHEDULED request that may run. */
   nextRuns?: TimeInZone[];
   /** Tasks that are active now. */

@@ -111,6 +111,8 @@ export interface DeployHistory {
   deploy?: Deploy;
   /** Counts over its tasks; absent until one has ended. */
   deployStatistics?: DeployStatistics;
+  /** Of one in progress: why its tasks are not placed, as far as the scheduler has looked. Not in lists. */
+  waitsBecause?: string;
 }
 export const DeployHistory = record<DeployHistory>('DeployHistory');
 

@@ -224,7 +224,7 @@ export interface RequestParent {
   expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
   /** Its tasks, by what can be expected of them. */
   taskIds?: TaskIdsByStatus;
-  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; not in lists. */
+  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; in lists where `nextRuns` is asked for. */
   nextRuns?: TimeInZone[];
 }
 export const RequestParent = record<RequestParent>('RequestParent');
@@ -255,7 +255,7 @@ export interface PendingRequestParent {
   expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
   /** Its tasks, by what can be expected of them. */
   taskIds?: TaskIdsByStatus;
-  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; not in lists. */
+  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; in lists where `nextRuns` is asked for. */
   nextRuns?: TimeInZone[];
   /** The run that was queued. */
   pendingRequest: PendingRequest;

@@ -100,4 +100,7 @@ export class PendingDeployDto implements PendingDeploy {
   deployProgress?: DeployProgressDto;
   /** Takes the place of the request when the deploy succeeds. */
   updatedRequest?: RequestDto;
+  /** Why its tasks are not placed, as far as the scheduler has looked; absent where none waits. */
+  @Since('muster')
+  waitsBecause?: string;
 }

@@ -30,6 +30,7 @@ import { TaskDto } from '../../tasks/dto/task.dto.js';
 import { TaskMetadataDto } from '../../tasks/metadata/task-metadata.dto.js';
 import { TaskShellCommandHistoryDto } from '../../tasks/shell-commands/dto/shell-command.dto.js';
 import type { Page } from '../paging.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** One thing that made a deploy fail. */
 export class DeployFailureDto implements DeployFailure {
@@ -121,6 +122,9 @@ export class DeployHistoryDto implements DeployHistory {
   deploy?: DeployDto;
   /** Counts over its tasks; absent until one has ended. */
   deployStatistics?: DeployStatisticsDto;
+  /** Of one in progress: why its tasks are not placed, as far as the scheduler has looked. Not in lists. */
+  @Since('muster')
+  waitsBecause?: string;
 }
 
 /** One page of deploys. */

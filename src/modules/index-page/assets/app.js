@@ -15,6 +15,14 @@
     return view.shortenSlaveUsageHostname ? short.split('.')[0] : short;
   };
 
+  /** In UTC, and by the clocks of the zone that the schedule is in. The first is seen, the others are folded away. */
+  const runs = (times = []) => {
+    const line = ({ utc, local, timeZone }) =>
+      element('div', {}, element('time', { datetime: utc }, utc), timeZone === 'UTC' ? '' : ` (${local} ${timeZone})`);
+    const [first, ...others] = times.map(line);
+    return others.length === 0 ? (first ?? '') : element('details', {}, element('summary', {}, first), ...others);
+  };
+
   const sections = [
     {
       id: 'deploys',
@@ -26,13 +34,14 @@
         'New tasks': ({ deployProgress: progress }) =>
           progress ? `${progress.currentActiveInstances} of ${progress.targetActiveInstances}` : '',
         State: ({ currentDeployState }) => badge(currentDeployState),
+        'Waits because': ({ waitsBecause = '' }) => element('span', { class: 'words' }, waitsBecause),
         By: ({ deployMarker }) => deployMarker.user ?? '',
         Since: ({ deployMarker }) => time(deployMarker.timestamp),
       },
     },
     {
       id: 'requests',
-      path: `requests?limit=${mostRows}&property=request.id&property=request.requestType&property=request.instances&property=state&property=requestDeployState`,
+      path: `requests?limit=${mostRows}&property=request.id&property=request.requestType&property=request.instances&property=state&property=requestDeployState&nextRuns=true&property=nextRuns`,
       nothing: 'There are no requests.',
       columns: {
         Request: ({ request }) => record(`requests/request/${idOf(request.id)}`, request.id),
@@ -41,6 +50,7 @@
         Instances: ({ request }) => request.instances ?? 1,
         'Active deploy': ({ requestDeployState: deploys }) => deploys?.activeDeploy?.deployId ?? '',
         Deployed: ({ requestDeployState: deploys }) => time(deploys?.activeDeploy?.timestamp),
+        'Next runs': ({ nextRuns }) => runs(nextRuns),
       },
     },
     {

@@ -23,6 +23,10 @@ export class RequestListQuery extends CacheQuery {
   /** Only requests of these types. May be repeated. */
   @QueryWords(requestTypes)
   requestType?: RequestType[];
+  /** Add to each SCHEDULED entry when it runs next. Needs a limit of at most 100. */
+  @Since('muster')
+  @QueryBoolean()
+  nextRuns?: boolean;
 }
 
 /** Parameters of the list of request ids. */

@@ -215,7 +215,7 @@ export class RequestParentDto implements RequestParent {
   expiringSkipHealthchecks?: ExpiringSkipHealthchecksDto;
   /** Its tasks, by what can be expected of them. */
   taskIds?: TaskIdsByStatusDto;
-  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; not in lists. */
+  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; in lists where `nextRuns` is asked for. */
   @Since('muster')
   nextRuns?: TimeInZoneDto[];
 }

@@ -21,7 +21,7 @@ export class RequestGroupsService {
 
   async one(id: string): Promise<RequestGroupEntity> {
     const group = await this.groups.find(this.db.manager, id);
-    if (!group) throw new SchedulerError('NOT_FOUND', `No request group with id '${id}'`);
+    if (!group) throw SchedulerError.groupNotFound(id);
     return group;
   }
 

@@ -86,6 +86,8 @@ export class RequestExplanationDto {
   /** State of the request. */
   @ApiProperty({ enum: requestStates, enumName: 'RequestState' })
   state: RequestState;
+  /** What keeps all of it from running: no deploy, or its state. Absent where nothing does. */
+  message?: string;
   /** When it runs next by its schedule: up to five times, of a SCHEDULED request that may run. */
   nextRuns?: TimeInZoneDto[];
   /** Tasks that are active now. */
