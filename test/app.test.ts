@@ -136,6 +136,55 @@ test('an older instance of a migrated database says so, neither serves nor leads
   await waitFor('it to lead again', async () => (await get(app, '/readyz')).body['leads'] === true);
 });
 
+test('an id that cannot be one is refused with what one looks like, wherever it stands', async () => {
+  const app = await start();
+  const post = (path: string, body: object, method = 'POST') =>
+    fetch(app.url + path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const deploy = { requestId: 'a b', id: 'v1', command: 'x', resources: { cpus: 1, memoryMb: 1 } };
+  const answers: Record<string, (Response | Promise<Response>)[]> = {
+    'such as web;': [
+      fetch(`${app.url}/api/requests/request/a%20b`),
+      fetch(`${app.url}/api/requests/request/a%20b/simple`),
+      fetch(`${app.url}/api/requests/request/a%20b/explain`),
+      post('/api/requests/request/a%20b', {}, 'DELETE'),
+      post('/api/requests/request/a%20b/run', {}),
+      post('/api/requests/request/a%20b/scale', { instances: 2 }, 'PUT'),
+      post('/api/deploys', { deploy }),
+      fetch(`${app.url}/api/history/request/a%20b/deploy/v1`),
+    ],
+    'such as v1.2;': [fetch(`${app.url}/api/history/request/web/deploy/v-1`)],
+    'One looks like web-v1-1700000000000-1-host_name-rack': [
+      fetch(`${app.url}/api/tasks/task/web`),
+      fetch(`${app.url}/api/history/task/web`),
+      fetch(`${app.url}/api/track/task/web`),
+      fetch(`${app.url}/api/sandbox/web/browse`),
+      post('/api/tasks/task/web', {}, 'DELETE'),
+    ],
+    'One looks like web-v1-1700000000000-1-IMMEDIATE-1700000000000': [
+      fetch(`${app.url}/api/tasks/scheduled/task/web`),
+      fetch(`${app.url}/api/tasks/scheduled/task/web/explain`),
+    ],
+    'such as slave1;': [
+      fetch(`${app.url}/api/slaves/slave/a%20b/details`),
+      fetch(`${app.url}/api/tasks/active/slave/a%20b`),
+      post('/api/slaves/slave/a%20b/freeze', {}),
+    ],
+    'looks like rack-1;': [post('/api/racks/rack/a%20b/freeze', {})],
+    'such as shop;': [fetch(`${app.url}/api/groups/group/a%20b`)],
+    'such as TASK-https': [post('/api/webhooks/test?webhookId=hook', {})],
+  };
+  for (const [form, calls] of Object.entries(answers)) {
+    for (const call of calls) {
+      const answer = await call;
+      const { message } = (await answer.json()) as { message: string };
+      expect([answer.status, message], answer.url).toEqual([
+        expect.toBeOneOf([400, 404]),
+        expect.stringContaining(form),
+      ]);
+    }
+  }
+});
+
 /** Does not wait for a leadership that it will not get. */
 async function startFollower(first: TestApp<ClusterDriver>): Promise<TestApp<ClusterDriver>> {
   const follower = await startTestApp({ databaseUrl: first.databaseUrl, follows: true });

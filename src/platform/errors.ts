@@ -84,6 +84,29 @@ interface SchedulerErrorOptions extends ErrorOptions {
   extra?: Record<string, unknown>;
 }
 
+const plain = `letters, digits, '_' and '-'`;
+const forms = {
+  request: { pattern: /^[\w-]+$/, text: `An id has only ${plain}, such as web; GET /api/requests/ids lists them` },
+  deploy: {
+    pattern: /^[\w.]+$/,
+    text: `An id has only letters, digits, '_' and '.', such as v1.2; GET /api/history/request/{requestId}/deploys lists them`,
+  },
+  group: { pattern: /^[\w-]+$/, text: `An id has only ${plain}, such as shop; GET /api/groups lists them` },
+  slave: {
+    pattern: /^[\w.-]+$/,
+    text: `An id has only letters, digits, '_', '.' and '-', such as slave1; GET /api/slaves lists them`,
+  },
+  rack: { pattern: /^[\w./:-]+$/, text: 'One looks like rack-1; GET /api/racks lists them' },
+  webhook: {
+    pattern: /^(REQUEST|DEPLOY|TASK|CRASHLOOP|ELEVATED_ACCESS)-./,
+    text: 'An id is the type and the uri, encoded or not, such as TASK-https%3A%2F%2Fexample.com%2Fhook; GET /api/webhooks lists them',
+  },
+} as const;
+
+/** Of an id that cannot be any: what one looks like. */
+const formOf = (kind: keyof typeof forms, id: string): string =>
+  forms[kind].pattern.test(id) ? '' : `. ${forms[kind].text}`;
+
 /** What a service throws when the caller is to be told: code decides the status, message names the id or field. */
 export class SchedulerError extends Error {
   readonly errors: FieldError[];
@@ -101,13 +124,24 @@ export class SchedulerError extends Error {
     return errorStatus[this.code];
   }
   static requestNotFound(id: string): SchedulerError {
-    return new SchedulerError('REQUEST_NOT_FOUND', `No request with id '${id}'`);
+    return new SchedulerError('REQUEST_NOT_FOUND', `No request with id '${id}'${formOf('request', id)}`);
   }
   static deployNotFound(requestId: string, deployId: string): SchedulerError {
-    return new SchedulerError('DEPLOY_NOT_FOUND', `Request '${requestId}' has no deploy with id '${deployId}'`);
+    const hint = formOf('request', requestId) || formOf('deploy', deployId);
+    return new SchedulerError('DEPLOY_NOT_FOUND', `Request '${requestId}' has no deploy with id '${deployId}'${hint}`);
   }
   static taskNotFound(id: string): SchedulerError {
     return new SchedulerError('TASK_NOT_FOUND', `No task with id '${id}'`);
+  }
+  static machineNotFound(kind: 'slave' | 'rack', id: string): SchedulerError {
+    return new SchedulerError('MACHINE_NOT_FOUND', `No ${kind} with id '${id}'${formOf(kind, id)}`);
+  }
+  static groupNotFound(id: string): SchedulerError {
+    return new SchedulerError('NOT_FOUND', `No request group with id '${id}'${formOf('group', id)}`);
+  }
+  /** `id`: as it may be shown. */
+  static webhookNotFound(id: string): SchedulerError {
+    return new SchedulerError('WEBHOOK_NOT_FOUND', `No webhook with id '${id}'${formOf('webhook', id)}`);
   }
   /** 400 with every problem found, the first one as the message. */
   static invalid(

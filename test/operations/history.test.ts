@@ -57,6 +57,7 @@ describe('the search for ended tasks', () => {
     { query: { lastTaskStatus: 'TASK_FAILED' }, found: ['r3'] },
     { query: { startedBefore: tasks[1]!.taskId.startedAt }, found: ['r1'] },
     { query: { startedAfter: tasks[1]!.taskId.startedAt }, found: ['r3'] },
+    { query: { startedAfter: new Date(tasks[1]!.taskId.startedAt).toISOString() }, found: ['r3'] },
     { query: { updatedBefore: tasks[1]!.updatedAt }, found: ['r1'] },
     { query: { updatedAfter: tasks[1]!.updatedAt }, found: ['r3'] },
     { query: { lastTaskStatus: 'task-finished', orderDirection: 'asc', count: 0, page: 0 }, found: ['r1', 'r2'] },

@@ -3,7 +3,7 @@ import type { FieldError } from '../field-error.js';
 import type { Resources } from '../model/deploy.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
-import { nextRun, readSchedule, resolveTimeZone, type ScheduleSpec } from '../schedules/index.js';
+import { nextRun, readSchedule, resolveTimeZone, type ScheduleSpec, unknownZone } from '../schedules/index.js';
 
 export interface RequestLimits extends ResourceLimits {
   maxRequestIdSize: number;
@@ -134,7 +134,7 @@ function scheduleRule(request: Request, around: RequestSurroundings): FieldError
   return [
     ...(['schedule', 'quartzSchedule', 'scheduleType'] as const).flatMap((field) => notFor(request, field)),
     ...(zone !== undefined && resolveTimeZone(zone) === undefined
-      ? problem('scheduleTimeZone', 'timeZone', `scheduleTimeZone '${zone}' is not a known time zone`)
+      ? problem('scheduleTimeZone', 'timeZone', `scheduleTimeZone ${unknownZone(zone)}`)
       : []),
   ];
 }

@@ -70,7 +70,7 @@ export const refuseExitCooldown: Rule = (facts) =>
 /** First half of the checks of a bounce: those that come before the question whether there are machines enough. */
 export const refuseBounce: Rule = (facts) => {
   if (!isLongRunning(facts.request.requestType)) {
-    const message = `${requestIs(facts)} a ${facts.request.requestType}; only SERVICE and WORKER can be bounced`;
+    const message = `${requestIs(facts)} of type ${facts.request.requestType}; only SERVICE and WORKER can be bounced`;
     return { code: 'INVALID_REQUEST', message };
   }
   if (facts.state === 'PAUSED')

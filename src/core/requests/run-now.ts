@@ -111,7 +111,10 @@ export function decideRun(run: RunNowRequest, facts: RunFacts): RunDecision {
     if (runs >= request.instances) return refuse('TOO_MANY_RUNS', `has ${runs} runs already, of ${request.instances}`);
   }
   if (request.requestType !== 'SCHEDULED' && request.requestType !== 'ON_DEMAND') {
-    return refuse('INVALID_REQUEST', `is a ${request.requestType}; only SCHEDULED and ON_DEMAND requests can be run`);
+    return refuse(
+      'INVALID_REQUEST',
+      `is of type ${request.requestType}; only SCHEDULED and ON_DEMAND requests can be run`,
+    );
   }
   const { numPorts } = run.resources ?? {};
   if (run.resources && (numPorts ?? 0) < facts.numPorts) {

@@ -6,7 +6,7 @@ import { parseQuartz, type QuartzSchedule, QuartzTimes } from './quartz.js';
 import { parseRecurrence } from './recurrence-parser.js';
 import { RecurrenceTimes } from './recurrence-times.js';
 import type { Recurrence } from './recurrence.js';
-import { clockAt, nextInstant, resolveTimeZone } from './time-zones.js';
+import { clockAt, nextInstant, resolveTimeZone, unknownZone } from './time-zones.js';
 import { deriveQuartz } from './unix-cron.js';
 
 /** When a SCHEDULED request runs: an expression that was checked, and a zone that exists. */
@@ -88,13 +88,13 @@ function readRecurrence(text: string): Expression | FieldError {
 function readZone(given: string | undefined, own: string | undefined): string | FieldError {
   const zone = resolveTimeZone(given ?? defaultTimeZone);
   if (zone === undefined) {
-    const message = `scheduleTimeZone '${given}' is not a known time zone`;
+    const message = `scheduleTimeZone ${unknownZone(given ?? '')}`;
     return { field: 'scheduleTimeZone', rule: 'timeZone', message };
   }
   if (own === undefined) return zone;
   const ownZone = resolveTimeZone(own);
   if (ownZone === undefined) {
-    return { field: 'schedule', rule: 'timeZone', message: `schedule: '${own}' is not a known time zone` };
+    return { field: 'schedule', rule: 'timeZone', message: `schedule: ${unknownZone(own)}` };
   }
   if (given !== undefined && zone !== ownZone) {
     const message = `scheduleTimeZone is ${given}, but the schedule is in ${own}`;

@@ -236,6 +236,25 @@ describe('readSchedule', () => {
   });
 });
 
+test.each([
+  [{ schedule: '61 * * * *' }, "schedule: minutes: '61' must be 0 to 59 in '61 * * * *'"],
+  [
+    { schedule: '* * * * *', scheduleTimeZone: 'Paris' },
+    "scheduleTimeZone 'Paris' is not a known time zone: did you mean Europe/Paris?",
+  ],
+  [
+    { schedule: '* * * * *', scheduleTimeZone: 'new york' },
+    "scheduleTimeZone 'new york' is not a known time zone: did you mean America/New_York?",
+  ],
+  [
+    { schedule: '* * * * *', scheduleTimeZone: 'Mars' },
+    "scheduleTimeZone 'Mars' is not a known time zone; one looks like Europe/Paris",
+  ],
+])('%j is told in its own words', (fields, message) => {
+  const read = readSchedule(fields);
+  expect('errors' in read && read.errors.map((error) => error.message)).toEqual([message]);
+});
+
 test('the next hit is always later, and nothing lies between it and the asked time', () =>
   fc.assert(
     fc.property(

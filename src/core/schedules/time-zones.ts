@@ -1,3 +1,4 @@
+import { didYouMean } from '../did-you-mean.js';
 import { type ClockTime, type ClockTimes, dayMillis } from './calendar.js';
 
 /** Short ids that stored requests use. Those with a fixed offset (EST, MST, HST) never observe daylight saving. */
@@ -52,6 +53,13 @@ export function resolveTimeZone(id: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Of a name that is none, in words. */
+export function unknownZone(id: string): string {
+  const meant = didYouMean(id.replaceAll(' ', '_'), Intl.supportedValuesOf('timeZone'));
+  const hint = meant === undefined ? '; one looks like Europe/Paris' : `: did you mean ${meant}?`;
+  return `'${id}' is not a known time zone${hint}`;
 }
 
 /** How far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */

@@ -37,7 +37,8 @@ export function deriveQuartz(cron: string): { quartz: string } | { error: string
   if (weekdays === undefined) return { error: `day of week: cannot read '${weekday}' (0 or 7 is Sunday) in '${cron}'` };
   const quartz = [second, minute, hour, anyWeekday ? (anyDate ? '*' : date) : '?', month, weekdays].join(' ');
   const parsed = parseQuartz(quartz);
-  return 'error' in parsed ? parsed : { quartz };
+  // The caller knows its own expression only.
+  return 'error' in parsed ? { error: parsed.error.replace(`'${quartz}'`, `'${cron}'`) } : { quartz };
 }
 
 function renumberWeekdays(field: string): string | undefined {

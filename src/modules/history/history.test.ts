@@ -92,6 +92,7 @@ describe('searching ended tasks', () => {
       ['lastTaskStatus=TASK_KILLED', [other]],
       ['lastTaskStatus=task_finished', [plain]],
       [`startedAfter=${at(0)}`, [other]],
+      [`startedAfter=${new Date(at(0)).toISOString()}`, [other]],
       [`startedBefore=${at(5)}`, [plain]],
       [`updatedAfter=${at(10)}`, [other]],
       [`updatedBefore=${at(20)}`, [plain]],

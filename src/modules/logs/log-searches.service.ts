@@ -8,6 +8,7 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
 import { TaskHistoryRepository } from '../history/task-history.repository.js';
+import { idForms } from '../tasks/task-id.pipe.js';
 import { RequestHistoryRepository, type RequestLifetime } from '../requests/request-history.repository.js';
 import { ObjectStore } from './object-store.service.js';
 
@@ -107,7 +108,8 @@ export class LogSearches {
 
 function readTaskId(id: string): TaskId {
   const taskId = parseTaskId(id);
-  if (!taskId) throw refusal('taskIds', 'pattern', `taskIds has '${id}', which is not the id of a task`);
+  if (!taskId)
+    throw refusal('taskIds', 'pattern', `taskIds has '${id}', which is not the id of a task. ${idForms.task}`);
   return taskId;
 }
 

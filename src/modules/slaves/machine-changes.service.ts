@@ -167,7 +167,7 @@ export class MachineChanges {
 
   private async lock(tx: EntityManager, kind: MachineKind, id: string): Promise<MachineStanding> {
     const machine = await this.slaves.lock(tx, kind, id);
-    if (!machine) throw new SchedulerError('MACHINE_NOT_FOUND', `No ${kindText(kind)} with id '${id}'`);
+    if (!machine) throw SchedulerError.machineNotFound(kindText(kind), id);
     return machine;
   }
 }

@@ -21,7 +21,7 @@ export class MachineReads {
 
   async slave(id: string): Promise<Slave> {
     const [found] = await this.slaveRecords.find(this.db.manager, { id });
-    if (!found) throw new SchedulerError('MACHINE_NOT_FOUND', `No slave with id '${id}'`);
+    if (!found) throw SchedulerError.machineNotFound('slave', id);
     return toSlave(found);
   }
 

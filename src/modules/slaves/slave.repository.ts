@@ -60,7 +60,7 @@ interface SlaveRow extends StandingRow {
 /** Key of the advisory lock that stands for "which machines may be used" (any number, but the same everywhere). */
 const fleet = 7_099_001;
 
-const table = (kind: MachineKind): string => (kind === 'SLAVE' ? 'slave' : 'rack');
+const table = (kind: MachineKind): 'slave' | 'rack' => (kind === 'SLAVE' ? 'slave' : 'rack');
 const entity = (kind: MachineKind): typeof SlaveEntity | typeof RackEntity =>
   kind === 'SLAVE' ? SlaveEntity : RackEntity;
 export const kindText = table;

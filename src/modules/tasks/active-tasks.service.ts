@@ -100,6 +100,6 @@ export class TaskLists {
 
   private async requireSlave(slaveId: string): Promise<void> {
     const [slave] = await this.slaves.find(this.db.manager, { id: slaveId });
-    if (!slave) throw new SchedulerError('MACHINE_NOT_FOUND', `No slave with id '${slaveId}'`);
+    if (!slave) throw SchedulerError.machineNotFound('slave', slaveId);
   }
 }

@@ -3,15 +3,15 @@ import { parsePendingTaskId, parseTaskId } from '../../core/task-id.js';
 import { SchedulerError } from '../../platform/errors.js';
 
 /** What such ids look like. */
-const forms = {
+export const idForms = {
   task: 'One looks like web-v1-1700000000000-1-host_name-rack: request, deploy, start in epoch milliseconds, instance, host, rack; GET /api/tasks/ids/request/{requestId} lists those of a request',
   'pending task':
     'One looks like web-v1-1700000000000-1-IMMEDIATE-1700000000000: request, deploy, when it is due, instance, why, when it was asked for; GET /api/tasks/scheduled/ids lists them',
 } as const;
 
-const refuse = (field: string, value: string, kind: keyof typeof forms): SchedulerError =>
+const refuse = (field: string, value: string, kind: keyof typeof idForms): SchedulerError =>
   SchedulerError.invalid('INVALID_PARAMETER', [
-    { field, rule: 'pattern', message: `${field} is not the id of a ${kind}: '${value}'. ${forms[kind]}` },
+    { field, rule: 'pattern', message: `${field} is not the id of a ${kind}: '${value}'. ${idForms[kind]}` },
   ]);
 
 /** Refuses path parameters that cannot be the id of a task. */

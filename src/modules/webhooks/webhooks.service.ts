@@ -149,7 +149,7 @@ export class Webhooks {
 
   private async find(id: string): Promise<WebhookEntity> {
     const found = await this.webhooks.find(this.db.manager, await this.idsOf(id));
-    if (!found) throw new SchedulerError('WEBHOOK_NOT_FOUND', `No webhook with id '${withoutCredentials(id)}'`);
+    if (!found) throw SchedulerError.webhookNotFound(withoutCredentials(id));
     return found;
   }
 

@@ -60,7 +60,8 @@ function refuseOtherMediaTypes(request: Request, _response: Response, next: Next
   if (readsText(request) && (given === undefined || isPlainText(given) || isForm(given))) return next();
   // A page of another origin can send a body without a type, but none of type JSON: so what has no type is not taken for JSON.
   const sent = given === undefined ? 'the header Content-Type is missing' : `not '${given}'`;
-  next(new SchedulerError('UNSUPPORTED_MEDIA_TYPE', `The body must be application/json: ${sent}`));
+  const hint = isForm(given ?? '') ? `. With curl: -H 'Content-Type: application/json'` : '';
+  next(new SchedulerError('UNSUPPORTED_MEDIA_TYPE', `The body must be application/json: ${sent}${hint}`));
 }
 
 const knownEncodings = new Set(['identity', 'gzip', 'deflate', 'br']);

@@ -74,7 +74,7 @@ export const Seconds32 = () => Int32({ max: longestSeconds });
 /** A point in time: epoch milliseconds. */
 export const Timestamp = () =>
   applyDecorators(
-    IsInt(),
+    IsInt({ message: '$property must be a time in epoch milliseconds' }),
     Min(0),
     Max(lastMillis),
     ApiProperty({ type: 'integer', format: 'int64', minimum: 0, maximum: lastMillis }),

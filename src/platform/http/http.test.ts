@@ -189,6 +189,20 @@ describe('bodies', () => {
     expect(body.message).toBe(body.errors[0]?.message);
   });
 
+  test.each([
+    [{ count: '2' }, 'count must be a whole number, not "2"'],
+    [{ count: -3 }, 'count must be at least 1, not -3'],
+    [{ count: 2 ** 40 }, 'count must be at most 2147483647, not 1099511627776'],
+    [{ at: 'tomorrow' }, 'at must be a time in epoch milliseconds, not "tomorrow"'],
+    [{ weight: '64MB' }, 'weight must be a number, not "64MB"'],
+    [{ flag: 'yes' }, 'flag must be true or false, not "yes"'],
+    [{ tags: 'a' }, 'tags must be a list, not "a"'],
+    [{ kind: 'big' }, 'kind must be one of BIG, SMALL, not "big": did you mean BIG?'],
+    [{ part: { name: 'a', size: 'x'.repeat(100) } }, 'part.size must be a whole number'],
+  ])('%j is refused in plain words', async (members, message) => {
+    expect((await post({ id: 'a', ...members })).body.message).toBe(message);
+  });
+
   test('every broken field is named, not only the first', async () => {
     const { body } = await post({ count: 'x', part: { size: 0 } });
     expect(body.errors.map((e) => e.field).sort()).toEqual(['count', 'id', 'part.name', 'part.size']);

@@ -60,6 +60,9 @@ test.each([
   [{ id: 'a', colour: 'red' }, 'colour is not known'],
   [{ id: 'a', resources: { cpus: 1, cpu: 1 } }, 'resources.cpu is not known: did you mean cpus?'],
   [{ id: 'a', parts: [{ cpus: 1 }, { cpus: 1, x: 1 }] }, 'parts.1.x is not known'],
+  [{ id: 'a', cpus: 1 }, 'cpus is not known: did you mean resources.cpus?'],
+  [{ id: 'a', instance: { cpus: 1 } }, 'instance is not known'],
+  [{ id: 'a', resource: { cpus: 1 } }, 'resource is not known: did you mean resources?'],
   [{ id: 'a', 'ü"\\\r\nX-Evil: 1': 1 }, '?????X-Evil: 1 is not known'],
 ])('%j: done, and the answer names what was ignored; strictly: 400', async (sent, message) => {
   expect(await call('', sent)).toMatchObject({ status: 200, warning: `299 muster "Ignored: ${message}"` });

@@ -1,4 +1,5 @@
 import { type ArgumentMetadata, type PipeTransform, type ValidationError, ValidationPipe } from '@nestjs/common';
+import { didYouMean } from '../../core/did-you-mean.js';
 import type { FieldError } from '../../core/field-error.js';
 import { SchedulerError } from '../errors.js';
 import { missingIn } from './bodies.js';
@@ -146,7 +147,36 @@ function own(error: ValidationError, field: string): FieldError[] {
     return [{ field, rule: 'required', message: `${field} is required` }];
   const first = typeRules.find((name) => error.constraints?.[name] !== undefined);
   const [name, message] = broken.find(([candidate]) => candidate === first) ?? broken[0]!;
-  return [{ field, rule: ruleOf[name] ?? name, message: withPath(message, error.property, field) }];
+  return [
+    { field, rule: ruleOf[name] ?? name, message: inPlainWords(withPath(message, error.property, field), error.value) },
+  ];
+}
+
+/** What the validators say of their own, and how it is said here. */
+const plainWords: readonly (readonly [RegExp, string])[] = [
+  [/ must be an integer number$/, ' must be a whole number'],
+  [/ must be a number conforming to the specified constraints$/, ' must be a number'],
+  [/ must not be less than /, ' must be at least '],
+  [/ must not be greater than /, ' must be at most '],
+  [/ must be a time .*$/, '$&'],
+  [/ must be a boolean value$/, ' must be true or false'],
+  [/ must be an array$/, ' must be a list'],
+  [/^each value in (\S+) must /, 'each $1 must '],
+  [/ must be one of the following values: /, ' must be one of '],
+];
+const longestShown = 60;
+
+/** With what was given, where that is short; and the word that was probably meant. */
+function inPlainWords(message: string, value: unknown): string {
+  const told = plainWords.find(([pattern]) => pattern.test(message));
+  if (!told) return message;
+  const plain = plainWords.reduce((text, [pattern, words]) => text.replace(pattern, words), message);
+  const isSimple = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  const shown = isSimple ? JSON.stringify(value) : '';
+  const given = shown === '' || shown.length > longestShown ? plain : `${plain}, not ${shown}`;
+  const words = / must be one of (.*)$/.exec(plain)?.[1];
+  const meant = words !== undefined && typeof value === 'string' ? didYouMean(value, words.split(', ')) : undefined;
+  return meant === undefined ? given : `${given}: did you mean ${meant}?`;
 }
 
 /** Validators know only the last name of the path. */

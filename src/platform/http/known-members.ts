@@ -70,7 +70,7 @@ export function unknownMembers(body: object, type: ClassOf, most: number, path =
     if (found.length >= most) break;
     const field = fields.get(name);
     if (!field) {
-      found.push({ path, name, known: fields.keys() });
+      found.push({ path, name, known: likeliest(fields, name, value) });
       continue;
     }
     const { content } = field;
@@ -83,6 +83,16 @@ export function unknownMembers(body: object, type: ClassOf, most: number, path =
     }
   }
   return found;
+}
+
+/** What a name that no class knows may stand for: where its value is a record, a field that holds some; or one of a record that is left out. */
+function likeliest(fields: ReadonlyMap<string, Field>, name: string, value: unknown): string[] {
+  const holds = [...fields].filter(([, { content }]) => content !== undefined).map(([field]) => field);
+  if (value !== null && typeof value === 'object') return holds;
+  for (const [field, { content }] of fields) {
+    if (typeof content === 'object' && fieldsOf(content.records()).has(name)) return [`${field}.${name}`];
+  }
+  return [...fields.keys()];
 }
 
 /** As JSON writes one, and no longer than any number is written. */

@@ -20,9 +20,9 @@ export function readBoolean(value: unknown): unknown {
   return text === 'true' ? true : text === 'false' ? false : value;
 }
 
-/** A whole number in decimal digits; anything else comes back as it was. */
+/** A whole number in decimal digits, of any size; anything else comes back as it was. */
 export const readInteger = (value: unknown): unknown =>
-  typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;
+  typeof value === 'string' && /^-?\d{1,30}$/.test(value) ? Number(value) : value;
 
 /** `system-cooldown`, `System.Cooldown` and SYSTEM_COOLDOWN are one word. */
 const readWord = (value: unknown): unknown =>
@@ -34,16 +34,23 @@ const transform = (read: (value: unknown) => unknown) => Transform(({ value }: {
 export const QueryBoolean = () =>
   applyDecorators(IsOptional(), transform(readBoolean), IsBoolean(), ApiPropertyOptional({ type: 'boolean' }));
 
+interface IntOptions {
+  max?: number;
+  takenAs?: number;
+  read?: (value: unknown) => unknown;
+  /** In words, for those who send something else. */
+  what?: string;
+}
 /** A whole number from 1; zero means not given. Numbers up to max above `takenAs` are taken as that one. */
-export const QueryInt = ({ max = 2_147_483_647, takenAs = max }: { max?: number; takenAs?: number } = {}) =>
+export const QueryInt = ({ max = 2_147_483_647, takenAs = max, read = readInteger, what }: IntOptions = {}) =>
   applyDecorators(
     IsOptional(),
     transform((value) => {
-      const number = readInteger(value);
+      const number = read(value);
       if (number === 0) return undefined;
       return typeof number === 'number' && number <= max ? Math.min(number, takenAs) : number;
     }),
-    IsInt(),
+    IsInt(what === undefined ? {} : { message: `$property must be ${what}` }),
     Min(1),
     Max(max),
     ApiPropertyOptional({ type: 'integer', format: max > 2_147_483_647 ? 'int64' : 'int32', minimum: 0, maximum: max }),
@@ -95,7 +102,12 @@ export function readTime(value: unknown): unknown {
  * the greatest number for "no end".
  */
 export const QueryTimestamp = () =>
-  applyDecorators(transform(readTime), QueryInt({ max: Number.MAX_SAFE_INTEGER, takenAs: lastMillis }));
+  QueryInt({
+    max: Number.MAX_SAFE_INTEGER,
+    takenAs: lastMillis,
+    read: (value) => readInteger(readTime(value)),
+    what: 'a time in epoch milliseconds or as ISO 8601, such as 2026-01-05T12:00:00Z',
+  });
 
 export const QueryText = (kind: TextKind) => applyDecorators(IsOptional(), Text(kind), ApiPropertyOptional());
 
