@@ -51,21 +51,72 @@ test('every setting says what it means', () => {
   expect(settings.filter(({ meaning }) => !meaning)).toEqual([]);
 });
 
-/** Where to look for what. */
-const topics = [
-  ['How it is reached', '[http](#http)', '[cors](#cors)', '[ui](#ui)'],
-  ['Who may do what', '[auth](#auth)', '[ldap](#ldap)', '[webhookAuth](#webhookauth)'],
-  [
-    'Machines and how tasks run on them',
-    '[cluster](#cluster)',
-    '[cluster.local](#clusterlocal)',
-    '[network](#network)',
-  ],
-  ['Placement, deploys, health checks, jobs, limits', '[keys outside of sections](#keys-outside-of-sections)'],
-  ['When things go wrong', '[crashLoop](#crashloop)', '[disasterDetection](#disasterdetection)'],
-  ['What is kept', '[historyPurging](#historypurging)', '[objstore](#objstore)', '[logFolder](#logfolder)'],
-  ['Who is told', '[webhooks](#webhooks)', '[smtp](#smtp)', '[events](#events)', '[log](#log)'],
+interface Topic {
+  title: string;
+  /** Keys outside of sections. */
+  keys: RegExp;
+  /** With the sections in them. */
+  sections?: string[];
+}
+const topics: Topic[] = [
+  {
+    title: 'How it is reached',
+    keys: /^(enableCors|legacyFieldNames|compatibility|maxRequestBody|allowTest)/,
+    sections: ['http', 'cors', 'ui'],
+  },
+  { title: 'Who may do what', keys: /^(audit|ldap)/, sections: ['auth', 'ldap', 'webhookAuth'] },
+  {
+    title: 'Machines',
+    keys: /^(maxDecommissioning|maxMachine|reconcileSlaves|deleteDead|cleanInactive|commonHostname|(check|clean)Usage|numUsage|maxConcurrentUsage)/,
+    sections: ['cluster', 'network'],
+  },
+  {
+    title: 'Where tasks are placed',
+    keys: /^(defaultSlavePlacement|reserve|preempt|preferred|high|reCheck|placement|expectedRacks|rebalance|allowBounce|spreadAll|checkAutoSpread|shuffle|minutesBefore|maxTasksToShuffle|doNotShuffle|pendingDeployHold)/,
+  },
+  {
+    title: 'Requests and deploys',
+    keys: /^(max(UserId|RequestId|RunId|Starred|DeployId|ScaleDown)|createDeploy|deploy|enforce|validDocker|allow(Requests|Deploy)|defaultDeploy|defaultBounce|defaultValueForKill|consider)/,
+  },
+  {
+    title: 'Health checks',
+    keys: /^(health|startup|maxHealth|maxConcurrentHealth|newTaskChecker|checkNewTasks|killTaskIfNot)/,
+  },
+  { title: 'Jobs', keys: /^(checkJobs|taskExecution|warnIf|cooldownMin|maxRunNow|maxActiveOnDemand)/ },
+  {
+    title: 'How tasks run and end',
+    keys: /^(hardKill|cpuHard|askDriver|kill(After|NonLong)|dispatchTask|runBeforeKill|max(Unfinished)?Shell|maxUnfinished|sandbox|(allowed|max)Metadata)/,
+    sections: ['logFolder', 'taskMetadata'],
+  },
+  { title: 'Load balancer', keys: /^(loadBalancer|deleteRemoved|preResolve|skipDNS|taskLabelFor|checkUpstreams)/ },
+  { title: 'Priority', keys: /^(defaultTaskPriority|checkPriority|schedulerPriority)/ },
+  { title: 'When things go wrong', keys: /^deltaAfter/, sections: ['crashLoop', 'disasterDetection'] },
+  {
+    title: 'What is kept',
+    keys: /^(persistHistory|historyPoller|storeAll|sqlFallBack)/,
+    sections: ['historyPurging', 'objstore'],
+  },
+  { title: 'Who is told', keys: /^check(Webhooks|QueuedMails)/, sections: ['webhooks', 'smtp', 'events', 'log'] },
+  {
+    title: 'How often the leader looks',
+    keys: /^(check(Scheduler|Deploys|Expiring|Reconcile)|cleanupEvery|startNewReconcile|reconcileLaunch|saveState)/,
+    sections: ['leadership'],
+  },
 ];
+
+/** What stands below a topic: its keys, then each of its sections. */
+const below = ({ keys, sections: names = [] }: Topic): [string, Setting[]][] =>
+  sections().flatMap(([section, inside]): [string, Setting[]][] => {
+    if (section === '') return [['', inside.filter(({ name }) => keys.test(name))]];
+    return names.includes(section.split('.')[0]!) ? [[section, inside]] : [];
+  });
+
+test('every setting belongs to one topic', () => {
+  const shown = topics.flatMap((topic) => below(topic).flatMap(([, inside]) => inside.map(({ name }) => name)));
+  expect(shown.toSorted()).toEqual(settings.map(({ name }) => name).toSorted());
+});
+
+const anchor = (title: string): string => `#${title.toLowerCase().replaceAll(' ', '-')}`;
 
 /** `npx vitest run test/docs -u` writes the page anew. */
 test('docs/settings.md lists every setting', async () => {
@@ -76,13 +127,15 @@ test('docs/settings.md lists every setting', async () => {
     'section `cluster`. Unknown keys and wrong values are refused at the start, all at once and by name.',
     '[examples/settings.yml](../examples/settings.yml) is a file to begin with.',
     '',
-    ...topics.map(([topic, ...where]) => `- ${topic}: ${where.join(', ')}`),
-    '',
-    '## Keys outside of sections',
-    '',
-    ...sections().flatMap(([section, inside]) => [
-      ...(section ? ['', `## ${section}`, ''] : []),
-      ...inside.map(({ name, facts, meaning }) => `- \`${name}\` (${facts}): ${meaning}`),
+    ...topics.map(({ title }) => `- [${title}](${anchor(title)})`),
+    ...topics.flatMap((topic) => [
+      '',
+      `## ${topic.title}`,
+      ...below(topic).flatMap(([section, inside]) => [
+        '',
+        ...(section ? [`### ${section}`, ''] : []),
+        ...inside.map(({ name, facts, meaning }) => `- \`${name}\` (${facts}): ${meaning}`),
+      ]),
     ]),
     '',
   ].join('\n');

@@ -57,7 +57,12 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
     expect(shown[0]).toMatch(/-12-31T19:30:00.000Z \(\d{4}-01-01T04:30:00\+09:00 /);
     expect(await cell.getByText(shown[4]!).isVisible()).toBe(false);
     await cell.locator('summary').click();
+    await cell.getByText(shown[4]!).waitFor();
+    // The table is drawn anew when anything in it changes; what was unfolded stays so.
+    await api.post('requests', { id: 'other', requestType: 'ON_DEMAND' });
+    await page.locator('#requests').getByRole('link', { name: 'other' }).waitFor();
     expect(await cell.getByText(shown[4]!).isVisible()).toBe(true);
+    await api.call('DELETE', 'requests/request/other');
     await api.call('DELETE', 'requests/request/nightly');
     await api.post('requests', { id: 'big', requestType: 'SERVICE', instances: 1 });
     const deploy = { requestId: 'big', id: 'v1', command: 'x', resources: { cpus: 49, memoryMb: 1 } };

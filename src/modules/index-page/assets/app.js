@@ -15,12 +15,25 @@
     return view.shortenSlaveUsageHostname ? short.split('.')[0] : short;
   };
 
+  /** What the reader unfolded stays so when the table is drawn anew. */
+  const unfolded = new Set();
+  function folded(key, first, others) {
+    const details = element(
+      'details',
+      { open: unfolded.has(key) ? '' : undefined },
+      element('summary', {}, first),
+      ...others,
+    );
+    details.addEventListener('toggle', () => (details.open ? unfolded.add(key) : unfolded.delete(key)));
+    return details;
+  }
+
   /** In UTC, and by the clocks of the zone that the schedule is in. The first is seen, the others are folded away. */
-  const runs = (times = []) => {
+  const runs = (id, times = []) => {
     const line = ({ utc, local, timeZone }) =>
       element('div', {}, element('time', { datetime: utc }, utc), timeZone === 'UTC' ? '' : ` (${local} ${timeZone})`);
     const [first, ...others] = times.map(line);
-    return others.length === 0 ? (first ?? '') : element('details', {}, element('summary', {}, first), ...others);
+    return others.length === 0 ? (first ?? '') : folded(id, first, others);
   };
 
   const sections = [
@@ -50,7 +63,7 @@
         Instances: ({ request }) => request.instances ?? 1,
         'Active deploy': ({ requestDeployState: deploys }) => deploys?.activeDeploy?.deployId ?? '',
         Deployed: ({ requestDeployState: deploys }) => time(deploys?.activeDeploy?.timestamp),
-        'Next runs': ({ nextRuns }) => runs(nextRuns),
+        'Next runs': ({ request, nextRuns }) => runs(request.id, nextRuns),
       },
     },
     {
