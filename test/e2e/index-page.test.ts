@@ -65,7 +65,7 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
     await api.call('DELETE', 'requests/request/other');
     await api.call('DELETE', 'requests/request/nightly');
     await api.post('requests', { id: 'big', requestType: 'SERVICE', instances: 1 });
-    const deploy = { requestId: 'big', id: 'v1', command: 'x', resources: { cpus: 49, memoryMb: 1 } };
+    const deploy = { requestId: 'big', id: 'b1', command: 'x', resources: { cpus: 49, memoryMb: 1 } };
     await api.post('deploys', { deploy });
     await page.locator('#deploys').getByText('the task asks for 49 cores').waitFor();
     await api.call('DELETE', 'requests/request/big');
