@@ -11,7 +11,7 @@ const scriptOf = (kind: TaskKind): string => {
   const note = 'umask 0; echo started >>"$STARTS"; umask 022';
   if (kind === 'RUNS') return `${note}; exec sleep 600`;
   if (kind === 'RUNS_AND_IGNORES_SIGTERM') return `trap '' TERM; ${note}; while :; do sleep 600; done`;
-  return `${note}; exit ${kind.exit}`;
+  return `${note}; printf '${kind.prints ?? ''}'; exit ${kind.exit}`;
 };
 
 describeClusterDriver('local', async (): Promise<DriverHarness> => {

@@ -35,28 +35,6 @@ describe('faults', () => {
     await Promise.all(installations.splice(0).map((installation) => installation.dispose()));
   }, 90_000);
 
-  test('kill -9 of the scheduler: tasks run on, none is doubled or lost, what ended meanwhile is seen', async () => {
-    const installation = install();
-    const first = await installation.start();
-    const before = await runWorker(first.api, 4);
-    await first.kill9();
-
-    const [victim] = before;
-    killNow(pidsOfTask(victim!));
-    for (const id of before.slice(1)) expect(pidsOfTask(id).length).toBeGreaterThan(0);
-
-    const { api } = await installation.start();
-    const after = ids(
-      await waitFor('the replacement', async () => {
-        const tasks = await api.running('worker', 4);
-        return !ids(tasks).includes(victim!) && tasks;
-      }),
-    );
-    expect(after.filter((id) => before.includes(id))).toEqual(before.slice(1));
-    expect((await api.history(victim!)).taskUpdates.at(-1)?.taskState).toBe('TASK_FAILED');
-    expect([...(await processesByTask(api, 'worker')).keys()].sort()).toEqual(after);
-  }, 180_000);
-
   test('kill -9 of the agent: tasks run on, what ended meanwhile is seen, and the agent comes back by itself', async () => {
     const installation = install();
     const { api } = await installation.start();

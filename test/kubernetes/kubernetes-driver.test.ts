@@ -16,7 +16,7 @@ const scriptOf = (kind: TaskKind): string => {
   const note = 'echo started >>"$STARTS"';
   if (kind === 'RUNS') return `trap 'exit 0' TERM; ${note}; while :; do sleep 600 & wait; done`;
   if (kind === 'RUNS_AND_IGNORES_SIGTERM') return `trap '' TERM; ${note}; while :; do sleep 600; done`;
-  return `${note}; exit ${kind.exit}`;
+  return `${note}; printf '${kind.prints ?? ''}'; exit ${kind.exit}`;
 };
 
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };

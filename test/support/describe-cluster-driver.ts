@@ -10,7 +10,7 @@ import { EventRecorder } from './event-recorder.js';
 import { waitFor } from './wait-for.js';
 
 /** What a task of these tests does. */
-export type TaskKind = { exit: number } | 'RUNS' | 'RUNS_AND_IGNORES_SIGTERM';
+export type TaskKind = { exit: number; prints?: string } | 'RUNS' | 'RUNS_AND_IGNORES_SIGTERM';
 
 /** One cluster with at least one machine, for one test. */
 export interface DriverHarness {
@@ -33,9 +33,9 @@ export interface DriverHarness {
 
 /**
  * What a cluster may be without: COMMANDS in tasks, FIGURES of what they use, PORTS of other programs, which it cannot see before a
- * task is started, and a SHORTER_GRACE than that of a kill which is under way.
+ * task is started, a SHORTER_GRACE than that of a kill which is under way, and FILES of tasks.
  */
-type Lack = 'COMMANDS' | 'FIGURES' | 'PORTS' | 'SHORTER_GRACE';
+type Lack = 'FILES' | 'COMMANDS' | 'FIGURES' | 'PORTS' | 'SHORTER_GRACE';
 
 /** What every driver promises to the scheduler, whatever stands behind it. */
 export function describeClusterDriver(
@@ -282,6 +282,22 @@ export function describeClusterDriver(
       const [ended] = (await driver.reconcile(1)).filter((each) => each.tasks.length > 0);
       const endedAs = list?.asOfUpdate === 0 ? 0 : 3;
       expect(ended).toMatchObject({ asOfUpdate: endedAs, tasks: [{ taskId: running.taskId, state: 'TASK_KILLED' }] });
+    });
+
+    test.skipIf(lacks.includes('FILES'))('what a task has printed is read from any place in it', async () => {
+      const spec = await launch({ exit: 3, prints: 'one\ntwo\n' });
+      await untilState(spec, 'TASK_FAILED');
+      const sandbox = (await driver.sandbox(spec.taskId, spec.slaveId))!;
+      const read = async (offset: number, length: number) => {
+        const found = await sandbox.read('stdout', offset, length);
+        return found && { text: found.data.toString(), size: found.size };
+      };
+      expect(await read(0, 100)).toEqual({ text: 'one\ntwo\n', size: 8 });
+      expect(await read(4, 2)).toEqual({ text: 'tw', size: 8 });
+      expect(await read(8, 100)).toEqual({ text: '', size: 8 });
+      expect((await sandbox.list(''))?.map(({ name }) => name)).toContain('stdout');
+      expect(await sandbox.read('no-such-file', 0, 1)).toBeUndefined();
+      expect(await driver.sandbox(newTaskId(), spec.slaveId)).toBeUndefined();
     });
 
     test.skipIf(lacks.includes('FIGURES'))('has figures of a running task only', async () => {

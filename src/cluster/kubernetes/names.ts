@@ -14,6 +14,8 @@ export const annotations = {
   successfulExitCodes: 'muster/successful-exit-codes',
   /** Why the driver gave up a pod that did not start. */
   gaveUp: 'muster/gave-up',
+  /** It had not ended when Muster told it to go. */
+  killed: 'muster/killed',
   epoch: 'muster/epoch',
   /** Of a tombstone: the port that was not free. */
   portInUse: 'muster/port-in-use',

@@ -59,8 +59,19 @@ export class PodCalls {
     if (!pod) return (await this.bury(taskId)) ? 'GONE' : this.kill(taskId, graceMillis);
     // What it says of its end is yet to be stored.
     if (hasEnded(pod)) return 'KILLING';
-    const gone = await this.ifThere(() => this.api.call(this.path(pod), { method: 'DELETE', body: options }));
-    return gone === undefined ? this.kill(taskId, graceMillis) : 'KILLING';
+    const told = await this.ifThere(async () => {
+      await this.noteKill(pod);
+      return this.api.call(this.path(pod), { method: 'DELETE', body: options });
+    });
+    return told === undefined ? this.kill(taskId, graceMillis) : 'KILLING';
+  }
+
+  /** When it is gone the object does not tell any more when it was told to go. Only as it was seen: it may have ended meanwhile. */
+  private async noteKill(pod: Pod): Promise<void> {
+    const { uid, resourceVersion, annotations: given } = pod.metadata ?? {};
+    if (given?.[annotations.killed] !== undefined) return;
+    const metadata = { uid, resourceVersion, annotations: { [annotations.killed]: 'true' } };
+    await this.api.call(this.path(pod), { method: 'PATCH', body: { metadata } });
   }
 
   async list(): Promise<Pod[]> {

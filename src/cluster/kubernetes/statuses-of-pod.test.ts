@@ -144,6 +144,20 @@ test.each([
     end: { state: 'TASK_KILLED', message: 'Killed, exit code 0', timestamp: Date.parse(at(5)) },
   },
   {
+    name: 'killed by Muster, when its node is done with it late',
+    given: ended(
+      { exitCode: 0 },
+      {
+        metadata: {
+          deletionTimestamp: at(59),
+          deletionGracePeriodSeconds: 0,
+          annotations: { 'muster/killed': 'true' },
+        },
+      },
+    ),
+    end: { state: 'TASK_KILLED', message: 'Killed, exit code 0' },
+  },
+  {
     name: 'killed, when its node is done with it',
     given: ended(
       { exitCode: 0 },

@@ -87,10 +87,12 @@ const exitCodesOf = (text: string | undefined): number[] => (text ? text.split('
 
 /** Whether it was told to go before it ended by itself. The time of a deletion is when its grace is over. */
 function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: Terminated | undefined): boolean {
+  if (metadata.annotations?.[annotations.killed] !== undefined) return true;
   const graceOver = millisOf(metadata.deletionTimestamp);
   if (graceOver === undefined) return false;
   const endedAt = millisOf(terminated?.finishedAt);
-  // When all of it has ended the grace becomes 0, and the time stays: then it had the one that the pod names, most likely.
+  // Deleted by another, and when all of it had ended the grace became 0 and the time that moment: it had the one that the pod names,
+  // most likely.
   const graceSeconds = metadata.deletionGracePeriodSeconds || Number(spec?.['terminationGracePeriodSeconds'] ?? 0);
   // Times are whole seconds: one that ended in the second of its deletion was killed, as far as is known.
   return endedAt === undefined || endedAt >= graceOver - graceSeconds * 1_000;
