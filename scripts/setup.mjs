@@ -84,6 +84,8 @@ async function build(owner) {
   const compiler = join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
   const { code, output } = await nodeProgram([compiler, 'build'], { cwd: root, owner });
   if (code !== 0) throw new SetupError(`The build failed:\n${output}`);
+  const bundled = await nodeProgram([join('scripts', 'command-line.mjs'), fresh], { cwd: root, owner });
+  if (bundled.code !== 0) throw new SetupError(`The build of the command line failed:\n${bundled.output}`);
   writeFileSync(join(fresh, '.source-hash'), hash);
   if (existsSync(present)) renameSync(present, old);
   renameSync(fresh, present);

@@ -7,7 +7,8 @@ export const packages = ['rest-contract', 'client'];
 
 const sourcesOf = (name) =>
   ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((path) => `packages/${name}/${path}`);
-const sources = ['src', 'migrations', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+const settings = ['nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
+const sources = ['src', 'migrations', 'scripts/command-line.mjs', ...settings];
 
 /** Changes with anything the build reads. */
 export const hashOfSources = (root) => hashOf(root, [...sources, ...packages.flatMap(sourcesOf)]);

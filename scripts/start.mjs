@@ -5,4 +5,4 @@ const args = process.argv.slice(2);
 await setUp();
 const command = args.includes('--demo') ? 'demo' : 'start';
 process.argv.splice(2, Infinity, command, ...args.filter((arg) => arg !== '--demo'));
-await import('../dist/src/main.js');
+await import('../bin/muster.mjs');

@@ -1,7 +1,8 @@
 import { runCommand } from './cli/program.js';
 
 // The only look at the environment of this process.
-const exitCode = await runCommand(process.argv.slice(2), process.env);
-// What was printed into a pipe has to be through it before the end.
-await Promise.all([process.stdout, process.stderr].map((out) => new Promise((done) => out.write('', done))));
-process.exit(exitCode);
+void runCommand(process.argv.slice(2), process.env).then(async (exitCode) => {
+  // What was printed into a pipe has to be through it before the end.
+  await Promise.all([process.stdout, process.stderr].map((out) => new Promise((done) => out.write('', done))));
+  process.exit(exitCode);
+});

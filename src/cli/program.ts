@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import { commands } from './commands/index.js';
 import { exitCodes } from './exit-codes.js';
+import { letReadersLeave } from './output/output.js';
+import { projectFile } from './project-file.js';
 import type { Run } from './run.js';
 import { tellFailure } from './tell-failure.js';
-import { versionOf } from './version.js';
 
 /**
  * Runs one command of `muster` and answers the exit code. Of all that there is, only what the command needs is loaded: its
@@ -25,11 +26,17 @@ export async function runCommand(
 function programFor(run: Run): Command {
   const program = new Command('muster')
     .description('Schedules tasks on a cluster of machines, and drives a scheduler that runs: docs/cli.md.')
-    .version(versionOf(), '-V, --version')
+    .version((JSON.parse(projectFile('package.json')) as { version: string }).version, '-V, --version')
     .helpCommand(false)
     .exitOverride()
     // Commander says "error: ..." and its advice on lines of their own; one line is what scripts and logs can keep.
-    .configureOutput({ outputError: (text, write) => write(oneLine(text, run.argv)) });
+    .configureOutput({
+      outputError: (text, write) => write(oneLine(text, run.argv)),
+      writeOut: (text) => {
+        letReadersLeave();
+        process.stdout.write(text);
+      },
+    });
   const define = new Map<Command, () => Promise<void>>();
   for (const { topic, summaries, load } of commands) {
     program.commandsGroup(topic);

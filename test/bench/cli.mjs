@@ -1,5 +1,6 @@
 // How long commands of `muster` take from a cold start, and what `muster run` adds to the calls that it makes.
 // The reference in the same run: Node itself with an empty program, and the same calls by curl-like node:http in a warm process.
+// Each begins when the runs before it have ended, which the machine would have to start and to record meanwhile.
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -49,7 +50,8 @@ async function timed(work) {
   return performance.now() - begin;
 }
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-const round = (ms) => `${Math.round(ms)} ms`;
+const round = (ms) => `${String(Math.round(ms)).padStart(3)} ms`;
+const bound = (ms) => `${Math.round(ms)} more, bound: 150 ms`;
 
 const server = spawn(process.execPath, [muster, 'start'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
 try {
@@ -63,12 +65,18 @@ try {
   });
   const times = { node: [], help: [], ps: [], call: [], detached: [], whole: [], waited: [] };
   const post = (runId) => call('POST', `${api}/requests/request/job/run?minimal=true`, { runId });
+  const quiet = async () => {
+    while ((await call('GET', `${api}/history/request/job/tasks/active`)).length > 0) await pause(20);
+    await pause(100);
+  };
   for (let number = 0; number < runs; number++) {
     times.node.push(await timed(() => run(['-e', '0'])));
     times.help.push(await timed(() => run([muster, 'ps', '--help'])));
     times.ps.push(await timed(() => run([muster, 'ps'])));
     times.call.push(await timed(() => post(`a${number}`)));
+    await quiet();
     times.detached.push(await timed(() => run([muster, 'run', 'job', '--detach'])));
+    await quiet();
     times.whole.push(
       await timed(async () => {
         await post(`b${number}`);
@@ -79,19 +87,21 @@ try {
         }
       }),
     );
+    await quiet();
     times.waited.push(await timed(() => run([muster, 'run', 'job'])));
+    await quiet();
   }
   const of = Object.fromEntries(Object.entries(times).map(([name, values]) => [name, median(values)]));
   console.log(`Medians of ${runs}:`);
   console.log(`  node -e 0                          ${round(of.node)}`);
   console.log(`  muster ps --help                   ${round(of.help)}   (bound: 150 ms on an idle machine)`);
-  console.log(`  muster ps                          ${round(of.ps)}`);
-  console.log(`  the call that runs a job           ${round(of.call)}`);
   console.log(
-    `  muster run --detach                ${round(of.detached)}   (${round(of.detached - of.call)} more, bound: 150 ms)`,
+    `  muster ps                          ${round(of.ps)}   (${(of.ps / of.node).toFixed(2)} times Node alone)`,
   );
+  console.log(`  the call that runs a job           ${round(of.call)}`);
+  console.log(`  muster run --detach                ${round(of.detached)}   (${bound(of.detached - of.call)})`);
   console.log(`  the call, until the task has ended ${round(of.whole)}`);
-  console.log(`  muster run                         ${round(of.waited)}   (${round(of.waited - of.whole)} more)`);
+  console.log(`  muster run                         ${round(of.waited)}   (${bound(of.waited - of.whole)})`);
 } finally {
   agent.destroy();
   server.kill('SIGTERM');

@@ -16,9 +16,11 @@ import { waitFor } from '../support/wait-for.js';
 
 const installation = new Installation();
 let muster: Muster;
+let url: string;
 beforeAll(async () => {
   const { api } = await installation.start();
-  muster = connectMuster({ url: api.url });
+  ({ url } = api);
+  muster = connectMuster({ url });
 }, 90_000);
 afterAll(() => installation.dispose(), 90_000);
 
@@ -125,4 +127,15 @@ test('files come as they are, in pieces', async () => {
   expect(files.map(({ name }) => name)).toContain('zeros');
   const content = await muster.tasks.download({ slaveHostname, path: `${fullPathToRoot}/zeros` });
   expect((await all(content)).reduce((sum, piece) => sum + piece.length, 0)).toBe(300_000);
+});
+
+test('a misspelt member is refused with what was probably meant, unless the caller has it left out', async () => {
+  const body = { id: 'misspelt', requestType: 'SERVICE', instanses: 3 } as const;
+  await expect(muster.requests.save({ body })).rejects.toMatchObject({
+    status: 400,
+    message: 'instanses is not known: did you mean instances?',
+  });
+  const lenient = connectMuster({ url, strict: false });
+  expect((await lenient.requests.save({ body })).request).toMatchObject({ id: 'misspelt' });
+  await lenient.requests.remove({ requestId: 'misspelt' });
 });

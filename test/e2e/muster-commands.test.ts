@@ -149,6 +149,25 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
   });
 });
 
+test('a reader that leaves early is no failure, of help as of answers', async () => {
+  for (const words of ['--help', 'ps --help', 'requests --json']) {
+    expect(await shell(`muster ${words} | true`, { env }), words).toEqual({ code: 0, out: '', err: '' });
+  }
+}, 30_000);
+
+test('a server is told to refuse what it does not know', async () => {
+  const told: unknown[] = [];
+  const listener = createServer((request, response) => {
+    told.push(request.headers.prefer);
+    response.setHeader('content-type', 'application/json').end('[]');
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void listener.close());
+  const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
+  expect((await muster(['requests', '--url', url], { env })).code).toBe(0);
+  expect(told).toEqual(['handling=strict']);
+});
+
 test('tokens and contexts: kept for their owner alone, never shown, and sent to their own address only', async () => {
   const config = join(folder, 'own-config');
   const own = { ...env, XDG_CONFIG_HOME: config };

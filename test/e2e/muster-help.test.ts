@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../src/cli/commands/index.js';
 import { waitFor } from '../support/wait-for.js';
 import { muster, program, shell } from './support/muster-command.js';
@@ -89,6 +91,30 @@ test('those that run servers have examples', async () => {
     expect(help, name).toMatchObject({ code: 0, err: '' });
     expect(help.out).toContain('\nExamples:\n  $ ');
   }
+}, 60_000);
+
+test('TAB completes ids that the server knows, and says nothing where there is none', async () => {
+  const complete = async (...words: string[]): Promise<string[]> => {
+    const begun = performance.now();
+    const { code, out, err } = await muster(['complete', '--', ...words], { env });
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    return out
+      .split('\n')
+      .slice(0, -2)
+      .map((line) => line.split('\t')[0]!);
+  };
+  expect(await complete('scale', 'w')).toEqual(['web', 'worker']);
+  expect(await complete('logs', 'web', 'wor')).toContain('worker');
+  expect(await complete('kill', 'web-')).toHaveLength(3);
+  expect(await complete('freeze', '')).toHaveLength(1);
+  expect(await complete('freeze', '--rack', '')).toHaveLength(1);
+  expect(await complete('scale', '--url', 'http://127.0.0.1:1', 'w')).toEqual([]);
+  const silent = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  expect(await complete('scale', '--url', `http://127.0.0.1:${port}`, 'w')).toEqual([]);
 }, 60_000);
 
 test('TAB completes commands and flags', async () => {

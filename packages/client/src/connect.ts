@@ -24,6 +24,11 @@ export interface MusterOptions {
    * all the same: each bears an `Idempotency-Key`.
    */
   readonly retries?: number | undefined;
+  /**
+   * Whether the service refuses members of a body and parameters of a query that it does not know, so that a misspelt one is
+   * told; unless given it does. false: it leaves them out and goes on.
+   */
+  readonly strict?: boolean | undefined;
   /** The longest answer that is read; 256 MB unless given. Files have no limit. */
   readonly maxResponseBytes?: number | undefined;
 }
@@ -38,13 +43,18 @@ const MAX_RESPONSE_BYTES = 268_435_456;
 
 /** A client of the service at this address. Nothing is sent before the first call. */
 export function connectMuster(options: MusterOptions): Muster {
-  const { token, headers = {}, timeoutMs = MINUTE_MS, maxResponseBytes = MAX_RESPONSE_BYTES, retries = 3 } = options;
+  const { token, headers = {}, strict = true, retries = 3 } = options;
+  const { timeoutMs = MINUTE_MS, maxResponseBytes = MAX_RESPONSE_BYTES } = options;
   const backend = transport({
     url: String(options.url).replace(/\/+$/, ''),
     fetch: options.fetch,
     headers: async () => {
       const present = typeof token === 'function' ? await token() : token;
-      return [...Object.entries(headers), ...(present ? [['authorization', proofOf(present)] as const] : [])];
+      return [
+        ...(strict ? [['prefer', 'handling=strict'] as const] : []),
+        ...Object.entries(headers),
+        ...(present ? [['authorization', proofOf(present)] as const] : []),
+      ];
     },
     signal: options.signal,
     retries,

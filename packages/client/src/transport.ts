@@ -55,10 +55,14 @@ export function transport(options: TransportOptions): HandleRequest {
 
 function prepared(request: RestRequest, signal: AbortSignal | undefined): RestRequest {
   const signals = [request.signal, signal].filter((one) => one !== undefined);
-  const headers = mayBearKey(request)
-    ? [...request.headers, ['idempotency-key', crypto.randomUUID()] as const]
-    : request.headers;
+  const headers = mayBearKey(request) ? [...request.headers, ['idempotency-key', freshId()] as const] : request.headers;
   return { ...request, headers, signal: signals.length > 1 ? AbortSignal.any(signals) : signals[0] };
+}
+
+/** Browsers have crypto.randomUUID for pages that came by HTTPS alone. */
+export function freshId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 const isRead = ({ method, path }: RestRequest): boolean => method === 'GET' && path[0] === 'api';

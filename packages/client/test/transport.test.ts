@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test } from 'vitest';
+import { webcrypto } from 'node:crypto';
+import { afterEach, expect, test, vi } from 'vitest';
 import { connectMuster, followEvents, MusterError, type MusterOptions, ServiceUnreachable } from '../src/index.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -66,7 +67,7 @@ test.each([
   await muster.requests.pause({ requestId: 'web' });
   await muster.requests.pause({ requestId: 'web' });
   const [first, again, other] = keys();
-  expect(first).toMatch(/^[\w-]{36}$/);
+  expect(first).toMatch(/^[\da-f]{32}$/);
   expect(again).toBe(first);
   expect(other).not.toBe(first);
 });
@@ -151,6 +152,22 @@ test('the token is asked for before each call, and headers are sent along', asyn
     ['Token token-1', 'web'],
     ['Token token-2', 'web'],
   ]);
+});
+
+test('what the service does not know is refused, unless the caller wants it left out', async () => {
+  const { calls, connect } = await service(json(200, []));
+  await connect().requests.ids();
+  await connect({ strict: false }).requests.ids();
+
+  expect(calls.map(({ headers }) => headers.prefer)).toEqual(['handling=strict', undefined]);
+});
+
+test('writes have keys of their own in pages that came by plain HTTP, where crypto makes no UUIDs', async () => {
+  const { keys, connect } = await service(json(200, { request: { id: 'web' } }));
+  vi.stubGlobal('crypto', { getRandomValues: (into: Uint8Array) => webcrypto.getRandomValues(into) });
+  await connect().requests.pause({ requestId: 'web' });
+  vi.unstubAllGlobals();
+  expect(keys()[0]).toMatch(/^[\da-f]{32}$/);
 });
 
 test('a call is given up by its own signal, by that of the client, and by its time; none of them is repeated', async () => {

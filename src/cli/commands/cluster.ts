@@ -27,7 +27,7 @@ interface SlavesFlags {
 
 function slaves(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[id]', 'the states that this one went through')
+    .argument('[slave]', 'the states that this one went through')
     .option('--racks', 'racks in place of machines')
     .option('--state <state>', 'only these: active, frozen, decommissioning, decommissioned, dead, ...')
     .option('-q, --quiet', 'ids alone');
@@ -83,7 +83,7 @@ const revertTo = { freeze: 'ACTIVE', decommission: 'ACTIVE', activate: 'FROZEN' 
 function machine(verb: 'freeze' | 'decommission' | 'activate', done: string, example: string): Define {
   return (command, run) => {
     command
-      .argument('<id>', 'of the machine, or of the rack')
+      .argument('<slave>', 'its id; with --rack that of a rack')
       .option('--rack', 'a rack with all its machines')
       .option('-m, --message <text>', 'why; kept with the state')
       .option('--for <time>', 'taken back after it, such as 30m');

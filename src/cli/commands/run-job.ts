@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { RunNowRequest, SchedulerTaskState } from 'muster-client';
+import type { EndedRun, RunNowRequest, SchedulerTaskState } from 'muster-client';
 import { beyondTasks, CliError, exitCodes } from '../exit-codes.js';
+import { plainLog } from '../output/plain.js';
 import { remote, type Session } from '../remote/session.js';
-import { FollowedFile } from '../remote/followed-file.js';
 import { type Define, examples } from '../run.js';
 import { timeMillis } from '../words.js';
 
@@ -62,14 +61,18 @@ function variables(given: readonly string[]): Record<string, string> {
   );
 }
 
-const firstLookMillis = 25;
-const longestLookMillis = 500;
 /** Until then a wait is not worth a word. */
 const patienceMillis = 3_000;
 
+interface Key {
+  requestId: string;
+  runId: string;
+}
+
 /** Prints what the task prints until it has ended, and answers its exit code. */
-async function attend(session: Session, key: { requestId: string; runId: string }, flags: Flags): Promise<number> {
+async function attend(session: Session, key: Key, flags: Flags): Promise<number> {
   const { api, out } = session;
+  const { endOfRun, watchRun } = await import('muster-client');
   const interrupt = new AbortController();
   const stop = (): void => {
     // The second one does not wait for anything.
@@ -77,73 +80,61 @@ async function attend(session: Session, key: { requestId: string; runId: string 
     interrupt.abort();
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
-  const showsLogs = !flags.quiet && !out.isJson;
-  let files: FollowedFile[] = [];
-  const begin = Date.now();
-  let explained = false;
+  const ended = new AbortController();
+  const logs = new Map<string, Promise<unknown>>();
+  let state: SchedulerTaskState | undefined;
+  const word = setTimeout(() => void tellWhyItWaits(session, key, state), patienceMillis);
   try {
-    for (let pause = firstLookMillis; ; pause = Math.min(pause * 1.3, longestLookMillis)) {
-      const state = await api.track.run(key);
+    for await (state of watchRun(api, key, { signal: interrupt.signal })) {
       const taskId = state.taskId?.id;
-      if (interrupt.signal.aborted) return await detach(session, key, state, flags);
-      if (taskId !== undefined && showsLogs) {
-        if (files.length === 0) {
-          files = [new FollowedFile(session, taskId, 'stdout'), new FollowedFile(session, taskId, 'stderr')];
-        }
-        for (const [index, file] of files.entries()) {
-          for (const text of await file.more()) (index === 0 ? process.stdout : process.stderr).write(text);
-        }
-      }
-      if (isOver(state)) {
-        for (const [index, file] of files.entries()) {
-          for (const text of await file.more()) (index === 0 ? process.stdout : process.stderr).write(text);
-        }
-        return await end(session, key, state);
-      }
-      if (taskId === undefined && state.pendingTaskId && !explained && Date.now() - begin > patienceMillis) {
-        explained = true;
-        const { message } = await api.tasks.explain({ pendingTaskId: state.pendingTaskId.id });
-        out.note(`${key.requestId} waits: ${message}`);
-      }
-      await delay(pause, undefined, { signal: interrupt.signal }).catch(() => undefined);
+      if (taskId === undefined || flags.quiet || out.isJson || logs.has(taskId)) continue;
+      // One that is tried again is another task with another log.
+      const both = (['stdout', 'stderr'] as const).map((name) => print(session, taskId, name, ended.signal));
+      logs.set(taskId, Promise.all(both));
     }
+    ended.abort();
+    await Promise.all(logs.values());
+    return await end(session, key, endOfRun(key.runId, state!));
+  } catch (cause) {
+    if (!interrupt.signal.aborted) throw cause;
+    return await detach(session, key, await api.track.run(key), flags);
   } finally {
+    clearTimeout(word);
     process.off('SIGINT', stop).off('SIGTERM', stop);
   }
 }
 
-const ends = new Set([
-  'TASK_FINISHED',
-  'TASK_FAILED',
-  'TASK_KILLED',
-  'TASK_LOST',
-  'TASK_LOST_WHILE_DOWN',
-  'TASK_ERROR',
-]);
-const isOver = ({ currentState }: SchedulerTaskState): boolean => currentState !== undefined && ends.has(currentState);
+async function print({ api, out }: Session, taskId: string, name: 'stdout' | 'stderr', ended: AbortSignal) {
+  const { tailLog } = await import('muster-client');
+  try {
+    for await (const text of tailLog(api, { taskId, path: name, ended })) {
+      process[name].write(out.isTerminal ? plainLog(text) : text);
+    }
+  } catch (cause) {
+    // The task runs on, and how it ends is what was asked for.
+    out.note(`What ${taskId} prints on ${name} cannot be read: ${(cause as Error).message}`);
+  }
+}
 
-async function end(
-  { out }: Session,
-  { requestId, runId }: { requestId: string; runId: string },
-  state: SchedulerTaskState,
-): Promise<number> {
-  const last = state.taskHistory.at(-1);
-  const text = last?.statusMessage ?? '';
-  const told = /^Exit code (\d+)/.exec(text)?.[1];
-  const exitCode = told === undefined ? undefined : Number(told);
-  await out.answer(
-    { requestId, runId, taskId: state.taskId?.id, state: state.currentState, message: text, exitCode },
-    () => undefined,
-  );
-  if (state.currentState === 'TASK_FINISHED') return exitCodes.done;
+async function tellWhyItWaits({ api, out }: Session, { requestId }: Key, state: SchedulerTaskState | undefined) {
+  if (!state?.pendingTaskId || state.taskId) return;
+  const why = await api.tasks.explain({ pendingTaskId: state.pendingTaskId.id }).catch(() => undefined);
+  if (why) out.note(`${requestId} waits: ${why.message}`);
+}
+
+async function end({ out }: Session, { requestId, runId }: Key, ended: EndedRun): Promise<number> {
+  const { state, message = '', exitCode } = ended;
+  const taskId = ended.taskId?.id;
+  await out.answer({ requestId, runId, taskId, state, message, exitCode }, () => undefined);
+  if (ended.succeeded) return exitCodes.done;
   // One that counts as failed although it ended with 0 is no success.
-  if (state.currentState === 'TASK_FAILED' && exitCode) return exitCode;
-  throw new CliError('badEnd', `${state.taskId?.id ?? runId} ended as ${state.currentState}: ${text}`);
+  if (state === 'TASK_FAILED' && exitCode) return exitCode;
+  throw new CliError('badEnd', `${taskId ?? runId} ended as ${state}: ${message}`);
 }
 
 async function detach(
   { api, out }: Session,
-  { requestId, runId }: { requestId: string; runId: string },
+  { requestId, runId }: Key,
   { taskId, pendingTaskId }: SchedulerTaskState,
   { killOnInterrupt }: Flags,
 ): Promise<number> {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskIdHistory } from 'muster-client';
 import { CliError, exitCodes } from '../exit-codes.js';
 import { plain, plainLog } from '../output/plain.js';
-import { FollowedFile } from '../remote/followed-file.js';
+import { isMissing, isRefusal } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
 import { wholeNumber } from '../words.js';
@@ -43,37 +43,47 @@ function logs(...[command, run]: Parameters<Define>): void {
   remote<LogsFlags, [string[]]>(command, run, async (session, flags, what) => {
     const path = flags.file ?? (flags.stderr ? 'stderr' : 'stdout');
     const lines = flags.lines === undefined ? undefined : wholeNumber('--lines', flags.lines, 0, 100_000);
-    const known = new Map<string, Source>();
     const isWanted = await sourcesOf(session, what, flags.instance);
-    const isMany = (): boolean => known.size > 1 || (flags.follow === true && what.some((each) => !isTask(each)));
-    let foundAt = -Infinity;
-    for (;;) {
-      if (performance.now() - foundAt > lookForTasksEveryMillis) {
-        foundAt = performance.now();
-        for (const { taskId } of await isWanted()) {
-          if (known.has(taskId.id)) continue;
-          const name = `${taskId.requestId}.${taskId.instanceNo}`;
-          const file = new FollowedFile(session, taskId.id, path, true);
-          known.set(taskId.id, { name, file, rest: '', isFirst: true, colour: colours[known.size % colours.length]! });
-        }
+    const known = new Map<string, Source>();
+    const printing: Promise<void>[] = [];
+    const lookForTasks = async (): Promise<void> => {
+      const fresh = (await isWanted()).filter(({ taskId }) => !known.has(taskId.id));
+      const isMany = known.size + fresh.length > 1 || (flags.follow === true && what.some((each) => !isTask(each)));
+      for (const { taskId } of fresh) {
+        const name = `${taskId.requestId}.${taskId.instanceNo}`;
+        const colour = colours[known.size % colours.length]!;
+        const source = { taskId: taskId.id, name, colour, path, lines, rest: '' };
+        known.set(taskId.id, source);
+        const printed = print(session, source, isMany, flags);
+        // Side by side as they come, or one after the other.
+        if (flags.follow) printing.push(printed);
+        else await printed;
       }
-      for (const source of known.values()) await printMore(session, source, isMany(), lines, flags);
-      if (!flags.follow || (await allEnded(session, what, known))) break;
-      await delay(lookEveryMillis);
+    };
+    await lookForTasks();
+    if (known.size === 0 && !flags.follow)
+      throw new CliError('notFound', `${what.join(', ')}: there is no task to show`);
+    // Followed are requests until Ctrl-C, and tasks until they have ended.
+    while (flags.follow && what.some((each) => !isTask(each))) {
+      await Promise.race([
+        delay(lookForTasksEveryMillis),
+        Promise.all(printing).then(() => delay(lookForTasksEveryMillis)),
+      ]);
+      await lookForTasks();
     }
-    for (const source of known.values()) if (source.rest !== '') printLine(session, source, source.rest);
-    if (known.size === 0) throw new CliError('notFound', `${what.join(', ')}: there is no task to show`);
+    await Promise.all(printing);
     return exitCodes.done;
   });
 }
 
 interface Source {
+  taskId: string;
   name: string;
-  file: FollowedFile;
+  colour: (typeof colours)[number];
+  path: string;
+  lines: number | undefined;
   /** A line that has not ended yet, where several are shown side by side. */
   rest: string;
-  isFirst: boolean;
-  colour: (typeof colours)[number];
 }
 
 /** Tasks by their ids; of a request those that run, or, where none does, the last one that ran. */
@@ -100,38 +110,28 @@ async function sourcesOf({ api }: Session, what: readonly string[], instance: st
   };
 }
 
-/** Followed are requests until Ctrl-C, and tasks until they have ended. */
-async function allEnded({ api }: Session, what: readonly string[], known: Map<string, Source>): Promise<boolean> {
-  if (what.some((each) => !isTask(each))) return false;
-  for (const taskId of known.keys()) {
-    const state = await api.track.task({ taskId });
-    if (!/^TASK_(FINISHED|FAILED|KILLED|LOST|LOST_WHILE_DOWN|ERROR)$/.test(state.currentState ?? '')) return false;
+async function print(session: Session, source: Source, isMany: boolean, { raw, follow = false, file }: LogsFlags) {
+  const { api, out } = session;
+  const { taskId, path, lines } = source;
+  const { tailLog } = await import('muster-client');
+  try {
+    for await (const piece of tailLog(api, { taskId, path, lines, follow })) {
+      if (out.isJson || isMany) {
+        const all = (source.rest + piece).split('\n');
+        source.rest = all.pop()!;
+        for (const line of all) printLine(session, source, line);
+      } else out.raw(raw || !out.isTerminal ? piece : plainLog(piece));
+    }
+  } catch (cause) {
+    // A task that has just been launched has printed nothing yet.
+    const isYetToCome = isMissing(cause) || (isRefusal(cause) && cause.code === 'SANDBOX_NOT_READY');
+    if (!isYetToCome || file !== undefined) throw cause;
   }
-  return true;
+  if (source.rest !== '') printLine(session, source, source.rest);
 }
 
-async function printMore(
-  session: Session,
-  source: Source,
-  isMany: boolean,
-  lines: number | undefined,
-  { raw }: LogsFlags,
-) {
-  const { out } = session;
-  const pieces =
-    source.isFirst && lines !== undefined ? [await source.file.beginAtTail(lines)] : await source.file.more();
-  source.isFirst = false;
-  for (const piece of pieces) {
-    if (out.isJson || isMany) {
-      const all = (source.rest + piece).split('\n');
-      source.rest = all.pop()!;
-      for (const line of all) printLine(session, source, line);
-    } else out.raw(raw || !out.isTerminal ? piece : plainLog(piece));
-  }
-}
-
-function printLine({ out }: Session, { name, file, colour }: Source, line: string): void {
-  out.each({ taskId: file.taskId, line }, () => {
+function printLine({ out }: Session, { taskId, name, colour }: Source, line: string): void {
+  out.each({ taskId, line }, () => {
     // Beside other tasks no line may reach beyond its own.
     const shown = out.isTerminal ? plainLog(line).replaceAll('\n', ' ') : line;
     return `${out.paint(colour, plain(name))} ${shown}`;
@@ -215,7 +215,9 @@ function shell(...[command, run]: Parameters<Define>): void {
       const file = updates.find(({ outputFilename }) => outputFilename !== undefined)?.outputFilename;
       if (out.isJson) await out.answer(updates, () => undefined);
       else if (file !== undefined) {
-        for (const text of await new FollowedFile(session, taskId, file).more()) out.raw(text);
+        const { tailLog } = await import('muster-client');
+        for await (const text of tailLog(api, { taskId, path: file, follow: false }))
+          out.raw(out.isTerminal ? plainLog(text) : text);
       }
       if (last.updateType !== 'FINISHED')
         throw new CliError('badEnd', `${name}: ${last.updateType}: ${last.message ?? ''}`);

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import { projectFile } from '../project-file.js';
 
 export interface Problem {
   path: (string | number)[];
@@ -7,17 +7,7 @@ export interface Problem {
 }
 export type Kind = 'request' | 'deploy';
 
-/** As it lies in the folder `schemas` of the project, beside the build and beside the sources. */
-export function schemaText(kind: Kind): string {
-  for (const root of ['../../../schemas/', '../../../../schemas/']) {
-    try {
-      return readFileSync(new URL(`${root}${kind}.schema.json`, import.meta.url), 'utf8');
-    } catch {
-      continue;
-    }
-  }
-  throw new Error(`schemas/${kind}.schema.json is missing`);
-}
+export const schemaText = (kind: Kind): string => projectFile(`schemas/${kind}.schema.json`);
 
 const validators = new Map<Kind, ValidateFunction>();
 

@@ -4,6 +4,13 @@ import { plain } from './plain.js';
 type Style = 'green' | 'red' | 'yellow' | 'cyan' | 'magenta' | 'blue' | 'dim' | 'bold';
 type Cell = string | number | undefined | { text: string; style?: Style };
 
+/** A reader that has seen enough, such as head, is no failure. */
+export function letReadersLeave(): void {
+  process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'EPIPE') process.exit(0);
+  });
+}
+
 /** Where answers go: tables and colours on a terminal, lines with tabs in a pipe, JSON where it is asked for. */
 export class Output {
   readonly isTerminal = process.stdout.isTTY === true;
@@ -11,10 +18,7 @@ export class Output {
   private readonly hasColours = this.isTerminal && process.stdout.hasColors();
 
   constructor(readonly isJson: boolean) {
-    // The reader has seen enough, such as head.
-    process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'EPIPE') process.exit(0);
-    });
+    letReadersLeave();
   }
 
   paint(style: Style | undefined, text: string): string {

@@ -2,6 +2,7 @@ import type { Muster } from '../connect.js';
 import { MusterError } from '../errors.js';
 import type { RunNowRequest } from '../records/deploy.js';
 import type { SchedulerTaskState, TaskId, TaskState } from '../records/task-ids.js';
+import { freshId } from '../transport.js';
 import { Waiting, type WaitOptions } from './waiting.js';
 
 /** How a run ended. */
@@ -46,7 +47,7 @@ export async function* watchRun(
   which: WhichRun,
   options: WaitOptions = {},
 ): AsyncGenerator<SchedulerTaskState, void, undefined> {
-  const waiting = new Waiting(`Run ${which.runId} of ${which.requestId}`, options, 50, 500);
+  const waiting = new Waiting(`Run ${which.runId} of ${which.requestId}`, options, 15, 500);
   const begun = performance.now();
   let last = '';
   for (;;) {
@@ -79,15 +80,15 @@ export async function runAndWait(
   { requestId, ...run }: RunNowRequest & { requestId: string },
   { onProgress, ...options }: RunOptions = {},
 ): Promise<EndedRun> {
-  const runId = run.runId ?? crypto.randomUUID();
+  const runId = run.runId ?? freshId();
   await muster.requests.run({ requestId, minimal: true, body: { ...run, runId } }, { signal: options.signal });
   let last: SchedulerTaskState | undefined;
   for await (last of watchRun(muster, { requestId, runId }, options)) onProgress?.(last);
-  return endOf(runId, last!);
+  return endOfRun(runId, last!);
 }
 
-/** How a run that has ended did. */
-function endOf(runId: string, { taskId, currentState, taskHistory }: SchedulerTaskState): EndedRun {
+/** How a run that has ended did, out of the last that `watchRun` told. */
+export function endOfRun(runId: string, { taskId, currentState, taskHistory }: SchedulerTaskState): EndedRun {
   const message = taskHistory.findLast(({ taskState }) => taskState === currentState)?.statusMessage;
   return {
     runId,

@@ -60,9 +60,10 @@ export class Waiting {
     if (!isAway || performance.now() - this.awaySince > this.patienceMs) throw cause;
   }
 
-  /** Before it asks again. */
-  async pause(): Promise<void> {
-    await pause(this.pauseMs, this.signal);
+  /** Before it asks again, or until this is signalled. */
+  async pause(until?: AbortSignal): Promise<void> {
+    const signal = until && this.signal ? AbortSignal.any([until, this.signal]) : (until ?? this.signal);
+    await pause(this.pauseMs, signal).catch(() => this.signal?.throwIfAborted());
     this.pauseMs = Math.min(this.longestMs, this.pauseMs * 1.5);
   }
 
