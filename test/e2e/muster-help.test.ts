@@ -52,6 +52,30 @@ afterAll(async () => {
   await installation.dispose();
 }, 120_000);
 
+test('TAB completes ids that the server knows, and says nothing where there is none', async () => {
+  const complete = async (...words: string[]): Promise<string[]> => {
+    const begun = performance.now();
+    const { code, out, err } = await muster(['complete', '--', ...words], { env });
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    return out
+      .split('\n')
+      .slice(0, -2)
+      .map((line) => line.split('\t')[0]!);
+  };
+  expect(await complete('scale', 'w')).toEqual(['web', 'worker']);
+  expect(await complete('logs', 'web', 'wor')).toContain('worker');
+  expect(await complete('kill', 'web-')).toHaveLength(3);
+  expect(await complete('freeze', '')).toHaveLength(1);
+  expect(await complete('freeze', '--rack', '')).toHaveLength(1);
+  expect(await complete('scale', '--url', 'http://127.0.0.1:1', 'w')).toEqual([]);
+  const silent = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  expect(await complete('scale', '--url', `http://127.0.0.1:${port}`, 'w')).toEqual([]);
+}, 60_000);
+
 /** What an example has begun is over: the next one finds all instances. */
 async function settled(): Promise<void> {
   await waitFor('nothing to be under way', async () => {
@@ -91,30 +115,6 @@ test('those that run servers have examples', async () => {
     expect(help, name).toMatchObject({ code: 0, err: '' });
     expect(help.out).toContain('\nExamples:\n  $ ');
   }
-}, 60_000);
-
-test('TAB completes ids that the server knows, and says nothing where there is none', async () => {
-  const complete = async (...words: string[]): Promise<string[]> => {
-    const begun = performance.now();
-    const { code, out, err } = await muster(['complete', '--', ...words], { env });
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(performance.now() - begun).toBeLessThan(10_000);
-    return out
-      .split('\n')
-      .slice(0, -2)
-      .map((line) => line.split('\t')[0]!);
-  };
-  expect(await complete('scale', 'w')).toEqual(['web', 'worker']);
-  expect(await complete('logs', 'web', 'wor')).toContain('worker');
-  expect(await complete('kill', 'web-')).toHaveLength(3);
-  expect(await complete('freeze', '')).toHaveLength(1);
-  expect(await complete('freeze', '--rack', '')).toHaveLength(1);
-  expect(await complete('scale', '--url', 'http://127.0.0.1:1', 'w')).toEqual([]);
-  const silent = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void silent.close());
-  await once(silent, 'listening');
-  const { port } = silent.address() as AddressInfo;
-  expect(await complete('scale', '--url', `http://127.0.0.1:${port}`, 'w')).toEqual([]);
 }, 60_000);
 
 test('TAB completes commands and flags', async () => {

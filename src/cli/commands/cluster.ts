@@ -108,7 +108,6 @@ interface DisasterFlags {
   disable?: string;
   enable?: string;
   message?: string;
-  for?: string;
 }
 
 const word = (text: string): string => text.toUpperCase().replaceAll('-', '_');
@@ -119,12 +118,11 @@ function disasters(...[command, run]: Parameters<Define>): void {
     .option('--end <type>', 'say that it is over')
     .option('--disable <action>', 'switch an action off, such as bounce-request; refused calls are told the message')
     .option('--enable <action>', 'switch it on again')
-    .option('-m, --message <text>', 'with --disable: why')
-    .option('--for <time>', 'with --disable: until then at the most, such as 30m');
+    .option('-m, --message <text>', 'with --disable: why');
   examples(
     command,
     'muster disasters',
-    'muster disasters --disable bounce-request --for 30m -m "the network is being mended"',
+    'muster disasters --disable bounce-request -m "the network is being mended"',
     'muster disasters --enable bounce-request',
   );
   remote<DisasterFlags, []>(command, run, async ({ api, out }, flags) => {
@@ -132,8 +130,7 @@ function disasters(...[command, run]: Parameters<Define>): void {
     if (flags.end !== undefined) await api.disasters.deactivate({ type: word(flags.end) as DisasterType });
     if (flags.disable !== undefined) {
       const type = word(flags.disable) as ActionType;
-      const until = flags.for === undefined ? {} : { expiresAt: Date.now() + durationMillis('--for', flags.for) };
-      const body = { type, ...until, ...(flags.message !== undefined && { message: flags.message }) };
+      const body = flags.message === undefined ? {} : { message: flags.message };
       await api.disasters.disableAction({ action: type, body });
     }
     if (flags.enable !== undefined) await api.disasters.enableAction({ action: word(flags.enable) as ActionType });
