@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, realpathSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -47,6 +47,9 @@ export async function buildCommit(commit: string): Promise<EarlierBuild> {
     // Files that the program reads go along.
     const isRead = (source: string) => statSync(source).isDirectory() || !source.endsWith('.ts');
     cpSync(join(sources, 'src'), join(sources, 'dist', 'src'), { recursive: true, filter: isRead });
+    // Since commands are one file.
+    const commands = join('scripts', 'command-line.mjs');
+    if (existsSync(join(sources, commands))) await run(process.execPath, [commands, 'dist'], { cwd: sources });
     return { commit, program: join(sources, 'bin', 'muster.mjs'), remove };
   } catch (cause) {
     remove();
