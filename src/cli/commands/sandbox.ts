@@ -65,10 +65,9 @@ function logs(...[command, run]: Parameters<Define>): void {
       throw new CliError('notFound', `${what.join(', ')}: there is no task to show`);
     // Followed are requests until Ctrl-C, and tasks until they have ended.
     while (flags.follow && what.some((each) => !isTask(each))) {
-      await Promise.race([
-        delay(lookForTasksEveryMillis),
-        Promise.all(printing).then(() => delay(lookForTasksEveryMillis)),
-      ]);
+      const pause = delay(lookForTasksEveryMillis);
+      // One that cannot be read ends all of it at once.
+      await Promise.race([pause, Promise.all(printing).then(() => pause)]);
       await lookForTasks();
     }
     await Promise.all(printing);
