@@ -16,7 +16,10 @@ test('it holds nothing of a server', () => {
   expect(sources.some((path) => path.endsWith('src/cli/program.ts'))).toBe(true);
   expect(
     sources.filter(
-      (path) => !/(^|\/)(src\/(main|cli\/(?!server\/).*)\.ts|packages\/.*|node_modules\/(commander|@bomb\.sh\/tab)\/.*)$/.test(path),
+      (path) =>
+        !/(^|\/)(src\/(main|cli\/(?!server\/).*)\.ts|packages\/.*|node_modules\/(commander|@bomb\.sh\/tab)\/.*)$/.test(
+          path,
+        ),
     ),
   ).toEqual([]);
 });
