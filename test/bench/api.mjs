@@ -4,11 +4,14 @@
 //
 //   npm run bench:api
 //   npm run bench:api -- --seconds 5 --warmup 2 --only /state
+//   npm run bench:api -- --profile layers      CPU microseconds of a call by layer; `functions`: by function, too
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { layersOf } from './api/layers.mjs';
 import { machine, options, product, SimulatedCluster, startServer } from './support/bench-world.mjs';
 import { insertServices } from './support/insert-requests.mjs';
 
@@ -57,7 +60,7 @@ const calls = [
     method: 'POST',
     body: JSON.stringify({ id: 'made-$n', requestType: 'SERVICE', instances: 2, owners: ['bench@example.com'] }),
   },
-].filter(({ name }) => given.only === undefined || name.endsWith(given.only));
+].filter(({ name }) => given.only === undefined || given.only.split(',').some((end) => name.endsWith(end)));
 
 async function until(what, condition) {
   for (const deadline = Date.now() + 300_000; !(await condition()); await pause(200)) {
@@ -116,6 +119,27 @@ async function measure(call, { warmUpSeconds, ...load }) {
   return { ...measured, cpuMillis: (user + system) / 1_000 / measured.calls };
 }
 
+/** One call after the other of the same kind, with what it costs this process and where. */
+async function profile(call, { warmUpSeconds, ...load }) {
+  await ask({ ...call, ...load, seconds: Math.max(1, warmUpSeconds) });
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.setSamplingInterval', { interval: 250 });
+  await session.post('Profiler.start');
+  const before = process.cpuUsage();
+  const { calls: made } = await ask({ ...call, ...load });
+  const { user, system } = process.cpuUsage(before);
+  const { profile } = await session.post('Profiler.stop');
+  session.disconnect();
+  const { layers, functions } = layersOf(profile);
+  const micros = (user + system) / made;
+  const perCall = (list) => Object.fromEntries(list.map(([name, share]) => [name, rounded(share * micros)]));
+  console.log(call.path, `${made} calls, CPU microseconds of each:`);
+  console.table(perCall([...layers, ['all', 1]]));
+  if (given.profile === 'functions') console.table(perCall(functions.slice(0, 60)));
+}
+
 const rounded = (value, digits = 1) => Math.round(value * 10 ** digits) / 10 ** digits;
 const server = await startServer();
 const results = [];
@@ -126,6 +150,7 @@ try {
       const call = { origin: url, path: `/api/${path}`, method, body };
       const bytes = await ask(call);
       const here = await measure(call, load);
+      if (given.profile !== undefined) await profile(call, load);
       const bareCall = { origin: `http://127.0.0.1:${barePort}`, path: `/${bytes}`, method, body };
       const there = await measure(bareCall, { ...load, seconds: load.seconds / 2, warmUpSeconds: 1 });
       results.push({
@@ -134,7 +159,7 @@ try {
         'per second': rounded(here.perSecond),
         'p50, ms': rounded(here.p50),
         'p99, ms': rounded(here.p99),
-        'CPU per call, ms': rounded(here.cpuMillis, 2),
+        'CPU per call, ms': rounded(here.cpuMillis, 3),
         'bare per second': rounded(there.perSecond),
         'bare p99, ms': rounded(there.p99),
       });

@@ -5,7 +5,7 @@ import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { BatchedRead, SharedReads } from '../../platform/reads/reads.js';
+import { BatchedRead, KeptList, SharedReads } from '../../platform/reads/reads.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
 import { QuietJobRepository } from './quiet-job.repository.js';
 import { RequestCleanupRepository } from './request-cleanup.repository.js';
@@ -19,6 +19,7 @@ export class RequestReads {
   private readonly jobReads = new BatchedRead((ids: readonly string[]) => this.manyJobs(ids));
   private readonly storedReads = new BatchedRead((ids: readonly string[]) => this.manyStored(ids));
   private readonly idReads = new SharedReads<string[]>();
+  private readonly allIds = new KeptList<string>();
 
   constructor(
     private readonly database: Database,
@@ -48,9 +49,11 @@ export class RequestReads {
 
   ids(filter: { requestIdLike?: string; state?: readonly RequestState[] }): Promise<string[]> {
     const { requestIdLike, state } = filter;
-    return this.idReads.ask(JSON.stringify([requestIdLike, state]), async () =>
-      neverChanges(await this.requests.findIds(this.database.manager, filter)),
-    );
+    return this.idReads.ask(JSON.stringify([requestIdLike, state]), async () => {
+      const json = await this.requests.findIds(this.database.manager, filter);
+      const kept = requestIdLike === undefined && state === undefined ? this.allIds : new KeptList<string>();
+      return kept.of(json);
+    });
   }
 
   batch(ids: readonly string[]): Promise<RequestBatch> {

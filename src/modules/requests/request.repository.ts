@@ -63,19 +63,18 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Ids that begin with `requestIdLike` in any case, of requests in the given states; in the order of ids. */
+  /** Ids that begin with `requestIdLike` in any case, of requests in the given states; JSON of a list in the order of ids. */
   async findIds(
     tx: EntityManager,
     filter: { requestIdLike?: string; state?: readonly RequestState[] },
-  ): Promise<string[]> {
-    const found = await rows<{ id: string }>(
+  ): Promise<string> {
+    const [found] = await rows<{ ids: string }>(
       tx,
-      `SELECT id FROM request
-       WHERE ($1::text IS NULL OR starts_with(lower(id), lower($1))) AND ($2::text[] IS NULL OR state = ANY ($2))
-       ORDER BY id`,
+      `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM request
+       WHERE ($1::text IS NULL OR starts_with(lower(id), lower($1))) AND ($2::text[] IS NULL OR state = ANY ($2))`,
       [filter.requestIdLike ?? null, filter.state ?? null],
     );
-    return found.map(({ id }) => id);
+    return found!.ids;
   }
 
   /** How many there are in each state. */

@@ -7,6 +7,7 @@ import { isDecommissioning } from '../../core/machines/machine-life.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { neverChanges } from '../../platform/http/json.js';
 import { SharedRead } from '../../platform/reads/reads.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { UserDirectory } from '../auth/directory/user-directory.js';
@@ -84,7 +85,7 @@ export class StateService {
     // The directory is asked outside of the snapshot, which has to end soon.
     const authDatastoreHealthy = await this.directory.healthy();
     const state = await this.db.snapshot((tx) => this.compute(tx, this.clock.now()));
-    this.latest = { ...state, authDatastoreHealthy };
+    this.latest = neverChanges({ ...state, authDatastoreHealthy });
     return this.latest;
   }
 

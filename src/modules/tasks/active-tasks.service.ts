@@ -3,7 +3,7 @@ import type { Task, TaskId, KilledTaskIdRecord, TaskCleanup, TaskHistoryUpdate }
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { KeptRecords, SharedRead } from '../../platform/reads/reads.js';
+import { KeptList, KeptRecords, SharedRead } from '../../platform/reads/reads.js';
 import { LaunchedTaskRepository } from './launched-task.repository.js';
 import { TaskRepository } from './task.repository.js';
 import type { EntityManager } from 'typeorm';
@@ -21,6 +21,7 @@ const most = { records: 10_000, ids: 50_000 };
  */
 @Injectable()
 export class ActiveTasks {
+  private readonly listed = new KeptList<string>();
   private readonly keptRecords = new KeptRecords<Task>(most.records);
   private readonly keptIds = new KeptRecords<TaskId>(most.ids);
   private readonly recordsRead = new SharedRead(() => this.readRecords());
@@ -42,14 +43,14 @@ export class ActiveTasks {
 
   private async readRecords(): Promise<Task[]> {
     const { manager } = this.db;
-    const ids = await this.tasks.activeIds(manager);
+    const ids = this.listed.of(await this.tasks.activeIds(manager));
     return neverChanges(await this.keptRecords.list(ids, (missing) => this.launched.records(manager, missing)));
   }
 
   private async readIds(): Promise<TaskId[]> {
     // Made by this service, so they can be read.
     const parsed = (ids: readonly string[]) => new Map(ids.map((id) => [id, parseTaskId(id)!]));
-    const ids = await this.tasks.activeIds(this.db.manager);
+    const ids = this.listed.of(await this.tasks.activeIds(this.db.manager));
     return neverChanges(await this.keptIds.list(ids, (missing) => Promise.resolve(parsed(missing))));
   }
 }

@@ -153,11 +153,11 @@ export class TaskRepository {
     return found.map(fromRow);
   }
 
-  /** As one value: thousands of rows would cost more than what stands in them. */
-  async activeIds(tx: EntityManager): Promise<string[]> {
-    const [found] = await rows<{ ids: string[] }>(
+  /** JSON of a list: thousands of rows would cost more than what stands in them. */
+  async activeIds(tx: EntityManager): Promise<string> {
+    const [found] = await rows<{ ids: string }>(
       tx,
-      `SELECT coalesce(json_agg(task_id ORDER BY task_id), '[]') AS ids FROM task WHERE ended_at IS NULL`,
+      `SELECT coalesce(json_agg(task_id ORDER BY task_id), '[]')::text AS ids FROM task WHERE ended_at IS NULL`,
     );
     return found!.ids;
   }

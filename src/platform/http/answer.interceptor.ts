@@ -1,25 +1,37 @@
-import { createHash } from 'node:crypto';
-import { type CallHandler, type ExecutionContext, type NestInterceptor, StreamableFile } from '@nestjs/common';
+import { hash } from 'node:crypto';
+import { type CallHandler, type ExecutionContext, StreamableFile } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { SchedulerError } from '../errors.js';
+import { Around, type Steps } from './around.js';
 import { isKept, toJson } from './json.js';
 import { inOurNames, type Leniency, withLegacyNames } from './legacy-names.js';
 import { asksForPage, isNotGiven } from './query.js';
 
 /** Brings what a handler under /api returns into the form that leaves: JSON whatever its type, filtered, in the names asked for. */
-export class AnswerInterceptor implements NestInterceptor {
-  constructor(private readonly leniency: Leniency) {}
+export class AnswerInterceptor extends Around {
+  constructor(private readonly leniency: Leniency) {
+    super();
+  }
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<Request>();
-    const response = context.switchToHttp().getResponse<Response>();
-    if (!request.path.startsWith('/api/')) return next.handle();
+  begin(context: ExecutionContext): Steps | undefined {
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    if (!request.path.startsWith('/api/')) return undefined;
     // Before anything is done. A handler with a type of its own (a download) sends it whatever was asked for.
     if (!takesJson(request) && response.getHeader('Content-Type') === undefined) {
       throw new SchedulerError('NOT_ACCEPTABLE', `Answers are application/json, not '${request.get('accept')}'`);
     }
-    return next.handle().pipe(map((value) => this.shape(value, request, response)));
+    return { after: (value) => this.shape(value, request, response) };
+  }
+
+  /** The framework would write bytes as JSON. */
+  override async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const answers = await super.intercept(context, next);
+    return answers.pipe(
+      map((body) => (Buffer.isBuffer(body) ? new StreamableFile(body, { length: body.length }) : body)),
+    );
   }
 
   private shape(value: unknown, request: Request, response: Response): unknown {
@@ -28,8 +40,8 @@ export class AnswerInterceptor implements NestInterceptor {
     if (typeof value !== 'object' && response.getHeader('Content-Type') !== undefined) return value;
     const selected = typeof value === 'object' ? this.select(value, request, response) : value;
     const body = toJson(selected);
-    response.type('application/json');
-    tagAnswer(request, response, body);
+    response.setHeader('Content-Type', 'application/json');
+    tagAnswer(request, response, selected, body);
     return asLargeAnswer(selected, body);
   }
 
@@ -51,17 +63,20 @@ export class AnswerInterceptor implements NestInterceptor {
 const json = ['application/json', 'application/json; charset=utf-8'];
 
 /** An empty Accept asks for nothing in particular, as a missing one does. */
-const takesJson = (request: Request): boolean => !request.get('accept')?.trim() || request.accepts(json) !== false;
+function takesJson(request: Request): boolean {
+  const accept = request.headers.accept?.trim();
+  return !accept || accept === '*/*' || accept === json[0] || request.accepts(json) !== false;
+}
 
 const largeFromCharacters = 1_048_576;
 const kept = new WeakMap<object, Buffer>();
 
 /** An answer of megabytes is made into bytes once for all who share it; others are handed over as text. */
-function asLargeAnswer(value: unknown, json: string): string | StreamableFile {
+function asLargeAnswer(value: unknown, json: string): string | Buffer {
   if (json.length < largeFromCharacters || !isKept(value)) return json;
   const bytes = kept.get(value) ?? Buffer.from(json);
   kept.set(value, bytes);
-  return new StreamableFile(bytes, { length: bytes.length });
+  return bytes;
 }
 
 /** Larger answers cost more to sum up than it saves to leave some of them out. */
@@ -69,12 +84,18 @@ const mostTaggedCharacters = 1_048_576;
 /** Clients read an ETag of this resource as a whole number, and do without one. */
 const isUntagged = /^\/api\/requests\/request\/[^/]+\/?$/;
 
+/** Of texts that are kept. */
+const tags = new WeakMap<object, string>();
+
 /** Names the state of what is read, so that a caller that has it already is told 304 instead. */
-function tagAnswer(request: Request, response: Response, body: string): void {
+function tagAnswer(request: Request, response: Response, value: unknown, body: string): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') return;
   if (body.length > mostTaggedCharacters || isUntagged.test(request.path) || response.getHeader('ETag') !== undefined)
     return;
-  response.set('ETag', `W/"${createHash('sha1').update(body).digest('base64url')}"`);
+  const known = isKept(value) ? tags.get(value) : undefined;
+  const tag = known ?? `W/"${hash('sha1', body, 'base64url')}"`;
+  if (known === undefined && isKept(value)) tags.set(value, tag);
+  response.setHeader('ETag', tag);
 }
 
 /** Asks for the first page. */

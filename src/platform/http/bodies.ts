@@ -13,6 +13,7 @@ import type { FieldError } from '../../core/field-error.js';
 import { isStorable } from '../../core/storable-text.js';
 import { SchedulerError } from '../errors.js';
 import { isMap } from './fields.js';
+import { inOrder } from './middleware.js';
 import { freeFormMembers, type Leniency, legacyNames, legacyWords } from './legacy-names.js';
 
 const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -21,14 +22,13 @@ const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
  * Reads bodies of POST, PUT and DELETE alike: strict JSON in UTF-8, compressed or not, up to maxBytes. No body, an empty
  * one and null all read as {}, so that operations with an optional body need not tell them apart; `NeedsBody` does.
  */
-export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Leniency): RequestHandler[] {
-  return [
+export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Leniency): RequestHandler {
+  const read = inOrder(
     refuseOtherMediaTypes,
     ...(readsLoosely ? [forgetUnknownEncoding] : []),
     express.text({ limit: maxBytes, type: (request) => readsText(request as Request), verify: noteIfEmpty }),
     express.json({ strict: false, limit: maxBytes, type: hasBody, verify: noteIfEmpty }),
     (request, _response, next) => {
-      if (withoutBody.has(request.method)) return next();
       if (request.body === undefined || request.body === null) markBodiless(request);
       try {
         const isFormText = typeof request.body === 'string' && isForm(request.get('content-type') ?? '');
@@ -41,7 +41,8 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
         next(cause instanceof BodyProblem ? SchedulerError.invalid('INVALID_REQUEST', [cause.error]) : cause);
       }
     },
-  ];
+  );
+  return (request, response, next) => (withoutBody.has(request.method) ? next() : read(request, response, next));
 }
 
 /** An empty body reads as {}; so does one that was never sent, which leaves nothing behind at all. */

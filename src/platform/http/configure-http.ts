@@ -7,6 +7,7 @@ import { asCall } from '../database/permits.js';
 import { jsonBody } from './bodies.js';
 import { refuseForeignPages } from './browser-boundary.js';
 import { belowContextPath } from './context-path.js';
+import { directReads } from './direct-reads.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter, routesOf } from './error.filter.js';
 import { IgnoredMembers } from './ignored-members.js';
@@ -14,7 +15,14 @@ import { InputPipe } from './input.pipe.js';
 import { withoutNulls } from './json.js';
 import { followPathAliases, leniencyOf } from './legacy-names.js';
 import { admitCalls, awaitBodies } from './admission.js';
-import { assignRequestId, compressAnswers, jsonWithoutCharset, securityHeaders } from './middleware.js';
+import {
+  assignRequestId,
+  compressAnswers,
+  inOrder,
+  jsonWithoutCharset,
+  readQueryOnce,
+  securityHeaders,
+} from './middleware.js';
 import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
@@ -45,24 +53,40 @@ export function configureHttp(
   express.disable('etag');
   express.set('json replacer', withoutNulls);
   jsonWithoutCharset(express);
+  readQueryOnce(express);
 
-  app.use(assignRequestId, securityHeaders(), belowContextPath(settings.http), watch);
-  app.use(requireHost, refuseForeignPages(settings));
-  app.use(followPathAliases, compressAnswers());
+  app.use(
+    inOrder(
+      assignRequestId,
+      securityHeaders(),
+      belowContextPath(settings.http),
+      watch,
+      requireHost,
+      refuseForeignPages(settings),
+      followPathAliases,
+      compressAnswers(),
+    ),
+  );
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
   const leniency = leniencyOf(settings);
   const { emitsNames } = leniency;
-  app.use(awaitBodies(settings.http, settings.maxRequestBodyBytes, emitsNames));
-  app.use(...jsonBody(settings.maxRequestBodyBytes, leniency));
-  app.use(admitCalls(settings.http));
-  // After the body: what reads it goes on in the context of its socket.
-  app.use((_call: Request, _response: Response, next: NextFunction) => asCall(next));
+  app.use(
+    inOrder(
+      awaitBodies(settings.http, settings.maxRequestBodyBytes, emitsNames),
+      jsonBody(settings.maxRequestBodyBytes, leniency),
+      admitCalls(settings.http),
+      // After the body: what reads it goes on in the context of its socket.
+      (_call, _response, next) => asCall(next),
+    ),
+  );
+  const errors = new ErrorFilter(routesOf(app), emitsNames);
+  app.use(directReads(app, errors));
 
   app.useGlobalPipes(new InputPipe(leniency));
   // Older clients send much that nothing knows.
   const ignored = leniency.readsLoosely ? [] : [new IgnoredMembers()];
   app.useGlobalInterceptors(new AnswerInterceptor(leniency), ...ignored);
-  app.useGlobalFilters(new ErrorFilter(routesOf(app), emitsNames));
+  app.useGlobalFilters(errors);
   serveDocs(app, settings);
   limitWaiting(app, settings.http);
   answerUnreadableCalls(app.getHttpServer() as Server, emitsNames);

@@ -31,8 +31,11 @@ export class ErrorFilter implements ExceptionFilter {
   ) {}
 
   catch(cause: unknown, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<Request>();
-    const response = host.switchToHttp().getResponse<Response>();
+    const http = host.switchToHttp();
+    this.answer(cause, http.getRequest<Request>(), http.getResponse<Response>());
+  }
+
+  answer(cause: unknown, request: Request, response: Response): void {
     if (cause instanceof KeptAnswer) return cause.send(response);
     if (response.headersSent) {
       // A stream broke half-way: cutting the connection is the only way left to say so.

@@ -1,15 +1,9 @@
-import {
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  type Type as ClassOf,
-} from '@nestjs/common';
+import { type ExecutionContext, Injectable, type Type as ClassOf } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { catchError, type Observable, throwError } from 'rxjs';
 import { didYouMean } from '../../core/did-you-mean.js';
 import type { FieldError } from '../../core/field-error.js';
 import { SchedulerError } from '../errors.js';
+import { Around, type Steps } from './around.js';
 import { isMap } from './fields.js';
 import { memberNames, unknownMembers, type UnknownMember } from './known-members.js';
 import { isNotGiven } from './query.js';
@@ -32,21 +26,21 @@ const mostCharacters = 60;
  * them beside what it refuses, and a caller that says `Prefer: handling=strict` is refused.
  */
 @Injectable()
-export class IgnoredMembers implements NestInterceptor {
+export class IgnoredMembers extends Around {
   private readonly known = new WeakMap<object, Taken>();
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+  begin(context: ExecutionContext): Steps | undefined {
     const request = context.switchToHttp().getRequest<Request>();
-    if (!request.path.startsWith('/api/')) return next.handle();
+    if (!request.path.startsWith('/api/')) return undefined;
     const ignored = this.ignoredBy(context, request);
     const isStrict = /\bhandling\s*=\s*"?strict\b/i.test(request.get('prefer') ?? '');
     const response = context.switchToHttp().getResponse<Response>();
     if (isStrict) response.setHeader('Preference-Applied', 'handling=strict');
-    if (ignored.length === 0) return next.handle();
+    if (ignored.length === 0) return undefined;
     const errors = ignored.map(asError);
     if (isStrict) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     response.setHeader('Warning', `299 muster "Ignored: ${errors.map(({ message }) => message).join('; ')}"`);
-    return next.handle().pipe(catchError((cause: unknown) => throwError(() => withIgnored(cause, errors))));
+    return { failed: (cause) => withIgnored(cause, errors) };
   }
 
   private ignoredBy(context: ExecutionContext, request: Request): UnknownMember[] {

@@ -31,6 +31,9 @@ export class InputPipe implements PipeTransform {
   private readonly bodies = validating('INVALID_REQUEST');
   private readonly parameters = validating('INVALID_PARAMETER');
 
+  /** What a class makes of a query without parameters: always the same. */
+  private readonly ofNothing = new Map<unknown, object>();
+
   constructor(private readonly leniency: Pick<Leniency, 'readsLoosely'>) {}
 
   transform(value: unknown, metadata: ArgumentMetadata): unknown {
@@ -57,13 +60,24 @@ export class InputPipe implements PipeTransform {
 
   /** Either one named parameter of a simple type, or a class that describes all of them. */
   private parameter(value: unknown, metadata: ArgumentMetadata): unknown {
-    if (isMap(value)) return this.parameters.transform(given(value), metadata);
+    if (isMap(value)) return this.allParameters(given(value), metadata);
     if (metadata.type === 'query' && isNotGiven(value)) return undefined;
     if (value === undefined) return value;
     if (metadata.metatype === Boolean) return this.expect('boolean', readBoolean(value), metadata);
     if (metadata.metatype === Number) return withinTime(this.expect('number', readInteger(value), metadata), metadata);
     if (metadata.metatype === String) return withinLength(this.expect('string', value, metadata), metadata);
     return value;
+  }
+
+  private allParameters(given: Record<string, unknown>, metadata: ArgumentMetadata): unknown {
+    const { metatype } = metadata;
+    if (Object.keys(given).length > 0) return this.parameters.transform(given, metadata);
+    const known = this.ofNothing.get(metatype);
+    if (known) return likeIt(known);
+    return (this.parameters.transform(given, metadata) as Promise<unknown>).then((made) => {
+      if (isMap(made)) this.ofNothing.set(metatype, likeIt(made));
+      return made;
+    });
   }
 
   private expect(type: string, value: unknown, { data = '' }: ArgumentMetadata): unknown {
@@ -74,6 +88,9 @@ export class InputPipe implements PipeTransform {
     ]);
   }
 }
+
+const likeIt = (one: object): object =>
+  Object.assign(Object.create(Object.getPrototypeOf(one) as object) as object, one);
 
 /** Parameters with a name of their own: ids and names, and the time of a command. */
 function withinLength(value: unknown, { data = '' }: ArgumentMetadata): unknown {

@@ -143,7 +143,11 @@ const aliases: readonly [RegExp, string][] = [
   [/^(\/api\/tasks\/(?:download|open)\/?\?(?:.*&)?)agentHostname(?==)/, '$1slaveHostname'],
 ];
 
+/** What all of them have, one or the other. */
+const hasAlias = /agent|openapi/;
+
 export function resolveAlias(url: string): string {
+  if (!hasAlias.test(url)) return url;
   const alias = aliases.find(([pattern]) => pattern.test(url));
   return alias ? url.replace(alias[0], alias[1]) : url;
 }

@@ -20,6 +20,40 @@ export function refuseNewerSchema(leadership: Pick<Leadership, 'standing'>): Req
   };
 }
 
+/** Middleware that every call passes, one after the other: for Express it is one, which it looks up once. */
+export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler {
+  return (request: Request, response: Response, next: NextFunction) => {
+    let passed = 0;
+    const go: NextFunction = (cause?: unknown): void => {
+      if (cause !== undefined && cause !== null) return next(cause);
+      const handler = handlers[passed++];
+      if (!handler) return next();
+      try {
+        void handler(request, response, go);
+      } catch (thrown) {
+        next(thrown);
+      }
+    };
+    go();
+  };
+}
+
+const read = Symbol('query');
+type ReadOnce = Request & { [read]?: { url: string; query: Request['query'] } };
+
+/** Express reads the query anew at each look at it, of which a call has many. */
+export function readQueryOnce(express: Express): void {
+  const parse = (request: Request): Request['query'] =>
+    Reflect.get(Object.getPrototypeOf(express.request) as object, 'query', request) as Request['query'];
+  Object.defineProperty(express.request, 'query', {
+    configurable: true,
+    get(this: ReadOnce): Request['query'] {
+      if (this[read]?.url !== this.url) this[read] = { url: this.url, query: parse(this) };
+      return this[read].query;
+    },
+  });
+}
+
 interface IdentifiedRequest extends Request {
   requestId: string;
 }
@@ -33,7 +67,7 @@ export function assignRequestId(request: Request, response: Response, next: Next
   const given = request.get(requestIdHeader);
   const requestId = given !== undefined && acceptableRequestId.test(given) ? given : randomUUID();
   (request as IdentifiedRequest).requestId = requestId;
-  response.set(requestIdHeader, requestId);
+  response.setHeader(requestIdHeader, requestId);
   next();
 }
 
@@ -96,7 +130,8 @@ export function compressAnswers(): RequestHandler {
   const compress = compression({ threshold: compressedFromBytes });
   return (request: Request, response: Response, next: NextFunction) => {
     if (request.headers['accept-encoding'] !== undefined) return compress(request, response, next);
-    response.vary('Accept-Encoding');
+    if (response.hasHeader('Vary')) response.vary('Accept-Encoding');
+    else response.setHeader('Vary', 'Accept-Encoding');
     next();
   };
 }

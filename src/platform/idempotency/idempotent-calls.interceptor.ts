@@ -1,17 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  Inject,
-  Injectable,
-  Logger,
-  type CallHandler,
-  type ExecutionContext,
-  type NestInterceptor,
-} from '@nestjs/common';
+import { Inject, Injectable, Logger, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import type { Observable } from 'rxjs';
 import { Database } from '../database/database.js';
 import { beforeEachCommit } from '../database/permits.js';
 import { SchedulerError } from '../errors.js';
+import { Around } from '../http/around.js';
 import { userOf } from '../http/caller.js';
 import { KeptAnswer } from '../http/kept-answer.js';
 import { ThisInstance } from '../leadership/this-instance.js';
@@ -34,7 +27,7 @@ const removedAtOnce = 10_000;
  * same commit that it has acted, so that this holds when the process dies in between.
  */
 @Injectable()
-export class IdempotentCalls implements NestInterceptor {
+export class IdempotentCalls extends Around {
   private readonly log = new Logger(IdempotentCalls.name);
   /** Claims of the calls that this process is doing. */
   private readonly running = new Set<string>();
@@ -46,22 +39,26 @@ export class IdempotentCalls implements NestInterceptor {
     pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
+    super();
     pollers.register({ name: 'idempotent-calls', everyMs: cleanedEveryMillis, pass: () => this.clean() });
   }
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+  begin(context: ExecutionContext): undefined | Promise<undefined> {
     const request = context.switchToHttp().getRequest<Request>();
     const key = request.get(header);
-    if (key === undefined || !methods.has(request.method) || !request.path.startsWith('/api/')) return next.handle();
+    if (key === undefined || !methods.has(request.method) || !request.path.startsWith('/api/')) return undefined;
+    return this.once(request, context.switchToHttp().getResponse<Response>(), key);
+  }
+
+  private async once(request: Request, response: Response, key: string): Promise<undefined> {
     if (!acceptableKey.test(key)) {
       const message = `${header} must be 1 to 255 visible ASCII characters`;
       throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: header, rule: 'matches', message }]);
     }
-    const response = context.switchToHttp().getResponse<Response>();
     const claim = this.claimOf(request, key);
     this.running.add(claim.claim);
     try {
-      await this.begin(claim, response);
+      await this.take(claim, response);
     } catch (cause) {
       this.running.delete(claim.claim);
       throw cause;
@@ -70,7 +67,6 @@ export class IdempotentCalls implements NestInterceptor {
       if (!(await this.store.noteActed(tx, claim))) throw isBeingDone();
     });
     this.keepAnswer(response, claim);
-    return next.handle();
   }
 
   /** Removes what clients need no more. */
@@ -89,7 +85,7 @@ export class IdempotentCalls implements NestInterceptor {
   }
 
   /** Fails with the answer where there is one, and else unless it is for this call to act. */
-  private async begin(claim: Claim, response: Response): Promise<void> {
+  private async take(claim: Claim, response: Response): Promise<void> {
     const { manager } = this.db;
     // Another one may have ended, or gone, between two looks.
     for (let left = 3; left > 0; left--) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BatchedRead, KeptRecords, SharedRead, SharedReads } from './reads.js';
+import { BatchedRead, KeptList, KeptRecords, SharedRead, SharedReads } from './reads.js';
 
 /** A source whose reads end when the test says so. Each read sees what stood there when it began. */
 class Source {
@@ -105,6 +105,15 @@ test('what is asked for while two batches are under way is read together in the 
   const asked = ['a', 'b', 'c', 'missing', 'd', 'e', 'c'].map((key) => batched.ask(key));
   expect(await Promise.all(asked)).toEqual(['a!', 'b!', 'c!', undefined, 'd!', 'e!', 'c!']);
   expect(batches).toEqual([['a'], ['b'], ['c', 'd'], ['missing', 'e']]);
+});
+
+test('a list is the very same one as long as its text is', () => {
+  const kept = new KeptList<string>();
+  const first = kept.of('["a","b"]');
+  expect(first).toEqual(['a', 'b']);
+  expect(kept.of(['["a",', '"b"]'].join(''))).toBe(first);
+  expect(kept.of('["a"]')).toEqual(['a']);
+  expect(kept.of('["a","b"]')).toEqual(first);
 });
 
 describe('kept records', () => {

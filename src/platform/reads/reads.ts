@@ -100,6 +100,16 @@ class Lane<Key, Value> {
   }
 }
 
+/** A list that is read as JSON. As long as its text is the same it is the very same list, so that what was made of it is kept as well. */
+export class KeptList<Member> {
+  private last: { json: string; list: Member[] } | undefined;
+
+  of(json: string): Member[] {
+    if (this.last?.json !== json) this.last = { json, list: neverChanges(JSON.parse(json) as Member[]) };
+    return this.last.list;
+  }
+}
+
 /** Records that never change as long as their key is in use: each is read once, and kept while it is asked for. */
 export class KeptRecords<Value extends object> {
   private kept: ReadonlyMap<string, Value> = new Map();
@@ -117,6 +127,7 @@ export class KeptRecords<Value extends object> {
     load: (missing: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
   ): Promise<Value[]> {
     const { kept, last } = this;
+    if (last?.keys === keys) return last.found;
     if (last && last.keys.length === keys.length && last.keys.every((key, index) => key === keys[index])) {
       return last.found;
     }

@@ -1,14 +1,7 @@
-import {
-  Inject,
-  Injectable,
-  StreamableFile,
-  type CallHandler,
-  type ExecutionContext,
-  type NestInterceptor,
-} from '@nestjs/common';
-import { from, mergeMap, of, type Observable } from 'rxjs';
+import { Inject, Injectable, StreamableFile, type ExecutionContext } from '@nestjs/common';
 import { maskSecrets, type User } from '../../../core/authorization/index.js';
 import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
+import { Around, type Steps } from '../../../platform/http/around.js';
 import { userOf } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import type { CheckedRequest } from './access.guard.js';
@@ -18,20 +11,23 @@ import type { Need } from './needs.js';
 
 /** Takes out of an answer what its caller may not see: entries of lists, and secrets of requests they cannot write. */
 @Injectable()
-export class ReadableAnswers implements NestInterceptor {
+export class ReadableAnswers extends Around {
   constructor(
     private readonly access: Access,
     private readonly actions: DisabledActions,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    super();
+  }
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+  begin(context: ExecutionContext): Steps | undefined | Promise<Steps> {
     const request = context.switchToHttp().getRequest<CheckedRequest>();
     const { need } = request;
     const user = userOf(request);
-    if (!need || this.access.isAdmin(user)) return next.handle();
-    if (need.kind === 'list' && need.expensive && (await this.actions.isDisabled('EXPENSIVE_API_CALLS'))) return of([]);
-    return next.handle().pipe(mergeMap((answer) => from(this.select(need, request.allowed, user, answer))));
+    if (!need || this.access.isAdmin(user)) return undefined;
+    const steps: Steps = { after: (answer) => this.select(need, request.allowed, user, answer) };
+    if (need.kind !== 'list' || !need.expensive) return steps;
+    return this.actions.isDisabled('EXPENSIVE_API_CALLS').then((isDisabled) => (isDisabled ? { answer: [] } : steps));
   }
 
   private async select(need: Need, allowed: Allowed | undefined, user: User, answer: unknown): Promise<unknown> {
