@@ -30,7 +30,7 @@ import { MailBlacklistRepository } from './modules/users/mail-blacklist.reposito
 import { PendingRequestRepository } from './modules/tasks/pending-request.repository.js';
 import { PendingTaskRepository } from './modules/tasks/pending-task.repository.js';
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
-import { QuietJobRepository } from './modules/requests/quiet-job.repository.js';
+import { QuietRequestRepository } from './modules/requests/quiet-request.repository.js';
 import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
 import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
@@ -95,7 +95,7 @@ const repositories = [
   PendingTaskRepository,
   PlacementOverrideRepository,
   PriorityFreezeRepository,
-  QuietJobRepository,
+  QuietRequestRepository,
   ReconciliationWishRepository,
   RequestAccessRepository,
   RequestCleanupRepository,

@@ -22,7 +22,7 @@ import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
 import { noTaskIds, TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import type { ExpiringRequestAction } from './expiring/expiring-action.entity.js';
 import { ExpiringActionRepository } from './expiring/expiring-action.repository.js';
-import type { QuietJob } from './quiet-job.repository.js';
+import type { QuietRequest } from './quiet-request.repository.js';
 import { RequestRepository, type StoredRequest } from './request.repository.js';
 
 interface ParentOptions {
@@ -66,7 +66,7 @@ export class RequestParents {
   }
 
   /** From what one statement read. */
-  ofQuietJobs(jobs: readonly QuietJob[]): RequestParent[] {
+  ofQuietRequests(jobs: readonly QuietRequest[]): RequestParent[] {
     const deploys = new Map(jobs.map(({ deploy }) => [deployKeyText(deploy.marker), deploy]));
     const markers = new Map([...deploys].map(([key, { marker }]) => [key, marker]));
     const taskIds = this.taskIds.ofKnown({

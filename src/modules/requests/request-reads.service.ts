@@ -7,7 +7,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { BatchedRead, KeptList, SharedReads } from '../../platform/reads/reads.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { QuietJobRepository } from './quiet-job.repository.js';
+import { QuietRequestRepository } from './quiet-request.repository.js';
 import { RequestCleanupRepository } from './request-cleanup.repository.js';
 import { RequestParents, shownPendingRequest } from './request-parents.service.js';
 import { RequestRepository, type StoredRequest } from './request.repository.js';
@@ -15,8 +15,10 @@ import { RequestRepository, type StoredRequest } from './request.repository.js';
 /** Reads of requests: each from one snapshot, so that its parts agree. Calls at the same time share one read. */
 @Injectable()
 export class RequestReads {
-  private readonly parentReads = new BatchedRead((ids: readonly string[]) => this.manyParents(ids));
-  private readonly jobReads = new BatchedRead((ids: readonly string[]) => this.manyJobs(ids));
+  private readonly reads = new BatchedRead((ids: readonly string[]) => this.manyAtOnce(ids));
+  private readonly partReads = new BatchedRead((ids: readonly string[]) => this.manyByParts(ids));
+  /** Those that are most likely no quiet ones: it is not tried. What is answered does not depend on it. */
+  private readonly busy = new Set<string>();
   private readonly storedReads = new BatchedRead((ids: readonly string[]) => this.manyStored(ids));
   private readonly idReads = new SharedReads<string[]>();
   private readonly allIds = new KeptList<string>();
@@ -27,18 +29,18 @@ export class RequestReads {
     private readonly parents: RequestParents,
     private readonly cleanups: RequestCleanupRepository,
     private readonly queue: PendingRequestRepository,
-    private readonly quietJobs: QuietJobRepository,
+    private readonly quietRequests: QuietRequestRepository,
   ) {}
 
   async one(id: string): Promise<RequestParent> {
-    const parent = await this.parentReads.ask(id);
+    const parent = await this.find(id);
     if (!parent) throw SchedulerError.requestNotFound(id);
     return parent;
   }
 
-  /** The same of a request that is most likely a job: where little goes on around it, it takes a fraction of the time. */
-  async job(id: string): Promise<RequestParent | undefined> {
-    return this.jobReads.ask(id);
+  /** Where little goes on around it, it takes a fraction of the time. */
+  async find(id: string): Promise<RequestParent | undefined> {
+    return (this.busy.has(id) ? this.partReads : this.reads).ask(id);
   }
 
   async simple(id: string): Promise<RequestWithState> {
@@ -73,18 +75,21 @@ export class RequestReads {
   }
 
   /** Of several requests by one read. */
-  private manyParents(ids: readonly string[]): Promise<Map<string, RequestParent>> {
-    return this.database.snapshot(async (tx) => {
-      const found = await this.parents.load(tx, ids, { full: true });
-      return shared(found);
-    });
+  private async manyByParts(ids: readonly string[]): Promise<Map<string, RequestParent>> {
+    const found = shared(await this.database.snapshot((tx) => this.parents.load(tx, ids, { full: true })));
+    for (const id of ids) {
+      const parent = found.get(id);
+      if (parent && isBusy(parent) && this.busy.size < mostBusy) this.busy.add(id);
+      else this.busy.delete(id);
+    }
+    return found;
   }
 
-  private async manyJobs(ids: readonly string[]): Promise<Map<string, RequestParent>> {
-    const quiet = await this.quietJobs.find(this.database.manager, ids);
-    const parents = shared(this.parents.ofQuietJobs([...quiet.values()]));
+  private async manyAtOnce(ids: readonly string[]): Promise<Map<string, RequestParent>> {
+    const quiet = await this.quietRequests.find(this.database.manager, ids);
+    const parents = shared(this.parents.ofQuietRequests([...quiet.values()]));
     const others = ids.filter((id) => !quiet.has(id));
-    return others.length === 0 ? parents : new Map([...parents, ...(await this.manyParents(others))]);
+    return others.length === 0 ? parents : new Map([...parents, ...(await this.manyByParts(others))]);
   }
 
   private async manyStored(ids: readonly string[]): Promise<Map<string, StoredRequest>> {
@@ -92,6 +97,12 @@ export class RequestReads {
     return new Map(found.map((stored) => [stored.request.id, stored]));
   }
 }
+
+const mostBusy = 10_000;
+
+/** What makes a request one that is not quiet, and stays for long. */
+const isBusy = ({ request, activeDeploy }: RequestParent): boolean =>
+  !activeDeploy || activeDeploy.healthcheck !== undefined || request.loadBalanced === true;
 
 /** By id. Those who share the read do not write it each. */
 function shared(parents: readonly RequestParent[]): Map<string, RequestParent> {

@@ -207,7 +207,7 @@ describe('runs that are asked for at the same time', () => {
 
   test('share a read of what goes on around the request', async () => {
     await job('asked');
-    const read = vi.spyOn(room.app.get(RequestReads), 'job');
+    const read = vi.spyOn(room.app.get(RequestReads), 'find');
     const answers = await Promise.all(Array.from({ length: 20 }, () => run('asked')));
     expect(answers.map(({ body }) => body.activeDeploy?.id)).toEqual(Array.from({ length: 20 }, () => 'd1'));
     expect(read.mock.calls.length).toBeLessThan(20);

@@ -134,7 +134,7 @@ export class Runs {
   /** What was accepted is said even where what goes on around it cannot be read any more. */
   private around(id: string): AcceptedRun['around'] {
     let reading: Promise<RequestParent | undefined> | undefined;
-    return () => (reading ??= this.reads.job(id).catch(() => undefined));
+    return () => (reading ??= this.reads.find(id).catch(() => undefined));
   }
 }
 

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
 import { Database } from '../../platform/database/database.js';
 import { toJson } from '../../platform/http/json.js';
-import { QuietJobRepository } from './quiet-job.repository.js';
+import { QuietRequestRepository } from './quiet-request.repository.js';
+import { RequestParents } from './request-parents.service.js';
 import { RequestReads } from './request-reads.service.js';
 
 let room: RequestsRoom;
@@ -17,8 +18,8 @@ async function job(id: string, members = {}, deploy = {}): Promise<void> {
 }
 
 /** Tasks that run, one by one in each state in which they are listed, and runs that wait. */
-async function busy(id: string): Promise<void> {
-  await job(id);
+async function busy(id: string, members = {}): Promise<void> {
+  await job(id, members);
   const tasks = [];
   for (let number = 1; number <= 6; number++) tasks.push((await room.task(id, number)).id);
   const [cleaning, killed, both, starting, ended] = tasks;
@@ -83,7 +84,31 @@ const scenes: { name: string; quiet: boolean; set: (id: string) => Promise<unkno
       await room.sql(`UPDATE request SET pending_deploy_id = 'd1' WHERE id = $1`, [id]);
     },
   },
-  { name: 'a service', quiet: false, set: (id) => room.request(id).then(() => room.deploy(id)) },
+  { name: 'a service', quiet: true, set: (id) => room.request(id).then(() => room.deploy(id)) },
+  { name: 'a service and its tasks', quiet: true, set: (id) => busy(id, { requestType: 'SERVICE', instances: 6 }) },
+  { name: 'a worker and its tasks', quiet: true, set: (id) => busy(id, { requestType: 'WORKER', instances: 6 }) },
+  { name: 'a single run and its tasks', quiet: true, set: (id) => busy(id, { requestType: 'RUN_ONCE' }) },
+  {
+    name: 'a service that is paused',
+    quiet: true,
+    set: async (id) => {
+      await busy(id, { requestType: 'SERVICE', instances: 6 });
+      await room.sql(`UPDATE request SET state = 'PAUSED' WHERE id = $1`, [id]);
+    },
+  },
+  {
+    name: 'a load balancer',
+    quiet: false,
+    set: async (id) => {
+      await busy(id, { requestType: 'SERVICE', instances: 6 });
+      await room.sql(`UPDATE request SET document = document || '{"loadBalanced": true}' WHERE id = $1`, [id]);
+    },
+  },
+  {
+    name: 'a service with health checks',
+    quiet: false,
+    set: (id) => job(id, { requestType: 'SERVICE' }, { healthcheck: { uri: '/' } }).then(() => room.task(id, 1)),
+  },
 ];
 test.each(scenes)(
   'what goes on around a request is the same read at once as read part by part: $name',
@@ -91,14 +116,26 @@ test.each(scenes)(
     const id = `around-${name.replaceAll(' ', '-')}`;
     await set(id);
     const reads = room.app.get(RequestReads);
-    expect(toJson(await reads.job(id))).toBe(toJson(await reads.one(id)));
-    const found = await room.app.get(QuietJobRepository).find(room.app.get(Database).manager, [id, 'none']);
+    const database = room.app.get(Database);
+    const byParts = () => database.snapshot((tx) => room.app.get(RequestParents).load(tx, [id], { full: true }));
+    // Twice: those that are not quiet are read by parts from then on.
+    for (let time = 1; time <= 2; time++) expect(toJson([await reads.one(id)])).toBe(toJson(await byParts()));
+    const found = await room.app.get(QuietRequestRepository).find(database.manager, [id, 'none']);
     expect([...found.keys()]).toEqual(quiet ? [id] : []);
   },
 );
 
+test('what is no longer behind a load balancer is read at once again', async () => {
+  const reads = room.app.get(RequestReads);
+  await job('leaves', { requestType: 'SERVICE' });
+  for (const loadBalanced of [true, false, true, false]) {
+    await room.sql('UPDATE request SET document = document || $2 WHERE id = $1', ['leaves', { loadBalanced }]);
+    for (let time = 1; time <= 2; time++) expect((await reads.one('leaves')).request.loadBalanced).toBe(loadBalanced);
+  }
+});
+
 test('nothing goes on around a request that is gone', async () => {
-  expect(await room.app.get(RequestReads).job('none')).toBeUndefined();
+  expect(await room.app.get(RequestReads).find('none')).toBeUndefined();
 });
 
 test('when jobs run next is told of each of those that share a read', async () => {

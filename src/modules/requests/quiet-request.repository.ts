@@ -10,7 +10,7 @@ import { requestKinds } from './expiring/expiring-action.repository.js';
 import { requestColumns, storedRequest, type RequestRow, type StoredRequest } from './request.repository.js';
 
 /** A request with one deploy, around which nothing goes on but tasks of that deploy, which are not checked. */
-export interface QuietJob {
+export interface QuietRequest {
   stored: StoredRequest;
   deploy: StoredDeploy;
   /** In the order in which they are due. */
@@ -38,13 +38,13 @@ interface Row extends RequestRow, DeployRow {
 const millis = (column: string): string => `floor(extract(epoch FROM ${column}) * 1000)::int8`;
 
 /**
- * By hand: each run that a caller asks for is answered from this, hundreds of times a second for one request. What is read
+ * By hand: each run that a caller asks for and each look at one request is answered from this, hundreds of times a second. What is read
  * at one moment by one statement takes nine otherwise.
  */
 @Injectable()
-export class QuietJobRepository {
+export class QuietRequestRepository {
   /** By id. Those around which anything else goes on are left out. */
-  async find(tx: EntityManager, ids: readonly string[]): Promise<Map<string, QuietJob>> {
+  async find(tx: EntityManager, ids: readonly string[]): Promise<Map<string, QuietRequest>> {
     const found = await rows<Row>(
       tx,
       `SELECT ${requestColumns('r')}, d.request_id, d.deploy_id, d.created_at, d.user_name, d.message, d.data,
@@ -57,7 +57,7 @@ export class QuietJobRepository {
             FROM task t LEFT JOIN task_cleanup c USING (task_id) LEFT JOIN killed_task k USING (task_id)
             WHERE t.request_id = r.id AND t.ended_at IS NULL) AS tasks
        FROM request r JOIN deploy_history d ON d.request_id = r.id AND d.deploy_id = r.active_deploy_id
-       WHERE r.id = ANY ($1) AND r.request_type IN ('SCHEDULED', 'ON_DEMAND') AND r.pending_deploy_id IS NULL
+       WHERE r.id = ANY ($1) AND r.pending_deploy_id IS NULL
          AND d.data IS NOT NULL AND d.data #> '{deploy,healthcheck}' IS NULL
          AND coalesce((r.document ->> 'loadBalanced')::boolean, false) = false
          AND NOT EXISTS (SELECT 1 FROM pending_deploy p WHERE p.request_id = r.id)
@@ -66,11 +66,11 @@ export class QuietJobRepository {
            WHERE t.request_id = r.id AND t.ended_at IS NULL AND t.deploy_id <> r.active_deploy_id)`,
       [ids, requestKinds],
     );
-    return new Map(found.map((row) => [row.request_id, quietJob(row)]));
+    return new Map(found.map((row) => [row.request_id, quietRequest(row)]));
   }
 }
 
-const quietJob = (row: Row): QuietJob => ({
+const quietRequest = (row: Row): QuietRequest => ({
   stored: storedRequest(row),
   deploy: storedDeploy(row),
   pending: row.pending.flatMap((id) => parsePendingTaskId(id) ?? []),
