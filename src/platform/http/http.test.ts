@@ -324,6 +324,11 @@ describe('queries', () => {
     ]);
   });
 
+  test('one of several words that is unknown is named', async () => {
+    const { body } = await call('GET', '/api/things?kind=BIG&kind=SMAL');
+    expect(body.message).toBe('each kind must be one of BIG, SMALL, not "SMAL": did you mean SMALL?');
+  });
+
   test('an unknown word is answered with the words there are', async () => {
     const { body } = await call('GET', '/api/things?state=GONE');
     expect(body.message).toContain('SYSTEM_COOLDOWN');

@@ -7,6 +7,7 @@ import { QueryBoolean, QueryWord } from './query.js';
 
 class ResourcesDto {
   @Decimal() cpus: number;
+  @IsOptional() @Decimal() gb?: number;
 }
 class ThingDto {
   @Text('name') id: string;
@@ -61,6 +62,7 @@ test.each([
   [{ id: 'a', resources: { cpus: 1, cpu: 1 } }, 'resources.cpu is not known: did you mean cpus?'],
   [{ id: 'a', parts: [{ cpus: 1 }, { cpus: 1, x: 1 }] }, 'parts.1.x is not known'],
   [{ id: 'a', cpus: 1 }, 'cpus is not known: did you mean resources.cpus?'],
+  [{ id: 'a', gb: 1 }, 'gb is not known: did you mean resources.gb?'],
   [{ id: 'a', instance: { cpus: 1 } }, 'instance is not known'],
   [{ id: 'a', resource: { cpus: 1 } }, 'resource is not known: did you mean resources?'],
   [{ id: 'a', 'ü"\\\r\nX-Evil: 1': 1 }, '?????X-Evil: 1 is not known'],

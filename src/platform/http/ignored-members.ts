@@ -59,8 +59,8 @@ export class IgnoredMembers extends Around {
 /** Printable characters of ASCII, which alone may stand in a header; without those that end what is quoted there. */
 const shown = (name: string): string => name.slice(0, mostCharacters).replaceAll(/[^\x20-\x7E]|["\\]/g, '?');
 
-function asError({ path, name, known }: UnknownMember): FieldError {
-  const meant = didYouMean(name, known);
+function asError({ path, name, known, inside }: UnknownMember): FieldError {
+  const meant = inside ?? didYouMean(name, known);
   const field = shown(path + name);
   const message = `${field} is not known${meant === undefined ? '' : `: did you mean ${meant}?`}`;
   return { field, rule: 'unknown', message };

@@ -188,11 +188,12 @@ function inPlainWords(message: string, value: unknown): string {
   const told = plainWords.find(([pattern]) => pattern.test(message));
   if (!told) return message;
   const plain = plainWords.reduce((text, [pattern, words]) => text.replace(pattern, words), message);
-  const isSimple = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-  const shown = isSimple ? JSON.stringify(value) : '';
+  const words = / must be one of (.*)$/.exec(plain)?.[1]?.split(', ');
+  const wrong: unknown = words && Array.isArray(value) ? value.find((one) => !words.includes(String(one))) : value;
+  const isSimple = typeof wrong === 'string' || typeof wrong === 'number' || typeof wrong === 'boolean';
+  const shown = isSimple ? JSON.stringify(wrong) : '';
   const given = shown === '' || shown.length > longestShown ? plain : `${plain}, not ${shown}`;
-  const words = / must be one of (.*)$/.exec(plain)?.[1];
-  const meant = words !== undefined && typeof value === 'string' ? didYouMean(value, words.split(', ')) : undefined;
+  const meant = words && typeof wrong === 'string' ? didYouMean(wrong, words) : undefined;
   return meant === undefined ? given : `${given}: did you mean ${meant}?`;
 }
 

@@ -60,6 +60,8 @@ export interface UnknownMember {
   path: string;
   name: string;
   known: Iterable<string>;
+  /** Where it would be known: within a record that the caller left out. */
+  inside?: string;
 }
 
 /** Those of a body, no more than `most`. Where anything may stand nothing is unknown. */
@@ -70,7 +72,7 @@ export function unknownMembers(body: object, type: ClassOf, most: number, path =
     if (found.length >= most) break;
     const field = fields.get(name);
     if (!field) {
-      found.push({ path, name, known: likeliest(fields, name, value) });
+      found.push({ path, name, ...likeliest(fields, name, value) });
       continue;
     }
     const { content } = field;
@@ -86,13 +88,18 @@ export function unknownMembers(body: object, type: ClassOf, most: number, path =
 }
 
 /** What a name that no class knows may stand for: where its value is a record, a field that holds some; or one of a record that is left out. */
-function likeliest(fields: ReadonlyMap<string, Field>, name: string, value: unknown): string[] {
+function likeliest(
+  fields: ReadonlyMap<string, Field>,
+  name: string,
+  value: unknown,
+): Pick<UnknownMember, 'known' | 'inside'> {
   const holds = [...fields].filter(([, { content }]) => content !== undefined).map(([field]) => field);
-  if (value !== null && typeof value === 'object') return holds;
+  if (value !== null && typeof value === 'object') return { known: holds };
   for (const [field, { content }] of fields) {
-    if (typeof content === 'object' && fieldsOf(content.records()).has(name)) return [`${field}.${name}`];
+    if (typeof content !== 'object') continue;
+    if (fieldsOf(content.records()).has(name)) return { known: [], inside: `${field}.${name}` };
   }
-  return [...fields.keys()];
+  return { known: fields.keys() };
 }
 
 /** As JSON writes one, and no longer than any number is written. */
