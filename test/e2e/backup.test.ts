@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, expect, test } from 'vitest';
@@ -53,7 +53,7 @@ test.skipIf(bin === undefined)(
     await before.api.deployEnded('worker', 'v1');
     const [staying, ending] = await ids(before.api, 'worker', 2);
 
-    await shell(commands('backup'));
+    await shell(commands('pg_dump'));
 
     const pids = pidsOfTask(staying!);
     killNow(pidsOfTask(ending!));
@@ -64,7 +64,7 @@ test.skipIf(bin === undefined)(
     const [replacement] = (await ids(before.api, 'worker', 2)).filter((id) => id !== staying);
     await before.stop();
 
-    await shell(commands('restore'));
+    await shell(commands('pg_restore'));
 
     const { api } = await installation.start(['start', '--keep-tasks']);
     expect(await api.get('requests/ids')).toEqual(['worker']);
@@ -94,7 +94,7 @@ test.skipIf(bin === undefined)(
     await instance.api.saveRequest({ id: 'job', requestType: 'RUN_ONCE' });
     await instance.api.deploy({ requestId: 'job', ...sleeping, command });
     const [task] = await ids(instance.api, 'job', 1);
-    await shell(commands('backup'));
+    await shell(commands('pg_dump'));
 
     rmSync(flag);
     await waitFor('the end of the job', async () => (await instance.api.endedTasks('job')).length === 1);
@@ -104,41 +104,11 @@ test.skipIf(bin === undefined)(
       await instance.leads();
     }
     await instance.stop();
-    await shell(commands('restore'));
+    await shell(commands('pg_restore'));
 
     const { api } = await muster.start(['start', '--keep-tasks']);
     await waitFor('the end of the job to be known', async () => (await api.endedTasks('job')).length === 1);
     expect((await api.history(task!)).taskUpdates.at(-1)?.taskState).toBe('TASK_LOST');
-  },
-  240_000,
-);
-
-test.skipIf(bin === undefined)(
-  'the files of the embedded server are copied and put back, and its agent obeys afterwards',
-  async () => {
-    const muster = new Installation();
-    installations.push(muster);
-    const backup = join(folder.path, 'files');
-    mkdirSync(backup);
-    const files = { DATA_DIR: muster.dataDir, BACKUP_DIR: backup };
-    let instance = await muster.start(['start', '--keep-tasks']);
-    await instance.api.saveRequest({ id: 'one', requestType: 'WORKER' });
-    await instance.stop();
-    await shell(commands('copy'), files);
-
-    for (const id of ['two', 'three']) {
-      instance = await muster.start(['start', '--keep-tasks']);
-      await instance.leads();
-      await instance.api.saveRequest({ id, requestType: 'WORKER' });
-      await instance.stop();
-    }
-    await shell(commands('copy-back'), files);
-
-    instance = await muster.start(['start', '--keep-tasks']);
-    expect(await instance.api.get('requests/ids')).toEqual(['one']);
-    const { api } = instance;
-    await waitFor('a deploy', () => api.deploy({ requestId: 'one', ...sleeping }));
-    expect(await ids(api, 'one', 1)).toHaveLength(1);
   },
   240_000,
 );

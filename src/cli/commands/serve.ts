@@ -4,7 +4,7 @@ import type { Settings } from '../../platform/settings/settings.js';
 import { type Define, examples, type Run } from '../run.js';
 import type { ImportFlags } from '../server/import-from.js';
 
-type Given = Flags & ImportFlags & { keepTasks?: boolean };
+type Given = Flags & ImportFlags & { keepTasks?: boolean; replace?: boolean };
 
 /** What runs in this process: with the settings of a server, and all that it is made of. */
 function serving(
@@ -86,6 +86,27 @@ export const serve: Record<string, Define> = {
       return showDatabaseUrl(settings);
     };
     examples(serving(command, run, work), 'psql "$(muster database-url)"');
+  },
+  backup: (command, run) => {
+    const work = async (settings: Settings, _flags: Given, [file]: string[]): Promise<number> => {
+      const { backUp } = await import('../server/backup.js');
+      return backUp(settings, file!);
+    };
+    command.argument('<file>', 'is replaced when the backup is whole; - for stdout');
+    examples(
+      serving(command, run, work),
+      'muster backup muster.backup',
+      'muster backup - > /backups/muster-$(date +%F).backup',
+    );
+  },
+  restore: (command, run) => {
+    const work = async (settings: Settings, flags: Given, [file]: string[]): Promise<number> => {
+      const { restoreFrom } = await import('../server/backup.js');
+      return restoreFrom(settings, file!, flags.replace ?? false);
+    };
+    command.argument('<file>', 'that muster backup has written; - for stdin');
+    serving(command, run, work).option('--replace', 'drop what is in the database, once everything is restored');
+    examples(command, 'muster restore muster.backup', 'muster restore muster.backup --replace');
   },
   'import-history': (command, run) => {
     const work = async (settings: Settings, _flags: Given, [folder]: string[]): Promise<number> => {

@@ -4,13 +4,14 @@ const int8 = 20;
 
 /**
  * One connection outside every pool, for what must not wait behind other work: the lease, LISTEN, checks at start.
- * A query that gets no answer in time fails here, whatever the server (or the network) does.
+ * A query that gets no answer in time fails here, whatever the server (or the network) does. undefined: it takes as long as
+ * it takes, such as the copy of a table.
  */
-export async function connect(url: string, use: string, queryTimeoutMillis: number): Promise<Client> {
+export async function connect(url: string, use: string, queryTimeoutMillis: number | undefined): Promise<Client> {
   const client = new Client({
     connectionString: url,
     application_name: `muster ${use}`,
-    connectionTimeoutMillis: Math.min(5_000, queryTimeoutMillis),
+    connectionTimeoutMillis: Math.min(5_000, queryTimeoutMillis ?? 5_000),
     query_timeout: queryTimeoutMillis,
     keepAlive: true,
     keepAliveInitialDelayMillis: 1_000,

@@ -9,7 +9,7 @@ import { createDataSource, migrationsTable } from './data-sources.js';
 import { migrations } from './migrations.js';
 
 /** "muster" in ASCII, first four bytes: the advisory lock under which instances take turns to migrate. */
-const migrationLock = 0x6d757374;
+export const migrationLock = 0x6d757374;
 const lockAnswerMillis = 10_000;
 const lookAgainMillis = 250;
 const sayAgainMillis = 30_000;
