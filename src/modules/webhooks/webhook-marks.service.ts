@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { afterFailure, isBroken, type RetryRules } from '../../core/webhooks/delivery.js';
 import { Database } from '../../platform/database/database.js';
@@ -15,6 +15,22 @@ interface Mark {
 }
 
 const marksPerTransaction = 100;
+/** A webhook that fails now and then is told of so often. */
+const tellAgainMillis = 600_000;
+/** Beyond so many that have failed it is told anew. */
+const mostTold = 1_000;
+/** What of a webhook's id may stand in a log: the rest of its address may be a secret. */
+const shownId = (webhookId: string): string => {
+  const [, type = '', uri = ''] = /^(\w+)-(.*)$/s.exec(webhookId) ?? [];
+  return `for ${type} at ${URL.canParse(decoded(uri)) ? new URL(decoded(uri)).origin : 'its address'}`;
+};
+const decoded = (uri: string): string => {
+  try {
+    return decodeURIComponent(uri);
+  } catch {
+    return uri;
+  }
+};
 const hourMillis = 3_600_000;
 
 export const retryRules = ({ webhooks }: Settings): RetryRules => ({
@@ -34,6 +50,9 @@ export class WebhookMarks {
   private readonly waiting: Mark[] = [];
   private writing = false;
   private readonly rules: RetryRules;
+  private readonly log = new Logger('Webhooks');
+  /** When it was last told of a webhook that it takes nothing, and whether that is the last that was told. */
+  private readonly told = new Map<string, { at: number; isDown: boolean }>();
 
   constructor(
     private readonly db: Database,
@@ -57,14 +76,18 @@ export class WebhookMarks {
     while (this.waiting.length > 0) {
       const batch = this.waiting.splice(0, marksPerTransaction);
       try {
-        await this.db.leaderTransaction(async (tx) => {
+        const { down, up } = await this.db.leaderTransaction(async (tx) => {
           await this.queue.noteResults(tx, newestOf(batch));
           const taken = batch.filter(({ problem }) => problem === undefined);
-          if (taken.length > 0) await this.delivered(tx, taken);
-          for (const { update, problem, now } of batch) {
-            if (problem !== undefined) await this.failed(tx, update, problem, now);
+          const up = taken.length > 0 ? await this.delivered(tx, taken) : [];
+          const down: [Mark, failuresInRow: number][] = [];
+          for (const mark of batch) {
+            if (mark.problem !== undefined) down.push([mark, await this.failed(tx, mark, mark.problem)]);
           }
+          return { down, up };
         });
+        for (const each of down) this.tellDown(...each);
+        for (const webhookId of up) this.tellUp(webhookId);
         for (const { done } of batch) done();
       } catch (cause) {
         for (const { failed } of batch) failed(cause);
@@ -72,22 +95,44 @@ export class WebhookMarks {
     }
     this.writing = false;
   }
-  /** All in a few statements: they are what most deliveries end in. */
-  private async delivered(tx: EntityManager, marks: readonly Mark[]): Promise<void> {
+  /**
+   * Once for each time that it begins to fail, whoever leads: the row counts its failures in a row. What fails and works in turns is
+   * told of now and then.
+   */
+  private tellDown({ update: { webhookId }, problem, now }: Mark, failuresInRow: number): void {
+    const told = this.told.get(webhookId);
+    const isNew = failuresInRow === 1 || told?.isDown === false;
+    if (!isNew || now - (told?.at ?? -Infinity) < tellAgainMillis) return;
+    if (this.told.size >= mostTold) this.told.clear();
+    this.told.set(webhookId, { at: now, isDown: true });
+    this.log.warn(`The webhook ${shownId(webhookId)} takes no updates; they wait and are sent again: ${problem}`);
+  }
+
+  private tellUp(webhookId: string): void {
+    const told = this.told.get(webhookId);
+    if (told?.isDown === false) return;
+    if (told) told.isDown = false;
+    this.log.log(`The webhook ${shownId(webhookId)} takes updates again`);
+  }
+
+  /** All in a few statements: they are what most deliveries end in. Answers the webhooks that had failed before. */
+  private async delivered(tx: EntityManager, marks: readonly Mark[]): Promise<string[]> {
     const updates = marks.map(({ update }) => update);
     const recovered = await this.queue.endFailures(tx, [...new Set(updates.map(({ webhookId }) => webhookId))]);
+    const up = [...recovered];
     await this.queue.remove(tx, updates);
     for (const { update, now } of marks) {
       if (recovered.delete(update.webhookId) && isBroken(update.failuresInRow, this.rules)) {
         await this.queue.makeDue(tx, update.webhookId, new Date(now));
       }
     }
+    return up;
   }
 
-  /** Puts it off, or makes it a dead letter. */
-  private async failed(tx: EntityManager, update: QueuedUpdate, error: string, now: number): Promise<void> {
+  /** Puts it off, or makes it a dead letter. Answers how often the webhook has failed in a row; 0: it is gone. */
+  private async failed(tx: EntityManager, { update, now }: Mark, error: string): Promise<number> {
     const webhook = await this.queue.countFailure(tx, update.webhookId);
-    if (!webhook) return;
+    if (!webhook) return 0;
     const attempts = update.attempts + 1;
     const next = afterFailure({ eventAt: update.eventAt, attempts, ...webhook }, this.rules, now, Math.random());
     if (next.nextProbeAt !== undefined) {
@@ -96,6 +141,7 @@ export class WebhookMarks {
     const until = next.kind === 'retry' ? next.nextAttemptAt : now;
     await this.queue.putOff(tx, update.id, attempts, error, new Date(until));
     if (next.kind === 'give-up') await this.queue.giveUp(tx, update.id, new Date(now));
+    return webhook.failuresInRow;
   }
 }
 
