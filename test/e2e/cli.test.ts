@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -210,6 +211,18 @@ describe('muster stop', () => {
     expect(stop.lines).toEqual([`Stopping process ${running.pid}`, 'Stopped']);
     expect(await exitCode(running)).toBe(0);
   });
+
+  test('is a line of the start that can be pasted anywhere, as is the address of the page', async () => {
+    const dataDir = join(folder(), "it's a folder");
+    const running = muster(['start'], { MUSTER_DATA_DIR: dataDir });
+    const page = (await running.line('  Page ')).trim();
+    expect(await (await fetch(page)).text()).toContain('<title>');
+    const line = (await running.line('  Stop ')).replace(/^.* or: /, '').trim();
+    const env = { PATH: process.env['PATH'] };
+    const pasted = spawnSync('sh', ['-c', line], { cwd: '/', env, encoding: 'utf8' });
+    expect([pasted.status, pasted.stderr]).toEqual([0, '']);
+    expect(await exitCode(running)).toBe(0);
+  }, 90_000);
 
   test('says so when nothing runs', async () => {
     const stop = muster(['stop']);

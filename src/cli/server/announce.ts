@@ -1,22 +1,36 @@
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import ora from 'ora';
 import { isForPeople } from '../../platform/logging/log.js';
 import type { LogFormat } from '../../platform/settings/settings.js';
 
 export interface Addresses {
   url: string;
+  /** Of the page, below `url`. */
+  page: string;
   databaseUrl: string;
   dataDir: string;
 }
 
+/** A line that ends this very instance, pasted into any shell on this machine, whatever its folder and environment. */
+function stopCommand(dataDir: string): string {
+  const program = fileURLToPath(new URL('../../../../bin/muster.mjs', import.meta.url));
+  return ['node', program, 'stop', '--data-dir', resolve(dataDir)].map(quoted).join(' ');
+}
+const quoted = (word: string): string =>
+  /^[\w/.:@-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+
 /** What one needs to know to use what has just started. */
-export function announce({ url, databaseUrl, dataDir }: Addresses): void {
+export function announce({ url, page, databaseUrl, dataDir }: Addresses): void {
   say('');
   say('Muster is ready.');
+  say(`  Page        ${url}/${page}`);
   say(`  API         ${url}/api`);
   say(`  Swagger UI  ${url}/docs`);
   say(`  Database    ${databaseUrl}   (with its password: muster database-url)`);
   say(`  Data        ${dataDir}`);
-  say(`  Process id  ${process.pid}   (stop it with Ctrl-C or with: muster stop)`);
+  say(`  Process id  ${process.pid}`);
+  say(`  Stop        Ctrl-C, or: ${stopCommand(dataDir)}`);
   say('');
 }
 

@@ -82,7 +82,7 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
       stop.add({ name: 'tasks', inOrder: () => stopTasks(context) });
     }
     checkpoint();
-    announce({ url, databaseUrl: shownUrl, dataDir: settings.dataDir });
+    announce({ url, page: settings.ui.path, databaseUrl: shownUrl, dataDir: settings.dataDir });
     warnIfOpen(settings.host, settings.auth.enabled);
     address = `${url}\n`;
     writeFileSync(addressFileOf(settings.dataDir), address, { mode: 0o644 });

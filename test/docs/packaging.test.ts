@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { versionOf } from '../../src/cli/version.js';
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const manifest = JSON.parse(read('package.json')) as { version: string; license: string; engines: { node: string } };
+const dockerfile = read('Dockerfile');
+const instruction = (name: string): string =>
+  new RegExp(`^${name} ((?:.*\\\\\\n)*.*)`, 'm').exec(dockerfile)?.[1]?.replaceAll('\\\n', ' ') ?? '';
+
+test('the version is that of the package, which CHANGELOG.md tells of', () => {
+  expect(versionOf()).toBe(manifest.version);
+  expect(read('CHANGELOG.md')).toMatch(new RegExp(`^## ${manifest.version.replaceAll('.', '\\.')}\\b`, 'm'));
+  expect(manifest.license).toBe('Apache-2.0');
+});
+
+test('the image has a Node that the package takes and that is maintained for long, and its user is not root', () => {
+  const major = Number(/^node:(\d+)/.exec(instruction('FROM'))![1]);
+  expect(major).toBeGreaterThanOrEqual(22);
+  expect(major % 2).toBe(0);
+  expect(instruction('USER')).toBe('node');
+  // Why not, and what a root agent would do, stands above it.
+  expect(dockerfile).toMatch(/^# .*root[^\n]*\nUSER node$/m);
+  expect(dockerfile.indexOf('\nUSER ')).toBeGreaterThan(dockerfile.lastIndexOf('\nRUN '));
+});
+
+test.each([
+  [200, 0],
+  [503, 1],
+])('its health check asks /readyz on the port of the settings: %s is exit code %s', async (status, code) => {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url!);
+    response.writeHead(status).end();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const [file, ...args] = JSON.parse(/CMD (\[.*\])/.exec(instruction('HEALTHCHECK'))![1]!) as string[];
+  const env = { ...process.env, MUSTER_PORT: String((server.address() as AddressInfo).port) };
+  const ended = await promisify(execFile)(file === 'node' ? process.execPath : file!, args, { env }).then(
+    () => 0,
+    (cause: { code: number }) => cause.code,
+  );
+  expect([ended, asked]).toEqual([code, ['/readyz']]);
+});
