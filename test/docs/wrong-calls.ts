@@ -1,0 +1,229 @@
+/** Of the API; a text as body is sent as it is. */
+export type Call = [method: string, path: string, body?: unknown, headers?: Record<string, string>];
+export const request = (more: object): Call => ['POST', 'requests', { id: 'new', requestType: 'SERVICE', ...more }];
+const small = { cpus: 0.1, memoryMb: 16 };
+export const deployOf = (requestId: string, more: object): Call => [
+  'POST',
+  'deploys',
+  { deploy: { requestId, id: 'd9', command: 'sleep 1', resources: small, ...more } },
+];
+export const deploy = (more: object): Call => deployOf('svc', more);
+const container = (more: object, network = 'BRIDGE'): Call =>
+  deploy({ containerInfo: { type: 'DOCKER', docker: { image: 'img', network, ...more } } });
+const text = (length: number): string => 'a'.repeat(length);
+const scheduled = (more: object): Call =>
+  request({ requestType: 'SCHEDULED', schedule: '0 0 * * *', scheduleType: 'CRON', ...more });
+const raw = (body: string): string => body;
+const tooMany = 10_001;
+const note = (more: object): Call => ['POST', `tasks/task/${task}/metadata`, { type: 'note', title: 'one', ...more }];
+const task = 'svc-d1-1700000000000-1-host-rack';
+const webhook = (more: object): Call => ['POST', 'webhooks', { uri: 'http://127.0.0.1:9/', type: 'TASK', ...more }];
+const tokenFor = (more: object): Call => ['POST', 'auth/token', { user: { id: 'ada' }, ...more }];
+
+/** Beginning of the rule, as it stands on the page, and what breaks it. */
+export const wrong: [rule: string, ...Call[]][] = [
+  ['calls that may change something', ['POST', 'requests', { id: 'new' }, { 'sec-fetch-site': 'cross-site' }]],
+  ['`Idempotency-Key`', ['POST', 'requests', { id: 'new', requestType: 'WORKER' }, { 'idempotency-key': text(256) }]],
+  ['the path: below the context path', ['GET', '../none']],
+  ['body: `application/json`', ['POST', 'requests', raw('{}'), { 'content-type': 'text/plain' }]],
+  ['body of one address', ['POST', 'notifications/subscribe', raw('{}'), { 'content-type': 'text/xml' }]],
+  [
+    'body: JSON and nothing after it',
+    ['POST', 'requests', raw('{"id": ')],
+    ['POST', 'requests', raw(`${'['.repeat(65)}${']'.repeat(65)}`)],
+  ],
+  ['ids, names, words', request({ id: text(501) }), deploy({ env: { [text(501)]: 'x' } })],
+  [
+    'schedules and patterns of a record',
+    request({ taskLogErrorRegex: text(1_001) }),
+    scheduled({ schedule: text(1_001) }),
+  ],
+  ['what a text is searched for', ['GET', `sandbox/${task}/read?path=x&grep=${text(257)}`]],
+  [
+    'paths of files, keys of objects',
+    ['GET', `sandbox/${task}/read?path=${text(4_097)}`],
+    ['GET', `requests/request/${text(4_097)}`],
+  ],
+  [
+    'addresses, tokens, secrets',
+    webhook({ secret: text(8_193) }),
+    deploy({ uris: [{ uri: `http://host/${text(8_193)}` }] }),
+  ],
+  [
+    'what people say about what they do',
+    ['PUT', 'requests/request/svc/scale', { instances: 1, message: text(10_001) }],
+  ],
+  ['notes on tasks', note({ message: text(100_001) })],
+  ['commands, arguments, values', deploy({ command: text(131_073) }), deploy({ env: { A: text(131_073) } })],
+  [
+    'lists of texts or numbers, maps',
+    deploy({ arguments: Array(tooMany).fill('x') }),
+    request({ owners: Array(tooMany).fill('x') }),
+  ],
+  ['lists of records', deploy({ uris: Array(1_001).fill({ uri: 'http://host/file' }) })],
+  [
+    'a body: at most 100000 values',
+    ['POST', 'requests', { id: 'new', requestType: 'WORKER', other: Array(100_001).fill(1) }],
+  ],
+  ['any object', deploy({ loadBalancerOptions: { a: text(65_537) } })],
+  ['points in time: not after', ['POST', 'requests/request/job/run', { runAt: 9e15 }]],
+  [
+    'points in time in queries',
+    ['GET', 'history/tasks?requestId=svc&startedAfter=yesterday'],
+    ['GET', 'history/tasks?requestId=svc&startedAfter=2026-13-01'],
+  ],
+  ['how long something takes', ['POST', 'requests/request/svc/pause', { durationMillis: 11 * 366 * 86_400_000 }]],
+  ['numbers of cores or MB', deploy({ resources: { cpus: 1e13, memoryMb: 1 } })],
+  ['any text: without', deploy({ command: 'a\u0000b' }), request({ owners: ['\ud800'] })],
+  [
+    'numbers, truth values',
+    request({ instances: '2' }),
+    request({ instances: 1.5 }),
+    request({ rackSensitive: 'true' }),
+  ],
+  ['maps of text', deploy({ env: { A: ['x'] } })],
+  ['enumerations in bodies', request({ requestType: 'service' }), request({ requestType: 'SERVER' })],
+  [
+    'enumerations in paths and queries',
+    ['GET', 'history/tasks?requestId=svc&orderDirection=none'],
+    ['GET', 'history/tasks?requestId=svc&lastTaskStatus=none'],
+  ],
+  [
+    '`count`, `page`, `limit`',
+    ['GET', 'history/tasks?requestId=svc&count=-1'],
+    ['GET', 'history/tasks?requestId=svc&page=x'],
+  ],
+  ['ids of tasks: as the service', ['GET', 'tasks/task/none']],
+
+  ['`id`: given; letters', request({ id: '' }), request({ id: 'a b' }), request({ id: 'ids' })],
+  ['`id` of a new request', request({ id: 'null' })],
+  ['`id`: at most so many', request({ id: text(101) })],
+  ['`requestType`: given', ['POST', 'requests', { id: 'new' }]],
+  ['`requestType`: stays', request({ id: 'svc', requestType: 'ON_DEMAND' })],
+  ['`loadBalanced`: stays', request({ id: 'svc', loadBalanced: true })],
+  ['`instances`: above 0', request({ instances: 0 }), scheduled({ instances: 2 })],
+  ['`instances`: at most', request({ instances: 26 }), ['PUT', 'requests/request/svc/scale', { instances: 1_000_000 }]],
+  ['`instances`: of SERVICE and WORKER', request({ instances: 3, maxScale: 2 }), request({ maxScale: 0 })],
+  ['`taskPriorityLevel`', request({ taskPriorityLevel: 1.1 })],
+  [
+    '`schedule`, `quartzSchedule`: SCHEDULED',
+    scheduled({ schedule: undefined }),
+    scheduled({ schedule: 'x' }),
+    scheduled({ schedule: '61 * * * *' }),
+  ],
+  ['`schedule`, `quartzSchedule`, `scheduleType`', request({ schedule: '0 0 * * *' })],
+  ['`scheduleTimeZone`: a time zone', scheduled({ scheduleTimeZone: 'Europe/Atlantis' })],
+  ['`schedule`, `quartzSchedule`, `scheduleTimeZone`', scheduled({ schedule: '0 0 30 2 *' })],
+  ['`loadBalanced`, `rackSensitive`', request({ requestType: 'RUN_ONCE', loadBalanced: true })],
+  ['`numRetriesOnFailure`', request({ numRetriesOnFailure: 2 }), request({ taskExecutionTimeLimitMillis: 2 })],
+  ['`maxTasksPerOffer`', request({ maxTasksPerOffer: 0 })],
+  ['`slaveAttributeMinimums`', request({ slaveAttributeMinimums: { a: { b: 101 } } })],
+  ['`slavePlacement`', request({ slavePlacement: 'SPREAD_ALL_SLAVES' })],
+  ['`requiredRole`', request({ requiredRole: 'other' })],
+
+  ['`deploy.requestId`', deployOf('none', {})],
+  ['`deploy.id`: given', deploy({ id: undefined })],
+  ['`deploy.id`: letters', deploy({ id: 'a-b' }), deploy({ id: 'd1' })],
+  ['`deploy.id`: at most so many', deploy({ id: text(51) })],
+  ['`command`, `executorData`, `containerInfo`', deploy({ command: undefined })],
+  ['`command`, `arguments`, `env`, `taskEnv`', deploy({ env: { STARTED_BY_USER: 'x' } })],
+  [
+    '`containerInfo`: `type` given',
+    deploy({ containerInfo: { docker: { image: 'x' } } }),
+    deploy({ containerInfo: { type: 'DOCKER' } }),
+  ],
+  [
+    '`containerInfo.docker.portMappings`: a port',
+    container({
+      portMappings: [{ containerPort: 9, containerPortType: 'FROM_OFFER', hostPort: 80, hostPortType: 'LITERAL' }],
+    }),
+  ],
+  ['`healthcheck`: `uri`', deploy({ healthcheck: {} })],
+  [
+    '`healthcheck.portIndex`',
+    deploy({ healthcheck: { uri: '/', portIndex: 3 }, resources: { ...small, numPorts: 1 } }),
+  ],
+  ['`healthcheck.portNumber`', deploy({ healthcheck: { uri: '/', portNumber: 70_000 } })],
+  ['`healthcheck.uri`', deploy({ healthcheck: { uri: 'http://other/' }, resources: { ...small, numPorts: 1 } })],
+  [
+    '`healthcheck.startupDelaySeconds`',
+    deploy({ healthcheck: { uri: '/', startupDelaySeconds: 601 }, resources: { ...small, numPorts: 1 } }),
+  ],
+  [
+    '`resources.cpus`: above 0',
+    deploy({ resources: { cpus: 0, memoryMb: 16 } }),
+    deploy({ resources: { cpus: 51, memoryMb: 16 } }),
+  ],
+  [
+    '`resources.memoryMb`: above 0',
+    deploy({ resources: { cpus: 1, memoryMb: 0 } }),
+    deploy({ resources: { cpus: 1, memoryMb: 24_001 } }),
+  ],
+  ['`resources.diskMb`: per task', deploy({ resources: { ...small, diskMb: 60_001 } })],
+  ['`resources.cpus`: of all', deployOf('many', { resources: { cpus: 40, memoryMb: 1 } })],
+  ['`resources.memoryMb`: of all', deployOf('many', { resources: { cpus: 0.1, memoryMb: 20_000 } })],
+  [
+    '`resources.diskMb`: of all',
+    [
+      'POST',
+      'deploys',
+      {
+        deploy: { requestId: 'many', id: 'd9', command: 'x', resources: { ...small, diskMb: 60_000 } },
+        updatedRequest: { id: 'many', requestType: 'WORKER', instances: 60 },
+      },
+    ],
+  ],
+  ['`clusterLabels`', deploy({ labels: { a: 'b' }, clusterLabels: [{ key: 'a', value: 'c' }] })],
+  [
+    '`executorData.externalArtifacts`',
+    deploy({
+      executorData: {
+        cmd: 'x',
+        externalArtifacts: Array(1_001).fill({ name: 'a', url: 'http://host/x', filename: 'x' }),
+      },
+    }),
+  ],
+  ['`deployInstanceCountPerStep`', deploy({ deployInstanceCountPerStep: 0 })],
+  ['`runImmediately`', deploy({ runImmediately: {} })],
+  [
+    '`targetActiveInstances`',
+    ['POST', 'deploys/update', { requestId: 'svc', deployId: 'd1', targetActiveInstances: 0 }],
+  ],
+
+  [
+    '`runId`: not empty',
+    ['POST', 'requests/request/job/run', { runId: '' }],
+    ['POST', 'requests/request/job/run', { runId: text(101) }],
+  ],
+  ['`runAt`: at most', ['POST', 'requests/request/job/run', { runAt: Date.now() + 40 * 86_400_000 }]],
+  ['`resources` of a run', ['POST', 'requests/request/job/run', { resources: { cpus: 51, memoryMb: 1 } }]],
+  ['`envOverrides`', ['POST', 'requests/request/job/run', { envOverrides: { STARTED_BY_USER: 'x' } }]],
+  ['a run: only SCHEDULED', ['POST', 'requests/request/svc/run', {}]],
+  ['a bounce: only SERVICE', ['POST', 'requests/request/job/bounce', {}]],
+  [
+    'a pause, unpause',
+    ['POST', 'requests/request/svc/unpause', {}],
+    ['POST', 'requests/request/svc/exit-cooldown', {}],
+  ],
+
+  ['`token` of a token', tokenFor({ token: 'mine' })],
+  ['`name` of it', tokenFor({ name: text(101) })],
+  ['`expiresAt` of it', tokenFor({ expiresAt: 1 })],
+  ['`uri` of a webhook: at most', webhook({ uri: `http://host/${text(2_500)}` })],
+  [
+    '`uri`, `type` of a webhook',
+    webhook({ type: undefined }),
+    webhook({ uri: 'ftp://host/' }),
+    webhook({ uri: 'http://user:word@host/' }),
+  ],
+  ['`webhookId` of a test', ['POST', 'webhooks/test?webhookId=none', {}]],
+  ['`lastEventId`', ['GET', 'events?lastEventId=abc'], ['GET', 'events', undefined, { 'last-event-id': text(16) }]],
+  ['`type` of an event stream', ['GET', 'events?type=none']],
+  ['`id` of a request group', ['POST', 'groups', { id: 'a b', requestIds: [] }]],
+  ['`requestIds` of a request group', ['POST', 'groups', { id: 'web' }]],
+  ['`minimumPriorityLevel`', ['POST', 'priority/freeze', { minimumPriorityLevel: 2 }]],
+  ['`revertToState`', ['POST', 'slaves/slave/slave-1/freeze', { durationMillis: 60_000, revertToState: 'DEAD' }]],
+  ['`host` of an inactive host', ['POST', 'inactive', {}], ['POST', 'inactive?host=', {}]],
+  ['address of a notification', ['POST', 'notifications/subscribe', 'no address']],
+  ['test operations', ['POST', 'test/scheduler/statusUpdate/x/TASK_LOST', {}]],
+];

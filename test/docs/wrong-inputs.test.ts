@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ClusterDriver } from '../../src/cluster/cluster-driver.js';
+import { startTestApp, type TestApp } from '../support/test-app.js';
+import { type Call, deploy, deployOf, request, wrong } from './wrong-calls.js';
+
+/** Rules of docs/validation.md, by section and number in it, which a single call to a server with the usual settings can break. */
+const page = readFileSync(new URL('../../docs/validation.md', import.meta.url), 'utf8');
+const rules = [...page.matchAll(/^- (.*?→ (\d+).*)$/gm)].map(([, text = '', status]) => ({
+  text,
+  status: Number(status),
+}));
+
+/** What it takes to break these, and which test does. */
+const elsewhere = [
+  /^`Host`|^body: not larger|^content of files/,
+  /at a time|at once|^any call: not while|^bodies of|^body: sent within|^calls (at once|that change)|so many (of|that wait|at a time)|searches of one caller/,
+  /^(event streams|tokens|wrong proofs|webhooks that are tested|shell commands of a task|notes of a task)/,
+  // Settings that are not the usual ones, or parts that this server has not.
+  /where that is wanted|search for logs|where there is|where it has an effect|default `\[\]`|allowedUploaderBuckets|allowedParameters|allowedTargets|allowedRunUsers|artifactStore|default none/,
+  /containers?\.(required|allowedHostPaths|allowedVolumes)/,
+  // What a cluster refuses, and one that is simulated takes.
+  /^`(uris`, `extraArtifacts|outputFile`, `filename|user`, `executorData.user`: an|runAsUserOverride|containerInfo\.docker\.(privileged|network|image`, ))/,
+  // A state of the request, machine or task.
+  /^the request:|^a bounce: (enough|of no|not)|^a run: (not|ON_DEMAND)|^a kill|^change of a machine|^deleting|^`instances`: (times|enough|no more)/,
+  /^(decommission|action that|`runShellCommandBeforeKill`|`options` of it|`id` of dead letters|`type` of a note|`title` of it|`message` of it|`path` of a file|`grep` of it|`starredRequestIds`|id of a user)/,
+  /^(`containerInfo\.(volumes|networkInfos|cluster)|`containerInfo\.docker\.portMappings`, |`containerInfo`: a machine|`containerInfo\.docker\.(image`: from|parameters)|ports of a container|`env`, `taskEnv` with)/,
+];
+
+describe('wrong inputs of docs/validation.md', () => {
+  let app: TestApp<ClusterDriver>;
+  const send = async ([method, path, body, headers]: Call) => {
+    const begin = performance.now();
+    const answer = await fetch(`${app.url}/api/${path}`, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const said = await answer.text();
+    return { status: answer.status, said, millis: performance.now() - begin };
+  };
+  const good = async (call: Call): Promise<void> => expect(await send(call)).toMatchObject({ status: 200 });
+  beforeAll(async () => {
+    app = await startTestApp();
+    await good(request({ id: 'svc' }));
+    await good(request({ id: 'many', instances: 25 }));
+    await good(request({ id: 'job', requestType: 'ON_DEMAND' }));
+    await good(deploy({ id: 'd1' }));
+    await good(deployOf('job', { id: 'd1' }));
+  });
+  afterAll(() => app.close());
+
+  const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
+  const tries = 5;
+  const medianOf = async (call: Call): Promise<number> => {
+    const millis: number[] = [];
+    for (let count = 0; count < tries; count++) millis.push((await send(call)).millis);
+    return median(millis);
+  };
+
+  test('each is refused with the status of its rule, within 50 ms', async () => {
+    const told: string[] = [];
+    for (const [beginning, ...calls] of wrong) {
+      const rule = rules.find((each) => each.text.startsWith(beginning));
+      if (rule === undefined) told.push(`the page has no rule '${beginning}'`);
+      for (const call of calls) {
+        // The first call makes what is made once.
+        const { status, said } = await send(call);
+        if (status !== rule?.status) told.push(`${beginning}: ${status}, not ${rule?.status}: ${said.slice(0, 150)}`);
+        const millis = await medianOf(call);
+        // On a machine that others keep busy a call that asks for little takes longer, too.
+        const usual = millis <= 50 ? 0 : await medianOf(['GET', 'requests/ids']);
+        if (millis > Math.max(50, 25 * usual))
+          told.push(`${beginning}: ${millis.toFixed(0)} ms, a read ${usual.toFixed(0)}`);
+      }
+    }
+    expect(told).toEqual([]);
+  }, 60_000);
+
+  test('each rule is tried here, or needs a state or settings that other tests make', () => {
+    const left = rules.filter(
+      ({ text: rule }) =>
+        !wrong.some(([beginning]) => rule.startsWith(beginning)) && !elsewhere.some((pattern) => pattern.test(rule)),
+    );
+    expect(left.map(({ text: rule }) => rule)).toEqual([]);
+    expect(wrong.length).toBeGreaterThan(75);
+  });
+});
