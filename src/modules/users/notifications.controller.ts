@@ -9,7 +9,7 @@ const AddressBody = () =>
     ApiBody({
       description: 'The address, plain or as a JSON string.',
       required: true,
-      schema: { type: 'string', maxLength: longestAddress },
+      schema: { type: 'string', maxLength: longestAddress, example: 'ada@example.com' },
     }),
   );
 

@@ -7,7 +7,7 @@ import { SchedulerError } from '../errors.js';
 import { needsBody } from './bodies.js';
 import { isGuarded } from './caller.js';
 import { rootOf } from './context-path.js';
-import { exampleBody, versionOfPackage } from './examples.js';
+import { exampleBody, parameters, versionOfPackage } from './examples.js';
 import { ErrorDto } from './error.dto.js';
 import type { Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
@@ -80,28 +80,6 @@ What older clients do not know is marked with \`x-since\`: \`1.5\` came with tha
 
 const tokenDescription = 'A token of this service: `Token`, a space and its text. In this page the text alone will do.';
 
-/** What the names in paths stand for: the same everywhere. */
-const pathParameters: Readonly<Record<string, string>> = {
-  action: 'The action.',
-  commandName: 'Name of the shell command, with or without its slashes.',
-  commandTimestamp: 'When it was queued, in epoch milliseconds.',
-  requestGroupId: 'Id of the group.',
-  requestId: 'Id of the request.',
-  deployId: 'Id of the deploy.',
-  runId: 'Id of the run, given when it was asked for or made up then.',
-  taskId: 'Id of the task.',
-  tokenId: 'Id of the token.',
-  taskState: 'State of the task, such as TASK_LOST.',
-  pendingTaskId: 'Id of the pending task.',
-  scheduledTaskId: 'Id of the pending task.',
-  slaveId: 'Id of the slave.',
-  rackId: 'Id of the rack.',
-  type: 'The kind of disaster.',
-  user: 'Name of the user.',
-  userId: 'Id of the user.',
-  webhookId: 'Id of the webhook.',
-};
-
 interface SimpleSchema {
   type?: string;
   enum?: unknown[];
@@ -116,8 +94,16 @@ interface Marked {
   [sinceExtension]?: string;
 }
 
+interface Parameter extends Marked {
+  in: string;
+  name: string;
+  required?: boolean;
+  schema?: SimpleSchema;
+  example?: unknown;
+}
+
 interface Operation extends Marked {
-  parameters?: ({ in: string; name: string; schema?: SimpleSchema } & Marked)[];
+  parameters?: Parameter[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string }; example?: unknown }> };
   'x-needs-body'?: true;
   'x-shown-at'?: string;
@@ -197,7 +183,10 @@ function complete(operation: Operation, document: OpenAPIObject): void {
   sayAddition(operation);
   for (const parameter of operation.parameters ?? []) {
     sayAddition(parameter);
-    if (parameter.in === 'path') parameter.description ??= pathParameters[parameter.name];
+    const { means, example } = parameters[parameter.name] ?? {};
+    if (parameter.in === 'path') parameter.description ??= means;
+    // Of those that may be left out the page would send each that has one.
+    if (parameter.required && !parameter.schema?.enum) parameter.example ??= example;
     if (parameter.schema) Object.assign(parameter.schema, { ...limitsOf(parameter.schema), ...parameter.schema });
   }
   for (const response of Object.values(operation.responses)) response.description ||= 'It was done.';

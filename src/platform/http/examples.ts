@@ -56,6 +56,37 @@ const bodies: Readonly<Record<string, unknown>> = {
   'post /api/logs/search': { requestsAndDeploys: { web: ['v1'] } },
 };
 
+/** What the names of parameters stand for, the same everywhere, and a value of what examples/ deploy. */
+export const parameters: Readonly<Record<string, { means: string; example?: unknown }>> = {
+  action: { means: 'The action.' },
+  commandName: { means: 'Name of the shell command, with or without its slashes.', example: 'jstack' },
+  commandTimestamp: { means: 'When it was queued, in epoch milliseconds.', example: 1_767_225_600_000 },
+  requestGroupId: { means: 'Id of the group.', example: 'shop' },
+  requestId: { means: 'Id of the request.', example: 'web' },
+  deployId: { means: 'Id of the deploy.', example: 'v1' },
+  runId: { means: 'Id of the run, given when it was asked for or made up then.', example: 'first' },
+  taskId: { means: 'Id of the task.', example: 'web-v1-1767225600000-1-localhost-rack1' },
+  tokenId: { means: 'Id of the token.', example: '3f9a1c52e07b' },
+  taskState: { means: 'State of the task, such as TASK_LOST.' },
+  pendingTaskId: { means: 'Id of the pending task.', example: 'web-v1-1767225600000-1-NEW_DEPLOY-1767225600000' },
+  scheduledTaskId: { means: 'Id of the pending task.', example: 'web-v1-1767225600000-1-NEW_DEPLOY-1767225600000' },
+  slaveId: { means: 'Id of the slave.', example: 'slave1' },
+  slaveHostname: { means: 'Host of the slave.', example: 'localhost' },
+  rackId: { means: 'Id of the rack.', example: 'rack1' },
+  type: { means: 'The kind of disaster.' },
+  user: { means: 'Name of the user.', example: 'ada' },
+  userId: { means: 'Id of the user.', example: 'ada' },
+  webhookId: { means: 'Id of the webhook.', example: 'TASK-https%3A%2F%2Fexample.com%2Fhook' },
+  path: { means: 'Path in the sandbox.', example: 'web-v1-1767225600000-1-localhost-rack1/stdout' },
+  host: { means: 'Name of the host.', example: 'localhost' },
+  requestIdLike: { means: 'What ids of requests begin with.', example: 'we' },
+  bucket: { means: 'The bucket of the object.', example: 'logs' },
+  key: { means: 'The key of the object.', example: 'web/v1/stdout.gz' },
+  expires: { means: 'Until when the link holds, in epoch milliseconds.', example: 1_767_225_600_000 },
+  signature: { means: 'As the service has made it.', example: 'Zm9yIGV4YW1wbGU' },
+  uiPath: { means: 'The setting ui.path.', example: 'ui' },
+};
+
 /** What stands for members that are required and have no value of their own. */
 const words: Readonly<Record<string, unknown>> = {
   id: 'web',
