@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
-import { versionOf } from '../../src/cli/version.js';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { runCommand } from '../../src/cli/program.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const manifest = JSON.parse(read('package.json')) as { version: string; license: string; engines: { node: string } };
@@ -12,8 +12,11 @@ const dockerfile = read('Dockerfile');
 const instruction = (name: string): string =>
   new RegExp(`^${name} ((?:.*\\\\\\n)*.*)`, 'm').exec(dockerfile)?.[1]?.replaceAll('\\\n', ' ') ?? '';
 
-test('the version is that of the package, which CHANGELOG.md tells of', () => {
-  expect(versionOf()).toBe(manifest.version);
+test('--version says that of the package, which CHANGELOG.md tells of', async () => {
+  const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  expect(await runCommand(['--version'], {})).toBe(0);
+  expect(said.mock.calls).toEqual([[`${manifest.version}\n`]]);
+  said.mockRestore();
   expect(read('CHANGELOG.md')).toMatch(new RegExp(`^## ${manifest.version.replaceAll('.', '\\.')}\\b`, 'm'));
   expect(manifest.license).toBe('Apache-2.0');
 });

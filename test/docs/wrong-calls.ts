@@ -219,6 +219,7 @@ export const wrong: [rule: string, ...Call[]][] = [
   ['`webhookId` of a test', ['POST', 'webhooks/test?webhookId=none', {}]],
   ['`lastEventId`', ['GET', 'events?lastEventId=abc'], ['GET', 'events', undefined, { 'last-event-id': text(16) }]],
   ['`type` of an event stream', ['GET', 'events?type=none']],
+  ['`nextRuns` of a list', ['GET', 'requests?nextRuns=true'], ['GET', 'requests?nextRuns=true&limit=101']],
   ['`id` of a request group', ['POST', 'groups', { id: 'a b', requestIds: [] }]],
   ['`requestIds` of a request group', ['POST', 'groups', { id: 'web' }]],
   ['`minimumPriorityLevel`', ['POST', 'priority/freeze', { minimumPriorityLevel: 2 }]],

@@ -15,7 +15,7 @@ import { holderOf, releasePidFile, takePidFile } from '../../platform/process/pi
 import type { Settings } from '../../platform/settings/settings.js';
 import { exitCodes, type Outcome } from '../exit-codes.js';
 import { plain } from '../output/plain.js';
-import { versionOf } from '../version.js';
+import { projectFile } from '../project-file.js';
 import { pidFileOf } from './run-scheduler.js';
 
 const progressEveryMillis = 2_000;
@@ -104,7 +104,8 @@ function contentsOf(snapshot: Snapshot): Contents {
   async function* tables() {
     for (const table of snapshot.tables) yield { ...table, rows: snapshot.rowsOf(table) };
   }
-  const head = { version: versionOf(), at: snapshot.at.toISOString(), migrations: snapshot.migrations };
+  const { version } = JSON.parse(projectFile('package.json')) as { version: string };
+  const head = { version, at: snapshot.at.toISOString(), migrations: snapshot.migrations };
   return { head, tables: tables(), sequences: () => snapshot.sequences() };
 }
 
