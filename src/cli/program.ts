@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { commands } from './commands/index.js';
-import { exitCodes } from './exit-codes.js';
+import { CliError, exitCodes } from './exit-codes.js';
 import { letReadersLeave } from './output/output.js';
 import { projectFile } from './project-file.js';
 import type { Run } from './run.js';
@@ -51,7 +51,12 @@ function programFor(run: Run): Command {
     .command('help')
     .description('help for a command, with examples')
     .argument('[words...]')
-    .action(async (words: string[]) => void (await programFor(run).parseAsync([...words, '--help'], { from: 'user' })));
+    .action(async (words: string[]) => {
+      const [name] = words;
+      if (name !== undefined && !program.commands.some((each) => each.name() === name))
+        throw new CliError('usage', `unknown command '${name}' (muster --help says more)`);
+      await programFor(run).parseAsync([...words, '--help'], { from: 'user' });
+    });
   // The library names the first of them; the second is what the scripts that it prints call at each TAB.
   for (const name of ['completion', 'complete']) {
     program

@@ -75,6 +75,7 @@ async function tasks({ api, out }: Session, requestId: string | undefined, flags
     ...(flags.before !== undefined && { startedBefore: timeMillis('--before', flags.before) }),
   };
   const found = await api.history.tasks({ ...query, ...(requestId !== undefined && { requestId }) });
+  if (requestId !== undefined) await refuseUnknown(api, requestId, found);
   await out.answer(found, () =>
     out.table(
       ['TASK', 'STATE', 'BEGAN', 'TOOK', 'RUN'],
@@ -89,8 +90,17 @@ async function tasks({ api, out }: Session, requestId: string | undefined, flags
   );
 }
 
+/** Where nothing is found, the request may be misspelt. Removed ones have a history still. */
+async function refuseUnknown(api: Session['api'], requestId: string, found: readonly unknown[]): Promise<void> {
+  if (found.length > 0) return;
+  await api.requests.simple({ requestId }).catch(async (cause: unknown) => {
+    if (!isMissing(cause) || (await api.history.changes({ requestId, count: 1 })).length === 0) throw cause;
+  });
+}
+
 async function deploys({ api, out }: Session, requestId: string, pages: Pages): Promise<void> {
   const found = await api.history.deploys({ requestId, ...pages });
+  await refuseUnknown(api, requestId, found);
   await out.answer(found, () =>
     out.table(
       ['DEPLOY', 'STATE', 'BEGAN', 'TOOK', 'WHO', 'MESSAGE'],
@@ -108,6 +118,7 @@ async function deploys({ api, out }: Session, requestId: string, pages: Pages): 
 
 async function changes({ api, out }: Session, requestId: string, pages: Pages): Promise<void> {
   const found = await api.history.changes({ requestId, ...pages });
+  await refuseUnknown(api, requestId, found);
   await out.answer(found, () =>
     out.table(
       ['WHEN', 'CHANGE', 'WHO', 'INSTANCES', 'MESSAGE'],

@@ -1,3 +1,4 @@
+import { CliError } from '../exit-codes.js';
 import { type Define, examples } from '../run.js';
 import { type Session, remote } from '../remote/session.js';
 import { stateCell } from '../output/output.js';
@@ -22,12 +23,14 @@ function requests(...[command, run]: Parameters<Define>): void {
     .option('-q, --quiet', 'ids alone');
   examples(command, 'muster requests', 'muster requests "web*" --state active', 'muster requests --json');
   remote<RequestFlags, [string?]>(command, run, async ({ api, out }, flags, pattern) => {
-    const is = (word: string, wanted: string | undefined) =>
-      wanted === undefined || word === wanted.toUpperCase().replaceAll('-', '_');
+    const wantedState = await known('--state', flags.state, 'RequestState');
+    const wantedType = await known('--type', flags.type, 'RequestType');
     const all = (await api.requests.list({}))
       .filter(
         ({ request, state }) =>
-          matches(request.id, pattern) && is(state, flags.state) && is(request.requestType, flags.type),
+          matches(request.id, pattern) &&
+          (wantedState === undefined || state === wantedState) &&
+          (wantedType === undefined || request.requestType === wantedType),
       )
       .sort((a, b) => (a.request.id < b.request.id ? -1 : 1));
     await out.answer(all, () => {
@@ -35,6 +38,16 @@ function requests(...[command, run]: Parameters<Define>): void {
       return out.table(['REQUEST', 'TYPE', 'STATE', 'INSTANCES', 'DEPLOY', 'DEPLOYING'], all.map(rowOf));
     });
   });
+}
+
+/** The word of the API that a flag means. */
+async function known(flag: string, given: string | undefined, words: 'RequestState' | 'RequestType') {
+  if (given === undefined) return undefined;
+  const { [words]: schema } = await import('muster-client');
+  const all = schema['~standard'].jsonSchema!.input({ target: 'openapi-3.0' })['enum'] as string[];
+  const word = given.toUpperCase().replaceAll('-', '_');
+  if (all.includes(word)) return word;
+  throw new CliError('usage', `${flag} must be one of ${all.join(', ').toLowerCase()}, not '${given}'`);
 }
 
 function rowOf({ request, state, requestDeployState: deploys }: RequestParent) {
