@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { binFolder, buildBinaries, goVersion, hasBinaries } from '../test/kubernetes/binaries/build.mjs';
+import { setUp } from './setup.mjs';
 
 /** `npm run test:kubernetes`: builds a small Kubernetes, and runs the tests that need one. Where it cannot, it says so in one line. */
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -28,10 +30,13 @@ if (why !== undefined) {
   console.log(`Left out: tests on Kubernetes, ${why}`);
   process.exit(isInCi ? 3 : 0);
 }
+// CI has set up already.
+if (!isInCi) await setUp();
 const bin = isInCi ? binFolder() : buildBinaries();
 const all = isInCi ? ['test/kubernetes/kubernetes-driver.test.ts'] : ['test/kubernetes/', 'test/e2e/main-job.test.ts'];
-const words = ['vitest', 'run', ...(paths.length > 0 ? paths : all), '--maxWorkers=1'];
-const { status } = spawnSync('npx', ['--no-install', ...words], {
+const vitest = join('node_modules', 'vitest', 'vitest.mjs');
+const words = [vitest, 'run', ...(paths.length > 0 ? paths : all), '--maxWorkers=1'];
+const { status } = spawnSync(process.execPath, words, {
   cwd: root,
   stdio: 'inherit',
   env: { ...process.env, NODE_ENV: 'test', MUSTER_KUBERNETES_BIN: bin },
