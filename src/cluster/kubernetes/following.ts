@@ -16,6 +16,8 @@ import { whyGivenUp } from './statuses-of-pod.js';
 /** Whether the API server answers, and whether another leads: lists may have nothing to tell for long. */
 const listenEveryMillis = 4_000;
 const sweepEveryMillis = 5_000;
+/** What comes so soon after what was told is told together: each time takes a look at the lease. */
+const gatherMillis = 25;
 const firstRetryMillis = 50;
 const lastRetryMillis = 5_000;
 
@@ -110,6 +112,7 @@ export class Following {
         await this.check();
         await this.pods.tell(events);
       });
+      await delay(gatherMillis, undefined, { signal }).catch(() => undefined);
     }
   }
 

@@ -28,6 +28,8 @@ export interface Call {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
+  /** Of an object that is made or changed, the answer is its metadata alone: the rest is what was sent. */
+  metadataOnly?: boolean;
   signal?: AbortSignal;
 }
 
@@ -35,6 +37,7 @@ export interface Call {
 const credentialsMillis = 1_000;
 /** No object is larger than what its store takes, and lists are asked for in pages. */
 const longestAnswerBytes = 64 * 2 ** 20;
+const metadataType = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const longestRefusalBytes = 2 ** 20;
 /** One event of a watch, on one line. */
 const longestLineBytes = 16 * 2 ** 20;
@@ -113,7 +116,7 @@ export class KubernetesApi {
 
   private async send(
     path: string,
-    { method = 'GET', query = {}, body, signal }: Call,
+    { method = 'GET', query = {}, body, metadataOnly = false, signal }: Call,
   ): Promise<Dispatcher.ResponseData> {
     const url = new URL(this.address.replace(/\/+$/, '') + path);
     for (const [name, value] of Object.entries(query))
@@ -126,7 +129,11 @@ export class KubernetesApi {
         method,
         dispatcher,
         signal,
-        headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': type }), ...headers },
+        headers: {
+          accept: metadataOnly ? metadataType : 'application/json',
+          ...(body !== undefined && { 'content-type': type }),
+          ...headers,
+        },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
     } catch (cause) {

@@ -39,7 +39,7 @@ export class PodCalls {
     try {
       const isBuried = isFormer || port !== undefined;
       const pod = isBuried ? tombstoneOf(taskId, this.settings, port) : podOfTask(spec, this.settings);
-      await this.api.call(this.folder, { method: 'POST', body: pod });
+      await this.api.call(this.folder, { method: 'POST', body: pod, metadataOnly: true });
     } catch (cause) {
       if (!(cause instanceof ApiRefused)) throw cause;
       if (cause.status === 409) return this.answerOf(spec);

@@ -138,7 +138,7 @@ describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
   });
 
   test('other settings start other schedulers', async () => {
-    await shell(`${block('--reuse-values')}\nkubectl -n muster rollout status deployment/muster`);
+    await shell(`${block('--reset-then-reuse-values')}\nkubectl -n muster rollout status deployment/muster`);
     const haveIt = () =>
       node.ready().every(({ env }) => readFileSync(env['MUSTER_CONFIG']!, 'utf8').includes('startSeconds: 300'));
     await waitFor('the two', () => node.ready().length === 2 && haveIt(), slow);

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
@@ -40,7 +39,8 @@ interface Played {
  * variables, files and rights that their pods say, and says which are ready. Tasks it only calls running.
  */
 export class StandInNode {
-  readonly folder = mkdtempSync(join(tmpdir(), 'mk-node-'));
+  /** In that of the lab, so that what is left of a test that was killed is found. */
+  readonly folder: string;
   private readonly played = new Map<string, Played>();
   private readonly stopping = new AbortController();
   private running: Promise<unknown> = Promise.resolve();
@@ -51,6 +51,8 @@ export class StandInNode {
     private readonly lab: Lab,
     private readonly namespace: string,
   ) {
+    this.folder = join(lab.folder, 'stand-in');
+    mkdirSync(this.folder);
     this.firstPort = freePort();
   }
 
@@ -65,7 +67,6 @@ export class StandInNode {
     this.stopping.abort();
     await this.running;
     for (const { process } of this.played.values()) await process.kill();
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   ready(): Played[] {
