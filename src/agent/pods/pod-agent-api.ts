@@ -1,5 +1,6 @@
 import { type Client, contract, get, header, post, prefix, query, unit } from 'rest-contract';
 import { z } from 'zod';
+import { LocalSettings } from '../../platform/settings/local-settings.js';
 import { TaskApi } from '../wire/agent-api.js';
 import { machineUsage, shellCommandOrder, statusUpdate } from '../wire/agent-records.js';
 
@@ -39,6 +40,17 @@ const prepareAnswer = z.discriminatedUnion('outcome', [
 ]);
 export type PrepareAnswer = z.infer<typeof prepareAnswer>;
 
+/** What of `cluster.local` says how commands are run: agents of nodes have no settings of their own about it. */
+const commandSettings = LocalSettings.pick({
+  shellCommands: true,
+  shellCommandPrefix: true,
+  shellCommandPidPlaceholder: true,
+  shellCommandUserPlaceholder: true,
+  shellCommandPidFile: true,
+  shellCommandTimeoutMillis: true,
+});
+export type CommandSettings = z.infer<typeof commandSettings>;
+
 /** What the agent of a node does for the leader of an epoch. 409 with the header `highest-epoch`: the epoch is over. */
 export const PodLeaderApi = contract('PodLeaderApi', {
   /** After this nothing of an older epoch can get in. `agentId` is the name of the node; `incarnation` that of the agent's folder. */
@@ -46,7 +58,7 @@ export const PodLeaderApi = contract('PodLeaderApi', {
   /** Before the pod is made: its sandbox, to be mounted from the node. */
   prepare: post({ pod: podToPrepare }, prepareAnswer),
   /** GONE: the task does not run here (any more), and the command never will. */
-  runCommand: post({ order: shellCommandOrder }, z.enum(['ACCEPTED', 'GONE'])),
+  runCommand: post({ order: shellCommandOrder, settings: commandSettings }, z.enum(['ACCEPTED', 'GONE'])),
   /**
    * Their pods have ended. No command begins in them any more, and those that run are ended; their reports are among the updates up
    * to number `upTo`. From now on their files are kept for a time. Unknown ones are passed over.
