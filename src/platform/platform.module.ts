@@ -1,4 +1,5 @@
 import {
+  Inject,
   Module,
   type BeforeApplicationShutdown,
   type DynamicModule,
@@ -28,6 +29,7 @@ import { ThisInstance } from './leadership/this-instance.js';
 import { Metrics } from './metrics/metrics.js';
 import { PlacementFigures } from './metrics/placement-figures.js';
 import { StatusDelays } from './metrics/status-delays.js';
+import { alone, PART, type Part } from './process/part.js';
 import { Pollers } from './poller/pollers.js';
 import { SETTINGS, type Settings } from './settings/settings.js';
 import { Notifier } from './wake/notifier.js';
@@ -42,6 +44,8 @@ export interface PlatformOptions {
   entities?: Entities;
   /** Tests put their own in its place. */
   leadership?: Leadership;
+  /** Default: this process is the whole instance. */
+  part?: Part;
   /** Default: that of the database. */
   clock?: Clock;
 }
@@ -54,10 +58,12 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
     driver,
     entities,
     leadership,
+    part = alone,
     clock = new DatabaseClock(),
   }: PlatformOptions): DynamicModule {
     const url = settings.databaseUrl;
-    const source = async (use: 'api' | 'leader') => createDataSource({ url, use, entities }).initialize();
+    const source = async (use: 'api' | 'leader', poolSize?: number) =>
+      createDataSource({ url, use, entities, poolSize }).initialize();
     return {
       module: PlatformModule,
       global: true,
@@ -65,8 +71,9 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
       controllers: [HealthController],
       providers: [
         { provide: SETTINGS, useValue: settings },
+        { provide: PART, useValue: part },
         { provide: CLUSTER_DRIVER, useValue: driver },
-        { provide: DataSource, useFactory: () => source('api') },
+        { provide: DataSource, useFactory: () => source('api', part.connections) },
         { provide: Clock, inject: [DataSource], useFactory: (api: DataSource) => begun(clock, api) },
         { provide: LEADER_SOURCE, useFactory: () => source('leader') },
         ThisInstance,
@@ -83,7 +90,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
                 holder,
                 readAddress: () => leaderAddress(api),
                 clock: measured instanceof DatabaseClock ? measured : undefined,
-                competes: settings.leadership.competes,
+                competes: part.mayLead && settings.leadership.competes,
               },
               wake,
             ),
@@ -108,6 +115,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         CallsInFlight,
         IdempotentCalls,
         SETTINGS,
+        PART,
         CLUSTER_DRIVER,
         Clock,
         DataSource,
@@ -134,7 +142,10 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
     private readonly database: Database,
     private readonly calls: CallsInFlight,
     clock: Clock,
+    wake: Wake,
+    @Inject(PART) { words }: Part,
   ) {
+    words?.carry(wake);
     if (!(clock instanceof DatabaseClock)) return;
     const warn = () => Promise.resolve(clock.tellSkew());
     leadership.register({ name: 'clock', gained: warn, lost: () => Promise.resolve() });

@@ -5,10 +5,12 @@
 //   npm run bench:api
 //   npm run bench:api -- --seconds 5 --warmup 2 --only /state
 //   npm run bench:api -- --profile layers      CPU microseconds of a call by layer; `functions`: by function, too
+//   npm run bench:api -- --workers 2 --only /tasks/active     (by API workers; "leader late": its event loop meanwhile)
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { layersOf } from './api/layers.mjs';
@@ -16,6 +18,7 @@ import { machine, options, product, SimulatedCluster, startServer } from './supp
 import { insertServices } from './support/insert-requests.mjs';
 
 const { startApp } = await product('app.js');
+const { Workers } = await product('cli/server/workers/workers.js');
 const { Database } = await product('platform/database/database.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
 
@@ -82,12 +85,15 @@ const insertEnded = (query) =>
 async function startProduct(databaseUrl) {
   const cluster = new SimulatedCluster({ machines: 0, machinesPerAgent: 10, startAt: Date.now() });
   for (let number = 1; number <= machines; number++) cluster.addMachine({ slaveId: `slave-${number}` });
-  const settings = { ...SettingsFile.parse({}), port: 0, host: '127.0.0.1', databaseUrl, dataDir: tmpdir() };
-  const { app, url } = await startApp({ settings, driver: cluster.driver(), logger: false });
+  const file = SettingsFile.parse({ log: { level: 'error' }, http: { workers: Number(given.workers ?? 0) } });
+  const settings = { ...file, port: 0, host: '127.0.0.1', databaseUrl, dataDir: tmpdir(), clusterDriver: 'local' };
+  const workers = Workers.of(settings, tmpdir(), { connections: Infinity });
+  const { app, url } = await startApp({ settings, driver: cluster.driver(), logger: false, part: workers?.part });
   const query = (sql, parameters) => app.get(Database).manager.query(sql, parameters);
   const time = setInterval(() => void cluster.advance(Math.max(Date.now() - cluster.now(), 0)), tickMillis);
   const stop = async () => {
     clearInterval(time);
+    await workers?.stop();
     await app.close();
   };
   await insertServices(query, { tasks: requests * instances, instances, deployOf });
@@ -109,14 +115,24 @@ async function ask(call) {
   return (await once(caller, 'message'))[0];
 }
 
-/** After a while of the same, with what this process computed meanwhile. */
+/** Of all processes of the product. */
+let origin;
+const figure = async (name) => {
+  const text = await (await fetch(`${origin}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)[1]);
+};
+
+/** After a while of the same, with what the product computed meanwhile, and how late timers of the process that leads were. */
 async function measure(call, { warmUpSeconds, ...load }) {
   if (warmUpSeconds > 0) await ask({ ...call, ...load, seconds: warmUpSeconds });
-  const before = process.cpuUsage();
+  const late = monitorEventLoopDelay({ resolution: 10 });
+  late.enable();
+  const before = await figure('process_cpu_seconds_total');
   const measured = await ask({ ...call, ...load });
-  const { user, system } = process.cpuUsage(before);
+  const used = (await figure('process_cpu_seconds_total')) - before;
+  late.disable();
   if (measured.failed > 0) throw new Error(`${call.path}: ${measured.failed} of ${measured.calls} calls failed`);
-  return { ...measured, cpuMillis: (user + system) / 1_000 / measured.calls };
+  return { ...measured, cpuMillis: (used * 1_000) / measured.calls, lateMillis: late.percentile(99) / 1e6 };
 }
 
 /** One call after the other of the same kind, with what it costs this process and where. */
@@ -145,6 +161,7 @@ const server = await startServer();
 const results = [];
 try {
   const { url, stop } = await startProduct(server.url);
+  origin = url;
   try {
     for (const { name, path, method = 'GET', body } of calls) {
       const call = { origin: url, path: `/api/${path}`, method, body };
@@ -160,6 +177,8 @@ try {
         'p50, ms': rounded(here.p50),
         'p99, ms': rounded(here.p99),
         'CPU per call, ms': rounded(here.cpuMillis, 3),
+        'leader late p99, ms': rounded(here.lateMillis),
+        'memory, MB': rounded((await figure('process_resident_memory_bytes')) / 1e6, 0),
         'bare per second': rounded(there.perSecond),
         'bare p99, ms': rounded(there.p99),
       });

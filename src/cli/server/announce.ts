@@ -10,6 +10,8 @@ export interface Addresses {
   page: string;
   databaseUrl: string;
   dataDir: string;
+  /** Process ids of API workers. */
+  workers: readonly number[];
 }
 
 /** A line that ends this very instance, pasted into any shell on this machine, whatever its folder and environment. */
@@ -21,7 +23,7 @@ const quoted = (word: string): string =>
   /^[\w/.:@-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
 /** What one needs to know to use what has just started. */
-export function announce({ url, page, databaseUrl, dataDir }: Addresses): void {
+export function announce({ url, page, databaseUrl, dataDir, workers }: Addresses): void {
   say('');
   say('Muster is ready.');
   say(`  Page        ${url}/${page}`);
@@ -29,7 +31,7 @@ export function announce({ url, page, databaseUrl, dataDir }: Addresses): void {
   say(`  Swagger UI  ${url}/docs`);
   say(`  Database    ${databaseUrl}   (with its password: muster database-url)`);
   say(`  Data        ${dataDir}`);
-  say(`  Process id  ${process.pid}`);
+  say(`  Process id  ${process.pid}${workers.length > 0 ? `, API workers: ${workers.join(', ')}` : ''}`);
   say(`  Stop        Ctrl-C, or: ${stopCommand(dataDir)}`);
   say('');
 }

@@ -10,6 +10,8 @@ interface OpenDatabase {
   url: string;
   /** The same as one may show it. */
   shownUrl: string;
+  /** How many it gives to its users. */
+  connections: number;
 }
 
 /** A database that answers and has the present schema: the one that was named, or the embedded one. */
@@ -21,10 +23,10 @@ export async function openDatabase(settings: Settings, stop: StopSequence): Prom
     stop.add({ name: 'database', inOrder: () => server.stop('fast'), atOnce: () => server.stop('immediate') });
     url = server.url;
   }
-  await checkDatabase(url);
+  const { connections } = await checkDatabase(url);
   const applied = await migrate(url);
   if (applied.length > 0) log.log(`Migrated by ${applied.length} steps, the last one is ${applied.at(-1)}`);
-  return { url, shownUrl: withoutPassword(url) };
+  return { url, shownUrl: withoutPassword(url), connections };
 }
 
 function withoutPassword(url: string): string {

@@ -2,11 +2,10 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { messageOf } from '../../agent/files.js';
 import { settingsOfAgent } from '../../agent/settings.js';
 import { startApp } from '../../app.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
-import { LocalDriver } from '../../cluster/local/local-driver.js';
+import { InstanceRepository } from '../../modules/leadership/instance.repository.js';
 import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { DatabaseClock } from '../../platform/database/database-clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -21,9 +20,12 @@ import type { Settings } from '../../platform/settings/settings.js';
 import { AgentProcess } from './agent-process.js';
 import { animate, announce, during, say, surviveClosedTerminal, warnIfOpen } from './announce.js';
 import { openDatabase } from './open-database.js';
+import { openDriver } from './open-driver.js';
 import { reportFailure } from './report-failure.js';
 import { StopSequence } from './stop-sequence.js';
 import { stopTasks } from './stop-tasks.js';
+import { roomHere } from './workers/how-many.js';
+import { Workers } from './workers/workers.js';
 
 export const pidFileOf = (dataDir: string): string => join(dataDir, 'muster.pid');
 /** Commands of the same data directory find the API by it, on whatever port it listens. No secret. */
@@ -56,7 +58,7 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
     mkdirSync(settings.dataDir, { recursive: true, mode: 0o711 });
     // Schedulers that share a database may share a data directory too: it only holds their common agent then.
     if (options.withAgent || settings.databaseUrl === undefined) claimDataDir(settings.dataDir);
-    const { url: databaseUrl, shownUrl } = await openDatabase(settings, stop);
+    const { url: databaseUrl, shownUrl, connections } = await openDatabase(settings, stop);
     checkpoint();
     const agent = new AgentProcess({
       dataDir: settings.dataDir,
@@ -69,8 +71,20 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
     }
     const clock = new DatabaseClock();
     const driver = await openDriver(settings, { agentFolder: agent.folder, now: () => clock.now() });
-    const { app, url } = await startApp({ settings: { ...settings, databaseUrl }, driver, clock, logger });
-    stop.add({ name: 'scheduler', inOrder: () => app.close() });
+    const whole = { ...settings, databaseUrl };
+    const workers = Workers.of(whole, agent.folder, roomHere(connections));
+    // What has begun before one of them could not begin has to end as well.
+    stop.add({ name: 'scheduler', inOrder: () => workers?.stop() ?? Promise.resolve() });
+    const { app, url } = await startApp({ settings: whole, driver, clock, logger, part: workers?.part });
+    workers?.onEnd((id) => app.get(Database).transaction((tx) => app.get(InstanceRepository).remove(tx, id)));
+    // First the callers are served to the end, who may wait for what is scheduled.
+    stop.add({
+      name: 'scheduler',
+      inOrder: async () => {
+        await workers?.stop();
+        await app.close();
+      },
+    });
     if (options.withAgent && !options.keepTasks) {
       const context = {
         database: app.get(Database),
@@ -82,7 +96,8 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
       stop.add({ name: 'tasks', inOrder: () => stopTasks(context) });
     }
     checkpoint();
-    announce({ url, page: settings.ui.path, databaseUrl: shownUrl, dataDir: settings.dataDir });
+    const { dataDir, ui } = settings;
+    announce({ url, page: ui.path, databaseUrl: shownUrl, dataDir, workers: workers?.pids ?? [] });
     warnIfOpen(settings.host, settings.auth.enabled);
     address = `${url}\n`;
     writeFileSync(addressFileOf(settings.dataDir), address, { mode: 0o644 });
@@ -144,31 +159,4 @@ async function tellWhoLeads(
     say(
       `${address ? `${address} leads` : 'No instance leads yet'}; this instance ${competes ? 'waits to take over' : 'serves the API alone'}`,
     );
-}
-
-/** The client library of Kubernetes is loaded only where it is used. */
-async function openDriver(
-  { cluster, clusterDriver }: Settings,
-  { agentFolder, now }: { agentFolder: string; now: () => number },
-): Promise<ClusterDriver> {
-  const log = driverLog();
-  if (clusterDriver === 'kubernetes') {
-    const { KubernetesDriver } = await import('../../cluster/kubernetes/kubernetes-driver.js');
-    const { kubernetes, defaultRackId } = cluster;
-    return KubernetesDriver.open({ settings: kubernetes, defaultRackId, log, now }).catch((cause: unknown) => {
-      throw new StartError(`Kubernetes cannot be reached: ${messageOf(cause)}`, { cause });
-    });
-  }
-  const { allowedArtifactPaths, artifactStore, containers } = cluster.local;
-  const hasArtifactStore = artifactStore !== undefined;
-  return new LocalDriver({ now, agentFolder, log, allowedArtifactPaths, hasArtifactStore, containers });
-}
-
-function driverLog() {
-  const log = new Logger('Cluster');
-  return {
-    info: (message: string) => log.log(message),
-    warn: (message: string) => log.warn(message),
-    error: (message: string, cause?: unknown) => log.error(message, cause),
-  };
 }

@@ -17,6 +17,10 @@ export class InstanceEntity {
   @Column({ type: 'jsonb' })
   document: HostState;
 
+  /** The instance for which this process serves the API; null: it is an instance itself. */
+  @Column({ name: 'worker_of', type: 'text', nullable: true })
+  workerOf: string | null;
+
   @Column({ name: 'written_at', type: 'timestamptz' })
   writtenAt: Date;
 }

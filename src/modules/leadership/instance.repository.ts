@@ -15,14 +15,14 @@ export interface InstanceNote {
 /** The instances of this service, by the clock of the database: those of the instances may differ. */
 @Injectable()
 export class InstanceRepository {
-  /** Each instance writes its own row. */
+  /** Each process writes its own row. */
   async save(tx: EntityManager, instance: Omit<InstanceEntity, 'writtenAt'>): Promise<void> {
     await tx
       .getRepository(InstanceEntity)
       .createQueryBuilder()
       .insert()
       .values({ ...instance, writtenAt: () => 'clock_timestamp()' })
-      .orUpdate(['epoch', 'status_delay_millis', 'document', 'written_at'], ['id'])
+      .orUpdate(['epoch', 'status_delay_millis', 'document', 'worker_of', 'written_at'], ['id'])
       .execute();
   }
 
@@ -40,7 +40,7 @@ export class InstanceRepository {
     await tx.getRepository(InstanceEntity).delete({ id });
   }
 
-  /** All but this one that wrote within the last seconds. By hand: the database tells which one leads, and the ages. */
+  /** All but this one, and without the workers of each, that wrote within the last seconds. By hand: the database tells which one leads, and the ages. */
   async others(tx: EntityManager, id: string, seconds: number): Promise<InstanceNote[]> {
     return rows<InstanceNote>(
       tx,
@@ -48,7 +48,7 @@ export class InstanceRepository {
       `SELECT document, status_delay_millis AS "statusDelayMillis", coalesce(i.epoch = e.epoch, false) AS leads,
          (extract(epoch FROM clock_timestamp() - written_at) * 1000)::bigint AS "ageMillis"
        FROM instance i CROSS JOIN leader_epoch e
-       WHERE id <> $1 AND written_at >= clock_timestamp() - make_interval(secs => $2)`,
+       WHERE id <> $1 AND worker_of IS NULL AND written_at >= clock_timestamp() - make_interval(secs => $2)`,
       [id, seconds],
     );
   }

@@ -14,6 +14,7 @@ import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { ThisInstance } from '../../platform/leadership/this-instance.js';
 import { StatusDelays } from '../../platform/metrics/status-delays.js';
+import { PART, type Part } from '../../platform/process/part.js';
 import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -98,6 +99,7 @@ export class Instances {
     private readonly host: ThisHost,
     private readonly delays: StatusDelays,
     private readonly leadership: Leadership,
+    @Inject(PART) private readonly part: Part,
     @Inject(SETTINGS) { saveStateEverySeconds }: Settings,
   ) {
     this.lifeSeconds = Math.max(shortestLifeSeconds, periodsUntilStale * saveStateEverySeconds);
@@ -112,6 +114,7 @@ export class Instances {
       epoch: state.master ? (this.leadership.current() ?? null) : null,
       statusDelayMillis: state.master ? this.delays.average() : null,
       document: state,
+      workerOf: this.part.workerOf ?? null,
     });
     await this.store.removeOlderThan(tx, this.lifeSeconds);
   }
@@ -124,7 +127,8 @@ export class Instances {
   /** By address. This instance as it is now, the others as they said last, with what has aged since. */
   async list(tx: EntityManager, now: number): Promise<KnownInstances> {
     const found = await this.store.others(tx, this.instance.id, this.lifeSeconds);
-    const here = await this.host.describe(tx, now);
+    // What this process is like says nothing of the one that it serves for, whose row is among the others.
+    const here = this.part.workerOf === undefined ? await this.host.describe(tx, now) : undefined;
     const others = found.map(aged).map((state) => (here?.master ? { ...state, master: false } : state));
     const known = [...(here ? [here] : []), ...others];
     // The one that leads now, whatever each of them wrote last.

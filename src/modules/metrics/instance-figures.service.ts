@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
@@ -8,6 +8,8 @@ import { Database } from '../../platform/database/database.js';
 import { uncaughtErrors } from '../../platform/health/uncaught-errors.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
+import { wasPassedOn } from '../../platform/http/calls-of-the-leader.js';
+import { PART, type Part } from '../../platform/process/part.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 
 /** Counts and times every call, also those that are refused before they come to a room. */
@@ -28,6 +30,8 @@ export class HttpFigures {
     express.use((request: Request, response: Response, next: NextFunction) => {
       const begin = performance.now();
       response.once('close', () => {
+        // The process that answered it has counted it.
+        if (wasPassedOn(request)) return;
         const labels = { method: request.method, route: routeOf(request) };
         calls.inc({ ...labels, status: String(response.statusCode) });
         seconds.observe(labels, (performance.now() - begin) / 1000);
@@ -45,7 +49,7 @@ const routeOf = ({ route }: Request): string => (route as { path?: string } | un
 export class InstanceFigures {
   constructor(metrics: Metrics, leadership: Leadership, pollers: Pollers, database: Database, clock: Clock) {
     const skew = 'By how much the clock of the machine is ahead of that of the database, which counts';
-    metrics.gauge('muster_clock_skew_seconds', skew, [], (gauge) => gauge.set(clock.skewMillis() / 1000));
+    metrics.gauge('muster_clock_skew_seconds', skew, [], (gauge) => gauge.set(clock.skewMillis() / 1000), 'first');
     metrics.gauge('muster_leader', '1 on the instance that leads', [], (gauge) =>
       gauge.set(leadership.ready() ? 1 : 0),
     );
@@ -86,15 +90,22 @@ const quantiles = [0.5, 0.9, 0.99, 1] as const;
 export class ProcessFigures implements OnModuleDestroy {
   private readonly delays: IntervalHistogram = monitorEventLoopDelay({ resolution: 10 });
 
-  constructor(metrics: Metrics, clock: Clock) {
+  constructor(metrics: Metrics, clock: Clock, @Inject(PART) { workerOf }: Part) {
     this.delays.enable();
-    const help = 'By how much timers of this process were late since the last reading';
-    metrics.gauge('muster_event_loop_delay_seconds', help, ['quantile'], (gauge) => {
-      for (const quantile of quantiles) {
-        gauge.set({ quantile: String(quantile) }, this.delays.percentile(quantile * 100) / 1e9);
-      }
-      this.delays.reset();
-    });
+    const help = 'By how much timers were late since the last reading; process="api": in the worst of the API workers';
+    const ofWorker = workerOf === undefined ? {} : { process: 'api' };
+    metrics.gauge(
+      'muster_event_loop_delay_seconds',
+      help,
+      ['quantile', 'process'],
+      (gauge) => {
+        for (const quantile of quantiles) {
+          gauge.set({ quantile: String(quantile), ...ofWorker }, this.delays.percentile(quantile * 100) / 1e9);
+        }
+        this.delays.reset();
+      },
+      'max',
+    );
     metrics.counter('process_cpu_seconds_total', 'Processor time that was used', [], (counter) => {
       const { user, system } = process.cpuUsage();
       counter.inc((user + system) / 1e6);
@@ -106,7 +117,7 @@ export class ProcessFigures implements OnModuleDestroy {
       gauge.set(process.memoryUsage().heapUsed),
     );
     metrics
-      .gauge('process_start_time_seconds', 'When it was started, in seconds since 1970')
+      .gauge('process_start_time_seconds', 'When it was started, in seconds since 1970', [], undefined, 'first')
       .set(clock.now() / 1000 - process.uptime());
     metrics.counter('muster_uncaught_errors_total', 'Errors that nothing caught; they are in the log', [], (counter) =>
       counter.inc(uncaughtErrors.count),

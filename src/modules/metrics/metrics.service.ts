@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
-import type { MetricObject, MetricValue } from 'prom-client';
+import { Inject, Injectable } from '@nestjs/common';
+import { AggregatorRegistry, type MetricObject, type MetricValue, type Registry } from 'prom-client';
 import { Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
+import { PART, type Part } from '../../platform/process/part.js';
 import { TaskHistoryRepository } from '../history/task-history.repository.js';
 import { RequestRepository } from '../requests/request.repository.js';
 import { TaskRepository } from '../tasks/task.repository.js';
@@ -12,6 +13,7 @@ import { ClusterFigures } from './cluster-figures.service.js';
 export class MetricsService {
   constructor(
     private readonly metrics: Metrics,
+    @Inject(PART) private readonly part: Part,
     private readonly cluster: ClusterFigures,
     private readonly db: Database,
     private readonly requests: RequestRepository,
@@ -20,15 +22,22 @@ export class MetricsService {
   ) {}
 
   async json(): Promise<{ metrics: Record<string, Metric> }> {
-    await this.cluster.refresh();
-    const figures = await this.metrics.registry.getMetricsAsJSON();
+    const registry = await this.read();
+    const figures = await registry.getMetricsAsJSON();
     return { metrics: toMetrics(figures as unknown as Parameters<typeof toMetrics>[0]) };
   }
 
   /** In the notation of Prometheus. */
   async text(): Promise<string> {
-    await this.cluster.refresh();
-    return this.metrics.registry.metrics();
+    return (await this.read()).metrics();
+  }
+
+  /** Of all processes of this instance together. */
+  private async read(): Promise<Registry> {
+    const [others] = await Promise.all([this.part.figuresOfOthers(), this.cluster.refresh()]);
+    const { registry } = this.metrics;
+    if (others.length === 0) return registry;
+    return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...others]);
   }
 
   /** Bytes of the ids of all requests, of all live tasks, and of all tasks of the history. */

@@ -7,16 +7,19 @@ const answerTimeoutMillis = 5_000;
 
 /**
  * Looks at the database before anything depends on it: reachable, new enough, and able to deliver a notification. The
- * last fails behind a pooler in transaction mode, where LISTEN, leases and time-outs would break one by one.
+ * last fails behind a pooler in transaction mode, where LISTEN, leases and time-outs would break one by one. Answers how many
+ * connections it gives to users who are no administrators of it.
  */
-export async function checkDatabase(url: string): Promise<void> {
+export async function checkDatabase(url: string): Promise<{ connections: number }> {
   const place = new URL(url).host + new URL(url).pathname;
   const [listener, sender] = await Promise.all([open(url, place), open(url, place)]);
   try {
-    const { rows } = await listener.query<{ major: number }>(
-      `SELECT current_setting('server_version_num')::int / 10000 AS major`,
+    const { rows } = await listener.query<{ major: number; connections: number }>(
+      `SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('max_connections')::int
+         - current_setting('superuser_reserved_connections')::int
+         - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections`,
     );
-    const major = rows[0]!.major;
+    const { major, connections } = rows[0]!;
     if (major < oldestMajor) {
       throw new StartError(`The database at ${place} is PostgreSQL ${major}; ${oldestMajor} or newer is needed`);
     }
@@ -34,6 +37,7 @@ export async function checkDatabase(url: string): Promise<void> {
     }
     // A pooler in session mode delivers them, but may refuse the time-outs that a leader depends on.
     discard(await open(withParameters(url, leaderParameters), place));
+    return { connections };
   } catch (cause) {
     if (cause instanceof StartError) throw cause;
     throw new StartError(`The database at ${place} cannot be used: ${describe(cause)}`, { cause });

@@ -37,6 +37,7 @@ import { Mail1765450000000 } from '../../../migrations/1765450000000-mail.js';
 import { LiveEvents1765520000000 } from '../../../migrations/1765520000000-live-events.js';
 import { WebhookResults1765520000001 } from '../../../migrations/1765520000001-webhook-results.js';
 import { ReportViews1765540000000 } from '../../../migrations/1765540000000-report-views.js';
+import { Workers1765830000000 } from '../../../migrations/1765830000000-workers.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 
@@ -83,4 +84,5 @@ export const migrations = [
   WebhookResults1765520000001,
   ReportViews1765540000000,
   WhyDeploysWait1765640000000,
+  Workers1765830000000,
 ];

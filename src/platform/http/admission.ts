@@ -10,7 +10,7 @@ type Limits = Settings['http'];
 const leastBytesPerSecond = 65_536;
 /** Beyond the limit of its address, a body has so long: one that comes with its headers is there by then. */
 const shortPatienceMillis = 500;
-/** Bodies from this length on share the room for large ones: what has come of them stands in memory. */
+/** Bodies from this length on share the room for large ones: what has come of them stands in memory. API workers share it evenly. */
 const largeFromBytes = 1_048_576;
 const mostLargeBytes = 268_435_456;
 
@@ -21,6 +21,7 @@ const mostLargeBytes = 268_435_456;
  */
 export function awaitBodies(limits: Limits, maxBytes: number, numericCode: boolean): RequestHandler {
   const unfinished = new Map<string, number>();
+  const roomForLarge = Math.max(mostLargeBytes / Math.max(1, limits.workers ?? 0), maxBytes);
   let largeBytes = 0;
   return (request: Request, response: Response, next: NextFunction) => {
     const length = lengthOf(request);
@@ -28,7 +29,7 @@ export function awaitBodies(limits: Limits, maxBytes: number, numericCode: boole
     let large = 0;
     /** False: there is no room, and the caller has been told. */
     const takeRoom = (bytes: number): boolean => {
-      if (largeBytes + bytes > Math.max(mostLargeBytes, maxBytes)) {
+      if (largeBytes + bytes > roomForLarge) {
         const cause = new SchedulerError('UNAVAILABLE', 'Too many large bodies are on their way; try again');
         hangUp(request, response, cause, numericCode);
         return false;

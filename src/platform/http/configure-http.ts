@@ -41,8 +41,8 @@ type HttpSettings = Pick<
 export function configureHttp(
   app: INestApplication,
   settings: HttpSettings,
-  /** Sees every call before it may be refused. */
-  watch: RequestHandler = (_call, _response, next) => next(),
+  /** See every call before it may be refused. */
+  ...watch: RequestHandler[]
 ): void {
   const express = app.getHttpAdapter().getInstance() as Express;
   express.disable('x-powered-by');
@@ -60,7 +60,7 @@ export function configureHttp(
       assignRequestId,
       securityHeaders(),
       belowContextPath(settings.http),
-      watch,
+      ...watch,
       requireHost,
       refuseForeignPages(settings),
       followPathAliases,

@@ -3,6 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
+import { PART, type Part } from '../process/part.js';
 import { SETTINGS, type Settings } from '../settings/settings.js';
 
 const everywhere = new Set(['0.0.0.0', '::']);
@@ -11,12 +12,20 @@ const everywhere = new Set(['0.0.0.0', '::']);
 @Injectable()
 export class ThisInstance {
   /** Of this process; never used again. */
-  readonly id = `${hostname()}:${process.pid}:${randomUUID()}`;
+  readonly id: string = `${hostname()}:${process.pid}:${randomUUID()}`;
 
   constructor(
     private readonly http: HttpAdapterHost,
     @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(PART) private readonly part: Part,
   ) {}
+
+  private portOfOthers: number | undefined;
+
+  /** Said where other processes of this instance listen for it. */
+  answersAt(port: number): void {
+    this.portOfOthers = port;
+  }
 
   /** The one address by which others are told to reach this instance; undefined before it listens. */
   address(): string | undefined {
@@ -32,7 +41,9 @@ export class ThisInstance {
 
   private url(host: string): string | undefined {
     const listening = this.http.httpAdapter?.getHttpServer()?.address() as AddressInfo | null | undefined;
-    if (!listening) return undefined;
-    return `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}${this.settings.http.contextPath}`;
+    // What the process that leads listens on, while others answer callers, is no address of the instance.
+    const port = this.part.port ?? this.portOfOthers ?? (this.part.key === undefined ? listening?.port : undefined);
+    if (port === undefined) return undefined;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${port}${this.settings.http.contextPath}`;
   }
 }

@@ -6,6 +6,8 @@ import type { LogFormat, LogLevel } from '../settings/settings.js';
 export interface LogOptions {
   level: LogLevel;
   format: LogFormat;
+  /** Number of the API worker that speaks, where there are several processes. */
+  worker?: number;
   /** Where lines go; the standard output unless a test listens. */
   destination?: DestinationStream & { isTTY?: boolean };
 }
@@ -27,12 +29,12 @@ export const isForPeople = (format: LogFormat, { isTTY }: { isTTY?: boolean } = 
 export class PinoLogger implements LoggerService {
   private readonly pino: Logger;
 
-  constructor({ level, format, destination = process.stdout }: LogOptions) {
+  constructor({ level, format, worker, destination = process.stdout }: LogOptions) {
     const people = isForPeople(format, destination);
     this.pino = pino(
       {
         level,
-        base: undefined,
+        base: worker === undefined ? undefined : { worker },
         timestamp: stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
       },
@@ -77,7 +79,7 @@ export class PinoLogger implements LoggerService {
 
 const forTerminals = {
   translateTime: 'SYS:HH:MM:ss.l',
-  messageFormat: '{if context}[{context}] {end}{msg}',
+  messageFormat: '{if worker}(worker {worker}) {end}{if context}[{context}] {end}{msg}',
   customPrettifiers: { stack: (stack: unknown) => `\n${String(stack)}` },
 };
 
@@ -85,8 +87,8 @@ const forTerminals = {
 function forPeople(destination: LogOptions['destination'] & object): DestinationStream {
   // To a file or a pipe also when this format was asked for: colours are for terminals.
   const colorize = destination.isTTY === true && isColorSupported;
-  const whole = prettyFactory({ ...forTerminals, colorize, ignore: 'context' });
-  const brief = prettyFactory({ ...forTerminals, colorize, ignore: 'context,err,stack' });
+  const whole = prettyFactory({ ...forTerminals, colorize, ignore: 'context,worker' });
+  const brief = prettyFactory({ ...forTerminals, colorize, ignore: 'context,worker,err,stack' });
   const linesOf = (json: string): string => (json.startsWith('{"level":"warn"') ? brief : whole)(json);
   return { write: (json) => destination.write(linesOf(withoutControls(json))) };
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Aggregator, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Of calls: most take milliseconds, the slowest lists seconds. */
 const secondsOfCalls = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -13,17 +13,20 @@ export class Metrics {
   /** Not the registry that all of a process share: several instances may live in one. */
   readonly registry = new Registry();
 
+  /** `together`: what becomes of the values of several processes of an instance, the first of which may lead. */
   gauge<Label extends string>(
     name: string,
     help: string,
     labelNames: Label[] = [],
     collect?: (gauge: Gauge<Label>) => void,
+    together: Aggregator = 'sum',
   ): Gauge<Label> {
     const gauge: Gauge<Label> = new Gauge({
       name,
       help,
       labelNames,
       registers: [this.registry],
+      aggregator: together,
       collect: collect && (() => collect(gauge)),
     });
     return gauge;

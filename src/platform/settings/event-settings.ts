@@ -12,7 +12,9 @@ export const EventSettings = z.strictObject({
     .describe('Events that are kept at most; beyond, the oldest go (some 250 bytes each)'),
   maxStreams: whole(0, 100_000)
     .default(2_000)
-    .describe('Streams that an instance serves at a time; more are refused with 503; 0: none'),
+    .describe(
+      'Streams that an instance serves at a time; more are refused with 503; 0: none. API workers share the number evenly',
+    ),
   maxStreamsPerCaller: whole(1, 100_000)
     .default(100)
     .describe(

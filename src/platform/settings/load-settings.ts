@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { StartError } from '../errors.js';
-import { logFormats, logLevels, type Settings, SettingsFile } from './settings.js';
+import { logFormats, logLevels, mostWorkers, type Settings, SettingsFile } from './settings.js';
 
 /** What may be given on the command line; it wins over the environment. */
 export interface Flags {
@@ -45,6 +45,7 @@ const Environment = z.object({
   MUSTER_DATA_DIR: z.string().default('.muster'),
   MUSTER_CONFIG: z.string().optional(),
   MUSTER_ALLOW_TEST_RESOURCE_CALLS: flag.optional(),
+  MUSTER_HTTP_WORKERS: z.coerce.number('must be a number of processes').int().min(0).max(mostWorkers).optional(),
   MUSTER_CLUSTER: z.enum(['local', 'kubernetes']).default('local'),
   MUSTER_LOG_LEVEL: z.enum(logLevels).optional(),
   MUSTER_LOG_FORMAT: z.enum(logFormats).optional(),
@@ -85,6 +86,7 @@ export function loadSettings({ environment, flags = {} }: SettingsSources): Sett
     databaseUrl: data.DATABASE_URL,
     dataDir: resolve(data.MUSTER_DATA_DIR),
     allowTestResourceCalls: data.MUSTER_ALLOW_TEST_RESOURCE_CALLS ?? settings.data.allowTestResourceCalls,
+    http: { ...settings.data.http, workers: data.MUSTER_HTTP_WORKERS ?? settings.data.http.workers },
     clusterDriver: data.MUSTER_CLUSTER,
     log: {
       level: data.MUSTER_LOG_LEVEL ?? settings.data.log.level,

@@ -210,6 +210,8 @@ export type LogLevel = (typeof logLevels)[number];
 export const logFormats = ['auto', 'pretty', 'json'] as const;
 export type LogFormat = (typeof logFormats)[number];
 
+export const mostWorkers = 64;
+
 const Sections = z.strictObject({
   log: z
     .strictObject({
@@ -604,6 +606,15 @@ const Sections = z.strictObject({
         .describe(
           'Further names by which callers reach this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address are known',
         ),
+      workers: z
+        .number()
+        .int()
+        .min(0)
+        .max(mostWorkers)
+        .optional()
+        .describe(
+          'Processes that serve the API, so that callers do not delay the process that schedules; 0: that one serves it as well. Unless set: half of the cores, 4 at most, and none below 4 cores (MUSTER_HTTP_WORKERS)',
+        ),
       idempotencyKeyHours: z
         .number()
         .int()
@@ -611,7 +622,9 @@ const Sections = z.strictObject({
         .max(720)
         .default(24)
         .describe('Hours for which a call with an Idempotency-Key that is repeated gets the first answer'),
-      maxConcurrentCalls: count().default(1_000).describe('Calls answered at a time; more are refused with 503'),
+      maxConcurrentCalls: count()
+        .default(1_000)
+        .describe('Calls answered at a time; more are refused with 503. API workers share the number evenly'),
       placesForAdministrators: count()
         .default(50)
         .describe('Calls of administrators answered beyond these, while it is known who calls'),

@@ -29,6 +29,14 @@ export const pidsMentioning = (folder: string): number[] =>
       [...environment(pid), readOrEmpty(`/proc/${pid}/cmdline`)].some((text) => text.includes(folder)),
   );
 
+/** Those that a process has started and that run the program of an API worker, in no order. */
+export const workersOf = (pid: number): number[] =>
+  livePids().filter(
+    (each) =>
+      new RegExp(`^PPid:\\t${pid}$`, 'm').test(readOrEmpty(`/proc/${each}/status`)) &&
+      readOrEmpty(`/proc/${each}/cmdline`).includes('worker.js'),
+  );
+
 export function isAlive(pid: number): boolean {
   const status = readOrEmpty(`/proc/${pid}/status`);
   return status !== '' && !/^State:\s+Z/m.test(status);

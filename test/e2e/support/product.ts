@@ -71,6 +71,8 @@ export class Installation {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
         MUSTER_PORT: String(port),
+        // All of these tests hold with API workers, too: MUSTER_HTTP_WORKERS=2 npm test -- test/e2e
+        MUSTER_HTTP_WORKERS: process.env['MUSTER_HTTP_WORKERS'] || '0',
         ...this.environment(),
         ...env,
       },

@@ -4,9 +4,10 @@ import type { User } from '../../../core/authorization/index.js';
 import { authenticatorsOf, type AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Clock } from '../../../platform/clock.js';
+import { PART, type Part } from '../../../platform/process/part.js';
 import type { Authenticator } from './authenticator.js';
 import { CookieAuthenticator } from './cookie.authenticator.js';
-import { FailedAttempts } from './failed-attempts.js';
+import { digestOf, FailedAttempts } from './failed-attempts.js';
 import { OidcAuthenticator, TokenAuthenticator, WebhookAuthenticator } from './header.authenticators.js';
 import { HeaderPassthrough, QueryParameterPassthrough } from './passthrough.authenticators.js';
 
@@ -36,6 +37,7 @@ export class Authentication implements OnModuleInit {
   constructor(
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(PART) private readonly part: Part,
     query: QueryParameterPassthrough,
     header: HeaderPassthrough,
     webhook: WebhookAuthenticator,
@@ -54,6 +56,7 @@ export class Authentication implements OnModuleInit {
     };
     this.ways = authenticatorsOf(settings.auth).map((name) => known[name]);
     this.failed = new FailedAttempts(settings.auth.failuresBeforeDelay);
+    part.words?.on('wrong-proof', ([address = '', digest = '']) => this.failed.note(address, digest, clock.now()));
   }
 
   /** The rule in force belongs in the log: whether all callers may see a request without groups depends on it. */
@@ -99,7 +102,9 @@ export class Authentication implements OnModuleInit {
     // A call that proves nothing tries nothing.
     if (proof === undefined || !this.settings.auth.enabled) return { failures };
     if (waitSeconds > 0) return { failures, retryAfterSeconds: waitSeconds };
-    this.failed.note(address, proof, this.clock.now());
+    const digest = digestOf(proof);
+    this.failed.note(address, digest, this.clock.now());
+    this.part.words?.tell('wrong-proof', address, digest);
     return { failures };
   }
 

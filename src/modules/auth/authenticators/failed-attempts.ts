@@ -31,12 +31,12 @@ export class FailedAttempts {
     return Math.max(0, Math.ceil((waitsUntil - now) / 1_000));
   }
 
-  note(address: string, proof: string, now: number): void {
+  /** `digest`: of the proof. */
+  note(address: string, digest: string, now: number): void {
     const place = placeOf(address);
     const before = this.known.get(place);
     const { failures, proofs }: Omit<Attempts, 'waitsUntil'> =
       before && now - before.at < forgottenAfterMillis ? before.answer : { failures: 0, proofs: [] };
-    const digest = createHash('sha256').update(proof).digest('base64');
     const counted = failures + (proofs.includes(digest) ? weightOfRepeated : 1);
     const beyond = Math.floor(counted - this.freeFailures);
     const waitMillis = beyond < 0 ? 0 : Math.min(longestWaitMillis, firstWaitMillis * 2 ** beyond);
@@ -44,6 +44,8 @@ export class FailedAttempts {
     this.known.put(place, { failures: counted, proofs: last, waitsUntil: now + waitMillis }, now);
   }
 }
+
+export const digestOf = (proof: string): string => createHash('sha256').update(proof).digest('base64');
 
 /** An address, or the network of 64 bits that one caller has as a rule. */
 function placeOf(address: string): string {

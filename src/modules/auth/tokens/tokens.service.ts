@@ -4,6 +4,7 @@ import { nameOf, type AccessRules, type User } from '../../../core/authorization
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError } from '../../../platform/errors.js';
+import { PART, type Part } from '../../../platform/process/part.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { RecentAnswers } from '../recent-answers.js';
@@ -55,8 +56,10 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     private readonly clock: Clock,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(PART) private readonly part: Part,
   ) {
     this.creations = new RateLimit(settings.auth.tokenCreationsPerMinute, minuteMillis);
+    part.words?.on('token-made', ([name = '']) => void this.creations.take(name, clock.now()));
   }
 
   onModuleInit(): void {
@@ -152,7 +155,8 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
 
   private countCreation(caller: User, now: number): void {
     const { issuer, userId } = ownerOf(caller);
-    if (this.creations.take(`${issuer} ${userId}`, now)) return;
+    const name = `${issuer} ${userId}`;
+    if (this.creations.take(name, now)) return this.part.words?.tell('token-made', name);
     const { tokenCreationsPerMinute: most } = this.settings.auth;
     throw new SchedulerError('TOO_MANY_TOKENS', `'${userId}' has made ${most} tokens in the last minute; wait a while`);
   }
