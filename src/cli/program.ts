@@ -6,14 +6,18 @@ import { projectFile } from './project-file.js';
 import type { Run } from './run.js';
 import { tellFailure } from './tell-failure.js';
 
+/** Of all commands that talk with a server (`remote`), each with a value. */
+const serverFlags = ['--url', '--context', '--token', '--timeout'];
+
 /**
  * Runs one command of `muster` and answers the exit code. Of all that there is, only what the command needs is loaded: its
  * flags when it is named, what it does when it runs.
  */
 export async function runCommand(
-  argv: readonly string[],
+  given: readonly string[],
   environment: Record<string, string | undefined>,
 ): Promise<number> {
+  const argv = commandFirst(given);
   const run: Run = { environment, argv, exitCode: exitCodes.done };
   try {
     await programFor(run).parseAsync([...argv], { from: 'user' });
@@ -71,6 +75,17 @@ function programFor(run: Run): Command {
       });
   }
   return program.hook('preSubcommand', (_program, command) => define.get(command)?.());
+}
+
+/** Flags of the server may stand before the command, as those of other programs do, and after it. */
+function commandFirst(argv: readonly string[]): string[] {
+  let at = 0;
+  for (let flag = argv[at]; flag !== undefined; flag = argv[at]) {
+    const [name, value] = flag.split('=', 2);
+    if (!serverFlags.includes(name!)) break;
+    at += value === undefined ? 2 : 1;
+  }
+  return at < argv.length ? [argv[at]!, ...argv.slice(0, at), ...argv.slice(at + 1)] : [...argv];
 }
 
 function oneLine(text: string, [name]: readonly string[]): string {

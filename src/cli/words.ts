@@ -28,6 +28,22 @@ export function timeMillis(name: string, text: string): number {
   throw new CliError('usage', `${name} must be a time such as 2026-01-31T12:00:00Z or 2h (ago), not '${text}'`);
 }
 
+/** The word of the API that a flag means, in any case, with hyphens, and without the TASK_ that states of tasks begin with. */
+export async function knownWord(
+  flag: string,
+  given: string | undefined,
+  words: 'RequestState' | 'RequestType' | 'TaskState',
+): Promise<string | undefined> {
+  if (given === undefined) return undefined;
+  const { [words]: schema } = await import('muster-client');
+  const all = schema['~standard'].jsonSchema!.input({ target: 'openapi-3.0' })['enum'] as string[];
+  const word = given.toUpperCase().replaceAll('-', '_');
+  const found = all.find((each) => each === word || each === `TASK_${word}`);
+  if (found !== undefined) return found;
+  const shown = all.map((each) => each.replace(/^TASK_/, '').toLowerCase());
+  throw new CliError('usage', `${flag} must be one of ${shown.join(', ')}, not '${given}'`);
+}
+
 /** How long something takes, or is ago, in its two greatest units. */
 export function shownDuration(millis: number): string {
   const seconds = Math.max(0, Math.round(millis / 1_000));

@@ -52,6 +52,14 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
 
   test.each([
     ['an unknown command', ['reqests'], 2, "unknown command 'reqests' (Did you mean requests?)"],
+    [
+      'a server before the command',
+      ['--url', 'http://127.0.0.1:1', 'ps'],
+      3,
+      'Muster does not answer at http://127.0.0.1:1',
+    ],
+    ['a server alone', ['--url=http://127.0.0.1:1'], 2, "unknown option '--url=http://127.0.0.1:1'"],
+    ['an unknown state', ['history', '--state', 'ended'], 2, '--state must be one of launched, staging,'],
     ['an unknown flag', ['ps', '--jsno'], 2, "unknown option '--jsno' (Did you mean --json?)"],
     ['a missing word', ['scale', 'web'], 2, "missing required argument 'instances'"],
     [

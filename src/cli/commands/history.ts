@@ -4,7 +4,7 @@ import { stateCell } from '../output/output.js';
 import { isMissing } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
-import { shownDuration, shownState, shownTime, timeMillis, wholeNumber } from '../words.js';
+import { knownWord, shownDuration, shownState, shownTime, timeMillis, wholeNumber } from '../words.js';
 
 interface Flags {
   deploys?: boolean;
@@ -64,13 +64,13 @@ interface Pages {
 }
 
 async function tasks({ api, out }: Session, requestId: string | undefined, flags: Flags, pages: Pages): Promise<void> {
-  const state = flags.state?.toUpperCase().replaceAll('-', '_');
+  const state = await knownWord('--state', flags.state, 'TaskState');
   const query = {
     ...pages,
     ...(flags.deploy !== undefined && { deployId: flags.deploy }),
     ...(flags.runId !== undefined && { runId: flags.runId }),
     ...(flags.host !== undefined && { host: flags.host }),
-    ...(state !== undefined && { lastTaskStatus: (state.startsWith('TASK_') ? state : `TASK_${state}`) as TaskState }),
+    ...(state !== undefined && { lastTaskStatus: state as TaskState }),
     ...(flags.after !== undefined && { startedAfter: timeMillis('--after', flags.after) }),
     ...(flags.before !== undefined && { startedBefore: timeMillis('--before', flags.before) }),
   };

@@ -1,8 +1,7 @@
-import { CliError } from '../exit-codes.js';
 import { type Define, examples } from '../run.js';
 import { type Session, remote } from '../remote/session.js';
 import { stateCell } from '../output/output.js';
-import { age, shownDuration, shownState } from '../words.js';
+import { age, knownWord, shownDuration, shownState } from '../words.js';
 import type { PendingTaskId, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
 import { history } from './history.js';
 import { events } from './events.js';
@@ -23,8 +22,8 @@ function requests(...[command, run]: Parameters<Define>): void {
     .option('-q, --quiet', 'ids alone');
   examples(command, 'muster requests', 'muster requests "web*" --state active', 'muster requests --json');
   remote<RequestFlags, [string?]>(command, run, async ({ api, out }, flags, pattern) => {
-    const wantedState = await known('--state', flags.state, 'RequestState');
-    const wantedType = await known('--type', flags.type, 'RequestType');
+    const wantedState = await knownWord('--state', flags.state, 'RequestState');
+    const wantedType = await knownWord('--type', flags.type, 'RequestType');
     const all = (await api.requests.list({}))
       .filter(
         ({ request, state }) =>
@@ -38,16 +37,6 @@ function requests(...[command, run]: Parameters<Define>): void {
       return out.table(['REQUEST', 'TYPE', 'STATE', 'INSTANCES', 'DEPLOY', 'DEPLOYING'], all.map(rowOf));
     });
   });
-}
-
-/** The word of the API that a flag means. */
-async function known(flag: string, given: string | undefined, words: 'RequestState' | 'RequestType') {
-  if (given === undefined) return undefined;
-  const { [words]: schema } = await import('muster-client');
-  const all = schema['~standard'].jsonSchema!.input({ target: 'openapi-3.0' })['enum'] as string[];
-  const word = given.toUpperCase().replaceAll('-', '_');
-  if (all.includes(word)) return word;
-  throw new CliError('usage', `${flag} must be one of ${all.join(', ').toLowerCase()}, not '${given}'`);
 }
 
 function rowOf({ request, state, requestDeployState: deploys }: RequestParent) {
