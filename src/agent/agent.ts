@@ -1,7 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
 import type { Server } from 'node:net';
 import { dirname } from 'node:path';
+import { serve } from 'rest-contract';
+import { nodeListener } from 'rest-contract/node';
 import { adoptTasks, currentIncarnation } from './tasks/adopt.js';
 import type { AgentContext, Log } from './agent-context.js';
 import { ArtifactCache } from './artifacts/cache.js';
@@ -12,6 +15,7 @@ import { openCgroups } from './cgroups/cgroups.js';
 import { rotateProgram } from './logs/programs.js';
 import { EngineWatch } from './containers/engine.js';
 import { removeForgottenContainers } from './containers/forgotten.js';
+import { AgentApi } from './wire/agent-api.js';
 import { Epochs } from './wire/epochs.js';
 import { Launcher } from './tasks/launch.js';
 import { Machines } from './machine/machines.js';
@@ -151,21 +155,23 @@ async function startOn(
   const shutdown = () => void stop().catch((cause: unknown) => log.error('The agent did not stop in order', cause));
   const operations = new AgentOperations({ context, tasks, tombstones, epochs, launcher, machines, shutdown });
   const secret = options.secret ?? (await sharedSecret(folder.root));
-  const listening = await startServer(new GuardedAgent(secret, operations), { host, port }, log);
+  const onError = (error: unknown, { operation }: { operation: string }) => log.error(`${operation} failed`, error);
+  const server = createServer(nodeListener(serve(AgentApi, new GuardedAgent(secret, operations), { onError })));
+  const ownPort = await startServer(server, { host, port });
   const files = settings.files && (await openFileAddress(settings.files, context));
   const uploader = await openUploader(context, options.uploadProgram);
   const watching = watchOver(context, tasks, machines, tombstones, uploader);
-  const endpoint: Endpoint = { ...ownIdentity(), host, port: listening.port, agentId, incarnation };
+  const endpoint: Endpoint = { ...ownIdentity(), host, port: ownPort, agentId, incarnation };
   await folder.publish(endpoint);
-  log.info(`Agent '${agentId}' listens on ${host}:${listening.port} with ${tasks.live().length} tasks`);
+  log.info(`Agent '${agentId}' listens on ${host}:${ownPort} with ${tasks.live().length} tasks`);
 
   const stopped = new Promise<void>((resolve) => {
     stop = once(async () => {
       await folder.unpublish();
       stopping.abort();
-      for (const server of [listening.server, files]) {
-        server?.close();
-        server?.closeAllConnections();
+      for (const one of [server, files]) {
+        one?.close();
+        one?.closeAllConnections();
       }
       updates.wake();
       await tasks.detach();

@@ -1,46 +1,14 @@
-import { fstatSync, readFileSync, writeSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inspect, parseArgs } from 'node:util';
-import type { Log } from './agent-context.js';
+import { parseArgs } from 'node:util';
 import { runAgent, type RunningAgent } from './agent.js';
 import { messageOf } from './files.js';
 import { closeInherited } from './machine/descriptors.js';
 import { guardAgainstHangs } from './machine/hang-guard.js';
+import { ownLog } from './own-log.js';
 import { readLocalClusterSettings } from './settings.js';
 
-/**
- * Lines on stdout and stderr: the process that starts the agent decides where they go. A line that cannot be written, for a
- * full disk or a reader that has gone, is lost, and the agent goes on.
- */
-const log: Log = {
-  info: (message) => say(process.stdout, message),
-  warn: (message) => say(process.stderr, message),
-  error: (message, cause) => say(process.stderr, cause === undefined ? message : `${message} ${inspect(cause)}`),
-};
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-
-/** A reader that is stuck does not make the agent keep all that it ever said. */
-const mostUnread = 1024 * 1024;
-
-function say(stream: NodeJS.WriteStream & { fd: number }, message: string): void {
-  const line = `agent: ${message}\n`;
-  // A stream on a file does not recover from a failure, and keeps all further lines in memory.
-  if (!isFile(stream.fd)) return void (stream.writableLength < mostUnread && stream.write(line));
-  try {
-    writeSync(stream.fd, line);
-  } catch {
-    // Nothing can be said about it.
-  }
-}
-
-function isFile(fd: number): boolean {
-  try {
-    return fstatSync(fd).isFile();
-  } catch {
-    return false;
-  }
-}
-
+const log = ownLog();
 const usage = 'usage: node main.js --data-dir <folder> [--config <json file with the settings under cluster.local>]';
 
 async function main(): Promise<RunningAgent> {

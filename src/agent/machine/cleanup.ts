@@ -1,3 +1,4 @@
+import type { StatsFs } from 'node:fs';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import type { RemovalReason } from '../../cluster/cluster-driver.js';
@@ -17,7 +18,7 @@ import type { Tombstones } from '../tasks/tombstones.js';
 /** How long an id is remembered after its end was acknowledged, or after its tombstone was put. */
 export const rememberMillis = 24 * 3600 * 1000;
 /** Nothing of a task is removed before. */
-const leastKeptMillis = 15 * 60 * 1000;
+export const leastKeptMillis = 15 * 60 * 1000;
 
 /** What one clean-up did. */
 export interface CleanupResult {
@@ -205,9 +206,7 @@ export class Cleanup {
 
   private async isTooFull(): Promise<boolean> {
     const { folder, settings } = this.cleaning;
-    const { blocks, bavail, bfree } = await statfs(folder.sandboxes);
-    const used = blocks - bfree;
-    return (used / (used + bavail)) * 100 > settings.sandboxDiskHighWaterPct;
+    return isTooFull(await statfs(folder.sandboxes), settings.sandboxDiskHighWaterPct);
   }
 
   /** Something of it is still to be uploaded. */
@@ -224,4 +223,10 @@ export class Cleanup {
       this.result.errorMessage = String(cause);
     });
   }
+}
+
+/** Of what may be used of a disk, more is used than so many percent. */
+export function isTooFull({ blocks, bavail, bfree }: StatsFs, highWaterPct: number): boolean {
+  const used = blocks - bfree;
+  return (used / (used + bavail)) * 100 > highWaterPct;
 }

@@ -3,9 +3,9 @@ import { readdir, readlink, stat, statfs } from 'node:fs/promises';
 import type { AgentContext } from '../agent-context.js';
 import { bytesOfMb } from '../cgroups/group-files.js';
 import { diskUse, type DiskUse, TooDeep } from '../sandbox/disk-use.js';
-import type { TaskRun } from '../tasks/task-run.js';
-import type { Tasks } from '../tasks/tasks.js';
+import type { SavedKill } from '../tasks/task-folder.js';
 import type { Machines } from './machines.js';
+import type { ProcessStat } from './process-identity.js';
 
 /** Between two measurements of one task: so many times as long as it took, within these bounds. */
 const pauseForMeasuring = 4;
@@ -31,14 +31,34 @@ interface Measurement {
   bytes: number;
 }
 
+interface BoundedTask {
+  spec: { diskMb: number };
+  sandbox: { root: string };
+  /** Its processes have other names for its files. Absent: they have the same. */
+  isElsewhere?: boolean;
+  /** Where it may write, as far as that counts. */
+  diskFolders: string[];
+  isRunning: boolean;
+  processes(): ProcessStat[];
+  requestKill(graceMillis: 0, because: SavedKill['because']): Promise<void>;
+}
+
+interface Watching {
+  folder: Pick<AgentContext['folder'], 'root' | 'sandboxes'>;
+  settings: Pick<AgentContext['settings'], 'reservedDiskMb'>;
+  log: AgentContext['log'];
+  /** What is kept for tasks to come. */
+  artifacts: Pick<AgentContext['artifacts'], 'makeRoom'>;
+}
+
 /** Sees to it that tasks keep to their disk, and that some of it stays free for the agent and for the tasks that run. */
 export class DiskWatch {
-  private readonly measurements = new Map<TaskRun, Measurement>();
+  private readonly measurements = new Map<BoundedTask, Measurement>();
 
   constructor(
-    private readonly context: AgentContext,
-    private readonly tasks: Tasks,
-    private readonly machines: Machines,
+    private readonly context: Watching,
+    private readonly tasks: { live(): BoundedTask[] },
+    private readonly machines: Pick<Machines, 'isDiskFull' | 'noteDisk'>,
   ) {}
 
   /** One look: at what is free, and for a moment at each task that may take so much and no more. */
@@ -72,7 +92,7 @@ export class DiskWatch {
     return walk !== undefined || performance.now() >= due;
   }
 
-  private async measure(run: TaskRun, sliceMillis: number): Promise<void> {
+  private async measure(run: BoundedTask, sliceMillis: number): Promise<void> {
     const found = this.of(run);
     const limit = bytesOfMb(run.spec.diskMb);
     try {
@@ -94,7 +114,7 @@ export class DiskWatch {
     }
   }
 
-  private async exceed(run: TaskRun, found: Measurement): Promise<void> {
+  private async exceed(run: BoundedTask, found: Measurement): Promise<void> {
     await found.walk?.return();
     this.end(found);
     // One that is being killed loses what is left of its grace.
@@ -108,7 +128,7 @@ export class DiskWatch {
     found.dueAt = now + Math.min(Math.max(pause, leastPauseMillis), mostPauseMillis);
   }
 
-  private of(run: TaskRun): Measurement {
+  private of(run: BoundedTask): Measurement {
     const known = this.measurements.get(run);
     if (known) return known;
     const begun: Measurement = { begunAt: -Infinity, dueAt: -Infinity, tookMillis: 0, bytes: 0 };
@@ -116,7 +136,7 @@ export class DiskWatch {
     return begun;
   }
 
-  private forget(run: TaskRun): void {
+  private forget(run: BoundedTask): void {
     void this.measurements.get(run)?.walk?.return();
     this.measurements.delete(run);
   }
@@ -132,7 +152,7 @@ export function reservedBytes(
 }
 
 /** Of the sandbox, and of what has no name there any more but is open. */
-async function* useOf(run: TaskRun): AsyncGenerator<DiskUse, void> {
+async function* useOf(run: BoundedTask): AsyncGenerator<DiskUse, void> {
   let before: DiskUse = { bytes: await bytesWithoutName(run), files: 0 };
   for (const root of run.diskFolders) {
     let last = before;
@@ -145,17 +165,18 @@ async function* useOf(run: TaskRun): AsyncGenerator<DiskUse, void> {
 const mostOpenFiles = 5_000;
 const bytesPerBlock = 512;
 
-async function bytesWithoutName(run: TaskRun): Promise<number> {
+async function bytesWithoutName(run: BoundedTask): Promise<number> {
   const found = new Map<number, number>();
+  const { dev } = await stat(run.sandbox.root);
   let looked = 0;
   for (const { pid } of run.processes())
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       if (++looked > mostOpenFiles) return sum(found);
       const path = `/proc/${pid}/fd/${fd}`;
       const name = await readlink(path).catch(() => '');
-      if (!name.startsWith(`${run.sandbox.root}/`) || !name.endsWith(' (deleted)')) continue;
+      if (!(run.isElsewhere || name.startsWith(`${run.sandbox.root}/`)) || !name.endsWith(' (deleted)')) continue;
       const stats = await stat(path).catch(() => undefined);
-      if (stats?.isFile() && stats.nlink === 0) found.set(stats.ino, stats.blocks * bytesPerBlock);
+      if (stats?.isFile() && stats.nlink === 0 && stats.dev === dev) found.set(stats.ino, stats.blocks * bytesPerBlock);
     }
   return sum(found);
 }

@@ -2,16 +2,25 @@ import { statfs } from 'node:fs/promises';
 import { cpus, freemem, loadavg, totalmem } from 'node:os';
 import type { MachineUsage, TaskStatistics } from '../../cluster/cluster-driver.js';
 import { inParallel } from '../../platform/async.js';
-import type { AgentFolder } from '../agent-folder.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
 import { bytesOfMb, type GroupUsage } from '../cgroups/group-files.js';
 import { ticksPerSecond } from '../cgroups/v1.js';
 import { diskUse, TooDeep } from '../sandbox/disk-use.js';
-import type { TaskRun } from '../tasks/task-run.js';
+import type { ProcessStat } from './process-identity.js';
 
 const bytesPerPage = 4096;
 
+/** A task whose figures are told. */
+interface MeasuredTask {
+  spec: Pick<LaunchSpec, 'taskId' | 'slaveId' | 'cpus' | 'memoryMb' | 'diskMb'>;
+  sandbox: { root: string };
+  group: { usage(): GroupUsage };
+  isRunning: boolean;
+  processes(): ProcessStat[];
+}
+
 /** Figures of a running task: from its cgroups, and from /proc what they do not tell. */
-export async function taskStatistics(run: TaskRun, now: number): Promise<TaskStatistics> {
+export async function taskStatistics(run: MeasuredTask, now: number): Promise<TaskStatistics> {
   const usage: GroupUsage = { ...fromProcesses(run), ...withoutGaps(run.group.usage()) };
   const { spec, sandbox } = run;
   return {
@@ -35,7 +44,7 @@ export async function taskStatistics(run: TaskRun, now: number): Promise<TaskSta
 }
 
 /** Time of processes that have ended counts with the parent that waited for them. */
-function fromProcesses(run: TaskRun): GroupUsage {
+function fromProcesses(run: MeasuredTask): GroupUsage {
   const processes = run.processes();
   const sum = (pick: (found: (typeof processes)[number]) => number) =>
     processes.reduce((total, found) => total + pick(found), 0);
@@ -72,8 +81,8 @@ const sandboxesMeasuredAtOnce = 10;
 /** Figures of this machine as a whole, and of the running ones among `runs` that belong to the slave. */
 export async function machineUsage(
   slaveId: string,
-  runs: readonly TaskRun[],
-  folder: AgentFolder,
+  runs: readonly MeasuredTask[],
+  folder: { root: string },
   now: () => number,
 ): Promise<MachineUsage> {
   const mine = runs.filter((run) => run.spec.slaveId === slaveId && run.isRunning);
@@ -97,7 +106,7 @@ export async function machineUsage(
 }
 
 /** undefined: it ended while it was looked at, so that its figures may be of what was left of it. */
-async function statisticsWhileRunning(run: TaskRun, now: number): Promise<TaskStatistics | undefined> {
+async function statisticsWhileRunning(run: MeasuredTask, now: number): Promise<TaskStatistics | undefined> {
   const figures = await taskStatistics(run, now);
   return run.isRunning ? figures : undefined;
 }

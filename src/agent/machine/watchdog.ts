@@ -53,7 +53,12 @@ async function forEachLive(
 }
 
 /** The pause begins when the work has ended; work that failed is done again after it. */
-async function every(millis: number, what: string, context: AgentContext, work: () => Promise<void>): Promise<void> {
+export async function every(
+  millis: number,
+  what: string,
+  context: Pick<AgentContext, 'stopping' | 'log'>,
+  work: () => Promise<void>,
+): Promise<void> {
   while (!context.stopping.aborted) {
     await work().catch((cause: unknown) => context.log.error(`Could not ${what}`, cause));
     await delay(millis, undefined, { signal: context.stopping, ref: false }).catch(() => undefined);

@@ -5,25 +5,27 @@ import { z } from 'zod';
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
 import { shellCommandOrder } from '../wire/agent-records.js';
 import { ensureFolder, isMissing, syncFolder, writeDurably } from '../files.js';
-import type { TaskFolder } from '../tasks/task-folder.js';
 
 /** `ended`: its last update is on disk. */
 const SavedCommand = z.object({ order: shellCommandOrder, ended: z.boolean() });
 
-const folderOf = (task: TaskFolder): string => join(task.path, 'commands');
+/** Where the control files of a task are. */
+type Place = { path: string };
+
+const folderOf = (task: Place): string => join(task.path, 'commands');
 
 /** A command that was accepted: a file among the control files of its task, for as long as the task is remembered. */
 export class CommandRecord {
   private constructor(readonly path: string) {}
 
   /** A name may be of any length and of any characters. */
-  static of(task: TaskFolder, { name, timestamp }: ShellCommandOrder): CommandRecord {
+  static of(task: Place, { name, timestamp }: ShellCommandOrder): CommandRecord {
     const key = createHash('sha256').update(name).digest('hex').slice(0, 16);
     return new CommandRecord(join(folderOf(task), `${timestamp}-${key}.json`));
   }
 
   /** All of a task. */
-  static async list(task: TaskFolder): Promise<CommandRecord[]> {
+  static async list(task: Place): Promise<CommandRecord[]> {
     try {
       const names = await readdir(folderOf(task));
       return names

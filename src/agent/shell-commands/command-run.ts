@@ -25,6 +25,8 @@ export interface CommandPlan {
   environment: Record<string, string>;
   /** Where it runs, and where its output goes. */
   folder: string;
+  /** That folder as it is called where the words of `runAs` lead, with other files than here. Absent: they lead nowhere else. */
+  inside?: string;
   /** The task's. */
   sandboxRoot: string;
   /** undefined: the agent's own user. */
@@ -142,7 +144,14 @@ function spawnCommand(plan: CommandPlan, { folder, launcher }: OpenFiles, output
   if (!launcher) return spawn(program, words, { cwd, env: plan.environment, detached: true, stdio });
   // Until the user has changed there is nothing of the task in the environment.
   const { [commandVariable]: mark } = plan.environment;
-  const [first = '', ...others] = [...(plan.runAs?.prefix ?? []), ...launcherWords, '.', '', '', ...plan.words];
+  const [first = '', ...others] = [
+    ...(plan.runAs?.prefix ?? []),
+    ...launcherWords,
+    plan.inside ?? '.',
+    '',
+    '',
+    ...plan.words,
+  ];
   return spawn(first, others, {
     cwd,
     env: { ...cleanEnvironment, [commandVariable]: mark },
@@ -154,8 +163,8 @@ function spawnCommand(plan: CommandPlan, { folder, launcher }: OpenFiles, output
 const noProgram = (program: string): string => `There is no program '${program}'`;
 
 /** What changes the user would only say that something ended with 127. */
-const missingProgram = ({ words: [program = ''] }: CommandPlan): string | undefined =>
-  program.includes('/') && !existsSync(program) ? program : undefined;
+const missingProgram = ({ words: [program = ''], inside }: CommandPlan): string | undefined =>
+  inside === undefined && program.includes('/') && !existsSync(program) ? program : undefined;
 
 /** Removed at once: it is needed as an open file only. */
 async function openLauncher(path: string, { environment }: CommandPlan, runAs: RunAs): Promise<FileHandle> {

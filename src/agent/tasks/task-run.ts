@@ -11,6 +11,7 @@ import { processesOf, type TaskMark } from '../machine/processes.js';
 import type { RunAs } from '../machine/run-as.js';
 import { type Sandbox, sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { TaskLogs } from '../logs/task-logs.js';
+import { CommandPlans } from '../shell-commands/command-plan.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
 import { type Shim, unlessAborted, whenAdoptedGone, whenStarted } from '../shim/shim.js';
 import { couldNotStart, prepareAndStart } from '../shim/start-task.js';
@@ -64,14 +65,13 @@ export class TaskRun {
     this.reports = new StatusReports(context, spec, this.sandbox.root);
     this.container = containerOf(context, spec, this.sandbox, this.folder);
     this.group = this.container?.group ?? context.cgroups.group(fileNameOf(spec.taskId));
+    const mainPid = () => (this.isRunning ? this.started?.main.pid : undefined);
+    const plans = new CommandPlans(context, { spec, sandbox: this.sandbox, runAs, mainPid, container: this.container });
     this.commands = new TaskCommands(context, {
-      spec,
-      sandbox: this.sandbox,
+      taskId: spec.taskId,
       folder: this.folder,
-      runAs,
-      reports: this.reports,
-      mainPid: () => (this.isRunning ? this.started?.main.pid : undefined),
-      container: this.container,
+      plan: (order, record) => plans.plan(order, record),
+      report: (report) => this.reports.sendCommand(report),
     });
     this.logs = new TaskLogs(context, { spec, sandbox: this.sandbox, runAs, processes: () => this.processes() });
     this.kill = new TaskKill(this.folder, this.sweeper());

@@ -105,7 +105,7 @@ export class Tasks {
 }
 
 /** Work under the same key runs one after the other; under different keys at the same time. */
-class InTurn {
+export class InTurn {
   private readonly last = new Map<string, Promise<unknown>>();
 
   run<T>(key: string, work: () => Promise<T>): Promise<T> {

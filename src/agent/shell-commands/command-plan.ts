@@ -1,0 +1,110 @@
+import { userInfo } from 'node:os';
+import { join, relative } from 'node:path';
+import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
+import type { LaunchSpec } from '../../core/model/launch.js';
+import type { AgentContext } from '../agent-context.js';
+import type { TaskContainer } from '../containers/task-container.js';
+import { engineEnvironment } from '../containers/engine.js';
+import { sandboxVariable } from '../machine/processes.js';
+import type { ShellCommandSetting } from '../../platform/settings/local-settings.js';
+import type { RunAs } from '../machine/run-as.js';
+import type { Sandbox } from '../sandbox/sandbox-layout.js';
+import { existsBelow, openFileBelow } from '../sandbox/below.js';
+import { taskEnvironment } from '../shim/command.js';
+import type { CommandRecord } from './command-record.js';
+import { type CommandPlan, commandVariable } from './command-run.js';
+import { commandWords, findCommand, type InvalidCommand, isInvalid } from './command-words.js';
+
+interface PlannedTask {
+  spec: LaunchSpec;
+  sandbox: Sandbox;
+  /** undefined: the agent's own user. */
+  runAs: RunAs | undefined;
+  /** undefined: it does not run (yet, or any more). */
+  mainPid(): number | undefined;
+  /** It runs in this one. */
+  container: TaskContainer | undefined;
+}
+
+/** As it is seen from inside. */
+const firstInContainer = 1;
+
+/** How commands are run in a task of this machine, which is processes or a container of an engine. */
+export class CommandPlans {
+  constructor(
+    private readonly context: AgentContext,
+    private readonly task: PlannedTask,
+  ) {}
+
+  async plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand> {
+    const { context, task } = this;
+    const { settings } = context;
+    const mainPid = task.mainPid();
+    if (mainPid === undefined) return { invalid: 'The task has no process' };
+    const command = findCommand(order, settings.shellCommands);
+    if (isInvalid(command)) return command;
+    const { runAs } = task;
+    const folder = task.sandbox.executor?.folder ?? task.sandbox.root;
+    const pid =
+      (await taskPid(task.sandbox.root, join(relative(task.sandbox.root, folder), settings.shellCommandPidFile))) ??
+      (task.container ? firstInContainer : mainPid);
+    if (typeof pid !== 'number') return pid;
+    const user = runAs?.name ?? userInfo().username;
+    if (task.container) return this.planInContainer(task.container, command, order, { pid, user }, folder, record);
+    return {
+      words: commandWords(command, order.options, { pid, user }, settings),
+      environment: this.environment(folder, record),
+      folder,
+      sandboxRoot: task.sandbox.root,
+      runAs,
+      timeoutMillis: settings.shellCommandTimeoutMillis,
+    };
+  }
+
+  /** The engine's program is the agent's, and has nothing of the task in its environment. */
+  private async planInContainer(
+    container: TaskContainer,
+    command: ShellCommandSetting,
+    order: ShellCommandOrder,
+    who: { pid: number; user: string },
+    folder: string,
+    record: CommandRecord,
+  ): Promise<CommandPlan | InvalidCommand> {
+    const { settings } = this.context;
+    if (container.mainPid === undefined) return { invalid: 'The task has no process' };
+    const mark = { [commandVariable]: record.path };
+    const inside = { TASK_SANDBOX_DIR: settings.containers.sandboxPath, ...mark };
+    const exec = await container.execWords(Object.entries(inside).map(([name, value]) => `${name}=${value}`));
+    return {
+      words: commandWords(command, order.options, who, settings, exec),
+      environment: { ...engineEnvironment(), ...mark },
+      folder,
+      sandboxRoot: this.task.sandbox.root,
+      runAs: undefined,
+      timeoutMillis: settings.shellCommandTimeoutMillis,
+    };
+  }
+
+  /** That of the task, except by what its own processes are known: a command is none of them. */
+  private environment(folder: string, record: CommandRecord): Record<string, string> {
+    const { spec, sandbox, runAs } = this.task;
+    const { [sandboxVariable]: _ofTask, ...environment } = taskEnvironment(spec, sandbox, runAs, this.context);
+    return { ...environment, TASK_SANDBOX_DIR: folder, [commandVariable]: record.path };
+  }
+}
+
+const longestPid = 32;
+
+/** The process that commands are about, where the task itself names one in a file; undefined: it does not. */
+export async function taskPid(root: string, path: string): Promise<number | undefined | InvalidCommand> {
+  if (!(await existsBelow(root, path))) return undefined;
+  const opened = await openFileBelow(root, path, 'NONE');
+  if (!opened) return { invalid: `${path} is not a file that can be read` };
+  try {
+    const { buffer, bytesRead } = await opened.handle.read(Buffer.alloc(longestPid), 0, longestPid, 0);
+    const text = buffer.toString('latin1', 0, bytesRead).trim();
+    return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : { invalid: `${path} does not hold a process id` };
+  } finally {
+    await opened.handle.close();
+  }
+}
