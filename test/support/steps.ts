@@ -47,6 +47,7 @@ export const deep = [
   'test/agent/hostile-artifacts.test.ts',
   'test/agent/killing.test.ts',
   'test/agent/limits.test.ts',
+  'test/agent/pod-tasks.test.ts',
   'test/agent/restart.test.ts',
   'test/agent/rotation.test.ts',
   'test/agent/rotation-full-disk.test.ts',

@@ -4,6 +4,11 @@ import { LocalSettings } from '../../platform/settings/local-settings.js';
 import { TaskApi } from '../wire/agent-api.js';
 import { machineUsage, shellCommandOrder, statusUpdate } from '../wire/agent-records.js';
 
+/** Where the sandbox of a task is mounted in its container. */
+export const podSandboxPath = '/mnt/cluster/sandbox';
+/** Of the container of a task. */
+export const podContainerName = 'task';
+
 const Count = z.int().min(0);
 const TaskId = z.string().min(1).max(1_000);
 /** Becomes the name of a folder. */
@@ -17,7 +22,7 @@ const UserNumber = z.int().min(1).max(2_147_483_647);
 const mostTasks = 10_000;
 
 /** What the agent of a node has to know of a task before its pod is made. */
-const podToPrepare = z.object({
+export const podToPrepare = z.object({
   taskId: TaskId,
   namespace: DnsName,
   podName: DnsName,
@@ -61,7 +66,7 @@ export const PodLeaderApi = contract('PodLeaderApi', {
   runCommand: post({ order: shellCommandOrder, settings: commandSettings }, z.enum(['ACCEPTED', 'GONE'])),
   /**
    * Their pods have ended. No command begins in them any more, and those that run are ended; their reports are among the updates up
-   * to number `upTo`. From now on their files are kept for a time. Unknown ones are passed over.
+   * to number `upTo` (0: all of them are acknowledged). From now on their files are kept for a time. Unknown ones are passed over.
    */
   ended: post({ taskIds: z.array(TaskId).max(mostTasks) }, z.object({ upTo: z.number() })),
   /**
