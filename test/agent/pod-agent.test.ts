@@ -9,6 +9,7 @@ import { clientTls, keysOf } from '../../src/agent/pods/keys.js';
 import { PodNode, specOf, testUid } from '../support/pod-node.js';
 
 const isRoot = process.getuid?.() === 0;
+const patience = { timeout: 20_000 };
 
 describe.skipIf(!isRoot)('the agent of a node', () => {
   let node: PodNode;
@@ -95,7 +96,7 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       node.print(pod, uid, 'out');
       node.print(pod, uid, 'err', 'stderr');
       const names = async () => (await sandboxOf(pod.taskId).list({ path: '' })).map(({ name }) => name);
-      await expect.poll(() => node.read(pod, 'stdout')).toBe('out\n');
+      await expect.poll(() => node.read(pod, 'stdout'), patience).toBe('out\n');
       expect(await names()).toEqual(['folder', 'stderr', 'stdout']);
       expect(await node.read(pod, 'stderr')).toBe('err\n');
       expect(await node.read(pod, './/stdout')).toBe('out\n');
@@ -108,7 +109,7 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       const pod = await node.prepare();
       const uid = '00000000-0000-4000-8000-000000000002';
       node.print(pod, uid, 'first');
-      await expect.poll(() => node.read(pod, 'stdout')).toBe('first\n');
+      await expect.poll(() => node.read(pod, 'stdout'), patience).toBe('first\n');
       for (let line = 0; line < 20; line++) {
         node.print(pod, uid, `line ${line}`);
         expect(await node.read(pod, 'stdout')).toMatch(new RegExp(`line ${line}\n$`));
@@ -144,7 +145,7 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       expect(await node.read(pod, 'stderr')).toBe('');
       const uid = '00000000-0000-4000-8000-000000000003';
       node.print(pod, uid, 'printed', 'stderr');
-      await expect.poll(() => node.read(pod, 'stderr')).toBe('printed\n');
+      await expect.poll(() => node.read(pod, 'stderr'), patience).toBe('printed\n');
       expect(readFileSync('/etc/passwd', 'utf8')).not.toContain('printed');
     });
 
@@ -157,7 +158,7 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       writeFileSync(join(pod.path, 'result'), '42');
       const uid = '00000000-0000-4000-8000-000000000004';
       node.print(pod, uid, 'last words');
-      await expect.poll(() => node.read(pod, 'stdout')).toBe('last words\n');
+      await expect.poll(() => node.read(pod, 'stdout'), patience).toBe('last words\n');
       node.print(pod, uid, 'very last');
       await node.leader().ended({ taskIds: [pod.taskId] });
       rmSync(join(node.podLogs, `${pod.namespace}_${pod.podName}_${uid}`), { recursive: true });
@@ -172,9 +173,9 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       const pod = await node.prepare();
       const uid = '00000000-0000-4000-8000-000000000005';
       node.print(pod, uid, 'x');
-      await expect.poll(() => specOf(node, pod).uid, { timeout: 5_000 }).toBe(uid);
+      await expect.poll(() => specOf(node, pod).uid, patience).toBe(uid);
       rmSync(join(node.podLogs, `${pod.namespace}_${pod.podName}_${uid}`), { recursive: true });
-      await expect.poll(() => specOf(node, pod).endedAt, { timeout: 5_000 }).toBeGreaterThan(0);
+      await expect.poll(() => specOf(node, pod).endedAt, patience).toBeGreaterThan(0);
     });
 
     test('that files were kept long enough, or were prepared for nothing', async () => {
@@ -188,8 +189,8 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       age(unused, { preparedAt: Date.now() - 2 * day });
       age(waiting, { preparedAt: Date.now() - day / 2 });
       await node.startAgent();
-      await expect.poll(() => statusOf(sandboxOf(ended.taskId).root()), { timeout: 5_000 }).toBe(404);
-      await expect.poll(() => statusOf(sandboxOf(unused.taskId).root()), { timeout: 5_000 }).toBe(404);
+      await expect.poll(() => statusOf(sandboxOf(ended.taskId).root()), patience).toBe(404);
+      await expect.poll(() => statusOf(sandboxOf(unused.taskId).root()), patience).toBe(404);
       expect(await statusOf(sandboxOf(waiting.taskId).root())).toBe('answered');
       const { agent } = await node.api.usage();
       const removed = agent!.removed.filter(({ count }) => count > 0).map(({ reason }) => reason);
@@ -233,7 +234,7 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       );
       await Promise.all(silent.map((socket) => once(socket, 'connect')));
       expect(await statusOf(node.api.health())).toBe('answered');
-      await expect.poll(() => silent.filter((socket) => socket.closed).length).toBeGreaterThanOrEqual(136);
+      await expect.poll(() => silent.filter((socket) => socket.closed).length, patience).toBeGreaterThanOrEqual(136);
       for (const socket of silent) socket.destroy();
     });
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allProcesses, variableOf } from '../../src/agent/machine/processes.js';
@@ -100,10 +100,13 @@ describe.skipIf(!isRoot)('a task in a pod', () => {
     await runCommand(order);
     const { outputFilename } = await until(order, 'FINISHED');
     expect(outputOf(outputFilename)).toEqual([`1 ${testUid}`]);
-    writeFileSync(join(pod.path, '.task-pid'), '4711\n');
+    const pidFile = join(pod.path, '.task-pid');
+    writeFileSync(pidFile, '4711\n');
+    chownSync(pidFile, testUid, testUid);
     const next = orderOf('who');
     await runCommand(next);
     expect(outputOf((await until(next, 'FINISHED')).outputFilename)).toEqual([`4711 ${testUid}`]);
+    rmSync(pidFile);
   });
 
   test('has them run without any right of root, within its namespaces and cgroups', async () => {

@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { removeGroup } from '../../src/agent/cgroups/group-files.js';
+import { pidsBelow, removeGroup } from '../../src/agent/cgroups/group-files.js';
+import { readStat } from '../../src/agent/machine/process-identity.js';
+import { signal } from '../../src/agent/machine/processes.js';
 import { PodAgentConnection } from '../../src/agent/pods/pod-agent-client.js';
 import type { PodToPrepare } from '../../src/agent/pods/pod-agent-api.js';
 import { compileAgent } from './compiled-agent.js';
@@ -152,6 +154,9 @@ export class PodNode {
       },
     );
     const end = async () => {
+      // A process that has changed its user does not end with the one that started it.
+      for (const path of groups('bbbb-task').slice(0, 1))
+        for (const stat of pidsBelow(path).map(readStat)) if (stat) signal(stat, 'SIGKILL');
       for (const one of [child, pause]) {
         if (one.exitCode !== null || one.signalCode !== null) continue;
         const gone = once(one, 'exit');

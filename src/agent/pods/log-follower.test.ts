@@ -151,13 +151,13 @@ test('the newest output is kept, of each stream for itself', async () => {
 
 test('an agent that ends while it begins a file anew goes on with the next one', async () => {
   const made = scene(2 ** 20);
-  made.print('stdout', 'x'.repeat(600_000));
+  made.print('stdout', 'x'.repeat(400_000));
   await made.take();
   await made.crash();
   renameSync(join(made.logs, 'stdout'), join(made.logs, 'stdout.1'));
   made.print('stdout', 'next');
   await made.take();
-  expect([made.read('stdout'), statSync(join(made.logs, 'stdout.1')).size]).toEqual(['next\n', 600_001]);
+  expect([made.read('stdout'), statSync(join(made.logs, 'stdout.1')).size]).toEqual(['next\n', 400_001]);
 });
 
 test('what the kubelet removed before it was read is said to be lost, and what follows is taken', async () => {
@@ -210,10 +210,22 @@ test('a line of any length is taken as it comes, and of a container that was beg
   expect(made.read('stdout')).toBe(`${'y'.repeat(1_500_000)}\nagain\n`);
 });
 
+test('when it is not known any more how far it was, all that is there is taken again', async () => {
+  const made = scene();
+  made.print('stdout', 'one');
+  await made.take();
+  await made.crash();
+  writeFileSync(join(made.logs, '../cursor'), '');
+  made.print('stdout', 'two');
+  await made.take();
+  expect([made.read('stdout.1'), made.read('stdout')]).toEqual(['one\n', 'one\ntwo\n']);
+});
+
 test('a link in the place of a file is not followed', async () => {
   const made = scene();
   rmSync(made.current);
   symlinkSync('/etc/passwd', made.current);
-  await made.take();
+  for (let time = 0; time < 2; time++) await made.take();
   expect(made.read('stdout')).toBe('');
+  expect(made.warnings).toEqual([expect.stringMatching(/^The output of task t cannot be taken: .*0\.log is a link$/)]);
 });

@@ -1,27 +1,26 @@
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, rename, truncate, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
 import type { Log } from '../agent-context.js';
 import { errorCode, isMissing, messageOf, readIfThere, writeWhole } from '../files.js';
+import {
+  chunkBytes,
+  decompressed,
+  filesAfter,
+  Head,
+  headOf,
+  isSame,
+  openPlain,
+  type SourceFile,
+} from './kubelet-files.js';
 import { takeLines, type Stream, streams } from './cri-lines.js';
 
-const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-const chunkBytes = 256 * 1024;
+const { O_CREAT, O_NOFOLLOW, O_WRONLY } = constants;
 /** Others want their turn, too. */
 const mostBytesAtOnce = 32 * 2 ** 20;
 /** A file that has a successor is written to for a moment longer. */
 const settleMillis = 1_000;
-/** Each line begins with its time: this tells a file from all others. */
-const headBytes = 512;
-
-/** The beginning of a file, by which it is known again under whatever name, compressed or not. */
-const Head = z.object({ bytes: z.number(), digest: z.string() });
-type Head = z.infer<typeof Head>;
-
 /** How far the files of a container were taken, and how long the output was then. What is beyond that is written once more, the same. */
 const Cursor = z.object({
   /** Order of the newest file that was taken to its end. */
@@ -35,13 +34,6 @@ const Cursor = z.object({
   sizes: z.record(z.enum(streams), z.number()),
 });
 type Cursor = z.infer<typeof Cursor>;
-
-interface SourceFile {
-  path: string;
-  /** Files are ordered as their texts are. */
-  order: string;
-  isCompressed: boolean;
-}
 
 interface Place {
   /** Folder of the output: `stdout`, `stderr`, and before each was begun anew `stdout.1`, `stderr.1`. */
@@ -58,6 +50,7 @@ interface Place {
 export class LogFollower {
   private source: FileHandle | undefined;
   private turn: Promise<void> = Promise.resolve();
+  private isUnreadable = false;
 
   private constructor(
     private readonly place: Place,
@@ -68,10 +61,12 @@ export class LogFollower {
   /** `mostBytes`: of each stream, of which its newer half at least is kept. */
   static async open(place: Place, options: { name: string; mostBytes: number; log: Log }): Promise<LogFollower> {
     const text = await readIfThere(place.cursor);
-    const cursor: Cursor = text
-      ? Cursor.parse(JSON.parse(text))
-      : { done: '', offset: 0, sizes: { stdout: 0, stderr: 0 } };
+    const saved = text === undefined ? undefined : cursorIn(text);
+    const cursor: Cursor = saved ?? { done: '', offset: 0, sizes: { stdout: 0, stderr: 0 } };
     for (const stream of streams) {
+      // A power failure took it. All that the kubelet has is taken again.
+      if (text !== undefined && !saved)
+        await rename(join(place.logs, stream), join(place.logs, `${stream}.1`)).catch(unlessMissing);
       const size = await lstat(join(place.logs, stream)).then(({ size }) => size, unlessMissing);
       // It was being begun anew.
       if (size === undefined) cursor.sizes[stream] = 0;
@@ -106,7 +101,7 @@ export class LogFollower {
   /** False: there is none. */
   private async openNext(folder: string): Promise<boolean> {
     const { cursor } = this;
-    const files = await this.filesIn(folder);
+    const files = await filesAfter(this.cursor.done, folder);
     if (cursor.last && files[0] && (await isSame(files[0], cursor.last))) cursor.done = files.shift()!.order;
     const [next] = files;
     if (!next) return false;
@@ -116,6 +111,7 @@ export class LogFollower {
     }
     if (next.isCompressed) await this.takeCompressed(next);
     else this.source = await openPlain(next.path);
+    if (!next.isCompressed && !this.source) await this.complain(next.path);
     return next.isCompressed || this.source !== undefined;
   }
 
@@ -148,7 +144,7 @@ export class LogFollower {
   /** The source has nothing more now. False: nothing comes after it yet. */
   private async moveOn(source: FileHandle, folder: string): Promise<boolean> {
     const { ino, mtimeMs } = await source.stat();
-    const files = await this.filesIn(folder);
+    const files = await filesAfter(this.cursor.done, folder);
     const [first] = files;
     if (!first) return false;
     let isSource: boolean;
@@ -179,23 +175,6 @@ export class LogFollower {
     Object.assign(this.cursor, { head: undefined, offset: 0, within: undefined });
   }
 
-  /** Those that are not done, in the order in which they were begun. Of one that is being compressed only the one is there that is whole. */
-  private async filesIn(folder: string): Promise<SourceFile[]> {
-    const names = await readdir(folder).catch((cause: unknown) => {
-      if (isMissing(cause)) return [];
-      throw cause;
-    });
-    const found = new Map<string, SourceFile>();
-    for (const name of names.toSorted()) {
-      const [, start, time = '~', ending] = /^(\d{1,9})\.log(?:\.(\d{8}-\d{6})(\.gz)?)?$/.exec(name) ?? [];
-      if (start === undefined) continue;
-      const order = `${start.padStart(9, '0')} ${time}`;
-      if (order > this.cursor.done && !found.has(order))
-        found.set(order, { path: join(folder, name), order, isCompressed: ending !== undefined });
-    }
-    return [...found.values()].toSorted((a, b) => (a.order < b.order ? -1 : 1));
-  }
-
   /** Answers how much of it need not be seen again. */
   private async write(bytes: Buffer): Promise<number> {
     const { cursor } = this;
@@ -212,7 +191,7 @@ export class LogFollower {
       await writeAt(join(this.place.logs, stream), text, sizes[stream]);
       sizes[stream] += text.length;
     }
-    if (cursor.offset === 0) cursor.head = headOf(bytes.subarray(0, Math.min(used, headBytes)));
+    if (cursor.offset === 0) cursor.head = headOf(bytes.subarray(0, used));
     Object.assign(cursor, { offset: cursor.offset + used, within, sizes });
     await this.save();
     return used;
@@ -234,64 +213,23 @@ export class LogFollower {
     await source?.close();
   }
 
+  /** Once: some runtimes leave a link to what they write elsewhere, in another form. */
+  private async complain(path: string): Promise<void> {
+    if (this.isUnreadable || !(await lstat(path).catch(unlessMissing))?.isSymbolicLink()) return;
+    this.isUnreadable = true;
+    this.options.log.warn(`The output of ${this.options.name} cannot be taken: ${path} is a link`);
+  }
+
   private lost(why: string): void {
     this.options.log.warn(`Some output of ${this.options.name} is lost: ${why}`);
   }
 }
 
-const headOf = (bytes: Buffer): Head => ({
-  bytes: bytes.length,
-  digest: createHash('sha256').update(bytes).digest('hex'),
-});
-
-async function isSame({ path, isCompressed }: SourceFile, head: Head): Promise<boolean> {
-  const parts: Buffer[] = [];
-  let length = 0;
+function cursorIn(text: string): Cursor | undefined {
   try {
-    if (!isCompressed) {
-      const file = await openPlain(path);
-      try {
-        const { buffer, bytesRead } = (await file?.read(Buffer.alloc(head.bytes), 0, head.bytes, 0)) ?? {};
-        return buffer !== undefined && headOf(buffer.subarray(0, bytesRead)).digest === head.digest;
-      } finally {
-        await file?.close();
-      }
-    }
-    for await (const chunk of decompressed(path)) {
-      parts.push(chunk);
-      length += chunk.length;
-      if (length >= head.bytes) break;
-    }
+    return Cursor.parse(JSON.parse(text));
   } catch {
-    return false;
-  }
-  return headOf(Buffer.concat(parts).subarray(0, head.bytes)).digest === head.digest;
-}
-
-/** undefined: it is not there (any more), or is no file: some runtimes leave a link to what they write elsewhere, in another form. */
-async function openPlain(path: string): Promise<FileHandle | undefined> {
-  try {
-    const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    if ((await handle.stat()).isFile()) return handle;
-    await handle.close();
-  } catch (cause) {
-    if (!isMissing(cause) && errorCode(cause) !== 'ELOOP') throw cause;
-  }
-  return undefined;
-}
-
-async function* decompressed(path: string): AsyncGenerator<Buffer> {
-  const file = await openPlain(path);
-  if (!file) return;
-  const unpack = createGunzip({ chunkSize: chunkBytes });
-  const feeding = pipeline(file.createReadStream(), unpack);
-  feeding.catch(() => undefined);
-  try {
-    yield* unpack as AsyncIterable<Buffer>;
-    await feeding;
-  } finally {
-    unpack.destroy();
-    await file.close().catch(() => undefined);
+    return undefined;
   }
 }
 

@@ -26,7 +26,7 @@ import type { PodContext } from './pod-task.js';
 import { PodTasks } from './pod-tasks.js';
 
 const lookEveryMillis = 1_000;
-const outputEveryMillis = 500;
+const outputEveryMillis = 1_000;
 const diskEveryMillis = 1_000;
 const roomEveryMillis = 10_000;
 const cleanEveryMillis = 60_000;

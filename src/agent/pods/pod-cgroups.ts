@@ -9,6 +9,8 @@ import { podSandboxPath } from './pod-agent-api.js';
 
 /** Those of the hierarchies of version 1, by the names that their folders have everywhere, that have figures of pods. */
 const v1Controllers = ['memory', 'cpu', 'cpuacct', 'pids'];
+/** Groups that no pod is below, of which a node may have many. */
+const notOfPods = /^(system|user)\.slice$|\.(service|scope|mount|socket|swap)$/;
 /** Pods are nested no deeper, whatever the kubelet's own group is. */
 const deepest = 6;
 
@@ -39,7 +41,7 @@ export class PodCgroups {
         const uid = uidIn(name);
         const inner = path === '' ? name : `${path}/${name}`;
         if (uid !== undefined) found.set(uid, inner);
-        else if (depth < deepest) look(inner, depth + 1);
+        else if (depth < deepest && !notOfPods.test(name)) look(inner, depth + 1);
       }
     };
     if (first) look('', 1);
@@ -67,6 +69,10 @@ export class PodCgroups {
 /** The container of a task, by its cgroups, which none of its processes can leave. */
 export class PodContainer {
   constructor(readonly group: TaskGroup) {}
+
+  get hasProcesses(): boolean {
+    return (this.group.pids() ?? []).length > 0;
+  }
 
   processes = (): ProcessStat[] => (this.group.pids() ?? []).map(readStat).filter(isLive);
 

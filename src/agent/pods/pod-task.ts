@@ -129,7 +129,7 @@ export class PodTask {
 
   /** Its container has processes. */
   get isRunning(): boolean {
-    return this.endedAt === undefined && this.processes().length > 0;
+    return this.endedAt === undefined && this.container?.hasProcesses === true;
   }
 
   get group() {
@@ -162,8 +162,7 @@ export class PodTask {
   /** `podPath`: of its cgroups; undefined: there are none. */
   noteGroups(podPath: string | undefined): void {
     if (podPath === undefined) this.container = undefined;
-    else if (!this.container || this.container.processes().length === 0)
-      this.container = this.context.cgroups.containerIn(podPath);
+    else if (!this.container?.hasProcesses) this.container = this.context.cgroups.containerIn(podPath);
   }
 
   /** Folder of its pod among the logs of the kubelet. */

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inParallel } from '../../platform/async.js';
-import { isMissing } from '../files.js';
+import { errorCode, isMissing } from '../files.js';
 import { removeTree } from '../sandbox/remove-tree.js';
 import { InTurn } from '../tasks/tasks.js';
 import type { PodToPrepare, PrepareAnswer } from './pod-agent-api.js';
@@ -24,9 +24,14 @@ export class PodTasks {
   static async load(context: PodContext): Promise<PodTasks> {
     const tasks = new PodTasks(context);
     for (const path of await foldersOf(context.settings.root)) {
-      const task = await PodTask.load(context, path);
-      if (task) tasks.byId.set(task.id, task);
-      else await removeTree(path);
+      try {
+        const task = await PodTask.load(context, path);
+        if (task) tasks.byId.set(task.id, task);
+        else await removeTree(path);
+      } catch (cause) {
+        // It may be mounted: it is left for an operator to look at, and keeps no other from being served.
+        context.log.error(`${path} cannot be read`, cause);
+      }
     }
     for (const task of tasks.all()) await task.commands.failInterrupted();
     return tasks;
@@ -45,7 +50,10 @@ export class PodTasks {
 
   /** `require`: throws when the caller leads no more. */
   prepare(pod: PodToPrepare, require: () => void): Promise<PrepareAnswer> {
-    // By its pod, whose name is that of a folder.
+    return this.inTurn.run(`task ${pod.taskId}`, () => this.prepareInTurn(pod, require));
+  }
+
+  private prepareInTurn(pod: PodToPrepare, require: () => void): Promise<PrepareAnswer> {
     return this.inTurn.run(pod.podName, async () => {
       require();
       const refused = (reason: string): PrepareAnswer => ({ outcome: 'REFUSED', reason });
@@ -59,7 +67,8 @@ export class PodTasks {
       if (this.isDiskFull) return { outcome: 'DISK_FULL' };
       const path = join(this.context.settings.root, pod.podName);
       const task = await PodTask.prepare(this.context, path, pod).catch(async (cause: unknown) => {
-        await removeTree(path);
+        // What is there already is not ours to remove.
+        if (errorCode(cause) !== 'EEXIST') await removeTree(path);
         throw cause;
       });
       this.byId.set(task.id, task);
