@@ -9,6 +9,7 @@ import { CallsInFlight } from './platform/http/calls-in-flight.js';
 import { passOn, takePassedOn } from './platform/http/calls-of-the-leader.js';
 import { configureHttp, httpOptions } from './platform/http/configure-http.js';
 import { HeardByOthers } from './platform/http/heard-by-others.js';
+import { HttpAdapter } from './platform/http/http-adapter.js';
 import { IdempotentCalls } from './platform/idempotency/idempotent-calls.interceptor.js';
 import { Leadership } from './platform/leadership/leadership.js';
 import { ThisInstance } from './platform/leadership/this-instance.js';
@@ -29,7 +30,7 @@ export interface RunningApp {
 
 /** Builds the application, listens, and competes for the leadership. The database is migrated by now. */
 export async function startApp({ logger, part = alone, ...options }: AppOptions): Promise<RunningApp> {
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot({ ...options, part }), {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot({ ...options, part }), new HttpAdapter(), {
     ...httpOptions,
     logger,
     abortOnError: false,

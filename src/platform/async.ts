@@ -53,6 +53,14 @@ export async function inParallel<T, R>(
   return results;
 }
 
+export const isPromise = (value: unknown): value is Promise<unknown> => value instanceof Promise;
+
+/** With what is there already at once: a promise costs more than most of what it is waited for with. */
+export const andThen = <Value, Made>(
+  value: Value | Promise<Value>,
+  work: (value: Value) => Made | Promise<Made>,
+): Made | Promise<Made> => (value instanceof Promise ? value.then(work) : work(value));
+
 /** The pause before the next attempt: the first one, and twice as long after every further failure, up to the longest. */
 export const backOffMillis = (failuresInRow: number, firstMillis: number, longestMillis: number): number =>
   Math.min(firstMillis * 2 ** Math.max(0, failuresInRow - 1), longestMillis);

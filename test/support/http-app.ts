@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { configureHttp, httpOptions } from '../../src/platform/http/configure-http.js';
+import { HttpAdapter } from '../../src/platform/http/http-adapter.js';
 import { SettingsFile, type Settings } from '../../src/platform/settings/settings.js';
 
 /** Controllers of a test behind everything that is the same for all operations, listening. `settings`: as in the settings file; `more`: those from elsewhere. */
@@ -10,7 +11,7 @@ export async function startHttpApp(
   settings: Record<string, unknown> = {},
   more: Partial<Pick<Settings, 'host' | 'advertisedUrl'>> = {},
 ): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(module, {
+  const app = await NestFactory.create<NestExpressApplication>(module, new HttpAdapter(), {
     ...httpOptions,
     logger: false,
     forceCloseConnections: true,

@@ -12,6 +12,7 @@ import { Clock } from '../../src/platform/clock.js';
 import { Database } from '../../src/platform/database/database.js';
 import type { ErrorDto } from '../../src/platform/http/error.dto.js';
 import { configureHttp, httpOptions } from '../../src/platform/http/configure-http.js';
+import { HttpAdapter } from '../../src/platform/http/http-adapter.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
 import { RepositoriesModule } from '../../src/repositories.module.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
@@ -79,7 +80,10 @@ export async function openRoomOn(
   const platform = PlatformModule.forRoot({ settings, driver, entities, leadership, clock });
   @Module({ imports: [platform, RepositoriesModule, RequestsModule] })
   class RoomModule {}
-  const app = await NestFactory.create<NestExpressApplication>(RoomModule, { ...httpOptions, logger: false });
+  const app = await NestFactory.create<NestExpressApplication>(RoomModule, new HttpAdapter(), {
+    ...httpOptions,
+    logger: false,
+  });
   configureHttp(app, settings);
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();

@@ -6,6 +6,7 @@ import { entities } from '../../src/entities.js';
 import type { Clock } from '../../src/platform/clock.js';
 import { Database } from '../../src/platform/database/database.js';
 import { configureHttp, httpOptions } from '../../src/platform/http/configure-http.js';
+import { HttpAdapter } from '../../src/platform/http/http-adapter.js';
 import { Leadership } from '../../src/platform/leadership/leadership.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
 import { RepositoriesModule } from '../../src/repositories.module.js';
@@ -61,7 +62,7 @@ export async function startRooms({ modules, driver, settings, clock, ...given }:
   });
   @Module({ imports: [platform, RepositoriesModule, ...modules] })
   class Rooms {}
-  const app = await NestFactory.create<NestExpressApplication>(Rooms, {
+  const app = await NestFactory.create<NestExpressApplication>(Rooms, new HttpAdapter(), {
     ...httpOptions,
     logger: process.env['TEST_LOG'] ? undefined : false,
     abortOnError: false,

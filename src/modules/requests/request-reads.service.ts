@@ -5,12 +5,12 @@ import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { BatchedRead, KeptList, SharedReads } from '../../platform/reads/reads.js';
+import { BatchedRead, KeptByMark, KeptList, SharedReads } from '../../platform/reads/reads.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
 import { QuietRequestRepository } from './quiet-request.repository.js';
 import { RequestCleanupRepository } from './request-cleanup.repository.js';
 import { RequestParents, shownPendingRequest } from './request-parents.service.js';
-import { RequestRepository, type StoredRequest } from './request.repository.js';
+import { RequestRepository } from './request.repository.js';
 
 /** Reads of requests: each from one snapshot, so that its parts agree. Calls at the same time share one read. */
 @Injectable()
@@ -19,7 +19,8 @@ export class RequestReads {
   private readonly partReads = new BatchedRead((ids: readonly string[]) => this.manyByParts(ids));
   /** Those that are most likely no quiet ones: it is not tried. What is answered does not depend on it. */
   private readonly busy = new Set<string>();
-  private readonly storedReads = new BatchedRead((ids: readonly string[]) => this.manyStored(ids));
+  private readonly simpleReads = new BatchedRead((ids: readonly string[]) => this.manySimple(ids));
+  private readonly keptSimple = new KeptByMark<RequestWithState>(mostKept);
   private readonly idReads = new SharedReads<string[]>();
   private readonly allIds = new KeptList<string>();
 
@@ -32,21 +33,23 @@ export class RequestReads {
     private readonly quietRequests: QuietRequestRepository,
   ) {}
 
-  async one(id: string): Promise<RequestParent> {
-    const parent = await this.find(id);
-    if (!parent) throw SchedulerError.requestNotFound(id);
-    return parent;
+  one(id: string): Promise<RequestParent> {
+    return this.find(id).then((parent) => {
+      if (!parent) throw SchedulerError.requestNotFound(id);
+      return parent;
+    });
   }
 
   /** Where little goes on around it, it takes a fraction of the time. */
-  async find(id: string): Promise<RequestParent | undefined> {
+  find(id: string): Promise<RequestParent | undefined> {
     return (this.busy.has(id) ? this.partReads : this.reads).ask(id);
   }
 
-  async simple(id: string): Promise<RequestWithState> {
-    const stored = await this.storedReads.ask(id);
-    if (!stored) throw SchedulerError.requestNotFound(id);
-    return { request: stored.request, state: stored.state, timestamp: stored.changedAt };
+  simple(id: string): Promise<RequestWithState> {
+    return this.simpleReads.ask(id).then((found) => {
+      if (!found) throw SchedulerError.requestNotFound(id);
+      return found;
+    });
   }
 
   ids(filter: { requestIdLike?: string; state?: readonly RequestState[] }): Promise<string[]> {
@@ -92,11 +95,23 @@ export class RequestReads {
     return others.length === 0 ? parents : new Map([...parents, ...(await this.manyByParts(others))]);
   }
 
-  private async manyStored(ids: readonly string[]): Promise<Map<string, StoredRequest>> {
-    const found = await this.requests.findMany(this.database.manager, ids);
-    return new Map(found.map((stored) => [stored.request.id, stored]));
+  private manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
+    const { manager } = this.database;
+    return this.keptSimple.find(
+      ids,
+      (all) => this.requests.findMarks(manager, all),
+      async (others) =>
+        (await this.requests.findMarked(manager, others)).map(({ request, state, changedAt, mark }) => ({
+          id: request.id,
+          mark,
+          value: { request, state, timestamp: changedAt },
+        })),
+    );
   }
 }
+
+/** Requests whose short record is kept, some kilobytes each with its JSON. */
+const mostKept = 5_000;
 
 const mostBusy = 10_000;
 

@@ -34,6 +34,9 @@ const columns = columnNames.join(', ');
 /** SQL: what makes a StoredRequest, of a table with this alias. */
 export const requestColumns = (alias: string): string => columnNames.map((name) => `${alias}.${name}`).join(', ');
 
+/** No two versions of a row have the same: each is written by another transaction. The rest tells rows of restored databases apart. */
+const markSql = `concat_ws(' ', xmin, version, changed_at)`;
+
 /** A transaction of a call takes some 20 ms, and each instance has one in the line. */
 const lockWaitMillis = 500;
 
@@ -51,6 +54,18 @@ export class RequestRepository {
   async findMany(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id`, [ids]);
     return found.map(storedRequest);
+  }
+
+  /** Which version of its row each of them is: the transaction that wrote it, and what it wrote there. Unknown ids are left out. */
+  async findMarks(tx: EntityManager, ids: readonly string[]): Promise<{ id: string; mark: string }[]> {
+    return rows(tx, `SELECT id, ${markSql} AS mark FROM request WHERE id = ANY ($1)`, [ids]);
+  }
+
+  /** With their marks. */
+  async findMarked(tx: EntityManager, ids: readonly string[]): Promise<(StoredRequest & { mark: string })[]> {
+    const sql = `SELECT ${columns}, ${markSql} AS mark FROM request WHERE id = ANY ($1)`;
+    const found = await rows<RequestRow & { mark: string }>(tx, sql, [ids]);
+    return found.map((row) => ({ ...storedRequest(row), mark: row.mark }));
   }
 
   /** Of all requests, or of those in the given states, in the order of ids. */

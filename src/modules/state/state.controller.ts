@@ -1,5 +1,5 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Since } from '../../platform/http/since.js';
 import {
   ProvisioningQuery,
@@ -17,7 +17,8 @@ export class StateController {
 
   /** Shows the service in figures. */
   @Get()
-  state(@Query() { skipCache, includeRequestIds }: StateQuery): Promise<StateDto> {
+  @ApiOkResponse({ type: StateDto })
+  state(@Query() { skipCache, includeRequestIds }: StateQuery): StateDto | Promise<StateDto> {
     return this.states.state(skipCache, includeRequestIds);
   }
 

@@ -4,6 +4,7 @@ import type { MachineState } from '../../core/model/enums.js';
 import { findLateTasks, judgeProvisioning } from '../../core/pending-work/index.js';
 import type { HostState, ScheduledTasksInfo, State, TaskReconciliationStatistics } from '../../core/model/state.js';
 import { isDecommissioning } from '../../core/machines/machine-life.js';
+import { andThen } from '../../platform/async.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -44,11 +45,12 @@ export class StateService {
   ) {}
 
   /** With ids when they are asked for, and whenever the state need not be computed for this caller alone. */
-  async state(skipCache = false, includeRequestIds = false): Promise<State> {
-    const state = await this.full(skipCache);
-    if (!skipCache || includeRequestIds) return state;
-    const { overProvisionedRequestIds: _over, underProvisionedRequestIds: _under, ...figures } = state;
-    return figures;
+  state(skipCache = false, includeRequestIds = false): State | Promise<State> {
+    return andThen<FullState, State>(this.full(skipCache), (state) => {
+      if (!skipCache || includeRequestIds) return state;
+      const { overProvisionedRequestIds: _over, underProvisionedRequestIds: _under, ...figures } = state;
+      return figures;
+    });
   }
 
   async provisioned(which: 'over' | 'under', skipCache = false): Promise<string[]> {
@@ -75,10 +77,10 @@ export class StateService {
     };
   }
 
-  private full(skipCache: boolean): Promise<FullState> {
+  private full(skipCache: boolean): FullState | Promise<FullState> {
     const { latest } = this;
     const isFresh = latest && this.clock.now() - latest.generatedAt < this.settings.saveStateEverySeconds * 1000;
-    return !skipCache && isFresh ? Promise.resolve(latest) : this.present.ask();
+    return !skipCache && isFresh ? latest : this.present.ask();
   }
 
   private async computeNow(): Promise<FullState> {

@@ -60,17 +60,14 @@ export class PreparingClient extends Client {
       // Handed its work by a callback, a client answers nothing.
       return answer instanceof Promise ? answer.catch((cause: unknown) => this.fail(cause)) : answer;
     };
-    const prepared = async (text: string, name: string, values: unknown[]): Promise<QueryResult> => {
-      try {
-        return await send({ name, text, values });
-      } catch (cause) {
-        if (!isPlanOutdated(cause)) throw cause;
+    const prepared = (text: string, name: string, values: unknown[]): Promise<QueryResult> =>
+      sent({ name, text, values }).catch((cause: unknown) => {
+        if (!isPlanOutdated(cause)) return this.fail(cause);
         names.forget();
         // Within a transaction all is lost, and it has to begin anew.
         if (this.getTransactionStatus() !== 'I') throw cause;
         return send(text, values);
-      }
-    };
+      });
     this.query = ((query: unknown, ...rest: unknown[]) => {
       const [values] = rest;
       const name = typeof query === 'string' && Array.isArray(values) && rest.length === 1 && names.nameOf(query);

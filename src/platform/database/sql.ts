@@ -1,17 +1,53 @@
-import type { EntityManager } from 'typeorm';
+import type { Pool } from 'pg';
+import { type DataSource, type EntityManager, QueryFailedError, type QueryRunner, TypeORMError } from 'typeorm';
 
 /** Rows of one SQL statement, whatever its kind (TypeORM wraps those of UPDATE and DELETE differently). */
-export async function rows<T = Record<string, unknown>>(
+export function rows<T = Record<string, unknown>>(
   tx: EntityManager,
   sql: string,
   parameters: unknown[] = [],
 ): Promise<T[]> {
-  const result: unknown = await tx.query(sql, parameters);
+  const { queryRunner } = tx;
+  const found = queryRunner ? within(queryRunner, sql, parameters) : alone(tx.dataSource, sql, parameters);
+  return found as Promise<T[]>;
+}
+
+async function within(transaction: QueryRunner, sql: string, parameters: unknown[]): Promise<unknown[]> {
+  const result: unknown = await transaction.query(sql, parameters);
   // UPDATE and DELETE answer [rows, count]; all others answer the rows themselves.
   if (Array.isArray(result) && result.length === 2 && Array.isArray(result[0]) && typeof result[1] === 'number') {
-    return result[0] as T[];
+    return result[0] as unknown[];
   }
-  return result as T[];
+  return result as unknown[];
+}
+
+/** Outside of transactions, on a connection of the pool: what TypeORM puts around that costs more than a cheap read. */
+function alone({ driver }: DataSource, sql: string, parameters: unknown[]): Promise<unknown[]> {
+  const { master: pool } = driver as unknown as { master?: Pool };
+  if (!pool) return Promise.reject(new TypeORMError('Driver not Connected'));
+  return new Promise((resolve, reject) => {
+    pool.connect((failure, client, release) => {
+      if (!client) return reject(failure as Error);
+      let broken: Error | undefined;
+      const breaks = (cause: Error): void => void (broken = cause);
+      // While it is lent, the pool does not listen.
+      client.on('error', breaks);
+      const giveBack = (): void => {
+        client.removeListener('error', breaks);
+        release(broken);
+      };
+      client.query(sql, parameters).then(
+        (result) => {
+          giveBack();
+          resolve(result.rows);
+        },
+        (cause: Error) => {
+          giveBack();
+          reject(new QueryFailedError(sql, parameters, cause));
+        },
+      );
+    });
+  });
 }
 
 /** Epoch milliseconds to what a timestamptz column takes, keeping absence. */

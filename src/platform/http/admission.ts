@@ -112,15 +112,19 @@ interface KnownCaller {
   isAdmin: boolean;
 }
 
-const places = new WeakMap<Request, (caller: KnownCaller) => void>();
-
-const leavings = new WeakMap<Request, () => void>();
+/** The place of a call, kept with it: a map from calls to places would keep the garbage collector busy. */
+interface Place {
+  take(caller: KnownCaller): void;
+  leave(): void;
+}
+const place = Symbol('place');
+type Placed = Request & { [place]?: Place };
 
 /** Said of a call whose answer goes on without end: it takes no place of calls that are answered. Others bound how many there are. */
-export const goesOnWithoutEnd = (request: Request): void => leavings.get(request)?.();
+export const goesOnWithoutEnd = (request: Request): void => (request as Placed)[place]?.leave();
 
 /** Said as soon as it is known who makes a call: it gives back the place of a call of an unknown caller for one of its own. */
-export const callerIsKnown = (request: Request, caller: KnownCaller): void => places.get(request)?.(caller);
+export const callerIsKnown = (request: Request, caller: KnownCaller): void => (request as Placed)[place]?.take(caller);
 
 /**
  * Lets so many calls in at a time: beyond that a call is refused before anything of it is done, instead of waiting until its
@@ -153,21 +157,23 @@ export function admitCalls({ maxConcurrentCalls, placesForAdministrators }: Limi
     if (!request.path.startsWith('/api/')) return next();
     if (unknown >= maxConcurrentCalls) return next(full(unknown));
     unknown++;
-    let leave: () => void = () => unknown--;
+    let giveBack: () => void = () => unknown--;
+    let isKnown = false;
     let hasLeft = false;
-    places.set(request, (caller) => {
-      places.delete(request);
+    const take = (caller: KnownCaller) => {
+      if (isKnown) return;
+      isKnown = true;
       if (hasLeft) return;
-      const leaveOwn = enter(caller);
-      leave();
-      leave = leaveOwn;
-    });
-    const leaveOnce = () => {
-      if (!hasLeft) leave();
+      const giveBackOwn = enter(caller);
+      giveBack();
+      giveBack = giveBackOwn;
+    };
+    const leave = () => {
+      if (!hasLeft) giveBack();
       hasLeft = true;
     };
-    leavings.set(request, leaveOnce);
-    response.once('close', leaveOnce);
+    (request as Placed)[place] = { take, leave };
+    response.once('close', leave);
     next();
   };
 }

@@ -6,14 +6,14 @@ import { AnswerInterceptor } from './answer.interceptor.js';
 import { asCall } from '../database/permits.js';
 import { jsonBody } from './bodies.js';
 import { refuseForeignPages } from './browser-boundary.js';
-import { belowContextPath } from './context-path.js';
+import { belowContextPath, urlBelow } from './context-path.js';
 import { directReads } from './direct-reads.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter, routesOf } from './error.filter.js';
 import { IgnoredMembers } from './ignored-members.js';
 import { InputPipe } from './input.pipe.js';
 import { withoutNulls } from './json.js';
-import { followPathAliases, leniencyOf } from './legacy-names.js';
+import { followPathAliases, leniencyOf, resolveAlias } from './legacy-names.js';
 import { admitCalls, awaitBodies } from './admission.js';
 import {
   assignRequestId,
@@ -80,8 +80,6 @@ export function configureHttp(
     ),
   );
   const errors = new ErrorFilter(routesOf(app), emitsNames);
-  app.use(directReads(app, errors));
-
   app.useGlobalPipes(new InputPipe(leniency));
   // Older clients send much that nothing knows.
   const ignored = leniency.readsLoosely ? [] : [new IgnoredMembers()];
@@ -89,7 +87,18 @@ export function configureHttp(
   app.useGlobalFilters(errors);
   serveDocs(app, settings);
   limitWaiting(app, settings.http);
-  answerUnreadableCalls(app.getHttpServer() as Server, emitsNames);
+  const server = app.getHttpServer() as Server;
+  const { contextPath } = settings.http;
+  const isRead = directReads(app, errors, (url) => pathOf(resolveAlias(urlBelow(contextPath, url) ?? '')));
+  server.off('request', express);
+  server.on('request', (request, response) => isRead(request, response) || express(request, response));
+  answerUnreadableCalls(server, emitsNames);
+}
+
+/** Of a plain address. */
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
 }
 
 function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void {

@@ -10,19 +10,24 @@ import type { Settings } from '../settings/settings.js';
  */
 export function belowContextPath({ contextPath }: Settings['http']): RequestHandler {
   return (request: Request, _response: Response, next: NextFunction) => {
-    if (contextPath === '') return next();
-    // A proxy may be called by the whole address, which a service has to understand as well.
-    const target = request.url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
-    const below = target.slice(contextPath.length);
-    if (target.startsWith(contextPath) && /^([/?]|$)/.test(below)) {
-      request.url = below.startsWith('/') ? below : `/${below}`;
-      return next();
+    const url = urlBelow(contextPath, request.url);
+    if (url === undefined) {
+      const message = `There is nothing outside of ${contextPath}, the context path of this service`;
+      return next(new SchedulerError('NOT_FOUND', message));
     }
-    if (isAtRoot(target.split('?', 1)[0]!)) return next();
-    next(
-      new SchedulerError('NOT_FOUND', `There is nothing outside of ${contextPath}, the context path of this service`),
-    );
+    request.url = url;
+    next();
   };
+}
+
+/** undefined: it lies outside. */
+export function urlBelow(contextPath: string, url: string): string | undefined {
+  if (contextPath === '') return url;
+  // A proxy may be called by the whole address, which a service has to understand as well.
+  const target = url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+  const below = target.slice(contextPath.length);
+  if (target.startsWith(contextPath) && /^([/?]|$)/.test(below)) return below.startsWith('/') ? below : `/${below}`;
+  return isAtRoot(target.split('?', 1)[0]!) ? url : undefined;
 }
 
 /** The root of the service as callers write it: by the proxy that has another one for it, else as it is served. */

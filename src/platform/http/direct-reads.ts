@@ -1,103 +1,120 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type ArgumentMetadata,
-  type CanActivate,
   type ExecutionContext,
-  ForbiddenException,
   type INestApplication,
   type PipeTransform,
   RequestMethod,
   type Type as ClassOf,
 } from '@nestjs/common';
 import { type AbstractHttpAdapter, type ApplicationConfig, MetadataScanner, ModulesContainer } from '@nestjs/core';
-import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
-import { isObservable, lastValueFrom } from 'rxjs';
-import { Around, type Steps } from './around.js';
+import type { Express, Request, Response } from 'express';
+import { Around } from './around.js';
 import type { ErrorFilter } from './error.filter.js';
+import { type Argument, Plan, type Read, ReadCall } from './read-call.js';
 import { type Layer, RouteFinder } from './route-finder.js';
 
 /**
- * Reads go to their handlers by one look-up, and without the observables that the framework puts around each: on a cheap read these
- * cost more than all that is done for it. Everything that a call passes otherwise it passes here, in the same order and by the same
- * objects: middleware of modules, guards, interceptors (each an `Around`), pipes, and the filter of errors. What is no GET, and a
- * handler with decorators of its own beyond path and parameters, goes the way of the framework.
+ * Reads go to their handlers by one look-up, and without the router and the observables that the framework puts around each: on a
+ * cheap read these cost more than all that is done for it. Everything that a call passes otherwise it passes here, in the same order
+ * and by the same objects: middleware, guards, interceptors (each an `Around`), pipes, and the filter of errors. What is no GET, a
+ * path that is no plain one, and a handler with decorators of its own beyond path and parameters, go the way of the framework.
  *
- * Used after all that is the same for every call. Routes are looked at when the first call comes: they are all there by then.
+ * `pathOf`: what the middleware makes of the path of a call. Routes are looked at when the first call comes: they are all there by then.
  */
-export function directReads(app: INestApplication, errors: ErrorFilter): RequestHandler {
+export function directReads(app: INestApplication, errors: ErrorFilter, pathOf: (url: string) => string | undefined) {
   let reads: DirectReads | undefined;
-  const take = (request: Request, response: Response, next: NextFunction): void => {
-    if (request.method !== 'GET') return next();
-    reads ??= new DirectReads(app, take, errors);
-    reads.take(request, response, next);
+  /** False: the call is left to the framework, and nothing has been done with it. */
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (request.method !== 'GET') return false;
+    reads ??= new DirectReads(app, errors, pathOf);
+    return reads.take(request as Request, response as Response);
   };
-  return take;
 }
 
-/** Takes what a parameter of a handler stands for out of a call. */
-type Argument = (context: ReadContext) => unknown;
-
-/** A handler of a GET. */
-interface Read {
-  controller: object;
-  handler: (...given: unknown[]) => unknown;
-  takes: readonly Argument[];
+/** What is done for the reads of a route. */
+interface Way {
+  read: Read;
+  plan: Plan;
+  /** Middleware, and what of it is not for all paths of the route. */
+  before: { layer: Layer; always: boolean }[];
 }
+
+/** Addresses that are read in one way only: those that need a closer look are looked at by the framework. */
+const plainUrl = /^\/[!-"$-~]*$/;
 
 class DirectReads {
   private readonly adapter: AbstractHttpAdapter;
-  private readonly guards: readonly CanActivate[];
-  private readonly arounds: readonly Around[];
+  private readonly express: Express;
   private readonly finder: RouteFinder;
-  private readonly reads = new Map<Layer, Read>();
-  /** What stands between this and the routes: middleware of modules, each with the paths that it is for. */
-  private readonly between: { layer: Layer; order: number }[] = [];
+  private readonly ways = new Map<Layer, Way>();
+  /** Where Express goes with what fails. */
+  private readonly failing: Layer | undefined;
 
   constructor(
     app: INestApplication,
-    self: unknown,
     private readonly errors: ErrorFilter,
+    private readonly pathOf: (url: string) => string | undefined,
   ) {
     this.adapter = app.getHttpAdapter() as AbstractHttpAdapter;
-    const layers = this.adapter.getInstance<Express>().router.stack as unknown as Layer[];
+    this.express = this.adapter.getInstance<Express>();
+    const layers = this.express.router.stack as unknown as Layer[];
     const { config } = app as unknown as { config: ApplicationConfig };
     const interceptors = config.getGlobalInterceptors();
-    this.arounds = interceptors.filter((one): one is Around => one instanceof Around);
-    this.guards = config.getGlobalGuards();
+    const arounds = interceptors.filter((one): one is Around => one instanceof Around);
     this.finder = new RouteFinder(layers);
-    const own = layers.findIndex(({ handle }) => handle === self);
-    layers.forEach((layer, order) => {
-      if (order > own && !layer.route && layer.handle.length <= 3) this.between.push({ layer, order });
-    });
+    this.failing = layers.find(({ handle }) => handle.length === 4);
     const madeForEachCall = [config.getGlobalRequestGuards(), config.getGlobalRequestInterceptors()];
-    if (this.arounds.length < interceptors.length || madeForEachCall.flat().length > 0) return;
+    if (arounds.length < interceptors.length || madeForEachCall.flat().length > 0) return;
     const byPath = readsByPath(app, config.getGlobalPipes());
-    for (const layer of layers) {
+    layers.forEach((layer, order) => {
       const read = byPath.get(layer.route?.path);
-      if (read && layer.route?.methods['get']) this.reads.set(layer, read);
-    }
+      if (!read || !layer.route?.methods['get']) return;
+      const plan = new Plan(config.getGlobalGuards(), arounds, read);
+      this.ways.set(layer, { read, plan, before: middlewareOf(String(layer.route.path), layers.slice(0, order)) });
+    });
   }
 
-  take(request: Request, response: Response, next: NextFunction): void {
-    const { path } = request;
-    const found = this.find(path);
-    const read = found && this.reads.get(found.layer);
-    if (!read) return next();
-    const before = this.between.filter(({ layer, order }) => order < found.order && layer.match(path));
+  take(request: Request, response: Response): boolean {
+    const { url } = request;
+    if (!plainUrl.test(url)) return false;
+    const path = this.pathOf(url);
+    const found = path === undefined ? undefined : this.find(path);
+    const way = found && this.ways.get(found.layer);
+    if (!way) return false;
+    this.prepare(request, response);
+    const { before } = way;
     let passed = 0;
     const go = (cause?: unknown): void => {
-      if (cause) return next(cause);
+      if (cause) return this.refuse(cause, request, response);
       const middleware = before[passed++];
-      if (middleware) return middleware.layer.handleRequest(request, response, go);
-      // Where the router of Express puts them.
-      request.route = found.layer.route;
-      request.params = found.params;
-      const context = new ReadContext([request, response, next], read.controller.constructor as ClassOf, read.handler);
-      this.answer(context, read)
-        .then((body) => (isSent(request, response, body) ? undefined : this.adapter.reply(response, body)))
-        .catch((failure: unknown) => this.errors.answer(failure, request, response));
+      if (!middleware) {
+        // Where the router of Express puts them.
+        request.route = found.layer.route;
+        request.params = found.params;
+        return new ReadCall(request, response, way.plan, way.read, this).go();
+      }
+      const { layer, always } = middleware;
+      if (always || layer.match(path!)) layer.handleRequest(request, response, go);
+      else go();
     };
     go();
+    return true;
+  }
+
+  answer(request: Request, response: Response, body: unknown): void {
+    if (!isSent(request, response, body)) void this.adapter.reply(response, body);
+  }
+
+  fail(cause: unknown, request: Request, response: Response): void {
+    this.errors.answer(cause, request, response);
+  }
+
+  /** What middleware fails with the framework looks at before the filter does. */
+  private refuse(cause: unknown, request: Request, response: Response): void {
+    const last = (failure?: unknown): void => this.fail(failure ?? cause, request, response);
+    if (this.failing) this.failing.handleError(cause, request, response, last);
+    else last();
   }
 
   private find(path: string) {
@@ -108,62 +125,31 @@ class DirectReads {
     }
   }
 
-  private async answer(context: ReadContext, { controller, handler, takes }: Read): Promise<unknown> {
-    for (const guard of this.guards)
-      if (!(await guard.canActivate(context))) throw new ForbiddenException('Forbidden resource');
-    const begun: Steps[] = [];
-    try {
-      let value: unknown;
-      let isAnswered = false;
-      for (const around of this.arounds) {
-        const beginning = around.begin(context);
-        const steps = beginning instanceof Promise ? await beginning : beginning;
-        if (!steps) continue;
-        isAnswered = 'answer' in steps;
-        if (isAnswered) {
-          value = steps.answer;
-          break;
-        }
-        begun.push(steps);
-      }
-      if (!isAnswered) {
-        const given: unknown[] = [];
-        for (const take of takes) {
-          const taken = take(context);
-          given.push(taken instanceof Promise ? await taken : taken);
-        }
-        const result = await handler.apply(controller, given);
-        value = isObservable(result) ? await lastValueFrom(result) : result;
-      }
-      for (let steps = begun.pop(); steps; steps = begun.pop()) {
-        if (!steps.after) continue;
-        const made = steps.after(value);
-        value = made instanceof Promise ? await made : made;
-      }
-      return value;
-    } catch (cause) {
-      throw begun.reduceRight((failure: unknown, { failed }) => (failed ? failed(failure) : failure), cause);
+  /** What Express does before its router, as far as it matters here. */
+  private prepare(request: Request, response: Response): void {
+    // Where the server does not make them so (`HttpAdapter`).
+    if (Object.getPrototypeOf(request) !== this.express.request) {
+      Object.setPrototypeOf(request, this.express.request);
+      Object.setPrototypeOf(response, this.express.response);
     }
+    request.res = response;
+    request.originalUrl = request.url;
+    request.params = {};
   }
 }
 
-/** As the framework gives it to guards and interceptors; that makes three functions each time it is asked for the call. */
-class ReadContext extends ExecutionContextHost implements ExecutionContext {
-  override switchToHttp(): ReturnType<ExecutionContextHost['switchToHttp']> {
-    return this as unknown as ReturnType<ExecutionContextHost['switchToHttp']>;
-  }
+/** A path in plain words, and one with all that comes below it. */
+const plainPath = /^((?:\/[\w-]+)*)(?:\/|\/\*\w+|\/\{\*\w+\})?$/;
 
-  getRequest<T = Request>(): T {
-    return this.getArgByIndex<T>(0);
-  }
-
-  getResponse<T = Response>(): T {
-    return this.getArgByIndex<T>(1);
-  }
-
-  getNext<T = NextFunction>(): T {
-    return this.getArgByIndex<T>(2);
-  }
+/** Middleware that stands before a route, as far as it can be for calls of it. */
+function middlewareOf(route: string, layers: readonly Layer[]): Way['before'] {
+  return layers
+    .filter(({ route: own, handle }) => !own && handle.length <= 3)
+    .map((layer) => {
+      const plain = typeof layer.rawPath === 'string' ? plainPath.exec(layer.rawPath)?.[1] : undefined;
+      return { layer, plain, always: plain !== undefined && (plain === '' || route.startsWith(`${plain}/`)) };
+    })
+    .filter(({ plain, always }) => always || plain === undefined || route.slice(0, plain.length).includes(':'));
 }
 
 /** Text and bytes are sent as they are; false: what else there is, such as a stream, is left to the framework. */

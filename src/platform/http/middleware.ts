@@ -48,7 +48,10 @@ export function readQueryOnce(express: Express): void {
   Object.defineProperty(express.request, 'query', {
     configurable: true,
     get(this: ReadOnce): Request['query'] {
-      if (this[read]?.url !== this.url) this[read] = { url: this.url, query: parse(this) };
+      if (this[read]?.url !== this.url) {
+        const query = this.url.includes('?') ? parse(this) : (Object.create(null) as Request['query']);
+        this[read] = { url: this.url, query };
+      }
       return this[read].query;
     },
   });

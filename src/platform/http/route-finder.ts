@@ -2,8 +2,11 @@
 export interface Layer {
   route?: { path: string | RegExp | unknown[]; methods: Record<string, boolean> };
   handle: (...given: unknown[]) => unknown;
+  /** As it was given to the router. */
+  rawPath?: unknown;
   match(path: string): false | { params: Record<string, string> };
   handleRequest(request: unknown, response: unknown, next: (cause?: unknown) => void): void;
+  handleError(cause: unknown, request: unknown, response: unknown, next: (cause?: unknown) => void): void;
 }
 
 interface Entry {

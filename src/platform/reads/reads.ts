@@ -1,4 +1,4 @@
-import { neverChanges } from '../http/json.js';
+import { neverChanges, toJson } from '../http/json.js';
 
 /**
  * A read that callers share. At most one is under way; calls that come meanwhile share the next one, so that no answer is
@@ -94,9 +94,9 @@ class Lane<Key, Value> {
     return this.wanted.size;
   }
 
-  async ask(key: Key): Promise<Value | undefined> {
+  ask(key: Key): Promise<Value | undefined> {
     this.wanted.add(key);
-    return (await this.batch.ask()).get(key);
+    return this.batch.ask().then((found) => found.get(key));
   }
 }
 
@@ -143,6 +143,48 @@ export class KeptRecords<Value extends object> {
     }
     this.kept = next;
     this.last = found.length === keys.length && found.length <= this.most ? { keys, found } : undefined;
+    return found;
+  }
+}
+
+/** Characters of JSON; longer records are made anew for each read. */
+const longestKept = 16_384;
+
+/** A row as it stands now, and which of all that ever stood under its key. */
+interface Marked {
+  id: string;
+  mark: string;
+}
+
+/**
+ * Records that are kept as long as their row is the same one, which each read asks the database: so nothing is answered from before,
+ * and what did not change is neither sent nor written as JSON again.
+ */
+export class KeptByMark<Value extends object> {
+  private kept = new Map<string, { mark: string; value: Value }>();
+
+  /** At most so many are kept. */
+  constructor(private readonly most: number) {}
+
+  /** `marks`: of the rows that are there; `load`: such rows with their marks. */
+  async find(
+    ids: readonly string[],
+    marks: (ids: readonly string[]) => Promise<Marked[]>,
+    load: (ids: readonly string[]) => Promise<(Marked & { value: Value })[]>,
+  ): Promise<Map<string, Value>> {
+    const found = new Map<string, Value>();
+    const others: string[] = [];
+    for (const { id, mark } of await marks(ids)) {
+      const known = this.kept.get(id);
+      if (known?.mark === mark) found.set(id, known.value);
+      else others.push(id);
+    }
+    if (others.length === 0) return found;
+    for (const { id, mark, value } of await load(others)) {
+      if (this.kept.size >= this.most) this.kept.clear();
+      found.set(id, neverChanges(value));
+      if (toJson(value).length <= longestKept) this.kept.set(id, { mark, value });
+    }
     return found;
   }
 }

@@ -10,6 +10,7 @@ import { Database } from '../../../src/platform/database/database.js';
 import { Around } from '../../../src/platform/http/around.js';
 import { isGuarded } from '../../../src/platform/http/caller.js';
 import { configureHttp, httpOptions } from '../../../src/platform/http/configure-http.js';
+import { HttpAdapter } from '../../../src/platform/http/http-adapter.js';
 import { FixedLeadership } from '../fixed-leadership.js';
 import { testSettings } from '../test-settings.js';
 import { authSettings, callWith, type Answer, type CallOptions } from './auth-app.js';
@@ -40,12 +41,16 @@ export class GuardedApp {
     const settings = { ...testSettings(authSettings(file)), databaseUrl, allowTestResourceCalls: true };
     const leadership = new FixedLeadership(1);
     const driver = new SimulatedCluster().driver();
-    const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot({ settings, driver, leadership }), {
-      ...httpOptions,
-      logger: false,
-      abortOnError: false,
-      forceCloseConnections: true,
-    });
+    const app = await NestFactory.create<NestExpressApplication>(
+      AppModule.forRoot({ settings, driver, leadership }),
+      new HttpAdapter(),
+      {
+        ...httpOptions,
+        logger: false,
+        abortOnError: false,
+        forceCloseConnections: true,
+      },
+    );
     app.useGlobalInterceptors(new LetThrough());
     configureHttp(app, settings);
     await app.listen(0, '127.0.0.1');

@@ -1,13 +1,14 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { builtInUser, type Past, type User } from '../../../core/authorization/index.js';
+import { andThen } from '../../../platform/async.js';
 import { grant } from '../../../platform/database/permits.js';
 import { isGuarded } from '../../../platform/http/caller.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { callerIsKnown } from '../../../platform/http/admission.js';
 import type { AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { Authentication } from '../authenticators/authentication.service.js';
+import { Authentication, type Identification } from '../authenticators/authentication.service.js';
 import { Access } from './access.service.js';
 import { needOf } from './endpoint-needs.js';
 import type { Need } from './needs.js';
@@ -37,7 +38,7 @@ export class AccessGuard implements CanActivate {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<CheckedRequest>();
     const route = (request.route as { path: string }).path;
     if (!isGuarded(route)) return true;
@@ -45,28 +46,32 @@ export class AccessGuard implements CanActivate {
     request.need = need;
     request.maySeeSecrets = !this.access.enabled;
     if (need.kind === 'nothing') return true;
-    const { user, way, failures, retryAfterSeconds } = await this.authentication.identify(request);
-    request.caller = user ?? builtInUser;
-    request.provenBy = way;
-    if (!this.access.enabled) return true;
-    if (!user) {
-      const response = context.switchToHttp().getResponse<Response>();
-      if (retryAfterSeconds !== undefined) throw this.tooManyFailures(response, retryAfterSeconds);
-      response.set('WWW-Authenticate', this.authentication.challenge);
-      const message = `The caller is not authenticated: ${failures.join('; ')}${this.authentication.advice}`;
-      throw new SchedulerError('UNAUTHENTICATED', message);
-    }
-    callerIsKnown(request, { id: user.id, isAdmin: this.access.isAdmin(user) });
-    const allowed = await this.needs.check(need, user, {
-      params: request.params,
-      query: request.query,
-      body: request.body as unknown,
+    return andThen(this.authentication.identify(request), (found) => {
+      request.caller = found.user ?? builtInUser;
+      request.provenBy = found.way;
+      return !this.access.enabled || this.check(request, need, this.known(found, context));
     });
-    request.allowed = allowed;
-    request.past = allowed.past;
-    request.maySeeSecrets = allowed.writes;
-    if (allowed.permit && request.method !== 'GET' && request.method !== 'HEAD') grant(allowed.permit);
-    return true;
+  }
+
+  private known({ user, failures, retryAfterSeconds }: Identification, context: ExecutionContext): User {
+    if (user) return user;
+    const response = context.switchToHttp().getResponse<Response>();
+    if (retryAfterSeconds !== undefined) throw this.tooManyFailures(response, retryAfterSeconds);
+    response.set('WWW-Authenticate', this.authentication.challenge);
+    const message = `The caller is not authenticated: ${failures.join('; ')}${this.authentication.advice}`;
+    throw new SchedulerError('UNAUTHENTICATED', message);
+  }
+
+  private check(request: CheckedRequest, need: Need, user: User): boolean | Promise<boolean> {
+    callerIsKnown(request, { id: user.id, isAdmin: this.access.isAdmin(user) });
+    const { params, query, method } = request;
+    return andThen(this.needs.check(need, user, { params, query, body: request.body as unknown }), (allowed) => {
+      request.allowed = allowed;
+      request.past = allowed.past;
+      request.maySeeSecrets = allowed.writes;
+      if (allowed.permit && method !== 'GET' && method !== 'HEAD') grant(allowed.permit);
+      return true;
+    });
   }
 
   private tooManyFailures(response: Response, seconds: number): SchedulerError {

@@ -28,14 +28,18 @@ export class ElevatedAccess {
   ) {}
 
   /** Never fails: the call is allowed. Costs nothing for other callers, and little while no webhook listens. */
-  async note({ scopes }: RequestNeed, user: User, named: readonly Named[]): Promise<void> {
+  note({ scopes }: RequestNeed, user: User, named: readonly Named[]): void | Promise<void> {
     const { auth } = this.settings;
     const noted = isAdmin(auth, user) ? scopes.filter((scope) => scope !== 'READ') : scopes;
     if (noted.length === 0 || named.length === 0) return;
     if (!isAdmin(auth, user) && !overlaps([...user.groups, ...user.scopes], auth.jitaGroups)) return;
+    return this.tell(user, noted, [...new Set(named.map(({ id }) => id))]);
+  }
+
+  private async tell(user: User, scopes: readonly AccessScope[], ids: string[]): Promise<void> {
     try {
       if (!(await this.outbox.isHeard(this.db.manager, 'ELEVATED_ACCESS'))) return;
-      const events = await this.eventsOf(user, noted, [...new Set(named.map(({ id }) => id))]);
+      const events = await this.eventsOf(user, scopes, ids);
       if (events.length === 0) return;
       await this.db.transaction((tx) => this.outbox.elevatedAccess(tx, events));
       this.wake.signal('webhooks');

@@ -9,6 +9,7 @@ import {
   type RequestGroups,
   type User,
 } from '../../../core/authorization/index.js';
+import { andThen } from '../../../platform/async.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Permit } from '../../../platform/database/permits.js';
 import { SchedulerError } from '../../../platform/errors.js';
@@ -40,7 +41,7 @@ export class NeedsCheck {
     private readonly elevated: ElevatedAccess,
   ) {}
 
-  async check(need: Need, user: User, call: Call): Promise<Allowed> {
+  check(need: Need, user: User, call: Call): Allowed | Promise<Allowed> {
     switch (need.kind) {
       case 'admin':
       case 'globalRead':
@@ -61,12 +62,13 @@ export class NeedsCheck {
     }
   }
 
-  private async checkRequests(need: RequestNeed, user: User, call: Call): Promise<Allowed> {
+  private checkRequests(need: RequestNeed, user: User, call: Call): Allowed | Promise<Allowed> {
     const named = need.requests(call);
-    if (this.access.isAdmin(user)) {
-      await this.elevated.note(need, user, named);
-      return everything;
-    }
+    if (!this.access.isAdmin(user)) return this.checkGroups(need, user, call, named);
+    return andThen(this.elevated.note(need, user, named), () => everything);
+  }
+
+  private async checkGroups(need: RequestNeed, user: User, call: Call, named: readonly Named[]): Promise<Allowed> {
     if (named.length === 0) this.refuseUnnamed(need, user);
     const ids = [...new Set(named.map(({ id }) => id))];
     const seen = await this.access.find(this.db.manager, ids);

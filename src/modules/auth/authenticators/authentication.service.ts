@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import type { User } from '../../../core/authorization/index.js';
 import { authenticatorsOf, type AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { andThen } from '../../../platform/async.js';
 import { Clock } from '../../../platform/clock.js';
 import { PART, type Part } from '../../../platform/process/part.js';
 import type { Authenticator } from './authenticator.js';
@@ -24,7 +25,7 @@ export interface Identification {
 /** Identifies no caller. */
 const disabled: Authenticator = {
   name: 'DISABLED',
-  authenticate: () => Promise.resolve('this way knows no user'),
+  authenticate: () => 'this way knows no user',
 };
 
 /** Tries the configured ways to identify the caller, one after the other. */
@@ -89,19 +90,33 @@ export class Authentication implements OnModuleInit {
     return `. Send the header ${headers.join(' or ')}${first}`;
   }
 
-  async identify(request: Request): Promise<Identification> {
-    const failures: string[] = [];
+  identify(request: Request): Identification | Promise<Identification> {
     const { remoteAddress: address = '' } = request.socket;
     const waitSeconds = this.failed.waitSeconds(address, this.clock.now());
-    for (const way of this.ways) {
-      const found = await way.authenticate(request, waitSeconds > 0);
+    return this.try(this.ways, [], request, waitSeconds);
+  }
+
+  /** One way after the other. */
+  private try(
+    [way, ...others]: readonly Authenticator[],
+    failures: string[],
+    request: Request,
+    waitSeconds: number,
+  ): Identification | Promise<Identification> {
+    if (!way) return this.unknown(failures, request, waitSeconds);
+    return andThen(way.authenticate(request, waitSeconds > 0), (found) => {
       if (typeof found !== 'string') return { user: found, way: way.name, failures };
       failures.push(`${way.name}: ${found}`);
-    }
+      return this.try(others, failures, request, waitSeconds);
+    });
+  }
+
+  private unknown(failures: string[], request: Request, waitSeconds: number): Identification {
     const proof = this.proofIn(request);
     // A call that proves nothing tries nothing.
     if (proof === undefined || !this.settings.auth.enabled) return { failures };
     if (waitSeconds > 0) return { failures, retryAfterSeconds: waitSeconds };
+    const { remoteAddress: address = '' } = request.socket;
     const digest = digestOf(proof);
     this.failed.note(address, digest, this.clock.now());
     this.part.words?.tell('wrong-proof', address, digest);

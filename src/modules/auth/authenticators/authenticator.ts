@@ -7,7 +7,7 @@ export interface Authenticator {
   readonly name: AuthenticatorName;
   /**
    * The user, or why this way identifies none. Never contains what the caller sent as proof. `wary`: nothing that could be
-   * guessed is tried, because too many tries from where the call comes have failed.
+   * guessed is tried, because too many tries from where the call comes have failed. What is known at once is told at once.
    */
-  authenticate(request: Request, wary: boolean): Promise<User | string>;
+  authenticate(request: Request, wary: boolean): User | string | Promise<User | string>;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { User } from '../../../core/authorization/index.js';
+import { andThen } from '../../../platform/async.js';
 import { OidcTokens } from '../oidc/oidc-tokens.service.js';
 import { Tokens } from '../tokens/tokens.service.js';
 import { VerificationService } from '../webhook/verification.service.js';
@@ -13,10 +14,10 @@ export class TokenAuthenticator implements Authenticator {
 
   constructor(private readonly tokens: Tokens) {}
 
-  async authenticate(request: Request, wary: boolean): Promise<User | string> {
+  authenticate(request: Request, wary: boolean): User | string | Promise<User | string> {
     const token = credentialOf(request, 'Token');
     if (token === undefined) return "header Authorization has no scheme 'Token'";
-    return (await this.tokens.verify(token, wary)) ?? 'the token is unknown';
+    return andThen(this.tokens.verify(token, wary), (user) => user ?? 'the token is unknown');
   }
 }
 

@@ -18,13 +18,16 @@ abstract class Passthrough {
     this.isTrusted = trustedProxies || enabled ? addressMatcher(trustedProxies ?? []) : () => true;
   }
 
-  protected async lookUp(request: Request, name: unknown, place: string): Promise<User | string> {
+  protected lookUp(request: Request, name: unknown, place: string): string | Promise<User | string> {
     if (typeof name !== 'string' || name === '') return `${place} is missing`;
     // The address of the connection; a header could claim any other.
     const { remoteAddress } = request.socket;
     if (!this.isTrusted(remoteAddress)) return `${remoteAddress} is none of auth.trustedProxies`;
-    const found = await this.directory.find(name);
-    return found ? { ...found, issuer: this.settings.auth.datastore } : `the directory knows no user '${name}'`;
+    return this.directory
+      .find(name)
+      .then((found) =>
+        found ? { ...found, issuer: this.settings.auth.datastore } : `the directory knows no user '${name}'`,
+      );
   }
 }
 
@@ -36,7 +39,7 @@ export class QueryParameterPassthrough extends Passthrough implements Authentica
     super(directory, settings);
   }
 
-  authenticate(request: Request): Promise<User | string> {
+  authenticate(request: Request): string | Promise<User | string> {
     return this.lookUp(request, request.query['user'], "query parameter 'user'");
   }
 }
@@ -49,7 +52,7 @@ export class HeaderPassthrough extends Passthrough implements Authenticator {
     super(directory, settings);
   }
 
-  authenticate(request: Request): Promise<User | string> {
+  authenticate(request: Request): string | Promise<User | string> {
     const { requestUserHeaderName: name } = this.settings.auth;
     return this.lookUp(request, request.get(name), `header ${name}`);
   }

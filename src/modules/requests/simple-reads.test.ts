@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openRoomOn, type RequestsRoom } from '../../../test/support/requests-room.js';
+import { createTestDatabase } from '../../../test/support/test-database.js';
+import { Database } from '../../platform/database/database.js';
+import { rows } from '../../platform/database/sql.js';
+
+const ids = ['one', 'two', 'three'];
+let rooms: RequestsRoom[];
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  rooms = [await openRoomOn(database.url), await openRoomOn(database.url, {}, () => database.drop())];
+});
+afterAll(async () => {
+  for (const room of rooms) await room.close();
+});
+
+/** Told from each other by the document alone: version and time may well be the same, as those of a request that was made again. */
+const statements = {
+  change: `UPDATE request SET document = $2 WHERE id = $1 RETURNING id`,
+  remove: `DELETE FROM request WHERE id = $1 AND $2::jsonb IS NOT NULL RETURNING id`,
+  make: `INSERT INTO request (id, request_type, state, version, changed_at, bouncing, document)
+         VALUES ($1, 'SERVICE', 'ACTIVE', 1, 'epoch', false, $2) ON CONFLICT DO NOTHING RETURNING id`,
+};
+type Kind = keyof typeof statements;
+
+const write = fc.record({
+  room: fc.constantFrom(0, 1),
+  id: fc.constantFrom(...ids),
+  kind: fc.constantFrom<Kind>('change', 'change', 'remove', 'make'),
+});
+
+/** What stood under an id, from when it was being written until what came next had been: as long as a read may tell of it. */
+interface Stood {
+  instances: number | undefined;
+  from: number;
+  until: number;
+}
+
+test('of whatever is written by whichever instance, each instance tells at once', async () => {
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(write, { minLength: 20, maxLength: 60 }), async (writes) => {
+      await rooms[0]!.sql('DELETE FROM request');
+      const stood = new Map(ids.map((id) => [id, [{ instances: undefined, from: 0, until: Infinity } as Stood]]));
+      let isWriting = true;
+      const read = async (room: RequestsRoom, id: string): Promise<void> => {
+        while (isWriting) {
+          const asked = performance.now();
+          const { status, body } = await room.call('GET', `/api/requests/request/${id}/simple`);
+          const told = performance.now();
+          const instances = status === 404 ? undefined : body.request.instances;
+          const mayBe = stood.get(id)!.filter(({ from, until }) => from <= told && until >= asked);
+          expect(mayBe.map((one) => one.instances)).toContain(instances);
+        }
+      };
+      const readers = rooms.flatMap((room) => ids.map((id) => read(room, id)));
+      for (const { room, id, kind } of writes) {
+        const instances = ++count;
+        const from = performance.now();
+        const next: Stood = { instances: kind === 'remove' ? undefined : instances, from, until: Infinity };
+        const before = stood.get(id)!.at(-1)!;
+        stood.get(id)!.push(next);
+        const document = JSON.stringify({ id, requestType: 'SERVICE', instances });
+        const { manager } = rooms[room]!.app.get(Database);
+        const written = await rows(manager, statements[kind], [id, document]);
+        if (written.length === 0) stood.get(id)!.pop();
+        else before.until = performance.now();
+      }
+      isWriting = false;
+      await Promise.all(readers);
+    }),
+    { numRuns: 15 },
+  );
+});

@@ -1,0 +1,137 @@
+import { type CanActivate, type ExecutionContext, ForbiddenException } from '@nestjs/common';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import type { Request, Response } from 'express';
+import { isObservable, lastValueFrom } from 'rxjs';
+import { isPromise } from '../async.js';
+import type { Around, Steps } from './around.js';
+
+/** Takes what a parameter of a handler stands for out of a call. */
+export type Argument = (context: ReadCall) => unknown;
+
+/** A handler of a GET. */
+export interface Read {
+  controller: object;
+  handler: (...given: unknown[]) => unknown;
+  takes: readonly Argument[];
+}
+
+/** A part of what is done for a read: what `begin` makes, at once or later, `take` gets. */
+interface Part {
+  begin(call: ReadCall): unknown;
+  take(call: ReadCall, made: unknown): void;
+}
+
+/** All that is done for a read, in order: guards, what goes around every operation, arguments, handler. */
+export class Plan {
+  readonly parts: readonly Part[];
+
+  constructor(guards: readonly CanActivate[], arounds: readonly Around[], { controller, handler, takes }: Read) {
+    this.parts = [
+      ...guards.map((guard) => ({ begin: (call: ReadCall) => guard.canActivate(call), take: letIn })),
+      ...arounds.map((around) => ({ begin: (call: ReadCall) => around.begin(call), take: enter })),
+      ...takes.map((take) => ({ begin: take, take: takeArgument })),
+      { begin: (call: ReadCall) => settled(handler.apply(controller, call.given)), take: takeValue },
+    ];
+  }
+}
+
+function letIn(_call: ReadCall, isLetIn: unknown): void {
+  if (!isLetIn) throw new ForbiddenException('Forbidden resource');
+}
+
+const enter = (call: ReadCall, steps: unknown): void => call.enter(steps as Steps | undefined);
+const takeArgument = (call: ReadCall, value: unknown): void => void call.given.push(value);
+const takeValue = (call: ReadCall, value: unknown): void => void (call.value = value);
+const settled = (result: unknown): unknown => (isObservable(result) ? lastValueFrom(result) : result);
+
+/**
+ * One read on its way through its plan. What is known at once is taken at once: a promise for each part costs more than most parts.
+ * It is also what guards and interceptors are given of the call; the framework makes three functions each time it is asked for it.
+ */
+export class ReadCall extends ExecutionContextHost implements ExecutionContext {
+  readonly given: unknown[] = [];
+  value: unknown;
+  private readonly begun: Steps[] = [];
+  private next = 0;
+  private part: Part | undefined;
+
+  constructor(
+    private readonly request: Request,
+    private readonly response: Response,
+    private readonly plan: Plan,
+    { controller, handler }: Read,
+    private readonly done: { answer(call: Request, response: Response, body: unknown): void; fail: Failed },
+  ) {
+    super([request, response], controller.constructor as never, handler as never);
+  }
+
+  override switchToHttp(): ReturnType<ExecutionContextHost['switchToHttp']> {
+    return this as unknown as ReturnType<ExecutionContextHost['switchToHttp']>;
+  }
+
+  getRequest<T = Request>(): T {
+    return this.request as T;
+  }
+
+  getResponse<T = Response>(): T {
+    return this.response as T;
+  }
+
+  getNext<T>(): T {
+    return undefined as T;
+  }
+
+  go(): void {
+    try {
+      while (this.hasMore()) {
+        const made = this.begin();
+        if (isPromise(made)) return void made.then(this.goOn, this.fail);
+        this.part!.take(this, made);
+      }
+      this.done.answer(this.request, this.response, this.value);
+    } catch (cause) {
+      this.fail(cause);
+    }
+  }
+
+  /** Where an operation need not be done, there is its answer; else what is to be done after it. */
+  enter(steps: Steps | undefined): void {
+    if (!steps) return;
+    if ('answer' in steps) {
+      this.value = steps.answer;
+      this.next = this.plan.parts.length;
+    } else this.begun.push(steps);
+  }
+
+  private readonly goOn = (made: unknown): void => {
+    try {
+      this.part!.take(this, made);
+    } catch (cause) {
+      return this.fail(cause);
+    }
+    this.go();
+  };
+
+  private readonly fail = (cause: unknown): void => {
+    const told = this.begun.reduceRight((failure: unknown, { failed }) => (failed ? failed(failure) : failure), cause);
+    this.done.fail(told, this.request, this.response);
+  };
+
+  private hasMore(): boolean {
+    return this.next < this.plan.parts.length || this.begun.length > 0;
+  }
+
+  private begin(): unknown {
+    this.part = this.plan.parts[this.next];
+    if (this.part) {
+      this.next++;
+      return this.part.begin(this);
+    }
+    this.part = shaping;
+    const { after } = this.begun.pop()!;
+    return after ? after(this.value) : this.value;
+  }
+}
+
+type Failed = (cause: unknown, request: Request, response: Response) => void;
+const shaping: Part = { begin: () => undefined, take: takeValue };
