@@ -21,28 +21,38 @@ async function within(transaction: QueryRunner, sql: string, parameters: unknown
   return result as unknown[];
 }
 
+/** Where TypeORM has its pool, and whom it lent connections of it, which it takes back when it is told to end. */
+interface Lender {
+  master?: Pool;
+  connectedQueryRunners: { release(): void }[];
+}
+
 /** Outside of transactions, on a connection of the pool: what TypeORM puts around that costs more than a cheap read. */
 function alone({ driver }: DataSource, sql: string, parameters: unknown[]): Promise<unknown[]> {
-  const { master: pool } = driver as unknown as { master?: Pool };
+  const { master: pool, connectedQueryRunners: lent } = driver as unknown as Lender;
   if (!pool) return Promise.reject(new TypeORMError('Driver not Connected'));
   return new Promise((resolve, reject) => {
-    pool.connect((failure, client, release) => {
+    pool.connect((failure, client, giveBack) => {
       if (!client) return reject(failure as Error);
-      let broken: Error | undefined;
-      const breaks = (cause: Error): void => void (broken = cause);
-      // While it is lent, the pool does not listen.
-      client.on('error', breaks);
-      const giveBack = (): void => {
-        client.removeListener('error', breaks);
-        release(broken);
+      const loan = {
+        release: (broken?: Error): void => {
+          const place = lent.indexOf(loan);
+          if (place < 0) return;
+          lent.splice(place, 1);
+          client.removeListener('error', loan.release);
+          giveBack(broken);
+        },
       };
+      lent.push(loan);
+      // While it is lent, the pool does not listen.
+      client.on('error', loan.release);
       client.query(sql, parameters).then(
         (result) => {
-          giveBack();
+          loan.release();
           resolve(result.rows);
         },
         (cause: Error) => {
-          giveBack();
+          loan.release();
           reject(new QueryFailedError(sql, parameters, cause));
         },
       );
