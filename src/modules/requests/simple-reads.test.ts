@@ -70,6 +70,6 @@ test('of whatever is written by whichever instance, each instance tells at once'
       isWriting = false;
       await Promise.all(readers);
     }),
-    { numRuns: 15 },
+    { numRuns: 4 },
   );
 });
