@@ -30,12 +30,16 @@ export interface RunningApp {
 
 /** Builds the application, listens, and competes for the leadership. The database is migrated by now. */
 export async function startApp({ logger, part = alone, ...options }: AppOptions): Promise<RunningApp> {
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot({ ...options, part }), new HttpAdapter(), {
-    ...httpOptions,
-    logger,
-    abortOnError: false,
-    forceCloseConnections: true,
-  });
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.forRoot({ ...options, part }),
+    new HttpAdapter(),
+    {
+      ...httpOptions,
+      logger,
+      abortOnError: false,
+      forceCloseConnections: true,
+    },
+  );
   try {
     if (part.key !== undefined) app.use(takePassedOn(part.key));
     app.use(app.get(CallsInFlight).watch);
