@@ -105,9 +105,9 @@ async function startProduct(databaseUrl) {
 }
 
 /** Another process of this folder, ready to be asked. */
-const child = (file) => fork(fileURLToPath(new URL(`./api/${file}`, import.meta.url)));
-const caller = child('load.mjs');
-const bare = child('bare-server.mjs');
+const child = (file) => fork(fileURLToPath(new URL(file, import.meta.url)));
+const caller = child('support/load.mjs');
+const bare = child('api/bare-server.mjs');
 const [barePort] = await once(bare, 'message');
 
 async function ask(call) {

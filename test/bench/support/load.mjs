@@ -6,24 +6,29 @@ import autocannon from 'autocannon';
 const percentile = (sorted, p) => sorted[Math.min(sorted.length - 1, Math.ceil((p / 100) * sorted.length) - 1)];
 
 let asked = 0;
-/** In the place of $n: a number that no call before had, for ids of its own; of $m: each of 1,000 in turn. */
-const numbered = (text) => text?.replace('$n', `${process.pid}-${++asked}`).replace('$m', String(++asked % 1_000));
+/** In the place of $n: a number that no call before had, for ids of its own; of $m: each of so many in turn. */
+const numbered = (text, requests) =>
+  text?.replace('$n', `${process.pid}-${++asked}`).replace('$m', String(++asked % requests));
 const isNumbered = ({ path, body }) => /\$[nm]/.test(path + (body ?? ''));
-const forOneCall = (sent) => ({ ...sent, path: numbered(sent.path), body: numbered(sent.body) });
+const forOneCall = (sent, requests) => ({
+  ...sent,
+  path: numbered(sent.path, requests),
+  body: numbered(sent.body, requests),
+});
 const headersOf = (body) => (body === undefined ? {} : { 'content-type': 'application/json' });
 
 /** How many bytes one answer has. */
-async function answerSize({ origin, ...call }) {
-  const { path, method, body } = forOneCall(call);
+async function answerSize({ origin, requests = 1_000, ...call }) {
+  const { path, method, body } = forOneCall(call, requests);
   const answer = await request(origin + path, { method, body, headers: headersOf(body) });
   return (await answer.body.arrayBuffer()).byteLength;
 }
 
 /** Answers calls per second, and milliseconds that calls took. */
-async function fire({ origin, path, method, body, connections, seconds }) {
+async function fire({ origin, path, method, body, requests: number = 1_000, connections, seconds }) {
   const times = [];
   const sent = { path, method, body, headers: headersOf(body) };
-  const requests = [{ ...sent, ...(isNumbered(sent) && { setupRequest: forOneCall }) }];
+  const requests = [{ ...sent, ...(isNumbered(sent) && { setupRequest: (each) => forOneCall(each, number) }) }];
   const run = autocannon({ url: origin, connections, duration: seconds, timeout: 60, requests });
   run.on('response', (_client, _status, _bytes, millis) => times.push(millis));
   const { non2xx, errors, duration } = await run;
