@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -10,6 +10,11 @@ import { PodNode, specOf, testUid } from '../support/pod-node.js';
 
 const isRoot = process.getuid?.() === 0;
 const patience = { timeout: 20_000 };
+
+function writeAsTask(path: string, text: string): void {
+  writeFileSync(path, text);
+  chownSync(path, testUid, testUid);
+}
 
 describe.skipIf(!isRoot)('the agent of a node', () => {
   let node: PodNode;
@@ -91,7 +96,7 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       const pod = await node.prepare();
       writeFileSync(join(pod.path, 'stdout'), 'not what it printed');
       mkdirSync(join(pod.path, 'folder'));
-      writeFileSync(join(pod.path, 'folder/stdout'), 'of the task');
+      writeAsTask(join(pod.path, 'folder/stdout'), 'of the task');
       const uid = '00000000-0000-4000-8000-000000000001';
       node.print(pod, uid, 'out');
       node.print(pod, uid, 'err', 'stderr');
@@ -119,7 +124,7 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
     test('and nothing that a task leads to from there', async () => {
       const pod = await node.prepare();
       const other = await node.prepare();
-      writeFileSync(join(other.path, 'secret'), 'of another');
+      writeAsTask(join(other.path, 'secret'), 'of another');
       const links: Record<string, string> = {
         passwd: '/etc/passwd',
         up: '../spec.json',
@@ -155,7 +160,7 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
 
     test('of a task that has ended, whose sandbox is closed then', async () => {
       const pod = await node.prepare();
-      writeFileSync(join(pod.path, 'result'), '42');
+      writeAsTask(join(pod.path, 'result'), '42');
       const uid = '00000000-0000-4000-8000-000000000004';
       node.print(pod, uid, 'last words');
       await expect.poll(() => node.read(pod, 'stdout'), patience).toBe('last words\n');

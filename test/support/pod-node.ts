@@ -149,7 +149,7 @@ export class PodNode {
         ...words,
       ],
       {
-        stdio: 'inherit',
+        stdio: 'ignore',
         env: { PATH: process.env['PATH'], OWN: 'of the pod', OF_CONTAINER: groups('bbbb-task').join(' ') },
       },
     );
