@@ -35,6 +35,7 @@ import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wis
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
 import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
 import { RequestGroupRepository } from './modules/requests/groups/request-group.repository.js';
+import { RequestCreationRepository } from './modules/requests/request-creation.repository.js';
 import { RequestHistoryRepository } from './modules/requests/request-history.repository.js';
 import { RequestRepository } from './modules/requests/request.repository.js';
 import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-command.repository.js';
@@ -100,6 +101,7 @@ const repositories = [
   RequestAccessRepository,
   RequestCleanupRepository,
   RequestGroupRepository,
+  RequestCreationRepository,
   RequestHistoryRepository,
   RequestRepository,
   ShellCommandRepository,

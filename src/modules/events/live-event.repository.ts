@@ -45,6 +45,14 @@ export class LiveEventRepository {
     afterCommit(tx, this.tell);
   }
 
+  /** The same for one event, as a part of the statement that makes the change: written for each row of `source`. */
+  addedTo(tx: EntityManager, event: WrittenEvent, source: string, parameters: unknown[]): string {
+    afterCommit(tx, this.tell);
+    const at = parameters.push(new Date(this.clock.now()));
+    const text = parameters.push(JSON.stringify([event]));
+    return `INSERT INTO live_event (written_at, count, events) SELECT $${at}::timestamptz, 1, $${text}::text FROM ${source}`;
+  }
+
   /** How many events there ever were, how many of them are kept, and since when, in epoch milliseconds. Without reading them all. */
   async counts(tx: EntityManager): Promise<{ total: number; kept: number; since: number | undefined }> {
     const [found] = await rows<{ total: number; kept: number; since: Date | null }>(

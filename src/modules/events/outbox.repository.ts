@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import type { DisasterType } from '../../core/model/enums.js';
+import type { WrittenEvent } from '../../core/model/event.js';
 import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
@@ -23,9 +24,18 @@ export class OutboxRepository {
   ) {}
 
   async request(tx: EntityManager, change: RequestHistory): Promise<void> {
-    const { createdAt: at, eventType, request, user, message } = change;
-    await this.events.add(tx, [{ type: 'REQUEST', at, requestId: request.id, eventType, user, message }]);
+    await this.events.add(tx, [eventOf(change)]);
     await this.webhooks.request(tx, change);
+  }
+
+  /** The streams' share of `request`, as a part of the statement that makes the change where `source` has a row. */
+  requestAddedTo(tx: EntityManager, change: RequestHistory, source: string, parameters: unknown[]): string {
+    return this.events.addedTo(tx, eventOf(change), source, parameters);
+  }
+
+  /** The webhooks' share of it; `listeners`: ids of all webhooks for requests, where they were read already. */
+  requestToWebhooks(tx: EntityManager, change: RequestHistory, listeners: readonly string[]): Promise<void> {
+    return this.webhooks.request(tx, change, listeners);
   }
 
   async deploy(tx: EntityManager, update: DeployUpdate): Promise<void> {
@@ -86,3 +96,7 @@ export class OutboxRepository {
     );
   }
 }
+
+const eventOf = ({ createdAt: at, eventType, request, user, message }: RequestHistory): WrittenEvent => {
+  return { type: 'REQUEST', at, requestId: request.id, eventType, user, message };
+};

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { RequestCleanupType } from '../../core/model/enums.js';
 import type { RequestFacts, Refusal } from '../../core/requests/action-rules.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -57,14 +58,19 @@ export class RequestActions {
     return stored && this.around(tx, stored);
   }
 
-  private async around(tx: EntityManager, stored: StoredRequest): Promise<LockedRequest> {
+  /** Of one whose row is locked in `tx`. `known`: its cleanups, where they were read since. */
+  async around(
+    tx: EntityManager,
+    stored: StoredRequest,
+    known?: readonly RequestCleanupType[],
+  ): Promise<LockedRequest> {
     const requestId = stored.request.id;
-    const waiting = await this.cleanups.find(tx, requestId);
+    const cleanups = known ?? (await this.cleanups.find(tx, requestId)).map(({ cleanupType }) => cleanupType);
     const [pendingDeploy] = await this.deploys.findPending(tx, [requestId]);
     const facts: RequestFacts = {
       request: stored.request,
       state: stored.state,
-      cleanups: waiting.map((cleanup) => cleanup.cleanupType),
+      cleanups,
       deployInUse: deployInUse(stored),
       bouncing: stored.bouncing,
       deployChangesRequest: pendingDeploy?.updatedRequest !== undefined,

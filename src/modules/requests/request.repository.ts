@@ -165,7 +165,7 @@ export class RequestRepository {
       tx,
       `INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING RETURNING id`,
-      parameters(stored),
+      requestParameters(stored),
     );
     return written.length > 0;
   }
@@ -176,7 +176,7 @@ export class RequestRepository {
     await tx.query(
       `UPDATE request SET request_type = $2, state = $3, version = $4, changed_at = $5, active_deploy_id = $6,
          pending_deploy_id = $7, bouncing = $8, document = $9 WHERE id = $1`,
-      parameters(next),
+      requestParameters(next),
     );
     return next;
   }
@@ -196,7 +196,8 @@ export const storedRequest = (row: RequestRow): StoredRequest => ({
   bouncing: row.bouncing,
 });
 
-const parameters = (stored: StoredRequest): unknown[] => [
+/** Of a row: id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document. */
+export const requestParameters = (stored: StoredRequest): unknown[] => [
   stored.request.id,
   stored.request.requestType,
   stored.state,

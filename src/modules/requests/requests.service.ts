@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { instancesOf, type Request, type RequestParent, type UpdateGroupsRequest } from '../../core/model/request.js';
+import {
+  instancesOf,
+  type Request,
+  type RequestHistory,
+  type RequestParent,
+  type UpdateGroupsRequest,
+} from '../../core/model/request.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
@@ -11,8 +17,7 @@ import { Wake } from '../../platform/wake/wake.js';
 import { RequestActions, throwIf } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestChecks } from './request-checks.service.js';
-import { RequestCleanupRepository } from './request-cleanup.repository.js';
-import { RequestHistoryRepository } from './request-history.repository.js';
+import { RequestCreationRepository, type Surroundings } from './request-creation.repository.js';
 import { RequestParents } from './request-parents.service.js';
 import { RequestRepository, type StoredRequest } from './request.repository.js';
 
@@ -24,8 +29,7 @@ export class RequestsService {
     private readonly checks: RequestChecks,
     private readonly changes: RequestChanges,
     private readonly requests: RequestRepository,
-    private readonly cleanups: RequestCleanupRepository,
-    private readonly history: RequestHistoryRepository,
+    private readonly creations: RequestCreationRepository,
     private readonly parents: RequestParents,
     private readonly disabled: DisabledActions,
     private readonly database: Database,
@@ -40,11 +44,17 @@ export class RequestsService {
     const { parent, isNew } = await this.database.transaction(
       async (tx) => {
         for (;;) {
-          const updated = await this.update(tx, sent, caller);
-          if (updated) return { parent: await this.parent(tx, updated), isNew: false };
-          const created = await this.create(tx, sent, caller);
+          const [stored, around] = await Promise.all([
+            this.requests.lock(tx, sent.id),
+            this.creations.look(tx, sent.id),
+          ]);
+          if (stored) {
+            const updated = await this.update(tx, stored, around, sent, caller);
+            return { parent: await this.parent(tx, updated), isNew: false };
+          }
+          const created = await this.create(tx, around, sent, caller);
           if (created) return { parent: this.parents.ofNew(created), isNew: true };
-          // Another caller created or removed it between the two looks: look again.
+          // Another caller created it between the two looks: look again.
         }
       },
       [sent.id],
@@ -66,13 +76,16 @@ export class RequestsService {
     });
   }
 
-  /** undefined: there is no request of this id. */
-  private async update(tx: EntityManager, sent: Request, caller: Caller): Promise<StoredRequest | undefined> {
-    const locked = await this.actions.lock(tx, sent.id);
-    if (!locked) return undefined;
-    const { stored, facts, now } = locked;
+  private async update(
+    tx: EntityManager,
+    stored: StoredRequest,
+    { cleanups, switchedOff }: Surroundings,
+    sent: Request,
+    caller: Caller,
+  ): Promise<StoredRequest> {
+    const { facts, now } = await this.actions.around(tx, stored, cleanups);
     throwIf(refuseUpdate(facts));
-    await this.disabled.refuse('UPDATE_REQUEST', tx);
+    this.disabled.refuseIn(switchedOff, 'UPDATE_REQUEST');
     if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
     const next = await this.checks.valid(tx, sent, stored);
     const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
@@ -80,20 +93,25 @@ export class RequestsService {
   }
 
   /** undefined: a request of this id exists after all. */
-  private async create(tx: EntityManager, sent: Request, caller: Caller): Promise<StoredRequest | undefined> {
-    const [waiting] = await this.cleanups.find(tx, sent.id);
+  private async create(
+    tx: EntityManager,
+    { cleanups: [waiting], switchedOff, listeners, lastEventAt = 0 }: Surroundings,
+    sent: Request,
+    caller: Caller,
+  ): Promise<StoredRequest | undefined> {
     if (waiting) {
-      const message = `Request '${sent.id}' is being cleaned (${waiting.cleanupType}); try again later`;
+      const message = `Request '${sent.id}' is being cleaned (${waiting}); try again later`;
       throw new SchedulerError('REQUEST_BEING_CLEANED', message);
     }
-    await this.disabled.refuse('CREATE_REQUEST', tx);
+    this.disabled.refuseIn(switchedOff, 'CREATE_REQUEST');
     await this.checks.capacity(tx, sent);
     const request = await this.checks.valid(tx, sent, undefined);
     const now = this.clock.now();
     const stored: StoredRequest = { request, state: 'ACTIVE', version: 1, changedAt: now, bouncing: false };
-    if (!(await this.requests.insert(tx, stored))) return undefined;
-    await this.history.record(tx, { createdAt: now, eventType: 'CREATED', user: caller.email, request });
-    return stored;
+    // What happens to requests of one id is read as it happened, whatever the clock said.
+    const createdAt = Math.max(now, lastEventAt + 1);
+    const event: RequestHistory = { createdAt, eventType: 'CREATED', user: caller.email, request };
+    return (await this.creations.create(tx, stored, event, listeners)) ? stored : undefined;
   }
 
   private async parent(tx: EntityManager, stored: StoredRequest): Promise<RequestParent> {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Database } from '../../platform/database/database.js';
 import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
 
 let room: RequestsRoom;
@@ -134,6 +135,52 @@ describe('creating', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const events = (await room.history('twice')).map(([type]) => type).sort();
     expect(events).toEqual(['CREATED', 'UPDATED', 'UPDATED', 'UPDATED']);
+  });
+
+  test('is five statements, two of which wait for no other', async () => {
+    await save({ id: 'counted-before', requestType: 'SERVICE' });
+    const { logger } = room.app.get(Database).source;
+    const sent = vi.spyOn(logger, 'logQuery');
+    await save({ id: 'counted', requestType: 'SERVICE' });
+    const statements = sent.mock.calls.map(([statement]) => /\w+/.exec(statement)![0]);
+    sent.mockRestore();
+    expect(statements).toEqual(['START', 'SELECT', 'SELECT', 'WITH', 'COMMIT']);
+  });
+
+  test('is told to streams and webhooks with the time that the history says, after all that was before', async () => {
+    const later = room.clock.now() + 60_000;
+    await room.sql(
+      `INSERT INTO request_history (request_id, created_at, event_type, request) VALUES ('again', $1, 'DELETED', '{}')`,
+      [new Date(later)],
+    );
+    await room.sql(
+      `INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('REQUEST-x', 'http://127.0.0.1:9/', 'REQUEST', now())`,
+    );
+    expect((await save({ id: 'again', requestType: 'SERVICE' })).status).toBe(200);
+    expect(await room.history('again')).toEqual([
+      ['CREATED', null, null],
+      ['DELETED', null, null],
+    ]);
+    const [event] = await room.sql(`SELECT events FROM live_event WHERE events LIKE '%"again"%'`);
+    expect(JSON.parse(String(event!['events']))).toMatchObject([
+      { type: 'REQUEST', at: later + 1, requestId: 'again', eventType: 'CREATED' },
+    ]);
+    expect(await room.sql(`SELECT body FROM webhook_update WHERE subject_id = 'again'`)).toMatchObject([
+      { body: { eventType: 'CREATED', createdAt: later + 1, request: { id: 'again' } } },
+    ]);
+    await room.sql('DELETE FROM webhook');
+  });
+
+  test('is refused while it is switched off, and leaves nothing', async () => {
+    await room.sql(
+      `INSERT INTO disabled_action (action, message, automatically_clearable) VALUES ('CREATE_REQUEST', 'month end', false)`,
+    );
+    const { status, body } = await save({ id: 'off', requestType: 'SERVICE' });
+    await room.sql(`UPDATE disabled_action SET expires_at = to_timestamp($1 / 1000.0)`, [room.clock.now()]);
+    expect([status, body.code, body.message]).toEqual([409, 'ACTION_DISABLED', 'month end']);
+    expect(await room.sql(`SELECT 1 FROM request_history WHERE request_id = 'off'`)).toEqual([]);
+    expect((await save({ id: 'off', requestType: 'SERVICE' })).status).toBe(200);
+    await room.sql('DELETE FROM disabled_action');
   });
 });
 

@@ -82,18 +82,18 @@ export class WebhookOutboxRepository {
     return { ...found!, oldest: toMillis(found!.oldest) };
   }
 
-  request(tx: EntityManager, event: RequestHistory): Promise<void> {
-    return this.queue(tx, [
-      {
-        type: 'REQUEST',
-        key: `${event.request.id}:${event.eventType}:${event.createdAt}`,
-        requestId: event.request.id,
-        eventAt: event.createdAt,
-        placeholders: { REQUEST_ID: event.request.id },
-        listed: event,
-        body: event,
-      },
-    ]);
+  /** `listeners`: ids of all webhooks of the type, where they were read already. */
+  request(tx: EntityManager, event: RequestHistory, listeners?: readonly string[]): Promise<void> {
+    const entry: OutboxEntry = {
+      type: 'REQUEST',
+      key: `${event.request.id}:${event.eventType}:${event.createdAt}`,
+      requestId: event.request.id,
+      eventAt: event.createdAt,
+      placeholders: { REQUEST_ID: event.request.id },
+      listed: event,
+      body: event,
+    };
+    return this.queue(tx, [entry], listeners);
   }
 
   deploy(tx: EntityManager, update: DeployUpdate): Promise<void> {

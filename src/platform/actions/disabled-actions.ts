@@ -11,6 +11,9 @@ import { DisabledActionRepository } from './disabled-action.repository.js';
 /** How old an answer may be where the message that something was switched got lost. */
 const keptMillis = 1_000;
 
+/** What a refusal needs to know. */
+export type SwitchedOff = Pick<DisabledAction, 'message' | 'expiresAt'>;
+
 interface Reading {
   at: number;
   actions: Promise<ReadonlyMap<ActionType, DisabledAction>>;
@@ -39,8 +42,7 @@ export class DisabledActions {
 
   /** Why the action is switched off; undefined: it is not. */
   async find(action: ActionType, tx?: EntityManager): Promise<DisabledAction | undefined> {
-    const found = (await (tx ? this.rows.all(tx) : this.read())).get(action);
-    return found && !hasExpired(found, this.clock.now()) ? found : undefined;
+    return this.findIn(await (tx ? this.rows.all(tx) : this.read()), action);
   }
 
   async isDisabled(action: ActionType, tx?: EntityManager): Promise<boolean> {
@@ -49,7 +51,12 @@ export class DisabledActions {
 
   /** Fails with 409 and the reason while the action is switched off. */
   async refuse(action: ActionType, tx?: EntityManager): Promise<void> {
-    const disabled = await this.find(action, tx);
+    this.refuseIn(await (tx ? this.rows.all(tx) : this.read()), action);
+  }
+
+  /** The same by what was read already. */
+  refuseIn(switchedOff: ReadonlyMap<ActionType, SwitchedOff>, action: ActionType): void {
+    const disabled = this.findIn(switchedOff, action);
     if (disabled) throw new SchedulerError('ACTION_DISABLED', disabled.message);
   }
 
@@ -57,6 +64,14 @@ export class DisabledActions {
   async list(): Promise<DisabledAction[]> {
     const now = this.clock.now();
     return [...(await this.rows.all(this.source.manager)).values()].filter((disabled) => !hasExpired(disabled, now));
+  }
+
+  private findIn<Found extends SwitchedOff>(
+    switchedOff: ReadonlyMap<ActionType, Found>,
+    action: ActionType,
+  ): Found | undefined {
+    const found = switchedOff.get(action);
+    return found && !hasExpired(found, this.clock.now()) ? found : undefined;
   }
 
   private read(): Promise<ReadonlyMap<ActionType, DisabledAction>> {

@@ -51,6 +51,8 @@ export function createDataSource({
     connectTimeoutMS: 5_000,
     extra: {
       Client: PreparingClient,
+      // What need not wait for an answer is sent at once: the beginning of a transaction with its first statement.
+      pipeline: true,
       keepAlive: true,
       keepAliveInitialDelayMillis: 1_000,
       query_timeout: queryTimeoutMillis,

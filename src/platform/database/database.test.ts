@@ -1,3 +1,4 @@
+import type { DataSource, EntityManager } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.js';
 import { FixedLeadership } from '../../../test/support/fixed-leadership.js';
@@ -150,5 +151,41 @@ describe('a transaction', () => {
     });
     const writing = db.snapshot((tx) => tx.query('INSERT INTO written VALUES (31)'));
     await expect(writing).rejects.toThrow('read-only transaction');
+  });
+
+  test.each<[string, (tx: EntityManager) => Promise<unknown>]>([
+    ['at first', (tx) => tx.query('INSERT INTO written VALUES (40)')],
+    ['after a look', (tx) => tx.query('SELECT 1').then(() => tx.query('INSERT INTO written VALUES (40)'))],
+    [
+      'beside a look',
+      (tx) => Promise.all([tx.query('SELECT 1 FOR UPDATE'), tx.query('INSERT INTO written VALUES (40)')]),
+    ],
+  ])('whose beginning fails writes nothing: %s', async (_when, work) => {
+    const source = Object.create(db.source) as DataSource;
+    source.createQueryRunner = () => {
+      const runner = db.source.createQueryRunner();
+      const query = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
+      const failing = async (sql: string, ...rest: unknown[]): Promise<unknown> => {
+        if (!sql.startsWith('START')) return query(sql, ...rest);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        throw new Error('no beginning');
+      };
+      return Object.assign(runner, { query: failing });
+    };
+    const beginsNever = new Database(source, source, new FixedLeadership(1));
+    await expect(beginsNever.transaction(work)).rejects.toThrow('no beginning');
+    expect(await rowCount(40)).toBe(0);
+  });
+
+  test('gives its connection back whatever becomes of it, and what TypeORM does in it is part of it', async () => {
+    for (let time = 0; time < 30; time++) {
+      const failing = db.transaction(async (tx) => {
+        expect(tx.queryRunner?.isTransactionActive).toBe(true);
+        await tx.transaction((inner) => inner.query('INSERT INTO written VALUES (50)'));
+        throw new Error('no');
+      });
+      await expect(failing).rejects.toThrow('no');
+    }
+    expect(await rowCount(50)).toBe(0);
   });
 });

@@ -83,24 +83,9 @@ export class Database {
 
   /** Reads that must agree with each other: one snapshot of the database. Nothing can be written in it. */
   snapshot<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    return this.repeat(() => this.readOnce(work));
-  }
-
-  private async readOnce<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    const runner = this.source.createQueryRunner();
-    try {
-      // At once, where the driver would take three round trips.
-      await runner.query('START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-      const result = await work(runner.manager);
-      await runner.query('COMMIT');
-      return result;
-    } catch (cause) {
-      // A connection that is broken has rolled back already.
-      await runner.query('ROLLBACK').catch(() => undefined);
-      throw cause;
-    } finally {
-      await runner.release();
-    }
+    return this.repeat(() =>
+      committed(this.source, work, 'START TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'),
+    );
   }
 
   /** Fails with NotLeaderError, having written nothing, unless this instance leads from the first statement to the commit. */
@@ -133,9 +118,44 @@ export class Database {
   }
 }
 
-async function committed<T>(source: DataSource, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-  let own: EntityManager | undefined;
-  const result = await source.transaction((tx) => work((own = tx)));
-  if (own) followCommit(own);
-  return result;
+/** Only looks, or locks. */
+const looks = /^\s*SELECT\b/;
+
+/**
+ * The beginning goes out together with the first statement, when that only looks: the connection sends it without waiting. Nothing
+ * is written before it is known that the transaction has begun.
+ */
+async function committed<T>(
+  source: DataSource,
+  work: (tx: EntityManager) => Promise<T>,
+  beginning = 'START TRANSACTION',
+): Promise<T> {
+  const runner = source.createQueryRunner();
+  try {
+    await runner.connect();
+    const send = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
+    let begun: Promise<unknown> | undefined = send(beginning);
+    begun.then(
+      () => (begun = undefined),
+      () => undefined,
+    );
+    const inOrder = async (sql: string, ...rest: unknown[]): Promise<unknown> => {
+      if (!begun) return send(sql, ...rest);
+      if (looks.test(sql)) return (await Promise.all([begun, send(sql, ...rest)]))[1];
+      await begun;
+      return send(sql, ...rest);
+    };
+    // As the driver's own beginning would leave it.
+    Object.assign(runner, { query: inOrder, isTransactionActive: true, transactionDepth: 1 });
+    const result = await work(runner.manager);
+    await runner.query('COMMIT');
+    followCommit(runner.manager);
+    return result;
+  } catch (cause) {
+    // A connection that is broken has rolled back already.
+    await runner.query('ROLLBACK').catch(() => undefined);
+    throw cause;
+  } finally {
+    await runner.release();
+  }
 }

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../async.js';
-import { connect, discard } from '../database/connection.js';
+import { connect, discard, withParameters } from '../database/connection.js';
 import { addWanted, Wake, wakeTopics, type WakeKeys, type WakeTopic, type Wanted } from './wake.js';
 
 export const channel = 'muster_wake';
@@ -61,7 +61,7 @@ export class Notifier {
       const payload = this.payload();
       this.waiting.clear();
       try {
-        this.sender ??= await connect(this.url, 'notify', answerTimeoutMillis);
+        this.sender ??= await this.connectSender();
         await this.sender.query('SELECT pg_notify($1, $2)', [channel, payload]);
       } catch (cause) {
         this.log.debug(`A wake-up is lost; timers make up for it: ${String(cause)}`);
@@ -70,6 +70,11 @@ export class Notifier {
       }
       if (!this.stopping.signal.aborted) await delay(notifyEveryMillis);
     }
+  }
+
+  /** A wake-up need not outlive the server: its commit waits for no disk. */
+  private async connectSender(): Promise<Client> {
+    return connect(withParameters(this.url, { synchronous_commit: 'off' }), 'notify', answerTimeoutMillis);
   }
 
   private payload(): string {
