@@ -99,11 +99,16 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
       expect(existsSync(cluster.sandbox(spec, 'started'))).toBe(false);
     });
 
-    test('forgets what it had not accepted yet, so that it can still be launched', async () => {
+    test.each([
+      ['under another name', 'spec.json.1234.new', '{"sp'],
+      ['by halves', 'spec.json', '{"spec":{"taskId":"'],
+      ['as zeros after a power cut', 'spec.json', '\0'.repeat(4_096)],
+      ['as nothing', 'spec.json', ''],
+    ])('forgets what it had not accepted yet, %s, so that it can still be launched', async (_what, name, text) => {
       const spec = cluster.spec({ command: { shell: true, value: 'exit 0', arguments: [] } });
       await cluster.killAgent();
       mkdirSync(cluster.control(spec, ''), { recursive: true });
-      writeFileSync(cluster.control(spec, 'spec.json.1234.new'), '{"sp');
+      writeFileSync(cluster.control(spec, name), text);
       await cluster.startAgent();
       await cluster.driver.launch([spec], 1);
       await cluster.untilState(spec, 'TASK_FINISHED');

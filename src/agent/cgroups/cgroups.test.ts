@@ -150,4 +150,15 @@ describe('on this machine', () => {
     await cgroups.removeAll();
     expect(cgroups.parents.filter((parent) => existsSync(parent))).toEqual([]);
   });
+
+  test('a move is expected: the group is there, and this process where it was', async ({ skip }) => {
+    skip(cgroups.parents.length === 0, 'no cgroup works here');
+    const place = readFileSync('/proc/self/cgroup', 'utf8');
+    const groups = ['one', 'another'].map((name) => cgroups.group(name));
+    const limits = { cpus: 0.5, memoryMb: 50, maxProcesses: 99 };
+    await Promise.all(groups.map((group) => cgroups.expectMoveInto(group, limits)));
+    expect(groups.map((group) => group.pids())).toEqual([[], []]);
+    expect(readFileSync('/proc/self/cgroup', 'utf8')).toBe(place);
+    for (const group of groups) await group.remove();
+  });
 });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rmdir } from 'node:fs/promises';
+import { rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { AgentFolder } from '../agent-folder.js';
@@ -25,6 +25,8 @@ interface Place {
 
 /** The cgroups of one task: a folder of the same name in every hierarchy in use. */
 export class TaskGroup {
+  private isMade = false;
+
   constructor(private readonly places: readonly Place[]) {}
 
   /** What a process writes its id to, to be inside. */
@@ -32,11 +34,14 @@ export class TaskGroup {
     return this.places.map(({ folder }) => join(folder, 'cgroup.procs'));
   }
 
+  /** Once. */
   create(limits: Limits): void {
+    if (this.isMade) return;
     for (const { hierarchy, folder } of this.places) {
       makeGroup(folder);
       hierarchy.limit(folder, limits);
     }
+    this.isMade = true;
   }
 
   /** undefined: nothing keeps track of the task's processes. */
@@ -65,8 +70,12 @@ export class TaskGroup {
 
 /** The cgroup hierarchies that this agent may really use. */
 export class Cgroups {
+  private isMoving = false;
+
   private constructor(
     private readonly hierarchies: readonly Hierarchy[],
+    /** One of those in use. */
+    private readonly mount: CgroupMount | undefined,
     /** One line on what cannot be limited and why; undefined: cpu and memory both can. */
     readonly missing: string | undefined,
   ) {}
@@ -74,9 +83,12 @@ export class Cgroups {
   /** `name` is that of this agent's cgroup: the cgroups of its tasks are made below it. */
   static probe(name: string, mounts: readonly CgroupMount[]): Cgroups {
     const reasons: string[] = [];
+    let inUse: CgroupMount | undefined;
     const hierarchies = mounts.filter(isOfUse).flatMap((mount) => {
       try {
-        return [mount.version === 1 ? openV1(mount, name) : openV2(mount, name)];
+        const hierarchy = mount.version === 1 ? openV1(mount, name) : openV2(mount, name);
+        inUse = mount;
+        return [hierarchy];
       } catch (cause) {
         reasons.push(messageOf(cause));
         return [];
@@ -85,7 +97,7 @@ export class Cgroups {
     const lacking = ['cpu', 'memory'].filter((controller) => !hierarchies.some((h) => h.controllers.has(controller)));
     const why = reasons.length > 0 ? ` (${reasons.join('; ')})` : '';
     const missing = lacking.length > 0 ? `tasks have no ${lacking.join(' and no ')} limit${why}` : undefined;
-    return new Cgroups(hierarchies, missing);
+    return new Cgroups(hierarchies, inUse, missing);
   }
 
   /** Folders in which the groups of the tasks are made. */
@@ -95,6 +107,25 @@ export class Cgroups {
 
   group(name: string): TaskGroup {
     return new TaskGroup(this.hierarchies.map((hierarchy) => ({ hierarchy, folder: join(hierarchy.parent, name) })));
+  }
+
+  /**
+   * Said some milliseconds before a process is moved into the group, which is made. The first move in a while makes the kernel wait
+   * until all cores have come by (a grace period of RCU, some 10 ms), and those that follow do not: so this process is moved to where
+   * it is. Nothing depends on it, and what fails here the start will tell.
+   */
+  async expectMoveInto(group: TaskGroup, limits: Limits): Promise<void> {
+    try {
+      group.create(limits);
+      if (!this.mount || this.isMoving) return;
+      this.isMoving = true;
+      const path = ownPaths(readText('/proc/self/cgroup') ?? '').get(this.mount.controllers[0] ?? '');
+      if (path !== undefined)
+        await writeFile(join(this.mount.root, path, 'cgroup.procs'), String(process.pid), { flag: 'r+' });
+    } catch {
+      // As above.
+    }
+    this.isMoving = false;
   }
 
   /** Leaves nothing behind, except what still has processes in it. */

@@ -3,7 +3,7 @@ import type { AgentContext } from '../agent-context.js';
 import { fetchArtifacts } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
-import { bytesOfMb } from '../cgroups/group-files.js';
+import { bytesOfMb, type Limits } from '../cgroups/group-files.js';
 import { messageOf } from '../files.js';
 import type { RunAs } from '../machine/run-as.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
@@ -31,8 +31,8 @@ export async function prepareAndStart(context: AgentContext, start: TaskStart): 
   const { searchPath, shim, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
   await prepareSandbox({ context, spec, sandbox, environment, runAs, signal });
-  const { maxProcessesPerTask: maxProcesses } = context.settings;
-  group.create({ ...spec, maxProcesses });
+  const limits = limitsOf(context, spec);
+  group.create(limits);
   const command = commandOf(spec, sandbox, shell);
   const given = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
   if (!fitsKernel(given, command.words)) throw new DeployFault('Command line and environment are too long');
@@ -44,10 +44,15 @@ export async function prepareAndStart(context: AgentContext, start: TaskStart): 
     switchUser: runAs?.prefix ?? [],
     cgroupFiles: group.procsFiles,
     // What the kernel counts is the user, which others of a named one share.
-    maxProcesses: runAs?.own ? maxProcesses : undefined,
+    maxProcesses: runAs?.own ? limits.maxProcesses : undefined,
     maxFileBytes: spec.diskMb > 0 ? bytesOfMb(spec.diskMb + fileSlackMb) : undefined,
   });
 }
+
+export const limitsOf = ({ settings }: AgentContext, spec: LaunchSpec): Limits => ({
+  ...spec,
+  maxProcesses: settings.maxProcessesPerTask,
+});
 
 /** So much longer than the disk of the task may one file become: it is the disk as a whole that is looked after. */
 const fileSlackMb = 64;

@@ -76,8 +76,9 @@ export class Launcher {
     const { context } = this;
     const { taskId } = spec;
     const folder = TaskFolder.live(context.folder, taskId);
-    await folder.saveLaunch({ spec, bootId: context.bootId, acceptedAt: Date.now(), runAs: runAs && savedUser(runAs) });
     const run = new TaskRun(context, spec, runAs);
+    run.expectStart();
+    await folder.saveLaunch({ spec, bootId: context.bootId, acceptedAt: Date.now(), runAs: runAs && savedUser(runAs) });
     const port = await this.takePorts(run);
     if (port === undefined) {
       run.launch();
@@ -85,6 +86,7 @@ export class Launcher {
     }
     const answer = await this.forbid(spec, { reason: 'PORT_IN_USE', port });
     await folder.remove();
+    await run.group.remove();
     return answer;
   }
 

@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs';
-import { link, rename, rm, stat } from 'node:fs/promises';
+import { link, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { TaskState } from '../../core/model/enums.js';
@@ -102,16 +102,31 @@ export class TaskFolder {
       () => false,
     );
 
+  /**
+   * Resolves when a power cut would not take it. What stands there of an attempt that failed was never accepted. The disk is waited
+   * for once, and not for the file, its name and the folder's in turn: what is there by halves is no JSON.
+   */
   async saveLaunch(launch: SavedLaunch): Promise<void> {
     await ensureFolder(this.path, 0o700);
-    await writeDurably(this.spec, JSON.stringify(launch));
-    await syncFolder(join(this.path, '..'));
+    const file = await open(this.spec, 'w', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(launch));
+      await Promise.all([file.sync(), syncFolder(this.path), syncFolder(join(this.path, '..'))]);
+    } finally {
+      await file.close();
+    }
   }
 
   /** undefined: the agent ended before the launch was on disk, so it was never accepted. */
   async readLaunch(): Promise<SavedLaunch | undefined> {
     const text = await readIfThere(this.spec);
-    return text === undefined ? undefined : (JSON.parse(text) as SavedLaunch);
+    try {
+      return text === undefined ? undefined : (JSON.parse(text) as SavedLaunch);
+    } catch (cause) {
+      // Nothing begins before it is whole.
+      if ((await readIfThere(this.claim)) !== undefined) throw cause;
+      return undefined;
+    }
   }
 
   saveKill = (kill: SavedKill): Promise<void> => writeDurably(this.kill, JSON.stringify(kill));

@@ -14,7 +14,7 @@ import { TaskLogs } from '../logs/task-logs.js';
 import { CommandPlans } from '../shell-commands/command-plan.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
 import { type Shim, unlessAborted, whenAdoptedGone, whenStarted } from '../shim/shim.js';
-import { couldNotStart, prepareAndStart } from '../shim/start-task.js';
+import { couldNotStart, limitsOf, prepareAndStart } from '../shim/start-task.js';
 import { type EndFacts, isShellLine, type Outcome, outcomeOf } from './outcome.js';
 import { RunningReport } from './running-report.js';
 import { AgentStops, StatusReports } from './status-reports.js';
@@ -118,6 +118,11 @@ export class TaskRun {
   /** The task's processes, except the shim. */
   processes(): ProcessStat[] {
     return processesOf(this.mark());
+  }
+
+  /** While the launch is written down the kernel gets ready. Should there be no start, the next agent removes the group. */
+  expectStart(): void {
+    if (!this.container) void this.context.cgroups.expectMoveInto(this.group, limitsOf(this.context, this.spec));
   }
 
   launch(): void {

@@ -63,8 +63,7 @@ export class TaskHistoryMoveRepository {
     const histories = await this.live.find(tx, ids);
     const records = [...histories.values()].map((history) => JSON.stringify(history));
     const moved = [...histories.keys()];
-    await this.balancing.removeAll(tx, moved);
-    await tx.query(moveTasksSql, [moved, `[${records.join(',')}]`]);
+    await Promise.all([this.balancing.removeAll(tx, moved), tx.query(moveTasksSql, [moved, `[${records.join(',')}]`])]);
     return ids;
   }
 

@@ -63,18 +63,21 @@ const insertTasksSql = `INSERT INTO task (${names}, state, state_at)
 export class TaskLaunchRepository {
   /** Documents travel as one JSON array: as elements of a PostgreSQL array each of their quotes would be escaped. */
   async insert(tx: EntityManager, placed: readonly PlacedTask[], now: number): Promise<void> {
-    await tx.query(insertTasksSql, [...placedColumns.map(([, , value]) => placed.map(value)), new Date(now)]);
     const ids = placed.map(({ taskId }) => taskId.id);
-    await tx.query(
-      `INSERT INTO task_launch (task_id, document)
-       SELECT task_id, document FROM ROWS FROM (unnest($1::text[]), json_array_elements($2::json)) AS l (task_id, document)`,
-      [ids, `[${placed.map(({ document }) => document).join(',')}]`],
-    );
-    await tx.query(
-      `INSERT INTO task_update (task_id, state, at, message)
-       SELECT task_id, 'TASK_LAUNCHED', $3, message FROM unnest($1::text[], $2::text[]) AS u (task_id, message)`,
-      [ids, placed.map(({ pending }) => launchedText(pending)), new Date(now)],
-    );
+    // The server works at one while the next one is put together here.
+    await Promise.all([
+      tx.query(insertTasksSql, [...placedColumns.map(([, , value]) => placed.map(value)), new Date(now)]),
+      tx.query(
+        `INSERT INTO task_launch (task_id, document)
+         SELECT task_id, document FROM ROWS FROM (unnest($1::text[]), json_array_elements($2::json)) AS l (task_id, document)`,
+        [ids, `[${placed.map(({ document }) => document).join(',')}]`],
+      ),
+      tx.query(
+        `INSERT INTO task_update (task_id, state, at, message)
+         SELECT task_id, 'TASK_LAUNCHED', $3, message FROM unnest($1::text[], $2::text[]) AS u (task_id, message)`,
+        [ids, placed.map(({ pending }) => launchedText(pending)), new Date(now)],
+      ),
+    ]);
   }
 
   /** Those of the given task ids that a task has or had. */

@@ -4,6 +4,7 @@ import { groupBy } from '../../core/group-by.js';
 import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
 import { type DeployCounts, isFailingFast } from '../../core/completion/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
+import type { RequestType } from '../../core/model/enums.js';
 import {
   drain,
   isPlannedTooFar,
@@ -156,28 +157,30 @@ export class DrainService {
     lock: RowLock,
     now: number,
   ): Promise<Drained> {
-    await commitLazily(tx);
-    const locked = await (lock === 'free' ? this.requests.lockFree : this.requests.lockInTurn).call(
-      this.requests,
-      tx,
-      requestIds,
-    );
+    const [, locked] = await Promise.all([
+      commitLazily(tx),
+      lock === 'free' ? this.requests.lockFree(tx, requestIds) : this.requests.lockInTurn(tx, requestIds),
+    ]);
     const held = new Map(locked.map((stored) => [stored.request.id, stored]));
     const missing = requestIds.filter((id) => !held.has(id));
     const busy = new Set((await this.findMissing(tx, missing)).map((stored) => stored.request.id));
     const free = requestIds.filter((id) => !busy.has(id));
-    const entries = groupBy(await this.queue.lockOf(tx, free), ({ entry }) => entry.requestId);
-    const tasks = groupBy(await this.tasks.find(tx, { requestIds: free }), (task) => task.taskId.requestId);
+    const ofType = (type: RequestType) => free.filter((id) => held.get(id)?.request.requestType === type);
     const deploying = free.filter((id) => held.get(id)?.pendingDeployId !== undefined);
-    const pendingDeploys = deploying.length > 0 ? await this.deploys.findPending(tx, deploying) : [];
-    const onDemand = free.filter((id) => held.get(id)?.request.requestType === 'ON_DEMAND');
-    const pendingTaskIds = onDemand.length > 0 ? await this.pendingTasks.takenIds(tx, onDemand) : new Set<string>();
-    const scheduled = free.filter((id) => held.get(id)?.request.requestType === 'SCHEDULED');
-    const withRuns = scheduled.length > 0 ? await this.pendingTasks.withPromisedRuns(tx, scheduled) : [];
-    const once = free.filter((id) => held.get(id)?.request.requestType === 'RUN_ONCE');
+    const [onDemand, scheduled, once] = [ofType('ON_DEMAND'), ofType('SCHEDULED'), ofType('RUN_ONCE')];
+    const [queued, live, pendingDeploys, pendingTaskIds, withRuns, slaves] = await Promise.all([
+      this.queue.lockOf(tx, free),
+      this.tasks.find(tx, { requestIds: free }),
+      deploying.length > 0 ? this.deploys.findPending(tx, deploying) : [],
+      onDemand.length > 0 ? this.pendingTasks.takenIds(tx, onDemand) : new Set<string>(),
+      scheduled.length > 0 ? this.pendingTasks.withPromisedRuns(tx, scheduled) : [],
+      this.slavesFor(tx, [...held.values()]),
+    ]);
+    const entries = groupBy(queued, ({ entry }) => entry.requestId);
+    const tasks = groupBy(live, (task) => task.taskId.requestId);
     const runOnce = once.flatMap((id) => (entries.get(id) ?? []).map(({ entry }) => entry));
     const runOnceCounts = await this.counts.find(tx, runOnce);
-    const rules = workRules(this.settings, await this.slavesFor(tx, [...held.values()]));
+    const rules = workRules(this.settings, slaves);
     const writes: Writes = { done: [], replaced: [], create: [], cleanups: [] };
     let again = false;
     for (const requestId of free) {
@@ -193,10 +196,12 @@ export class DrainService {
       };
       again = (await this.drainRequest(tx, work, rules, writes, now)) || again;
     }
-    await this.queue.remove(tx, writes.done);
-    await this.pendingTasks.removeOfDeploys(tx, writes.replaced);
-    await this.pendingTasks.insert(tx, writes.create);
-    await this.cleanups.createAll(tx, writes.cleanups);
+    await Promise.all([
+      this.queue.remove(tx, writes.done),
+      this.pendingTasks.removeOfDeploys(tx, writes.replaced),
+      this.pendingTasks.insert(tx, writes.create),
+      this.cleanups.createAll(tx, writes.cleanups),
+    ]);
     return { cleanups: writes.cleanups.length, again, held: [...busy] };
   }
 

@@ -226,8 +226,8 @@ export class LeaderMemory {
     if (!(await this.changes.any(this.db.leaderManager))) return changes;
     const found = await this.db.leaderTransaction(async (tx) => {
       // Should the database lose this commit, the notes come back and are read once more.
-      await commitLazily(tx);
-      return this.changes.take(tx);
+      const [, taken] = await Promise.all([commitLazily(tx), this.changes.take(tx)]);
+      return taken;
     });
     for (const { kind, key } of found) {
       if (kind === 'request') changes.requests.add(key);

@@ -50,20 +50,18 @@ export class PlacementWriter {
     now: number,
     mayBeUsedUpTo: number,
   ): Promise<Written> {
-    await this.changes.leaveNone(tx);
-    // Requests that the API holds right now are left out.
-    const versions = await this.requests.lockVersions(
-      tx,
-      unique(planned.map(({ taskId }) => taskId.requestId)),
-      'free',
-    );
+    // In one go and in this order. Requests that the API holds right now are left out.
+    const [, versions, , slaves] = await Promise.all([
+      this.changes.leaveNone(tx),
+      this.requests.lockVersions(tx, unique(planned.map(({ taskId }) => taskId.requestId)), 'free'),
+      this.slaves.shareFleet(tx),
+      this.slaves.usable(tx, unique(planned.map(({ launch }) => launch.slaveId))),
+    ]);
     const isCurrent = ({ taskId, requestVersion }: PlannedTask): boolean =>
       versions.get(taskId.requestId) === requestVersion;
     const current = planned.filter(isCurrent);
     const contended = unique(planned.filter((plan) => !isCurrent(plan)).map(({ taskId }) => taskId.requestId));
     if (current.length === 0) return { launched: [], contended };
-    await this.slaves.shareFleet(tx);
-    const slaves = await this.slaves.usable(tx, unique(current.map(({ launch }) => launch.slaveId)));
     const doubtful = current.filter(({ taskId }) => taskId.startedAt <= mayBeUsedUpTo).map(({ taskId }) => taskId.id);
     const used = await this.launches.usedIds(tx, doubtful);
     const placeable = current.filter(
@@ -72,8 +70,7 @@ export class PlacementWriter {
     const taken = await this.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
-    await this.launches.insert(tx, launched, now);
-    await this.tellOthers(tx, launched, now);
+    await Promise.all([this.launches.insert(tx, launched, now), this.tellOthers(tx, launched, now)]);
     return { launched, contended };
   }
 

@@ -53,14 +53,19 @@ export class StatusApplier {
 
   async apply(tx: EntityManager, given: readonly Report[], now: number): Promise<Applied> {
     const reports = given.filter(({ shellCommand }) => !shellCommand);
-    const locked = await this.lockRequestsOfEnds(tx, reports);
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
-    const batch = new StatusBatch(await this.statuses.lockTasks(tx, taskIds), now);
+    const [locked, tasks] = await Promise.all([
+      this.lockRequestsOfEnds(tx, reports),
+      this.statuses.lockTasks(tx, taskIds),
+    ]);
+    const batch = new StatusBatch(tasks, now);
     // Before the ends, which take the commands of their tasks along into the history.
     const commandsEnded = await this.commands.record(tx, given.flatMap(commandUpdate));
     for (const report of reports) batch.take(report);
-    const fresh = await this.statuses.insertUpdates(tx, batch.recorded);
-    await this.statuses.advance(tx, [...batch.advances.values()]);
+    const [fresh] = await Promise.all([
+      this.statuses.insertUpdates(tx, batch.recorded),
+      this.statuses.advance(tx, [...batch.advances.values()]),
+    ]);
     await this.tellOthers(tx, batch, fresh);
     const ended = batch.ends.map(({ taskId }) => taskId);
     const endedIds = ended.map(({ id }) => id);
