@@ -8,14 +8,14 @@
 //   npm run bench:api -- --workers 2 --only /tasks/active     (by API workers; "leader late": its event loop meanwhile)
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { layersOf } from './api/layers.mjs';
+import { layers } from './api/layers.mjs';
 import { machine, options, product, SimulatedCluster, startServer } from './support/bench-world.mjs';
 import { insertServices } from './support/insert-requests.mjs';
+import { profiled } from './support/profile.mjs';
 
 const { startApp } = await product('app.js');
 const { Workers } = await product('cli/server/workers/workers.js');
@@ -138,22 +138,8 @@ async function measure(call, { warmUpSeconds, ...load }) {
 /** One call after the other of the same kind, with what it costs this process and where. */
 async function profile(call, { warmUpSeconds, ...load }) {
   await ask({ ...call, ...load, seconds: Math.max(1, warmUpSeconds) });
-  const session = new Session();
-  session.connect();
-  await session.post('Profiler.enable');
-  await session.post('Profiler.setSamplingInterval', { interval: 250 });
-  await session.post('Profiler.start');
-  const before = process.cpuUsage();
-  const { calls: made } = await ask({ ...call, ...load });
-  const { user, system } = process.cpuUsage(before);
-  const { profile } = await session.post('Profiler.stop');
-  session.disconnect();
-  const { layers, functions } = layersOf(profile);
-  const micros = (user + system) / made;
-  const perCall = (list) => Object.fromEntries(list.map(([name, share]) => [name, rounded(share * micros)]));
-  console.log(call.path, `${made} calls, CPU microseconds of each:`);
-  console.table(perCall([...layers, ['all', 1]]));
-  if (given.profile === 'functions') console.table(perCall(functions.slice(0, 60)));
+  const detail = { title: `${call.path}, calls:`, parts: layers, detail: given.profile, count: ({ calls }) => calls };
+  await profiled(detail, () => ask({ ...call, ...load }));
 }
 
 const rounded = (value, digits = 1) => Math.round(value * 10 ** digits) / 10 ** digits;

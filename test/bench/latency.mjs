@@ -1,15 +1,19 @@
 // From the call that runs an on-demand job to the first instruction of its process, on an idle machine.
 // The reference in the same run: the same command started by child_process directly.
-// As root each task has a user of its own; `--user agent` measures tasks of the agent's user as well, to compare.
+// As root each task has a user of its own; `--user agent` measures tasks of the agent's user as well, to compare. `--steps` tells
+// what of it passes where: by the id of the task and the times of the files that its start leaves.
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { user: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { user: { type: 'string' }, steps: { type: 'boolean' } },
+});
 const runs = Number(positionals[0] ?? 200);
 const muster = fileURLToPath(new URL('../../bin/muster.mjs', import.meta.url));
 // %N is nanoseconds: the shell's first act is to write down when it began.
@@ -42,6 +46,26 @@ const summary = (values) => {
     max: round(all.at(-1)),
   };
 };
+
+const seen = new Set();
+
+/** Milliseconds of each step of the newest task, between what its id and its control files say. */
+function stepsOf(dataDir, asked, begun) {
+  const folders = ['tasks', 'ended'].map((name) => join(dataDir, 'agent', name));
+  const isNew = ([, name]) => name.startsWith('bench-v1-') && !seen.has(name);
+  const [folder, name] = folders.flatMap((one) => readdirSync(one).map((task) => [one, task])).find(isNew);
+  seen.add(name);
+  const at = (file) => statSync(join(folder, name, file)).mtimeMs;
+  const decided = Number(name.split('-')[2]);
+  const { acceptedAt } = JSON.parse(readFileSync(join(folder, name, 'spec.json'), 'utf8'));
+  return {
+    'the call, its commit, the decision': decided - asked,
+    'the commit of the placement, the call of the agent': acceptedAt - decided,
+    'the record of the agent on the disk, sandbox, cgroups': at('launcher') - acceptedAt,
+    'the shim, its move into the cgroups': at('task.new') - at('launcher'),
+    'user, variables, shell, first instruction': begun - at('task.new'),
+  };
+}
 
 async function freePort() {
   const server = createServer();
@@ -100,6 +124,7 @@ async function measure(tasksRunAs) {
     const muster = [];
     const answers = [];
     const direct = [];
+    const steps = {};
     for (let n = 0; n < runs + 10; n++) {
       const warmingUp = n < 10;
       const file = join(stamps, String(n));
@@ -111,6 +136,7 @@ async function measure(tasksRunAs) {
       const answered = nowMs();
       const started = await stampOf(file);
       await pause(100); // idle again: what ended is recorded
+      const passed = values.steps ? stepsOf(dataDir, asked, started) : {};
 
       const spawnedAt = nowMs();
       spawn('sh', ['-c', command], { env: { PATH: process.env.PATH, STAMP: `${file}-direct` } });
@@ -119,9 +145,15 @@ async function measure(tasksRunAs) {
       muster.push(started - asked);
       answers.push(answered - asked);
       direct.push(spawned - spawnedAt);
+      for (const [step, millis] of Object.entries(passed)) (steps[step] ??= []).push(millis);
     }
 
-    return { runNowToStarted: summary(muster), runNowToAnswer: summary(answers), reference: summary(direct) };
+    return {
+      runNowToStarted: summary(muster),
+      runNowToAnswer: summary(answers),
+      reference: summary(direct),
+      steps: Object.fromEntries(Object.entries(steps).map(([step, millis]) => [step, summary(millis)])),
+    };
   } finally {
     product.kill('SIGTERM');
     await ended;
@@ -138,6 +170,7 @@ console.table({
   'run-now call to its answer': figures.runNowToAnswer,
   'reference: child_process.spawn to process started': figures.reference,
 });
+if (values.steps) console.table(figures.steps);
 const machine = {
   cpus: cpus().length,
   model: cpus()[0]?.model,

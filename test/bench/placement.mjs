@@ -4,7 +4,9 @@
 //
 //   npm run bench:placement                                            the whole table
 //   npm run bench:placement -- --machines 5000 --tasks 22500 --strategy SEPARATE      one case
+//   npm run bench:placement -- --machines 5000 --profile parts      CPU microseconds of a task by part; `functions`: by function, too
 import { machine, options, product, startServer, startWorld } from './support/bench-world.mjs';
+import { profiled, schedulerParts } from './support/profile.mjs';
 
 const { makePendingTaskId } = await product('core/task-id.js');
 const { PlacementService } = await product('scheduler/placement/placement.service.js');
@@ -145,7 +147,9 @@ async function measure(url, { machines, tasks, strategy, running = 0 }) {
     }
     await fill(world, { tasks, strategy });
     const before = await count(world, 'task');
-    const seconds = await placeAll(world);
+    const title = `${machines} machines, ${strategy}, tasks:`;
+    const profile = { title, parts: schedulerParts, detail: given.profile, count: () => tasks };
+    const seconds = await profiled(profile, () => placeAll(world));
     const placed = (await count(world, 'task')) - before;
     if (placed !== tasks) throw new Error(`Placed ${placed} of ${tasks} tasks`);
     const rss = rssMiB();
