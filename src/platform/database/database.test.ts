@@ -6,6 +6,7 @@ import { waitFor } from '../../../test/support/wait-for.js';
 import { isPassing } from './database-errors.js';
 import { NotLeaderError } from '../leadership/leadership.js';
 import { Database } from './database.js';
+import { rows } from './sql.js';
 
 let test_: TestDatabase;
 let db: Database;
@@ -175,6 +176,18 @@ describe('a transaction', () => {
     const beginsNever = new Database(source, source, new FixedLeadership(1));
     await expect(beginsNever.transaction(work)).rejects.toThrow('no beginning');
     expect(await rowCount(40)).toBe(0);
+  });
+
+  test('fails of what failed first, where statements go out together', async () => {
+    const failing = db.transaction(async (tx) => {
+      const late = async (): Promise<unknown> => {
+        const found: unknown = await rows(tx, 'SELECT 1 / 0');
+        return found;
+      };
+      await Promise.all([late().then((found) => found), tx.query('INSERT INTO written VALUES (60)')]);
+    });
+    await expect(failing).rejects.toThrow('division by zero');
+    expect(await rowCount(60)).toBe(0);
   });
 
   test('gives its connection back whatever becomes of it, and what TypeORM does in it is part of it', async () => {

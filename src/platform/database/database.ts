@@ -118,6 +118,9 @@ export class Database {
   }
 }
 
+/** Nothing is done in this transaction any more, because something before has failed. */
+const isAborted = (cause: unknown): boolean => (cause as { code?: unknown }).code === '25P02';
+
 /** Only looks, or locks. */
 const looks = /^\s*SELECT\b/;
 
@@ -133,7 +136,14 @@ async function committed<T>(
   const runner = source.createQueryRunner();
   try {
     await runner.connect();
-    const send = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
+    const query = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
+    let broken: unknown;
+    // Of statements that go out together those behind one that fails do so, too: of what it was.
+    const send = (sql: string, ...rest: unknown[]): Promise<unknown> =>
+      query(sql, ...rest).catch((cause: unknown) => {
+        if (!isAborted(cause)) broken = cause;
+        throw broken ?? cause;
+      });
     let begun: Promise<unknown> | undefined = send(beginning);
     begun.then(
       () => (begun = undefined),
