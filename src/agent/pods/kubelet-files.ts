@@ -24,7 +24,7 @@ export interface SourceFile {
   isCompressed: boolean;
 }
 
-/** Those of a container that come after `done`, in the order in which they were begun. Of one that is being compressed only the one is there that is whole. */
+/** Those of a container that come after `done`, in the order in which they were begun; of one that is being compressed, the whole one. */
 export async function filesAfter(done: string, folder: string): Promise<SourceFile[]> {
   const names = await readdir(folder).catch((cause: unknown) => {
     if (isMissing(cause)) return [];

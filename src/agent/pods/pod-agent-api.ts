@@ -71,8 +71,8 @@ export const PodLeaderApi = contract('PodLeaderApi', {
   ended: post({ taskIds: z.array(TaskId).max(mostTasks) }, z.object({ upTo: z.number() })),
   /**
    * What became of commands: updates with a `shellCommand`, numbered within the incarnation. Asking for what comes after n says that
-   * everything up to n is stored: the agent forgets it. Where the incarnation is another one, nothing is forgotten and the answer is
-   * empty but for the right one.
+   * everything up to n is stored: the agent forgets it, unless it is killed then. Where the incarnation is another one, nothing is
+   * forgotten and the answer is empty but for the right one.
    */
   updates: get(
     { incarnation: z.string(), after: Count, waitMillis: Count.max(60_000) },
