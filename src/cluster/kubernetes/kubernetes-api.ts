@@ -35,6 +35,11 @@ export interface Call {
 
 /** Tokens are given for minutes at least; to read them and to compare certificates takes longer than a call. */
 const credentialsMillis = 1_000;
+/** Kills and cordons that are under way at a time, beside the launches. */
+export const killsAtOnce = ({ callsAtOnce }: Pick<KubernetesSettings, 'callsAtOnce'>): number =>
+  Math.ceil(callsAtOnce / 4);
+/** Such as watches, looks at the lease and readers of output. */
+const furtherCalls = 16;
 /** No object is larger than what its store takes, and lists are asked for in pages. */
 const longestAnswerBytes = 64 * 2 ** 20;
 const metadataType = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
@@ -169,7 +174,8 @@ export class KubernetesApi {
       void this.dispatcher?.agent.close();
       // Watches stay open beside the calls, and how long they are waited for is theirs to say.
       const tls = { ...(connect as object), timeout: this.settings.callTimeoutMillis };
-      const limits = { connections: this.settings.callsAtOnce + 16, headersTimeout: 0, bodyTimeout: 0 };
+      const connections = this.settings.callsAtOnce + killsAtOnce(this.settings) + furtherCalls;
+      const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };
       const proxy = this.config.getCurrentCluster()!.proxyUrl;
       const agent = proxy
         ? new ProxyAgent({ ...limits, uri: proxy, requestTls: tls })

@@ -21,7 +21,7 @@ import {
   type Unsupported,
 } from '../cluster-driver.js';
 import { Following } from './following.js';
-import { ApiRefused, KubernetesApi } from './kubernetes-api.js';
+import { ApiRefused, KubernetesApi, killsAtOnce } from './kubernetes-api.js';
 import { LeaderLease } from './leader-lease.js';
 import { annotations, taskIdOf, tombstoneLabel } from './names.js';
 import { PodCalls } from './pod-calls.js';
@@ -50,7 +50,9 @@ export class KubernetesDriver implements ClusterDriver {
   private readonly lease: LeaderLease;
   private readonly calls: PodCalls;
   /** All nodes together: thousands of tasks are launched at once, and the time of a call runs from its turn on. */
-  private readonly inTurn: ReturnType<typeof atATime>;
+  private readonly launchesInTurn: ReturnType<typeof atATime>;
+  /** Beside them: what is to end does not wait until all has begun that waits for its launch. */
+  private readonly killsInTurn: ReturnType<typeof atATime>;
   private following: Following | undefined;
 
   private constructor(
@@ -61,7 +63,8 @@ export class KubernetesDriver implements ClusterDriver {
     const namespace = settings.namespace ?? api.namespace ?? 'default';
     this.lease = new LeaderLease(api, namespace, settings.installation);
     this.calls = new PodCalls(api, namespace, settings);
-    this.inTurn = atATime(settings.callsAtOnce);
+    this.launchesInTurn = atATime(settings.callsAtOnce);
+    this.killsInTurn = atATime(killsAtOnce(settings));
   }
 
   /** Throws when there is nothing that says how to reach a cluster; whether it answers is not looked at. */
@@ -116,7 +119,7 @@ export class KubernetesDriver implements ClusterDriver {
     const { installation } = this.options.settings;
     const failures = await Promise.all(
       changes.map(({ name, isHeld }) =>
-        this.inTurn(async () => {
+        this.killsInTurn(async () => {
           const metadata = { annotations: { [annotations.cordoned]: isHeld ? installation : null } };
           const body = { metadata, spec: { unschedulable: isHeld || null } };
           try {
@@ -146,7 +149,7 @@ export class KubernetesDriver implements ClusterDriver {
     const lookedAt = performance.now();
     return Promise.all(
       batch.map((spec) =>
-        this.inTurn(async () => {
+        this.launchesInTurn(async () => {
           try {
             if (performance.now() - lookedAt > lookLastsMillis) await this.lease.check(epoch);
             return await this.calls.launch(spec, {
@@ -164,7 +167,7 @@ export class KubernetesDriver implements ClusterDriver {
 
   async kill(taskId: string, _slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
     try {
-      return await this.inTurn(async () => {
+      return await this.killsInTurn(async () => {
         await this.lease.check(epoch);
         if (this.following?.pods.isOver(this.calls.nameOf(taskId))) return 'GONE';
         return this.calls.kill(taskId, graceMillis);

@@ -98,3 +98,12 @@ test('those that have waited long begin only while their leader leads', async ()
   expect(seen.pods).toBeLessThanOrEqual(begun + 1);
   expect(begun).toBeLessThan(10);
 });
+
+test('a kill does not wait until all has begun that waits for its launch', async () => {
+  const { driver, seen } = await slowCluster(100, { callsAtOnce: 2 });
+  const launched = driver.launch(specs(100), 1);
+  await waitFor('the first', () => seen.pods > 0);
+  expect(await driver.kill('another', 'n1', 1_000, 1)).toBe('KILLING');
+  expect(seen.pods).toBeLessThan(50);
+  await launched;
+});

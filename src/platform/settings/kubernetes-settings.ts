@@ -100,7 +100,9 @@ export const KubernetesSettings = z.strictObject({
   maxEndedPods: count(1, 100_000)
     .default(1_000)
     .describe('Most such pods; beyond it the oldest go, after a minute at least'),
-  callsAtOnce: count(1, 1_000).default(32).describe('Calls to the API server that are under way at a time'),
+  callsAtOnce: count(1, 1_000)
+    .default(32)
+    .describe('Launches that are under way at a time; a quarter as many kills and cordons have room of their own'),
   callTimeoutMillis: count(100, 600_000).default(10_000).describe('How long an answer of the API server is waited for'),
 });
 export type KubernetesSettings = z.infer<typeof KubernetesSettings>;

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -10,6 +9,7 @@ import { launchSpec } from '../../support/launch-spec.js';
 import { createDatabase } from '../../support/test-database.js';
 import { waitFor } from '../../support/wait-for.js';
 import { Lab, labBinaries } from '../lab/lab.js';
+import { sweptFolder } from '../lab/sweep.js';
 import { kubeconfigOf, nodeName, StandInNode } from './stand-in-node.js';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -23,14 +23,16 @@ const quiet = { info: () => undefined, warn: () => undefined, error: () => undef
 const account = 'system:serviceaccount:muster:muster';
 
 describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mk-install-'));
-  const auditLog = join(folder, 'audit.log');
+  let folder: string;
+  let auditLog: string;
   let lab: Lab;
   let node: StandInNode;
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let token: string;
 
   beforeAll(async () => {
+    folder = sweptFolder();
+    auditLog = join(folder, 'audit.log');
     const policy = join(folder, 'policy.json');
     const rules = [{ level: 'Metadata', users: [account] }, { level: 'None' }];
     const kind = { apiVersion: 'audit.k8s.io/v1', kind: 'Policy' };

@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
 import { KubernetesApi } from '../../../src/cluster/kubernetes/kubernetes-api.js';
@@ -11,7 +11,7 @@ import { makeCertificates } from './certificates.js';
 import { Daemon } from './daemon.js';
 import { makeImage, pauseImage, testImage } from './image.js';
 import { LabNode } from './lab-node.js';
-import { folderPrefix, ownerFile, sweep } from './sweep.js';
+import { sweep, sweptFolder } from './sweep.js';
 
 /** Where the programs are; undefined: `npm run test:kubernetes` did not start this. */
 export const labBinaries = process.env['MUSTER_KUBERNETES_BIN'];
@@ -63,8 +63,7 @@ export class Lab {
   }: { nodes?: number } & Further = {}): Promise<Lab> {
     await sweep();
     const further = { programs, isBare, controllers, apiServerFlags };
-    const lab = new Lab(labBinaries!, mkdtempSync(join(tmpdir(), folderPrefix)), further);
-    writeFileSync(join(lab.folder, ownerFile), String(process.pid));
+    const lab = new Lab(labBinaries!, sweptFolder(), further);
     try {
       await lab.startControl();
       if (nodes === 0) return lab;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive, killNow, pidsMentioning } from '../../e2e/support/processes.js';
@@ -6,11 +6,18 @@ import { waitFor } from '../../support/wait-for.js';
 import { removeTraces } from './lab-node.js';
 
 /** Of the folders of labs, below that of the system for temporary files. */
-export const folderPrefix = 'muster-lab-';
-/** In them: the process that started it. */
-export const ownerFile = 'owner';
+const folderPrefix = 'muster-lab-';
+/** In them: the process that made it. */
+const ownerFile = 'owner';
 
-/** Ends and removes what is left of labs whose tests were killed. */
+/** One that goes with the next lab, or at the end of the command, where this process does not come to remove it. */
+export function sweptFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), folderPrefix));
+  writeFileSync(join(folder, ownerFile), String(process.pid));
+  return folder;
+}
+
+/** Ends and removes what is left of tests that were killed. */
 export async function sweep(): Promise<void> {
   for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(folderPrefix))) {
     const folder = join(tmpdir(), name);
