@@ -17,7 +17,7 @@ import { whyGivenUp } from './statuses-of-pod.js';
 const listenEveryMillis = 4_000;
 const sweepEveryMillis = 5_000;
 /** What comes so soon after what was told is told together: each time takes a look at the lease. */
-const gatherMillis = 25;
+const gatherMillis = 50;
 const firstRetryMillis = 50;
 const lastRetryMillis = 5_000;
 

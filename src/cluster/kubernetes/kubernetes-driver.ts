@@ -31,7 +31,7 @@ import { refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supp
 
 /** How long `start` waits for the first machines; after that they are waited for in the background. */
 const firstContactMillis = 3_000;
-/** What has waited longer for its turn looks at the lease again. */
+/** A launch that has waited longer for its turn looks at the lease again, with all others that do. */
 const lookLastsMillis = 1_000;
 
 interface KubernetesDriverOptions {
@@ -146,12 +146,11 @@ export class KubernetesDriver implements ClusterDriver {
       return batch.map((spec) => unknown(spec, messageOf(cause)));
     }
     if (!nodes?.isListed) return batch.map((spec) => unknown(spec, 'The nodes are not known yet'));
-    const lookedAt = performance.now();
     return Promise.all(
       batch.map((spec) =>
         this.launchesInTurn(async () => {
           try {
-            if (performance.now() - lookedAt > lookLastsMillis) await this.lease.check(epoch);
+            await this.lease.check(epoch, lookLastsMillis);
             return await this.calls.launch(spec, {
               incarnation: nodes.incarnationOf(spec.slaveId),
               portsInUse: nodes.portsInUse(spec.slaveId),

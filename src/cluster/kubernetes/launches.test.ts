@@ -22,9 +22,12 @@ const quiet = { info: () => undefined, warn: () => undefined, error: () => undef
 /** A driver in epoch 1, and an API server with one node that takes its time for each pod. */
 async function slowCluster(podMillis: number, given: object) {
   const lease = { metadata: { annotations: { 'muster/epoch': '1' } } };
-  const seen = { atOnce: 0, most: 0, pods: 0 };
+  const seen = { atOnce: 0, most: 0, pods: 0, looks: 0 };
   const answerOf = async (method: string, url: URL): Promise<unknown> => {
-    if (url.pathname.includes('/leases/')) return structuredClone(lease);
+    if (url.pathname.includes('/leases/')) {
+      seen.looks += 1;
+      return structuredClone(lease);
+    }
     if (method === 'GET')
       return { metadata: { resourceVersion: '1' }, items: url.pathname.endsWith('/nodes') ? [node] : [] };
     seen.most = Math.max(seen.most, ++seen.atOnce);
@@ -97,6 +100,15 @@ test('those that have waited long begin only while their leader leads', async ()
   await delay(500);
   expect(seen.pods).toBeLessThanOrEqual(begun + 1);
   expect(begun).toBeLessThan(10);
+});
+
+test('launches that go on for long look at the lease about once a second, all together', async () => {
+  const { driver, seen } = await slowCluster(100, { callsAtOnce: 4 });
+  const [before, begunAt] = [seen.looks, performance.now()];
+  await driver.launch(specs(100), 1);
+  const seconds = (performance.now() - begunAt) / 1_000;
+  // One at first, and what the driver does beside launches.
+  expect(seen.looks - before).toBeLessThan(1 + seconds * 1.5 + 2);
 });
 
 test('a kill does not wait until all has begun that waits for its launch', async () => {

@@ -20,6 +20,8 @@ export class LeaderLease {
   /** The look that is next to begin, for all that ask meanwhile, and the one that is under way. */
   private next: Promise<number> | undefined;
   private current: Promise<unknown> = Promise.resolve();
+  /** What the last look saw that answered, and when it began. */
+  private last: { begunAt: number; highest: number } | undefined;
 
   constructor(
     private readonly api: KubernetesApi,
@@ -46,16 +48,30 @@ export class LeaderLease {
     }
   }
 
-  /** Throws StaleEpochError when a higher one was taken. Many that ask at a time share a look, which begins after they asked. */
-  async check(epoch: Epoch): Promise<void> {
+  /**
+   * Throws StaleEpochError when a higher one was taken. Many that ask at a time share a look, which begins after they asked, or no
+   * more than `sinceMillis` before.
+   */
+  async check(epoch: Epoch, sinceMillis = 0): Promise<void> {
+    const { last } = this;
+    const isRecent = last !== undefined && performance.now() - last.begunAt < sinceMillis;
+    const highest = isRecent ? last.highest : await this.look();
+    if (highest > epoch) throw new StaleEpochError(epoch, highest);
+  }
+
+  private look(): Promise<number> {
     this.next ??= this.current.then(() => {
       this.next = undefined;
-      const look = this.read().then(epochOf);
+      const begunAt = performance.now();
+      const look = this.read().then((lease) => {
+        const highest = epochOf(lease);
+        this.last = { begunAt, highest };
+        return highest;
+      });
       this.current = look.catch(() => undefined);
       return look;
     });
-    const highest = await this.next;
-    if (highest > epoch) throw new StaleEpochError(epoch, highest);
+    return this.next;
   }
 
   private async read(signal?: AbortSignal): Promise<Lease | undefined> {
