@@ -37,9 +37,16 @@ export class EventRecorder implements ClusterEvents {
     for (const { agentId, incarnation, number } of updates) this.stored.set(agentId, { incarnation, number });
   }
 
-  /** Of what is not numbered the state says whether it is new. */
-  private isKnown({ number, taskId, state }: StatusUpdate): boolean {
-    return number === 0 && this.updates.some((update) => update.taskId === taskId && update.state === state);
+  /** Of what is not numbered the state says whether it is new, or what it says of a command. */
+  private isKnown({ number, taskId, state, shellCommand: report }: StatusUpdate): boolean {
+    if (number !== 0) return false;
+    const ofTask = this.updates.filter((update) => update.taskId === taskId);
+    if (!report) return ofTask.some((update) => !update.shellCommand && update.state === state);
+    const { name, timestamp, updateType } = report;
+    return ofTask.some(
+      ({ shellCommand: known }) =>
+        known?.name === name && known.timestamp === timestamp && known.updateType === updateType,
+    );
   }
 
   outranked({ highest }: StaleEpochError): void {

@@ -46,15 +46,15 @@ const prepareAnswer = z.discriminatedUnion('outcome', [
 export type PrepareAnswer = z.infer<typeof prepareAnswer>;
 
 /** What of `cluster.local` says how commands are run: agents of nodes have no settings of their own about it. */
-const commandSettings = LocalSettings.pick({
+export const CommandSettings = LocalSettings.pick({
   shellCommands: true,
   shellCommandPrefix: true,
   shellCommandPidPlaceholder: true,
   shellCommandUserPlaceholder: true,
   shellCommandPidFile: true,
   shellCommandTimeoutMillis: true,
-});
-export type CommandSettings = z.infer<typeof commandSettings>;
+}).strip();
+export type CommandSettings = z.infer<typeof CommandSettings>;
 
 /** What the agent of a node does for the leader of an epoch. 409 with the header `highest-epoch`: the epoch is over. */
 export const PodLeaderApi = contract('PodLeaderApi', {
@@ -63,7 +63,7 @@ export const PodLeaderApi = contract('PodLeaderApi', {
   /** Before the pod is made: its sandbox, to be mounted from the node. */
   prepare: post({ pod: podToPrepare }, prepareAnswer),
   /** GONE: the task does not run here (any more), and the command never will. */
-  runCommand: post({ order: shellCommandOrder, settings: commandSettings }, z.enum(['ACCEPTED', 'GONE'])),
+  runCommand: post({ order: shellCommandOrder, settings: CommandSettings }, z.enum(['ACCEPTED', 'GONE'])),
   /**
    * Their pods have ended. No command begins in them any more, and those that run are ended; their reports are among the updates up
    * to number `upTo` (0: all of them are acknowledged). From now on their files are kept for a time. Unknown ones are passed over.

@@ -13,10 +13,12 @@ export async function openDriver(
   const log = driverLog();
   if (clusterDriver === 'kubernetes') {
     const { KubernetesDriver } = await import('../../cluster/kubernetes/kubernetes-driver.js');
-    const { kubernetes, defaultRackId } = cluster;
-    return KubernetesDriver.open({ settings: kubernetes, defaultRackId, log, now }).catch((cause: unknown) => {
-      throw new StartError(`Kubernetes cannot be reached: ${messageOf(cause)}`, { cause });
-    });
+    const { kubernetes, defaultRackId, local: commands } = cluster;
+    return KubernetesDriver.open({ settings: kubernetes, defaultRackId, commands, log, now }).catch(
+      (cause: unknown) => {
+        throw new StartError(`Kubernetes cannot be reached: ${messageOf(cause)}`, { cause });
+      },
+    );
   }
   const { allowedArtifactPaths, artifactStore, containers } = cluster.local;
   const hasArtifactStore = artifactStore !== undefined;

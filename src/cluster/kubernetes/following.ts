@@ -4,11 +4,14 @@ import { messageOf } from '../../agent/files.js';
 import { backOffMillis, inParallel } from '../../platform/async.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { type ClusterEvents, type Epoch, StaleEpochError } from '../cluster-driver.js';
+import { AgentNews } from './agent-news.js';
 import { followList, type ListFollower } from './follow-list.js';
 import type { KubernetesApi } from './kubernetes-api.js';
 import type { LeaderLease } from './leader-lease.js';
 import { installationLabel } from './names.js';
+import type { NodeAgents } from './node-agents.js';
 import { Nodes } from './nodes.js';
+import type { Pod } from './objects.js';
 import type { PodCalls } from './pod-calls.js';
 import { Pods } from './pods.js';
 import { whyGivenUp } from './statuses-of-pod.js';
@@ -25,6 +28,8 @@ interface Parts {
   api: KubernetesApi;
   lease: LeaderLease;
   calls: PodCalls;
+  /** undefined: nodes have none. */
+  agents: NodeAgents | undefined;
   epoch: Epoch;
   events: ClusterEvents;
   settings: KubernetesSettings;
@@ -39,6 +44,7 @@ export class Following {
   readonly pods: Pods;
   /** Set when another leads. */
   staleEpoch: StaleEpochError | undefined;
+  private readonly agentNews: AgentNews | undefined;
   private answeredAt = 0;
   private readonly stopping = new AbortController();
   private readonly ended: Promise<void>;
@@ -53,8 +59,14 @@ export class Following {
   ) {
     const { settings, defaultRackId, now } = parts;
     const hasTasks = (node: string) => this.pods.isOn(node);
-    this.nodes = new Nodes({ ...settings, defaultRackId }, () => this.answeredAt, hasTasks);
-    this.pods = new Pods(settings.installation, this.nodes, now);
+    const { agents } = parts;
+    this.agentNews = agents && this.newsOf(agents);
+    const agentOn = (node: string) =>
+      agents && { isReady: agents.isReady(node), isDiskFull: this.agentNews!.isDiskFull(node) };
+    this.nodes = new Nodes({ ...settings, defaultRackId }, () => this.answeredAt, hasTasks, agentOn);
+    this.pods = new Pods(settings.installation, this.nodes, now, async (node, taskIds) =>
+      this.agentNews?.settle(node, taskIds),
+    );
     this.ended = this.run();
   }
 
@@ -63,6 +75,11 @@ export class Following {
     this.stopping.abort();
     this.poked();
     await this.ended;
+  }
+
+  /** The task has none, and never will: what its agent may have prepared is not needed. */
+  noPod({ taskId, slaveId }: { taskId: string; slaveId: string }): void {
+    this.agentNews?.settle(slaveId, [taskId]).catch((cause: unknown) => this.failed(cause));
   }
 
   /** It has ended by itself. */
@@ -82,7 +99,7 @@ export class Following {
     const news = () => this.poke();
     await Promise.all([
       followList(api, { path: '/api/v1/nodes', query: {} }, this.nodes.follower(this.hearing('nodes'), news), signal),
-      followList(api, foreign, this.nodes.foreignFollower(this.hearing('pods of others'), news), signal),
+      followList(api, foreign, this.foreignFollower(news), signal),
       followList(
         api,
         { path: calls.folder, query: { labelSelector: calls.selector } },
@@ -93,6 +110,45 @@ export class Following {
       this.every(listenEveryMillis, () => this.check()),
       this.every(sweepEveryMillis, () => this.sweep()),
     ]);
+    await this.agentNews?.stopped();
+    this.parts.agents?.unfollow();
+  }
+
+  /** The agents of the nodes are among them. */
+  private foreignFollower(news: () => void): ListFollower<Pod> {
+    const follower = this.nodes.foreignFollower(this.hearing('pods of others'), news);
+    const { agents } = this.parts;
+    if (!agents) return follower;
+    return {
+      ...follower,
+      replaced: (pods) => {
+        agents.replaced(pods);
+        follower.replaced(pods);
+      },
+      changed: (pod) => {
+        agents.changed(pod);
+        follower.changed(pod);
+      },
+      removed: (pod) => {
+        agents.removed(pod);
+        follower.removed(pod);
+      },
+    };
+  }
+
+  private newsOf(agents: NodeAgents): AgentNews {
+    const { epoch, events, calls, log } = this.parts;
+    const overDisk = async (podName: string, diskMb: number) => {
+      await this.check();
+      log.warn(`Pod '${podName}' is ended: it takes more than its ${diskMb} MB of the disk`);
+      await calls.overDisk(podName, diskMb);
+    };
+    const changed = (node: string) => {
+      this.nodes.touch(node);
+      this.poke();
+    };
+    const failed = (cause: StaleEpochError) => this.failed(cause);
+    return new AgentNews({ agents, epoch, events, overDisk, changed, failed, log }, this.stopping.signal);
   }
 
   /** One at a time, and what came meanwhile after it. */
@@ -104,6 +160,7 @@ export class Following {
       this.isPoked = false;
       await this.untilDone(async () => {
         if (signal.aborted || !this.pods.isListed) return;
+        this.agentNews?.look();
         await this.nodes.tell(events);
         if (!this.nodes.isListed) return;
         if (this.nodes.machines().length > 0) this.began();

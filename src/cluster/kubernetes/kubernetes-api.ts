@@ -124,6 +124,8 @@ export class KubernetesApi {
     { method = 'GET', query = {}, body, metadataOnly = false, signal }: Call,
   ): Promise<Dispatcher.ResponseData> {
     const url = new URL(this.address.replace(/\/+$/, '') + path);
+    // Nothing reads the warnings for which it would read each object twice.
+    if (method !== 'GET' && method !== 'DELETE') url.searchParams.set('fieldValidation', 'Ignore');
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value));
     let answer: Dispatcher.ResponseData;

@@ -1,3 +1,4 @@
+import { CommandSettings, type PodToPrepare, type PrepareAnswer } from '../../agent/pods/pod-agent-api.js';
 import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
 import type { Deploy } from '../../core/model/deploy.js';
@@ -13,17 +14,22 @@ import {
   type KillAnswer,
   type LaunchAnswer,
   type MachineSnapshot,
+  type MachineUsage,
+  type SandboxView,
   type ShellCommandAnswer,
   type ShellCommandOrder,
   MachineUnreachableError,
   StaleEpochError,
   type TaskSandbox,
+  type TaskStatistics,
   type Unsupported,
 } from '../cluster-driver.js';
+import { AgentUnreachable } from '../agent-answers.js';
 import { Following } from './following.js';
 import { ApiRefused, KubernetesApi, killsAtOnce } from './kubernetes-api.js';
 import { LeaderLease } from './leader-lease.js';
 import { annotations, taskIdOf, tombstoneLabel } from './names.js';
+import { type NodeAgent, NodeAgents, sharedSecret } from './node-agents.js';
 import { PodCalls } from './pod-calls.js';
 import { PodLog } from './pod-log.js';
 import { stateOfPod } from './statuses-of-pod.js';
@@ -34,11 +40,16 @@ const firstContactMillis = 3_000;
 /** A launch that has waited longer for its turn looks at the lease again, with all others that do. */
 const lookLastsMillis = 1_000;
 
+/** Of launches of which nothing runs, nor ever will. */
+const hasNoPod: ReadonlySet<string> = new Set(['REFUSED', 'PORT_IN_USE', 'DISK_FULL']);
+
 interface KubernetesDriverOptions {
   /** `cluster.kubernetes`. */
   settings: KubernetesSettings;
   /** `cluster.defaultRackId`. */
   defaultRackId: string;
+  /** `cluster.local`, which says how commands are run in tasks, for the agents. Absent: there are none. */
+  commands?: CommandSettings;
   log: Log;
   /** The scheduler's clock. Default: that of this machine. */
   now?: () => number;
@@ -55,21 +66,30 @@ export class KubernetesDriver implements ClusterDriver {
   private readonly killsInTurn: ReturnType<typeof atATime>;
   private following: Following | undefined;
 
+  /** undefined: nodes have none. */
+  private readonly agents: NodeAgents | undefined;
+
   private constructor(
     private readonly api: KubernetesApi,
     private readonly options: KubernetesDriverOptions,
+    secret: string | undefined,
   ) {
     const { settings } = options;
     const namespace = settings.namespace ?? api.namespace ?? 'default';
     this.lease = new LeaderLease(api, namespace, settings.installation);
     this.calls = new PodCalls(api, namespace, settings);
+    const { installation } = settings;
+    const { folder } = this.calls;
+    this.agents = secret === undefined ? undefined : new NodeAgents({ api, folder, installation, secret });
     this.launchesInTurn = atATime(settings.callsAtOnce);
     this.killsInTurn = atATime(killsAtOnce(settings));
   }
 
   /** Throws when there is nothing that says how to reach a cluster; whether it answers is not looked at. */
   static async open(options: KubernetesDriverOptions): Promise<KubernetesDriver> {
-    return new KubernetesDriver(await KubernetesApi.open(options.settings), options);
+    const { agents } = options.settings;
+    const secret = agents && (await sharedSecret(agents));
+    return new KubernetesDriver(await KubernetesApi.open(options.settings), options, secret);
   }
 
   unsupportedInDeploy = (deploy: Deploy): Unsupported[] => unsupportedOnKubernetes(deploy, this.options.settings);
@@ -81,10 +101,11 @@ export class KubernetesDriver implements ClusterDriver {
   async start(epoch: Epoch, events: ClusterEvents): Promise<void> {
     if (this.following) throw new Error('The Kubernetes driver has been started already');
     const { settings, defaultRackId, log, now = Date.now } = this.options;
-    const { api, lease, calls } = this;
+    const { api, lease, calls, agents } = this;
     let began = (): void => undefined;
     const first = new Promise<void>((resolve) => (began = resolve));
-    const following = new Following({ api, lease, calls, epoch, events, settings, defaultRackId, log, now }, began);
+    const parts = { api, lease, calls, agents, epoch, events, settings, defaultRackId, log, now };
+    const following = new Following(parts, began);
     this.following = following;
     const patience = AbortSignal.timeout(firstContactMillis);
     const waited = new Promise((resolve) => patience.addEventListener('abort', resolve));
@@ -101,6 +122,7 @@ export class KubernetesDriver implements ClusterDriver {
   /** Closes its connections. A driver that was closed is not started again. */
   async close(): Promise<void> {
     await this.stop();
+    await this.agents?.close();
     await this.api.close();
   }
 
@@ -151,10 +173,13 @@ export class KubernetesDriver implements ClusterDriver {
         this.launchesInTurn(async () => {
           try {
             await this.lease.check(epoch, lookLastsMillis);
-            return await this.calls.launch(spec, {
+            const answer = await this.calls.launch(spec, {
               incarnation: nodes.incarnationOf(spec.slaveId),
               portsInUse: nodes.portsInUse(spec.slaveId),
+              ...(this.agents && { prepare: (pod) => this.prepare(pod, spec.slaveId, epoch) }),
             });
+            if (hasNoPod.has(answer.outcome)) this.following?.noPod(spec);
+            return answer;
           } catch (cause) {
             if (cause instanceof StaleEpochError) throw cause;
             return unknown(spec, messageOf(cause));
@@ -164,12 +189,21 @@ export class KubernetesDriver implements ClusterDriver {
     );
   }
 
-  async kill(taskId: string, _slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
+  /** Throws AgentUnreachable or StaleEpochError. */
+  private async prepare(pod: PodToPrepare, slaveId: string, epoch: Epoch): Promise<PrepareAnswer> {
+    const agent = this.agents!.of(slaveId);
+    if (!agent) throw new AgentUnreachable(`No agent runs on node '${slaveId}' yet`);
+    return agent.prepare(pod, epoch);
+  }
+
+  async kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer> {
     try {
       return await this.killsInTurn(async () => {
         await this.lease.check(epoch);
         if (this.following?.pods.isOver(this.calls.nameOf(taskId))) return 'GONE';
-        return this.calls.kill(taskId, graceMillis);
+        const answer = await this.calls.kill(taskId, graceMillis);
+        if (answer === 'GONE') this.following?.noPod({ taskId, slaveId });
+        return answer;
       });
     } catch (cause) {
       if (cause instanceof StaleEpochError) throw cause;
@@ -178,10 +212,12 @@ export class KubernetesDriver implements ClusterDriver {
     }
   }
 
-  /** Not yet: nothing on the nodes would run it. */
-  async runCommand(_order: ShellCommandOrder, _slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
+  /** Without agents nothing on the nodes would run it. */
+  async runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
     await this.lease.check(epoch);
-    return 'GONE';
+    if (!this.agents) return 'GONE';
+    const settings = CommandSettings.parse(this.options.commands ?? {});
+    return (await this.agents.of(slaveId)?.runCommand(order, settings, epoch)) ?? 'UNKNOWN';
   }
 
   /** Of nodes whose kubelets are heard: what the others run is not known. */
@@ -207,19 +243,37 @@ export class KubernetesDriver implements ClusterDriver {
     }
   }
 
-  /** No agent runs on the nodes that would serve files: what a task prints is all. */
-  async sandbox(taskId: string, slaveId: string): Promise<TaskSandbox | undefined> {
+  /** Where its node has no agent, or had none when it was started, what it prints is all. */
+  async sandbox(taskId: string, slaveId: string, view: SandboxView = 'ALL'): Promise<TaskSandbox | undefined> {
+    const agent = await this.agentOf(slaveId);
+    const files = await agent?.sandbox(taskId, view);
+    if (files) return files;
+    const output = await this.output(taskId, slaveId);
+    // They are there, when its agent is.
+    if (!output && this.agents && !agent) throw new MachineUnreachableError(slaveId);
+    return output;
+  }
+
+  private async output(taskId: string, slaveId: string): Promise<TaskSandbox | undefined> {
     try {
-      const pod = await this.calls.find(this.calls.nameOf(taskId));
-      const isOurs = taskIdOf(this.options.settings.installation, pod?.metadata) === taskId;
-      const isTombstone = pod?.metadata?.labels?.[tombstoneLabel] !== undefined;
-      return pod && isOurs && !isTombstone ? new PodLog(this.api, this.calls.folder, pod, slaveId) : undefined;
+      const pod = await this.calls.ofTask(taskId);
+      return pod && new PodLog(this.api, this.calls.folder, pod, slaveId);
     } catch (cause) {
       throw new MachineUnreachableError(slaveId, { cause });
     }
   }
 
-  /** Not yet: they are what an agent on the node would tell. */
-  statistics = async (): Promise<undefined> => undefined;
-  machineUsage = async (): Promise<undefined> => undefined;
+  statistics = async (taskId: string, slaveId: string): Promise<TaskStatistics | undefined> =>
+    (await this.agentOf(slaveId))?.statistics(taskId);
+
+  machineUsage = async (slaveId: string): Promise<MachineUsage | undefined> => (await this.agentOf(slaveId))?.usage();
+
+  /** undefined: none is on the node, or no node has one. */
+  private async agentOf(slaveId: string): Promise<NodeAgent | undefined> {
+    try {
+      return await this.agents?.find(slaveId);
+    } catch (cause) {
+      throw new MachineUnreachableError(slaveId, { cause });
+    }
+  }
 }

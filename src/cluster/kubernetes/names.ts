@@ -3,6 +3,8 @@ import type { Metadata } from './objects.js';
 
 /** Label of all that belongs to an installation: its name. */
 export const installationLabel = 'muster/installation';
+/** Label of the pods of agents: the name of their installation. */
+export const agentLabel = 'muster/agent';
 export const requestLabel = 'muster/request';
 /** Label of a pod that runs nothing, and keeps its name from being given to a pod that would. */
 export const tombstoneLabel = 'muster/tombstone';
@@ -17,8 +19,12 @@ export const annotations = {
   /** It had not ended when Muster told it to go. */
   killed: 'muster/killed',
   epoch: 'muster/epoch',
+  /** MB of the disk that it may take, and took more of. */
+  overDisk: 'muster/over-disk',
   /** Of a tombstone: the port that was not free. */
   portInUse: 'muster/port-in-use',
+  /** Of a tombstone: too little of the disk was free. */
+  diskFull: 'muster/disk-full',
   /** Of nodes, by the operator. */
   ports: 'muster/ports',
   /** Of nodes that an installation has cordoned: its name. */

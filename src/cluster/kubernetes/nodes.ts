@@ -13,6 +13,12 @@ import type { Node, Pod } from './objects.js';
 
 type Rules = NodeRules & Pick<KubernetesSettings, 'nodeSelector'>;
 
+/** What the agent of a node says for tasks to come. */
+interface AgentOfNode {
+  isReady: boolean;
+  isDiskFull: boolean;
+}
+
 interface Shown {
   machine: MachineSnapshot;
   isHeard: boolean;
@@ -36,6 +42,8 @@ export class Nodes {
     private readonly answeredAt: () => number,
     /** Whether a pod of ours that has not ended is bound to it. */
     private readonly hasTasks: (name: string) => boolean = () => false,
+    /** undefined: nodes have no agents. */
+    private readonly agentOn: (name: string) => AgentOfNode | undefined = () => undefined,
   ) {}
 
   machines(): MachineSnapshot[] {
@@ -145,6 +153,11 @@ export class Nodes {
     };
   }
 
+  /** What is to be told of it has changed. */
+  touch(name: string): void {
+    this.dirty.add(name);
+  }
+
   /** Tells the scheduler what has changed. What it could not take is told again. */
   async tell(events: ClusterEvents): Promise<void> {
     if (!this.isListed) return;
@@ -169,8 +182,15 @@ export class Nodes {
     // One that has lost its label may still run tasks, also where a former leader was told of it: it is there, and takes no more.
     if (!machine || !(isChosen || this.told.has(name) || this.hasTasks(name))) this.shown.delete(name);
     else {
-      const closedBecause = isChosen ? machine.closedBecause : 'not one that cluster.kubernetes.nodeSelector names';
-      const chosen = { ...machine, ...(closedBecause !== undefined && { closedBecause }) };
+      const agent = this.agentOn(name);
+      const closedBecause = isChosen
+        ? (machine.closedBecause ?? (agent?.isReady === false ? 'its agent is not ready' : undefined))
+        : 'not one that cluster.kubernetes.nodeSelector names';
+      const chosen = {
+        ...machine,
+        ...(closedBecause !== undefined && { closedBecause }),
+        ...(agent && { isDiskFull: agent.isDiskFull }),
+      };
       this.shown.set(name, { machine: chosen, isHeard: isHeard(node) });
     }
   }

@@ -57,6 +57,7 @@ export interface ContainerStatus {
 }
 
 export interface ContainerPort {
+  name?: string;
   containerPort: number;
   hostPort?: number;
   protocol?: string;
@@ -85,6 +86,8 @@ export interface Pod {
     phase?: string;
     reason?: string;
     message?: string;
+    podIP?: string;
+    hostIP?: string;
     conditions?: Condition[];
     containerStatuses?: ContainerStatus[];
   };
@@ -94,6 +97,10 @@ export interface KubernetesList<T> {
   metadata?: { resourceVersion?: string; continue?: string };
   items?: T[];
 }
+
+/** Whether it takes calls, as its kubelet says. */
+export const isReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;
 
 /** Epoch millis; undefined: there is none, or it is no time. */
 export function millisOf(time: string | null | undefined): number | undefined {

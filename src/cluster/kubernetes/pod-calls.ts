@@ -1,13 +1,22 @@
+import type { PodToPrepare, PrepareAnswer } from '../../agent/pods/pod-agent-api.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { KillAnswer, LaunchAnswer } from '../cluster-driver.js';
 import { listAll } from './follow-list.js';
 import { ApiRefused, type KubernetesApi } from './kubernetes-api.js';
-import { annotations, endFinalizer, installationLabel, podNameOf, tombstoneLabel } from './names.js';
+import { annotations, endFinalizer, installationLabel, podNameOf, taskIdOf, tombstoneLabel } from './names.js';
 import type { Pod } from './objects.js';
-import { graceSeconds, podOfTask, sandboxPath, tombstoneOf } from './pod-of-task.js';
+import { graceSeconds, type Obstacle, podOfTask, sandboxPath, tombstoneOf, userOf } from './pod-of-task.js';
 import { hasEnded, stateOfPod } from './statuses-of-pod.js';
 import { refusalOfLaunch } from './supported.js';
+
+/** What a launch has to know of its node. */
+interface NodeNow {
+  incarnation: string | undefined;
+  portsInUse: readonly number[];
+  /** By its agent; absent: there are no agents. */
+  prepare?: (pod: PodToPrepare) => Promise<PrepareAnswer>;
+}
 
 /** What is done to pods. All of it can be repeated: a task is its pod's name, which is there once. */
 export class PodCalls {
@@ -16,7 +25,7 @@ export class PodCalls {
 
   constructor(
     private readonly api: KubernetesApi,
-    namespace: string,
+    private readonly namespace: string,
     private readonly settings: KubernetesSettings,
   ) {
     this.folder = `/api/v1/namespaces/${namespace}/pods`;
@@ -25,31 +34,49 @@ export class PodCalls {
 
   nameOf = (taskId: string): string => podNameOf(this.settings.installation, taskId);
 
-  /** `incarnation`, `portsInUse`: of the node now. Throws ApiUnreachable. */
-  async launch(
-    spec: LaunchSpec,
-    { incarnation, portsInUse }: { incarnation: string | undefined; portsInUse: readonly number[] },
-  ): Promise<LaunchAnswer> {
+  /** Throws ApiUnreachable or AgentUnreachable. */
+  async launch(spec: LaunchSpec, { incarnation, portsInUse, prepare }: NodeNow): Promise<LaunchAnswer> {
     const { taskId } = spec;
     const refusal = refusalOfLaunch(spec, this.settings);
     if (refusal !== undefined) return { taskId, outcome: 'REFUSED', reason: refusal };
     // An earlier call may be on its way to where the node was itself, or the port was free: nothing may start under this id then.
-    const isFormer = incarnation !== spec.incarnation;
-    const port = isFormer ? undefined : spec.ports.find((each) => portsInUse.includes(each));
+    if (incarnation !== spec.incarnation)
+      return this.buried(spec, {}, { taskId, outcome: 'REFUSED', reason: 'Its node is another one by now' });
+    const port = spec.ports.find((each) => portsInUse.includes(each));
+    if (port !== undefined) return this.buried(spec, { portInUse: port }, { taskId, outcome: 'PORT_IN_USE', port });
+    const prepared = await prepare?.(this.toPrepare(spec));
+    if (prepared?.outcome === 'DISK_FULL')
+      return this.buried(spec, { isDiskFull: true }, { taskId, outcome: 'DISK_FULL' });
+    // What is known of it is there.
+    if (prepared?.outcome === 'REFUSED')
+      return this.buried(spec, {}, { taskId, outcome: 'REFUSED', reason: prepared.reason });
+    const pod = podOfTask(spec, this.settings, prepared?.path);
+    return this.made(spec, pod, { taskId, outcome: 'ACCEPTED', state: 'TASK_STARTING', directory: sandboxPath });
+  }
+
+  private buried(spec: LaunchSpec, obstacle: Obstacle, answer: LaunchAnswer): Promise<LaunchAnswer> {
+    return this.made(spec, tombstoneOf(spec.taskId, this.settings, obstacle), answer);
+  }
+
+  private async made(spec: LaunchSpec, pod: Pod, answer: LaunchAnswer): Promise<LaunchAnswer> {
+    const { taskId } = spec;
     try {
-      const isBuried = isFormer || port !== undefined;
-      const pod = isBuried ? tombstoneOf(taskId, this.settings, port) : podOfTask(spec, this.settings);
       await this.api.call(this.folder, { method: 'POST', body: pod, metadataOnly: true });
+      return answer;
     } catch (cause) {
       if (!(cause instanceof ApiRefused)) throw cause;
       if (cause.status === 409) return this.answerOf(spec);
       if (isTransient(cause)) return { taskId, outcome: 'UNKNOWN', reason: cause.message };
       return { taskId, outcome: 'REFUSED', reason: cause.message };
     }
-    if (port !== undefined) return { taskId, outcome: 'PORT_IN_USE', port };
-    return isFormer
-      ? { taskId, outcome: 'REFUSED', reason: 'Its node is another one by now' }
-      : { taskId, outcome: 'ACCEPTED', state: 'TASK_STARTING', directory: sandboxPath };
+  }
+
+  private toPrepare(spec: LaunchSpec): PodToPrepare {
+    const { taskId, cpus, memoryMb, diskMb } = spec;
+    const uid = userOf(spec, this.settings);
+    const user = uid === undefined ? undefined : { uid, gid: uid };
+    const { namespace } = this;
+    return { taskId, namespace, podName: this.nameOf(taskId), cpus, memoryMb, diskMb, ...(user && { user }) };
   }
 
   async kill(taskId: string, graceMillis: number): Promise<KillAnswer> {
@@ -61,7 +88,7 @@ export class PodCalls {
     if (hasEnded(pod)) return 'KILLING';
     const told = await this.ifThere(async () => {
       await this.noteKill(pod);
-      return this.api.call(this.path(pod), { method: 'DELETE', body: options });
+      return this.api.call(this.path(pod), { method: 'DELETE', body: options, metadataOnly: true });
     });
     return told === undefined ? this.kill(taskId, graceMillis) : 'KILLING';
   }
@@ -71,7 +98,7 @@ export class PodCalls {
     const { uid, resourceVersion, annotations: given } = pod.metadata ?? {};
     if (given?.[annotations.killed] !== undefined) return;
     const metadata = { uid, resourceVersion, annotations: { [annotations.killed]: 'true' } };
-    await this.api.call(this.path(pod), { method: 'PATCH', body: { metadata } });
+    await this.api.call(this.path(pod), { method: 'PATCH', body: { metadata }, metadataOnly: true });
   }
 
   async list(): Promise<Pod[]> {
@@ -83,10 +110,9 @@ export class PodCalls {
     const { uid, finalizers = [] } = pod.metadata ?? {};
     const rest = finalizers.filter((each) => each !== endFinalizer);
     const body = { metadata: { uid, finalizers: rest.length > 0 ? rest : null } };
-    await this.ifThere(() => this.api.call(this.path(pod), { method: 'PATCH', body }));
-    await this.ifThere(() =>
-      this.api.call(this.path(pod), { method: 'DELETE', body: { gracePeriodSeconds: 0, preconditions: { uid } } }),
-    );
+    await this.ifThere(() => this.api.call(this.path(pod), { method: 'PATCH', body, metadataOnly: true }));
+    const options = { gracePeriodSeconds: 0, preconditions: { uid } };
+    await this.ifThere(() => this.api.call(this.path(pod), { method: 'DELETE', body: options, metadataOnly: true }));
   }
 
   async removeTombstone(name: string): Promise<void> {
@@ -111,6 +137,28 @@ export class PodCalls {
     await this.ifThere(() => this.api.call(this.path(pod), { method: 'DELETE', body: options }));
   }
 
+  /** It takes more of the disk of its node than it may: it says so, and goes, unless it has ended meanwhile. */
+  async overDisk(name: string, diskMb: number): Promise<void> {
+    const pod = await this.find(name);
+    const { uid, resourceVersion, deletionTimestamp, annotations: given } = pod?.metadata ?? {};
+    if (!pod || hasEnded(pod)) return;
+    const isNoted = given?.[annotations.overDisk] !== undefined;
+    if (isNoted && deletionTimestamp !== undefined) return;
+    const body = { metadata: { uid, resourceVersion, annotations: { [annotations.overDisk]: String(diskMb) } } };
+    const noted = isNoted || (await this.ifThere(() => this.api.call<Pod>(this.path(pod), { method: 'PATCH', body })));
+    // What has changed meanwhile is looked at when its agent says it again.
+    if (!noted) return;
+    const options = { gracePeriodSeconds: 1, preconditions: { uid } };
+    await this.ifThere(() => this.api.call(this.path(pod), { method: 'DELETE', body: options }));
+  }
+
+  /** undefined: there is none, or one that runs nothing. */
+  async ofTask(taskId: string): Promise<Pod | undefined> {
+    const pod = await this.find(this.nameOf(taskId));
+    const isOurs = taskIdOf(this.settings.installation, pod?.metadata) === taskId;
+    return isOurs && pod?.metadata?.labels?.[tombstoneLabel] === undefined ? pod : undefined;
+  }
+
   find(name: string): Promise<Pod | undefined> {
     return this.ifThere(() => this.api.call<Pod>(`${this.folder}/${name}`));
   }
@@ -123,6 +171,7 @@ export class PodCalls {
     if (pod.metadata?.labels?.[tombstoneLabel] !== undefined) {
       const port = Number(pod.metadata.annotations?.[annotations.portInUse]);
       if (port > 0) return { taskId, outcome: 'PORT_IN_USE', port };
+      if (pod.metadata.annotations?.[annotations.diskFull] !== undefined) return { taskId, outcome: 'DISK_FULL' };
       return { taskId, outcome: 'REFUSED', reason: 'It was killed before it came' };
     }
     const known = pod.metadata?.annotations?.[annotations.launchId];

@@ -3,7 +3,8 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { launchSpec } from '../../../test/support/launch-spec.js';
 import { labelValueOf, podNameOf, taskIdOf } from './names.js';
-import { graceSeconds, podOfTask, tombstoneOf } from './pod-of-task.js';
+import type { Pod } from './objects.js';
+import { graceSeconds, podOfTask, tombstoneOf, userOf } from './pod-of-task.js';
 
 const settingsOf = (changes: object = {}) => KubernetesSettings.parse({ image: 'default:1', ...changes });
 const podOf = (changes: Partial<LaunchSpec> = {}, settings: object = {}) =>
@@ -175,3 +176,19 @@ test.each([
 ])('a grace of %d ms is %d s: none would remove a pod that runs', (millis, seconds) =>
   expect(graceSeconds(millis)).toBe(seconds),
 );
+
+test('its files are in a folder of its node that is there, where an agent has made one', () => {
+  const folderOf = (pod: Pod) => (pod.spec!['volumes'] as object[])[0];
+  expect(folderOf(podOf())).toEqual({ name: 'sandbox', emptyDir: {} });
+  const pod = podOfTask(launchSpec(), settingsOf(), '/var/lib/muster/muster/pods/a/sandbox');
+  const hostPath = { path: '/var/lib/muster/muster/pods/a/sandbox', type: 'Directory' };
+  expect(folderOf(pod)).toEqual({ name: 'sandbox', hostPath });
+  expect(pod.spec!.containers![0]!['volumeMounts']).toEqual([{ name: 'sandbox', mountPath: '/mnt/cluster/sandbox' }]);
+});
+
+test('whose the folder is says the pod, unless its image does', () => {
+  const users = { app: 1_000 };
+  expect(userOf(launchSpec({ user: 'app' }), settingsOf({ users, runAs: 'IMAGE_USER' }))).toBe(1_000);
+  expect(userOf(launchSpec(), settingsOf({ runAsUser: 70_000 }))).toBe(70_000);
+  expect(userOf(launchSpec(), settingsOf({ runAs: 'IMAGE_USER' }))).toBeUndefined();
+});

@@ -14,18 +14,22 @@ import {
 import type { ContainerPort, Metadata, Pod } from './objects.js';
 import { exitCodesText } from './statuses-of-pod.js';
 
-/** Where a task finds its files, which go with its pod. */
+/** Where a task finds its files. */
 export const sandboxPath = '/mnt/cluster/sandbox';
 export const containerName = 'task';
 const sandboxVolume = 'sandbox';
 
-/** The pod of a task, bound to the node that the scheduler chose. What its deploy may ask for was judged before. */
-export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings): Pod {
+/**
+ * The pod of a task, bound to the node that the scheduler chose. What its deploy may ask for was judged before. `folder`: of its
+ * node, for its files; absent: they go with the pod.
+ */
+export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, folder?: string): Pod {
   const { container } = spec;
   const isPrivileged = container?.docker?.privileged === true;
   const hostNetwork = container !== undefined && networkKind(container, spec.executorData !== undefined) === 'HOST';
   const image = container && imageOf(container);
   const volumes = volumesOf(container);
+  const sandbox = folder === undefined ? { emptyDir: {} } : { hostPath: { path: folder, type: 'Directory' } };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -43,7 +47,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings): Pod {
       terminationGracePeriodSeconds: graceSeconds(spec.killGraceMillis),
       tolerations: tolerations(settings),
       securityContext: podSecurity(spec, settings),
-      volumes: [{ name: sandboxVolume, emptyDir: {} }, ...volumes.map(({ volume }) => volume)],
+      volumes: [{ name: sandboxVolume, ...sandbox }, ...volumes.map(({ volume }) => volume)],
       containers: [
         {
           name: containerName,
@@ -64,11 +68,18 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings): Pod {
   };
 }
 
-/**
- * Has the name that the pod of the task would have, and never runs: a gate that is never opened keeps it from any node. `portInUse`:
- * for which its launch was refused.
- */
-export function tombstoneOf(taskId: string, settings: KubernetesSettings, portInUse?: number): Pod {
+/** For which a launch was refused, so that the same launch is refused again. */
+export interface Obstacle {
+  portInUse?: number;
+  isDiskFull?: boolean;
+}
+
+/** Has the name that the pod of the task would have, and never runs: a gate that is never opened keeps it from any node. */
+export function tombstoneOf(
+  taskId: string,
+  settings: KubernetesSettings,
+  { portInUse, isDiskFull = false }: Obstacle = {},
+): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -78,6 +89,7 @@ export function tombstoneOf(taskId: string, settings: KubernetesSettings, portIn
       annotations: {
         [annotations.taskId]: taskId,
         ...(portInUse !== undefined && { [annotations.portInUse]: String(portInUse) }),
+        ...(isDiskFull && { [annotations.diskFull]: 'true' }),
       },
     },
     spec: {
@@ -123,11 +135,16 @@ const tolerations = (settings: KubernetesSettings) => [
   })),
 ];
 
-function podSecurity({ user }: LaunchSpec, settings: KubernetesSettings): Record<string, unknown> {
+/** Number of its user and group; undefined: its image says who it is. */
+export function userOf({ user }: LaunchSpec, { users, runAs, runAsUser }: KubernetesSettings): number | undefined {
+  const named = user === undefined ? undefined : users[user];
+  return named ?? (runAs === 'IMAGE_USER' ? undefined : runAsUser);
+}
+
+function podSecurity(spec: LaunchSpec, settings: KubernetesSettings): Record<string, unknown> {
   const seccompProfile = { type: 'RuntimeDefault' };
-  const named = user === undefined ? undefined : settings.users[user];
-  if (named === undefined && settings.runAs === 'IMAGE_USER') return { seccompProfile };
-  const uid = named ?? settings.runAsUser;
+  const uid = userOf(spec, settings);
+  if (uid === undefined) return { seccompProfile };
   return { runAsNonRoot: true, runAsUser: uid, runAsGroup: uid, fsGroup: uid, seccompProfile };
 }
 

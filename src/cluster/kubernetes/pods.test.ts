@@ -236,3 +236,48 @@ test('what outlived its node is to be ended where another one has its name, once
   nodeNews.changed(node('n1', { ready: 'Unknown' }));
   expect(strays()).toEqual([]);
 });
+
+test('a node whose agent is not ready takes no tasks, and one whose agent has too little room says so', async () => {
+  const settings = KubernetesSettings.parse({});
+  const agent = { isReady: false, isDiskFull: false };
+  const nodes = new Nodes(
+    { ...settings, defaultRackId: 'DEFAULT' },
+    () => start,
+    undefined,
+    () => agent,
+  );
+  nodes.follower(ignored, () => undefined).replaced([node('n1')]);
+  nodes.foreignFollower(ignored, () => undefined).replaced([]);
+  const told = new EventRecorder();
+  const machine = async () => {
+    nodes.touch('n1');
+    await nodes.tell(told);
+    return told.machines.get('n1')!;
+  };
+  expect(await machine()).toMatchObject({ closedBecause: 'its agent is not ready' });
+  agent.isReady = true;
+  expect(await machine()).not.toHaveProperty('closedBecause');
+  agent.isDiskFull = true;
+  expect(await machine()).toMatchObject({ isDiskFull: true });
+});
+
+test('an end is told when what its agent has to say before it is', async () => {
+  const { nodes, told } = cluster();
+  const order: string[] = [];
+  const pods = new Pods(
+    'muster',
+    nodes,
+    () => start,
+    async (name, taskIds) => {
+      order.push(`${name} ${taskIds.join()} before ${told.updates.length} updates`);
+    },
+  );
+  const news = pods.follower(ignored, () => undefined);
+  news.changed(pod('a', 'RUNS'));
+  await pods.tell(told);
+  news.changed(pod('a', 'ENDED'));
+  news.changed(pod('b', 'RUNS'));
+  await pods.tell(told);
+  expect(order).toEqual(['n1 a before 2 updates']);
+  expect(told.statesOf('a').at(-1)).toBe('TASK_FINISHED');
+});

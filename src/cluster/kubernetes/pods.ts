@@ -35,6 +35,8 @@ export class Pods {
     private readonly installation: string,
     private readonly nodes: Nodes,
     private readonly now: () => number,
+    /** Resolves when what comes before the ends of these tasks of a node is told. */
+    private readonly beforeEnds: (node: string, taskIds: readonly string[]) => Promise<void> = async () => undefined,
   ) {}
 
   find = (name: string): Pod | undefined => this.pods.get(name)?.pod;
@@ -168,7 +170,9 @@ export class Pods {
     events: ClusterEvents,
   ): Promise<void> {
     const updates = news.flatMap(({ known, statuses }) => statuses.map((status) => this.update(node, known, status)));
+    const ended = news.filter(({ known }) => hasEnded(known.pod)).map(({ known }) => known.taskId);
     try {
+      if (ended.length > 0) await this.beforeEnds(node, ended);
       await events.statusUpdates(updates);
     } catch (cause) {
       for (const { known } of news) this.dirty.add(known.pod.metadata!.name!);

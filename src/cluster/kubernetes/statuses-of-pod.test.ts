@@ -93,6 +93,18 @@ test.each([
     end: { state: 'TASK_FAILED', reason: 'REASON_CONTAINER_LIMITATION_DISK' },
   },
   {
+    name: 'more of its disk than it may take, as its agent says',
+    given: ended(
+      { exitCode: 137 },
+      { metadata: { deletionTimestamp: at(6), annotations: { 'muster/over-disk': '50', 'muster/killed': 'true' } } },
+    ),
+    end: {
+      state: 'TASK_FAILED',
+      reason: 'REASON_CONTAINER_LIMITATION_DISK',
+      message: 'Disk limit exceeded: 50 MB',
+    },
+  },
+  {
     name: 'a node that has too little of something',
     given: pod({
       phase: 'Failed',

@@ -59,6 +59,8 @@ function endOf(pod: Pod): Ending | undefined {
   const disruption = disruptionOf(pod);
   const gaveUp = metadata?.annotations?.[annotations.gaveUp];
   if (gaveUp !== undefined && !terminated) return failed(gaveUp, 'CONTAINER_LAUNCH_FAILED');
+  const diskMb = metadata?.annotations?.[annotations.overDisk];
+  if (diskMb !== undefined) return failed(`Disk limit exceeded: ${diskMb} MB`, 'CONTAINER_LIMITATION_DISK');
   if (status.reason === 'Evicted') return evicted(status.message ?? 'Evicted by its node');
   if (disruption) return disrupted(disruption.reason ?? '', disruption.message ?? status.message ?? '');
   // Its node refuses it before anything of it ran: there was no room, a port was taken, or it is shutting down.

@@ -6,7 +6,7 @@ import { staysInside } from '../../agent/wire/unsupported.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { Unsupported } from '../cluster-driver.js';
 
-/** What of executorData says how to run the command; the rest is work of an agent, of which there is none on nodes. */
+/** What of executorData says how to run the command; the rest is for agents that start tasks themselves. */
 const honouredOfExecutor = new Set([
   'cmd',
   'extraCmdLineArgs',
@@ -26,10 +26,7 @@ export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSett
     problems.push({ field: 'customExecutorCmd', message: 'needs executorData: no other executor runs on Kubernetes' });
   for (const [key, value] of Object.entries(executorData ?? {}))
     if (!honouredOfExecutor.has(key) && !isNothing(value))
-      problems.push({
-        field: `executorData.${key}`,
-        message: 'must not be given: no agent runs on the nodes of Kubernetes',
-      });
+      problems.push({ field: `executorData.${key}`, message: 'must not be given: it is not done on Kubernetes' });
   if (containerInfo && hasContainer(deploy))
     problems.push(...unsupportedContainer(containerInfo, executorData !== undefined, settings));
   const resultFile = healthcheck?.healthcheckResultFilePath;

@@ -1,33 +1,14 @@
-import { connect, HttpErrorException } from 'rest-contract';
+import { connect } from 'rest-contract';
 import { fetchBackend, type FetchOptions } from 'rest-contract/fetch';
 import { Agent, fetch } from 'undici';
-import {
-  AgentApi,
-  bearer,
-  highestEpochHeader,
-  type LeaderAgent,
-  type TrustedAgent,
-} from '../../agent/wire/agent-api.js';
+import { AgentApi, bearer, type LeaderAgent, type TrustedAgent } from '../../agent/wire/agent-api.js';
 import { type Endpoint, readEndpoint, sharedSecret } from '../../agent/agent-folder.js';
 import { isAlive } from '../../agent/machine/process-identity.js';
-import { type Epoch, StaleEpochError } from '../cluster-driver.js';
+import { AgentRefused, AgentUnreachable, answerFrom, ifFound, unlessStale } from '../agent-answers.js';
+import type { Epoch } from '../cluster-driver.js';
 
 /** Until the answer of a call that names no time of its own, and between the parts of any answer. */
 export const callMillis = 5_000;
-
-/** No answer, or none in time: whether the call was carried out is not known. */
-export class AgentUnreachable extends Error {}
-/** The agent answered that it cannot do this. */
-class AgentRefused extends Error {
-  constructor(
-    readonly status: number,
-    message: string,
-    /** Said when the epoch of the call is over. */
-    readonly highestEpoch?: Epoch,
-  ) {
-    super(message);
-  }
-}
 
 /** Calls to the agent of one folder, wherever it listens now. */
 export class AgentConnection {
@@ -49,15 +30,7 @@ export class AgentConnection {
     const url = `http://${endpoint.host}:${endpoint.port}`;
     const authorization = bearer(await this.secretOf(endpoint));
     const agent = connect(AgentApi, fetchBackend(url, this.sending), { timeoutMs: callMillis });
-    try {
-      return await question(agent.trusted({ authorization }));
-    } catch (cause) {
-      if (cause instanceof HttpErrorException) {
-        const [, highest] = cause.headers.find(([name]) => name.toLowerCase() === highestEpochHeader) ?? [];
-        throw new AgentRefused(cause.status, cause.message, highest === undefined ? undefined : Number(highest));
-      }
-      throw new AgentUnreachable(`No readable answer from the agent at ${url}`, { cause });
-    }
+    return answerFrom(url, question(agent.trusted({ authorization })));
   }
 
   /**
@@ -75,24 +48,16 @@ export class AgentConnection {
   }
 
   /** undefined: there is no such thing. */
-  async find<T>(question: (agent: TrustedAgent) => Promise<T>): Promise<T | undefined> {
-    try {
-      return await this.ask(question);
-    } catch (cause) {
-      if (cause instanceof AgentRefused && cause.status === 404) return undefined;
-      throw cause;
-    }
+  find<T>(question: (agent: TrustedAgent) => Promise<T>): Promise<T | undefined> {
+    return ifFound(this.ask(question));
   }
 
   /** Throws StaleEpochError when the agent has seen a higher epoch. */
-  async askAsLeader<T>(epoch: Epoch, question: (agent: LeaderAgent) => Promise<T>): Promise<T> {
-    try {
-      return await this.ask((agent) => question(agent.leader({ epoch })));
-    } catch (cause) {
-      const highest = cause instanceof AgentRefused ? cause.highestEpoch : undefined;
-      if (highest !== undefined) throw new StaleEpochError(epoch, highest);
-      throw cause;
-    }
+  askAsLeader<T>(epoch: Epoch, question: (agent: LeaderAgent) => Promise<T>): Promise<T> {
+    return unlessStale(
+      epoch,
+      this.ask((agent) => question(agent.leader({ epoch }))),
+    );
   }
 
   async close(): Promise<void> {

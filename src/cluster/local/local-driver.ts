@@ -1,5 +1,3 @@
-import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
 import type { Deploy } from '../../core/model/deploy.js';
@@ -14,9 +12,7 @@ import {
   type KillAnswer,
   type LaunchAnswer,
   type MachineSnapshot,
-  MachineUnreachableError,
   type MachineUsage,
-  type SandboxEntry,
   type SandboxView,
   type ShellCommandAnswer,
   type ShellCommandOrder,
@@ -25,8 +21,9 @@ import {
   type TaskStatistics,
   type Unsupported,
 } from '../cluster-driver.js';
-import type { TrustedAgent } from '../../agent/wire/agent-api.js';
-import { AgentConnection, AgentUnreachable } from './agent-connection.js';
+import { AgentUnreachable, orUnreachable } from '../agent-answers.js';
+import { type AgentTask, openAgentSandbox } from '../agent-sandbox.js';
+import { AgentConnection } from './agent-connection.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
 import { followAgent, type Seen } from './update-loop.js';
 
@@ -184,7 +181,12 @@ export class LocalDriver implements ClusterDriver {
   }
 
   sandbox(taskId: string, slaveId: string, view: SandboxView = 'ALL'): Promise<TaskSandbox | undefined> {
-    return orUnreachable(slaveId, openSandbox(this.agent, taskId, view));
+    const find = <T>(question: (task: AgentTask) => Promise<T>) =>
+      orUnreachable(
+        slaveId,
+        this.agent.find((agent) => question(agent.task({ taskId }))),
+      );
+    return openAgentSandbox(find, view);
   }
 
   statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined> {
@@ -203,52 +205,3 @@ export class LocalDriver implements ClusterDriver {
 }
 
 const unknown = ({ taskId }: LaunchSpec, reason: string): LaunchAnswer => ({ taskId, outcome: 'UNKNOWN', reason });
-
-async function orUnreachable<T>(slaveId: string, answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (cause) {
-    if (cause instanceof AgentUnreachable) throw new MachineUnreachableError(slaveId, { cause });
-    throw cause;
-  }
-}
-
-/** undefined: the agent has no files of this task. */
-async function openSandbox(
-  agent: AgentConnection,
-  taskId: string,
-  view: SandboxView,
-): Promise<TaskSandbox | undefined> {
-  const found = await agent.find((api) => api.task({ taskId }).sandbox().root());
-  return found && new LocalSandbox(agent, taskId, view, found.root);
-}
-
-class LocalSandbox implements TaskSandbox {
-  constructor(
-    private readonly agent: AgentConnection,
-    private readonly taskId: string,
-    private readonly view: SandboxView,
-    readonly root: string,
-  ) {}
-
-  list(path: string): Promise<SandboxEntry[] | undefined> {
-    return this.agent.find((api) => this.files(api).list({ path, view: this.view }));
-  }
-
-  read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined> {
-    return this.agent.find(async (api) => {
-      const { content, size } = await this.files(api).read({ path, offset, length, view: this.view });
-      return { data: await buffer(content), size };
-    });
-  }
-
-  /** May take as long as it likes as long as it moves. */
-  async download(path: string, offset = 0, length?: number) {
-    const file = await this.agent.find((api) => this.files(api).download({ path, offset, length, view: this.view }));
-    return file && { stream: Readable.from(file.content), size: file.size, mtime: file.mtime };
-  }
-
-  private files(agent: TrustedAgent) {
-    return agent.task({ taskId: this.taskId }).sandbox();
-  }
-}

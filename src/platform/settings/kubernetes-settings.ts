@@ -91,6 +91,16 @@ export const KubernetesSettings = z.strictObject({
   allowedHostPaths: ContainerSettings.shape.allowedHostPaths.describe(
     'Folders of nodes of which volumes may show all or a part; links in them are followed by the node',
   ),
+  agents: z
+    .strictObject({
+      secretFile: z
+        .string()
+        .min(1)
+        .max(4_096)
+        .describe('File with the text, of at least 32 characters, that schedulers and the agents of all nodes share'),
+    })
+    .optional()
+    .describe('The agents of the nodes, by which tasks have files, figures and commands; default: there are none'),
   startSeconds: count(1, 86_400)
     .default(600)
     .describe('How long a pod may take to start, the pull of its image included, before its task has failed'),

@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../../agent/agent-context.js';
+import { messageOf } from '../../agent/files.js';
+import { backOffMillis } from '../../platform/async.js';
+import { type ClusterEvents, type Epoch, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
+import { agentCallMillis, type NodeAgent, type NodeAgents } from './node-agents.js';
+
+const pollMillis = 20_000;
+const firstRetryMillis = 100;
+const lastRetryMillis = 5_000;
+/** Ended tasks of one node that its agent was not told of: beyond it, it finds out by itself. */
+const mostOwed = 5_000;
+/** So long the end of a task waits for what its agent has to say before it. */
+const settleMillis = 4_000;
+
+export interface AgentNewsParts {
+  agents: NodeAgents;
+  epoch: Epoch;
+  events: ClusterEvents;
+  /** A task takes more of its disk than it may: its pod is to end. */
+  overDisk(podName: string, diskMb: number): Promise<void>;
+  /** Something about the node has changed. */
+  changed(node: string): void;
+  failed(cause: StaleEpochError): void;
+  log: Log;
+}
+
+/** What the agents of all nodes tell while this instance leads: what became of commands, and who takes too much of the disk. */
+export class AgentNews {
+  private readonly followed = new Map<string, FollowedAgent>();
+  /** By node: tasks that have ended, of which its agent was not told yet. */
+  private readonly owed = new Map<string, Set<string>>();
+
+  constructor(
+    private readonly parts: AgentNewsParts,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Begins with agents that are new. Those that are gone end by themselves. */
+  look(): void {
+    for (const node of this.parts.agents.nodes())
+      if (!this.followed.has(node) && !this.signal.aborted) {
+        const one = new FollowedAgent(node, this.owedTo(node), this.parts, this.signal);
+        this.followed.set(node, one);
+        void one.ended.then(() => this.followed.delete(node));
+      }
+  }
+
+  isDiskFull = (node: string): boolean => this.followed.get(node)?.isDiskFull ?? false;
+
+  /** Resolves when all is told that comes before the ends of these tasks, or when the agent of the node does not say so in time. */
+  async settle(node: string, taskIds: readonly string[]): Promise<void> {
+    const owed = this.owedTo(node);
+    for (const taskId of taskIds) owed.add(taskId);
+    for (const taskId of owed) if (owed.size > mostOwed) owed.delete(taskId);
+    await this.followed.get(node)?.settle();
+  }
+
+  async stopped(): Promise<void> {
+    await Promise.all([...this.followed.values()].map(({ ended }) => ended));
+  }
+
+  private owedTo(node: string): Set<string> {
+    const owed = this.owed.get(node) ?? new Set();
+    this.owed.set(node, owed);
+    return owed;
+  }
+}
+
+class FollowedAgent {
+  readonly ended: Promise<void>;
+  isDiskFull = false;
+  /** It answers. */
+  private isHeard = false;
+  /** Of its updates all up to this one are stored. */
+  private stored = 0;
+  private storedMore: () => void = () => undefined;
+
+  constructor(
+    private readonly node: string,
+    /** Tasks that have ended, of which it was not told yet. */
+    private readonly owed: Set<string>,
+    private readonly parts: AgentNewsParts,
+    private readonly signal: AbortSignal,
+  ) {
+    this.ended = this.follow();
+  }
+
+  async settle(): Promise<void> {
+    if (!this.isHeard) return;
+    const upTo = await this.tellEnded().catch((cause: unknown) => {
+      if (cause instanceof StaleEpochError) throw cause;
+      this.isHeard = false;
+      return 0;
+    });
+    const patience = AbortSignal.any([this.signal, AbortSignal.timeout(settleMillis)]);
+    while (this.stored < upTo && !patience.aborted) {
+      const more = new Promise<void>((resolve) => (this.storedMore = resolve));
+      await Promise.race([more, new Promise((resolve) => patience.addEventListener('abort', resolve))]);
+    }
+  }
+
+  /** Answers the number of the last update about them. */
+  private async tellEnded(): Promise<number> {
+    const agent = this.parts.agents.of(this.node);
+    const taskIds = [...this.owed];
+    if (!agent || taskIds.length === 0) return 0;
+    const patience = { signal: this.signal, timeoutMs: settleMillis };
+    const { upTo } = await agent.askAsLeader(this.parts.epoch, (api) => api.ended({ taskIds }, patience));
+    for (const taskId of taskIds) this.owed.delete(taskId);
+    return upTo;
+  }
+
+  private async follow(): Promise<void> {
+    const { agents, log, failed } = this.parts;
+    let failures = 0;
+    for (let agent = agents.of(this.node); agent && !this.signal.aborted; agent = agents.of(this.node)) {
+      try {
+        await this.followOnce(agent, () => (failures = 0));
+      } catch (cause) {
+        this.isHeard = false;
+        if (this.signal.aborted) return;
+        if (cause instanceof StaleEpochError) return failed(cause);
+        failures += 1;
+        // One that begins, or whose node is away, is no news.
+        if (failures === 3) log.warn(`The agent of node '${this.node}' does not answer: ${messageOf(cause)}`);
+        const pause = backOffMillis(failures, firstRetryMillis, lastRetryMillis);
+        await delay(pause, undefined, { signal: this.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  private async followOnce(agent: NodeAgent, heard: () => void): Promise<void> {
+    const { epoch, agents } = this.parts;
+    const { incarnation } = await agent.askAsLeader(epoch, (api) => api.hello({}, { signal: this.signal }));
+    this.stored = 0;
+    this.isHeard = true;
+    await this.tellEnded();
+    heard();
+    // How it is now is asked for first.
+    for (let waitMillis = 0; !this.signal.aborted && agents.of(this.node) === agent; waitMillis = pollMillis) {
+      const question = { incarnation, after: this.stored, waitMillis };
+      const patience = { signal: this.signal, timeoutMs: pollMillis + agentCallMillis };
+      const answer = await agent.askAsLeader(epoch, (api) => api.updates(question, patience));
+      if (answer.incarnation !== incarnation) return;
+      this.isHeard = true;
+      await this.tell(answer.updates);
+      if (answer.isDiskFull !== this.isDiskFull) {
+        this.isDiskFull = answer.isDiskFull;
+        this.parts.changed(this.node);
+      }
+      for (const { podName, diskMb } of answer.overDisk) await this.parts.overDisk(podName, diskMb);
+    }
+  }
+
+  /** The next question is the acknowledgement, and only when they are stored may it be asked. */
+  private async tell(updates: readonly StatusUpdate[]): Promise<void> {
+    if (updates.length === 0) return;
+    // Not numbered among those of the node: what a command has said before is known by itself.
+    const { events } = this.parts;
+    await events.statusUpdates(updates.map((update) => ({ ...update, number: 0 })));
+    this.stored = updates.at(-1)!.number;
+    this.storedMore();
+  }
+}
