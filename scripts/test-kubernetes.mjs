@@ -13,9 +13,9 @@ function missing() {
   if (goVersion() === undefined) return 'it needs Go (1.24 or newer)';
   for (const program of ['containerd', 'ctr', 'runc', 'openssl', 'iptables', 'ip'])
     if (spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0) return `it needs ${program}`;
-  for (const path of ['/usr/lib/cni/bridge', '/bin/busybox'])
+  for (const path of ['/usr/lib/cni/bridge', '/bin/busybox', '/usr/bin/nsenter', '/usr/bin/setpriv'])
     if (spawnSync('test', ['-x', path]).status !== 0)
-      return `it needs ${path} (containernetworking-plugins, busybox-static)`;
+      return `it needs ${path} (containernetworking-plugins, busybox-static, util-linux)`;
   return undefined;
 }
 

@@ -35,7 +35,7 @@ async function onThisMachine(): Promise<Place> {
 
 /** Two nodes, each with a kubelet of its own. */
 async function onKubernetes(): Promise<Place> {
-  const lab = await Lab.start({ nodes: 2, programs: [process.execPath] });
+  const lab = await Lab.start({ nodes: 2, programs: [process.execPath], hasAgents: true });
   const installation = new Installation({
     settings: { cluster: { kubernetes: lab.settings() } },
     env: { MUSTER_CLUSTER: 'kubernetes' },

@@ -28,7 +28,7 @@ describe.skipIf(labBinaries === undefined)('what goes wrong with a Kubernetes of
   let api: Api;
 
   beforeAll(async () => {
-    lab = await Lab.start({ nodes: 2 });
+    lab = await Lab.start({ nodes: 2, hasAgents: true });
     line = await startTcpProxy({ host: '127.0.0.1', port: lab.apiServerPort });
     database = await createDatabase();
     await startMuster();

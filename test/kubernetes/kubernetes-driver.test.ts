@@ -2,7 +2,9 @@ import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, vi } from 'vitest';
+import { type ClusterDriver, StaleEpochError } from '../../src/cluster/cluster-driver.js';
 import { KubernetesDriver } from '../../src/cluster/kubernetes/kubernetes-driver.js';
+import { LocalSettings } from '../../src/platform/settings/local-settings.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { launchSpec } from '../support/launch-spec.js';
 import { waitFor } from '../support/wait-for.js';
@@ -19,12 +21,50 @@ const scriptOf = (kind: TaskKind): string => {
   return `${note}; printf '${kind.prints ?? ''}'; exit ${kind.exit}`;
 };
 
+const commands = LocalSettings.parse({
+  shellCommands: [
+    { name: 'ends', command: ['sh', '-c', 'echo done'] },
+    { name: 'runs', command: ['sleep', '600'] },
+  ],
+});
+
+/** The same driver, in which epochs begin at another number. */
+function withEpochsFrom(base: number, driver: KubernetesDriver): ClusterDriver {
+  const shifted = ({ epoch, highest }: StaleEpochError) => new StaleEpochError(epoch - base, highest - base);
+  const orStale = <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((cause: unknown) => {
+      throw cause instanceof StaleEpochError ? shifted(cause) : cause;
+    });
+  return {
+    name: driver.name,
+    start: (epoch, events) =>
+      orStale(
+        driver.start(epoch + base, {
+          machineUp: (machine) => events.machineUp(machine),
+          machineDown: (slaveId, reason) => events.machineDown(slaveId, reason),
+          statusUpdates: (updates) => events.statusUpdates(updates),
+          outranked: (cause) => events.outranked(shifted(cause)),
+        }),
+      ),
+    stop: () => driver.stop(),
+    machines: () => driver.machines(),
+    launch: (batch, epoch) => orStale(driver.launch(batch, epoch + base)),
+    kill: (taskId, slaveId, graceMillis, epoch) => orStale(driver.kill(taskId, slaveId, graceMillis, epoch + base)),
+    runCommand: (order, slaveId, epoch) => orStale(driver.runCommand(order, slaveId, epoch + base)),
+    reconcile: (epoch, agentIds) => orStale(driver.reconcile(epoch + base, agentIds)),
+    sandbox: (taskId, slaveId, view) => driver.sandbox(taskId, slaveId, view),
+    statistics: (taskId, slaveId) => driver.statistics(taskId, slaveId),
+    machineUsage: (slaveId) => driver.machineUsage(slaveId),
+  };
+}
+
+let tests = 0;
 const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
   let lab: Lab;
   beforeAll(async () => {
-    lab = await Lab.start();
+    lab = await Lab.start({ hasAgents: true });
   });
   afterAll(() => lab?.stop());
 
@@ -35,18 +75,21 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
       mkdirSync(starts, { recursive: true });
       chmodSync(starts, 0o777);
       const settings = lab.settings({ allowedHostPaths: [starts] });
+      // Agents keep the highest epoch that they have seen.
+      const base = (tests += 100);
       const drivers: KubernetesDriver[] = [];
       const untilShown = (what: string, port: number, isShown: boolean) =>
         waitFor(what, () => drivers.some((each) => each.machines()[0]?.portsInUse.includes(port)) === isShown);
-      const open = () => KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', log: quiet });
+      const open = () => KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', commands, log: quiet });
       // A driver is made without waiting; these wait to be asked for.
       const spare = await Promise.all([open(), open(), open()]);
       return {
         driver: () => {
           const driver = spare.pop()!;
           drivers.push(driver);
-          return driver;
+          return withEpochsFrom(base, driver);
         },
+        commandOf: (kind, taskId) => ({ taskId, name: kind.toLowerCase(), timestamp: Date.now(), options: [] }),
         launchOf: (kind, taskId, incarnation) =>
           launchSpec({
             taskId,
@@ -88,6 +131,6 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
       };
     },
     // Kubelets do not look up while they wait for a container to end.
-    ['COMMANDS', 'FIGURES', 'SHORTER_GRACE'],
+    ['SHORTER_GRACE'],
   );
 });

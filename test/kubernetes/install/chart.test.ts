@@ -18,17 +18,31 @@ interface Rendered {
   kind: string;
   metadata: { name: string };
   stringData?: Record<string, string>;
+  data?: Record<string, string>;
   rules?: { resourceNames?: string[] }[];
-  spec?: { template?: { metadata: { annotations: Record<string, string> }; spec: { containers: Container[] } } };
+  spec?: {
+    template?: {
+      metadata: { annotations: Record<string, string>; labels: Record<string, string> };
+      spec: { containers: Container[]; volumes: { name: string; secret?: { secretName: string } }[] };
+    };
+  };
 }
 interface Container {
   image: string;
+  volumeMounts: { mountPath: string }[];
   env: { name: string; value?: string; valueFrom?: unknown }[];
 }
 async function objects(...words: string[]): Promise<Map<string, Rendered>> {
   const documents = parseAllDocuments(await render(...words)).map((each) => each.toJS() as Rendered);
   return new Map(documents.map((each) => [`${each.kind} ${each.metadata.name}`, each]));
 }
+
+const settingsOf = (made: Map<string, Rendered>, name: string) =>
+  parse(made.get(`Secret ${name}-settings`)!.stringData!['muster.yaml']!) as {
+    http: { allowedHosts: string[] };
+    auth: { enabled: boolean };
+    cluster?: { kubernetes: { agents: { secretFile: string } } };
+  };
 
 /** The chart leaves the namespace to Helm. */
 const namespace = `# Namespace, account and rights of the schedulers. This file and those beside it are what deploy/helm/muster makes of its values.
@@ -40,13 +54,18 @@ metadata:
 
 describe.skipIf(labBinaries === undefined)('the chart', () => {
   /** `npm run test:kubernetes -- test/kubernetes/install/chart.test.ts -u` writes them anew. */
-  test.each(['rbac', 'scheduler'])('deploy/kubernetes/%s.yaml is what it makes of its values', async (name) => {
-    const path = `deploy/kubernetes/${name}.yaml`;
-    const made = (await render('--show-only', `templates/${name}.yaml`)).replaceAll(/^# Source: .*\n/gm, '');
-    const whole = name === 'rbac' ? `${namespace}${made}` : made.replace(/^---\n/, '');
-    const formatted = await format(whole, { ...(await resolveConfig(path)), filepath: path });
-    await expect(formatted).toMatchFileSnapshot(join('../../..', path));
-  });
+  test.each(['rbac', 'scheduler', 'slaves'])(
+    'deploy/kubernetes/%s.yaml is what it makes of its values',
+    async (name) => {
+      const path = `deploy/kubernetes/${name}.yaml`;
+      // Without a cluster to look at it would make another secret each time.
+      const words = ['--show-only', `templates/${name}.yaml`, '--set', 'agent.secret.name=muster-agents'];
+      const made = (await render(...words)).replaceAll(/^# Source: .*\n/gm, '');
+      const whole = name === 'rbac' ? `${namespace}${made}` : made.replace(/^---\n/, '');
+      const formatted = await format(whole, { ...(await resolveConfig(path)), filepath: path });
+      await expect(formatted).toMatchFileSnapshot(join('../../..', path));
+    },
+  );
 
   test.each([
     ['replicas=many', 'replicas'],
@@ -55,6 +74,11 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     ['database.url=mysql://host/muster', 'url'],
     ['service.type=ExternalName', 'type'],
     ['settings.cluster.kubernetes.installation=Muster', 'installation'],
+    ['agent.folder=files', 'folder'],
+    ['agent.hostPort=70000', 'hostPort'],
+    ['agent.secret.nam=own', 'nam'],
+    // It is what the values of the agents say.
+    ['settings.cluster.kubernetes.agents.secretFile=/etc/own', 'agents'],
     // Its rights are for the namespace of the release.
     ['settings.cluster.kubernetes.namespace=elsewhere', 'namespace'],
   ])('%s is refused', async (given, named) => {
@@ -70,18 +94,54 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     });
   });
 
-  test('another installation has another lease', async () => {
+  test('another installation has another lease, and agents of its own', async () => {
     const made = await objects('--set', 'settings.cluster.kubernetes.installation=second');
     const names = made.get('Role muster')!.rules!.flatMap(({ resourceNames = [] }) => resourceNames);
     expect(names).toEqual(['second-leader']);
+    expect(made.get('DaemonSet muster-agent')!.spec!.template!.metadata.labels['muster/agent']).toBe('second');
+    expect(parse(made.get('ConfigMap muster-agent')!.data!['agent.yaml']!)).toMatchObject({
+      installation: 'second',
+      root: '/var/lib/muster/second',
+    });
+  });
+
+  test('schedulers and agents share a secret, which the chart makes or which is there', async () => {
+    const secretOf = (made: Map<string, Rendered>, what: string) =>
+      made.get(what)!.spec!.template!.spec.volumes.flatMap(({ secret }) => secret ?? []);
+    const own = await objects();
+    expect(Buffer.from(own.get('Secret muster-agents')!.data!['agent']!, 'base64').toString()).toMatch(/^\w{64}$/);
+    const given = await objects('--set', 'agent.secret.name=shared,agent.secret.key=text');
+    expect(given.has('Secret muster-agents')).toBe(false);
+    const items = [{ key: 'text', path: 'agent' }];
+    for (const what of ['Deployment muster', 'DaemonSet muster-agent'])
+      expect(secretOf(given, what)).toContainEqual({ secretName: 'shared', items });
+    const { agents } = settingsOf(given, 'muster').cluster!.kubernetes;
+    const mounts = given.get('Deployment muster')!.spec!.template!.spec.containers[0]!.volumeMounts;
+    expect(mounts.map(({ mountPath }) => join(mountPath, 'agent'))).toContain(agents.secretFile);
+  });
+
+  test('settings of agents make other pods of them, and none can take what the chart says', async () => {
+    const sumOf = (made: Map<string, Rendered>) =>
+      made.get('DaemonSet muster-agent')!.spec!.template!.metadata.annotations['checksum/settings'];
+    const given = await objects('--set', 'agent.settings.logMegabytes=5,agent.settings.root=/');
+    expect(parse(given.get('ConfigMap muster-agent')!.data!['agent.yaml']!)).toMatchObject({
+      logMegabytes: 5,
+      root: '/var/lib/muster/muster',
+    });
+    expect(sumOf(given)).not.toBe(sumOf(await objects()));
+  });
+
+  test('without agents there is nothing of them', async () => {
+    const made = await objects('--set', 'agent.enabled=false');
+    expect([...made.keys()].filter((name) => name.includes('agent'))).toEqual([]);
+    expect(settingsOf(made, 'muster').cluster).toBeUndefined();
+    const { volumes } = made.get('Deployment muster')!.spec!.template!.spec;
+    expect(volumes.map(({ name }) => name)).toEqual(['settings', 'data', 'temporary']);
   });
 
   test('names of an ingress stand beside those of the service, and other settings make other pods', async () => {
     const given = await objects('--set', 'settings.http.allowedHosts={muster.example.com},nameOverride=jobs');
-    const settings = parse(given.get('Secret jobs-settings')!.stringData!['muster.yaml']!) as {
-      http: { allowedHosts: string[] };
-      auth: { enabled: boolean };
-    };
+    const settings = settingsOf(given, 'jobs');
     expect(settings.auth.enabled).toBe(true);
     const { allowedHosts } = settings.http;
     expect(allowedHosts).toContain('muster.example.com');

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -40,7 +40,7 @@ describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
     [lab, database] = await Promise.all([
       Lab.start({
         nodes: 0,
-        controllers: ['deployment', 'replicaset', 'garbage-collector'],
+        controllers: ['deployment', 'replicaset', 'daemonset', 'garbage-collector'],
         apiServerFlags: [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`, '--audit-log-mode=blocking'],
       }),
       createDatabase(),
@@ -127,9 +127,17 @@ describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
     await waitFor('the deploy to succeed', isRunning, slow);
     const tasks = (await lab.pods()).filter(({ metadata }) => metadata?.labels?.['muster/request'] === 'web');
     expect(tasks.map(({ spec, status }) => [spec?.nodeName, status?.phase])).toEqual([[nodeName, 'Running']]);
+    // Its folder was made by the agent.
+    const [{ hostPath }] = tasks[0]!.spec!['volumes'] as [{ hostPath: { path: string } }];
+    expect(statSync(hostPath.path).isDirectory()).toBe(true);
+    const id = tasks[0]!.metadata!.annotations!['muster/task-id'];
+    expect(await call<{ currentDirectory: string }>('GET', `sandbox/${id}/browse`)).toBeDefined();
   });
 
-  test('its pods are such as the strictest rules of a namespace let in', async () => {
+  test('without agents its pods are such as the strictest rules of a namespace let in', async () => {
+    const words = '--reset-then-reuse-values --set agent.enabled=false';
+    await shell(`helm -n muster upgrade muster deploy/helm/muster ${words}
+      kubectl -n muster rollout status deployment/muster`);
     await shell('kubectl label namespace muster pod-security.kubernetes.io/enforce=restricted');
     const pods = (await lab.pods()).map(({ metadata }) => metadata!.name!);
     await shell(

@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
@@ -25,7 +26,16 @@ interface SchedulerContainer {
 interface SchedulerSpec {
   serviceAccountName: string;
   containers: [SchedulerContainer];
-  volumes: { name: string; secret?: { secretName: string } }[];
+  volumes: { name: string; secret?: { secretName: string; items?: [{ key: string }] } }[];
+}
+interface AgentSpec {
+  containers: [{ command: string[]; ports: [{ containerPort: number }] }];
+  volumes: { name: string; configMap?: { name: string }; secret?: { secretName: string; items: [{ key: string }] } }[];
+}
+interface PlayedAgent {
+  process: TestProcess;
+  address: string;
+  port: number;
 }
 interface Played {
   process: TestProcess;
@@ -35,15 +45,17 @@ interface Played {
 }
 
 /**
- * A node without a kubelet: in place of the containers of schedulers it runs their commands as processes of this machine, with the
- * variables, files and rights that their pods say, and says which are ready. Tasks it only calls running.
+ * A node without a kubelet: in place of the containers of schedulers, and of the agent, it runs their commands as processes of this
+ * machine, with the variables, files and rights that their pods say, and says which are ready. Tasks it only calls running.
  */
 export class StandInNode {
   /** In that of the lab, so that what is left of a test that was killed is found. */
   readonly folder: string;
   private readonly played = new Map<string, Played>();
+  private readonly agents = new Map<string, PlayedAgent>();
   private readonly stopping = new AbortController();
   private running: Promise<unknown> = Promise.resolve();
+  private count = 0;
   /** Of the first scheduler. */
   readonly firstPort: Promise<number>;
 
@@ -66,7 +78,7 @@ export class StandInNode {
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
-    for (const { process } of this.played.values()) await process.kill();
+    for (const { process } of [...this.played.values(), ...this.agents.values()]) await process.kill();
   }
 
   ready(): Played[] {
@@ -97,12 +109,58 @@ export class StandInNode {
   private async look(): Promise<void> {
     const list = await this.lab.api.call<KubernetesList<Pod>>(`/api/v1/namespaces/${this.namespace}/pods`);
     const items = list.items ?? [];
-    for (const name of this.played.keys())
+    for (const name of [...this.played.keys(), ...this.agents.keys()])
       if (!items.some(({ metadata }) => metadata?.name === name)) await this.end(name);
     for (const pod of items) {
-      const isScheduler = pod.metadata?.labels?.['app.kubernetes.io/name'] === 'muster';
-      await (isScheduler ? this.playScheduler(pod) : this.playTask(pod));
+      const part = pod.metadata?.labels?.['app.kubernetes.io/name'];
+      if (part === 'muster') await this.playScheduler(pod);
+      // Whatever becomes of it, the others are played.
+      else if (part === 'muster-agent') await this.playAgent(pod).catch(() => undefined);
+      else await this.playTask(pod);
     }
+  }
+
+  private async playAgent(pod: Pod): Promise<void> {
+    const name = pod.metadata!.name!;
+    if (pod.metadata?.deletionTimestamp) {
+      await this.end(name);
+      return this.remove(pod);
+    }
+    if (!pod.spec?.nodeName) await this.bind(pod);
+    const agent = this.agents.get(name) ?? (await this.beginAgent(name, pod.spec as unknown as AgentSpec));
+    if (pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')) return;
+    await this.say(pod, await listens(agent), agent.address);
+  }
+
+  private async beginAgent(name: string, spec: AgentSpec): Promise<PlayedAgent> {
+    const [{ command, ports }] = spec.containers;
+    const folder = join(this.folder, name);
+    mkdirSync(join(folder, 'logs'), { recursive: true });
+    const { configMap } = spec.volumes.find((volume) => volume.configMap)!;
+    const { secretName, items } = spec.volumes.find((volume) => volume.secret)!.secret!;
+    const path = `/api/v1/namespaces/${this.namespace}/configmaps/${configMap!.name}`;
+    const { data } = await this.lab.api.call<{ data: Record<string, string> }>(path);
+    // An address of its own, as a pod has.
+    const address = `127.${process.pid % 250}.${this.count % 250}.${++this.count % 250}`;
+    const secretFile = join(folder, 'secret');
+    writeFileSync(secretFile, await this.secret(secretName, items[0].key));
+    const own = { host: address, root: join(folder, 'files'), podLogs: join(folder, 'logs'), secretFile };
+    const config = join(folder, 'agent.yaml');
+    writeFileSync(config, stringify({ ...(parse(data['agent.yaml']!) as object), ...own }));
+    const words = command.slice(1).map((word) => (word.endsWith('.yaml') ? config : word));
+    const started = spawnNode(
+      words.map((word) => word.replace('$(NODE_NAME)', nodeName)),
+      {},
+    );
+    const agent = { process: started, address, port: ports[0].containerPort };
+    this.agents.set(name, agent);
+    return agent;
+  }
+
+  private async bind(pod: Pod): Promise<void> {
+    const target = { apiVersion: 'v1', kind: 'Node', name: nodeName };
+    const body = { apiVersion: 'v1', kind: 'Binding', metadata: { name: pod.metadata!.name }, target };
+    await this.lab.api.call(`${this.path(pod)}/binding`, { method: 'POST', body });
   }
 
   private async playTask(pod: Pod): Promise<void> {
@@ -116,11 +174,7 @@ export class StandInNode {
       await this.end(name);
       return this.remove(pod);
     }
-    if (!pod.spec?.nodeName) {
-      const target = { apiVersion: 'v1', kind: 'Node', name: nodeName };
-      const body = { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target };
-      await this.lab.api.call(`${this.path(pod)}/binding`, { method: 'POST', body });
-    }
+    if (!pod.spec?.nodeName) await this.bind(pod);
     const played = this.played.get(name) ?? (await this.begin(name, pod.spec as unknown as SchedulerSpec));
     const { path } = (pod.spec as unknown as SchedulerSpec).containers[0].readinessProbe.httpGet;
     const isReady = await fetch(`http://127.0.0.1:${played.port}${path}`).then(
@@ -140,10 +194,10 @@ export class StandInNode {
     // What a container has to itself is shared here.
     const folder = join(this.folder, name);
     mkdirSync(join(folder, 'data'), { recursive: true });
-    const mount = container.volumeMounts.find(({ mountPath }) => env['MUSTER_CONFIG']!.startsWith(mountPath))!;
+    const mount = container.volumeMounts.find(({ mountPath }) => env['MUSTER_CONFIG']!.startsWith(`${mountPath}/`))!;
     const { secretName } = spec.volumes.find((volume) => volume.name === mount.name)!.secret!;
     env['MUSTER_CONFIG'] = join(folder, env['MUSTER_CONFIG']!.slice(mount.mountPath.length));
-    writeFileSync(env['MUSTER_CONFIG'], await this.secret(secretName, 'muster.yaml'));
+    writeFileSync(env['MUSTER_CONFIG'], await this.settings(spec, secretName, folder));
     env['MUSTER_DATA_DIR'] = join(folder, 'data');
     env['MUSTER_ADVERTISED_URL'] = env['MUSTER_ADVERTISED_URL']!.replace(/\d+$/, String(port));
     env['MUSTER_PORT'] = String(port);
@@ -167,12 +221,23 @@ export class StandInNode {
     return Buffer.from(data[key]!, 'base64').toString();
   }
 
-  private async end(name: string): Promise<void> {
-    await this.played.get(name)?.process.kill('SIGTERM');
-    this.played.delete(name);
+  /** With the secret of the agents where the pod has it. */
+  private async settings(spec: SchedulerSpec, secretName: string, folder: string): Promise<string> {
+    const settings = await this.secret(secretName, 'muster.yaml');
+    const agents = spec.volumes.find(({ name }) => name === 'agents')?.secret;
+    if (!agents) return settings;
+    const path = join(folder, 'agents');
+    writeFileSync(path, await this.secret(agents.secretName, agents.items![0].key));
+    return settings.replace('/etc/muster-secret/agent', path);
   }
 
-  private async say(pod: Pod, isReady: boolean): Promise<void> {
+  private async end(name: string): Promise<void> {
+    await (this.played.get(name) ?? this.agents.get(name))?.process.kill('SIGTERM');
+    this.played.delete(name);
+    this.agents.delete(name);
+  }
+
+  private async say(pod: Pod, isReady: boolean, podIP = '127.0.0.1'): Promise<void> {
     const startedAt = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
     const { image, name } = pod.spec!.containers![0] as { image: string; name: string };
     const container = {
@@ -184,7 +249,7 @@ export class StandInNode {
       state: { running: { startedAt } },
     };
     const conditions = [{ type: 'Ready', status: isReady ? 'True' : 'False' }];
-    const status = { phase: 'Running', podIP: '127.0.0.1', conditions, containerStatuses: [container] };
+    const status = { phase: 'Running', podIP, conditions, containerStatuses: [container] };
     await this.lab.api.call(`${this.path(pod)}/status`, { method: 'PATCH', body: { status } });
   }
 
@@ -199,6 +264,13 @@ export class StandInNode {
 
   private path = ({ metadata }: Pod): string => `/api/v1/namespaces/${this.namespace}/pods/${metadata?.name}`;
 }
+
+const listens = ({ address, port }: PlayedAgent): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, address);
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
 
 /** As of a pod with that account: its token is one that the API server gives. */
 export async function kubeconfigOf(lab: Lab, namespace: string, account: string, folder: string): Promise<string> {

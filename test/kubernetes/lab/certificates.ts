@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stringify } from 'yaml';
 import { outputOf } from './daemon.js';
 
 /** A certificate authority, and what the parts of the cluster show each other. */
@@ -24,3 +25,22 @@ export async function makeCertificates(folder: string, addresses: readonly strin
     await outputOf('openssl', 'x509', '-req', '-days', '2', '-in', at(`${name}.csr`), ...signed, ...extended);
   }
 }
+
+interface Access {
+  server: string;
+  /** Path of its certificate. */
+  authority: string;
+  token: string;
+  namespace: string;
+}
+
+/** A kubeconfig. */
+export const configFor = ({ server, authority, token, namespace }: Access): string =>
+  stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'test', cluster: { server, 'certificate-authority': authority } }],
+    users: [{ name: 'test', user: { token } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace } }],
+    'current-context': 'test',
+  });

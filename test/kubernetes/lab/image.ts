@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync, chmodSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { outputOf, tried } from './daemon.js';
 
@@ -22,7 +22,10 @@ export async function makeImage(folder: string, name: string, parts: ImageParts)
   const programs = (await outputOf('/bin/busybox', '--list')).split('\n').filter((each) => each && each !== 'busybox');
   for (const program of programs) symlinkSync('busybox', join(work, 'root/bin', program));
   for (const program of parts.programs ?? []) {
-    copyFileSync(program, join(work, 'root/bin', basename(program)));
+    const target = join(work, 'root/bin', basename(program));
+    // One of busybox by that name is a link to it.
+    rmSync(target, { force: true });
+    copyFileSync(program, target);
     // A program without libraries is no mistake.
     const libraries = (await tried('ldd', program)).match(/\/\S+(?= \()/g) ?? [];
     if (libraries.length > 0) await outputOf('cp', '-L', '--parents', ...libraries, join(work, 'root'));

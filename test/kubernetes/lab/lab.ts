@@ -1,15 +1,17 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { KubernetesApi } from '../../../src/cluster/kubernetes/kubernetes-api.js';
+import { agentLabel } from '../../../src/cluster/kubernetes/names.js';
 import type { KubernetesList, Node, Pod } from '../../../src/cluster/kubernetes/objects.js';
 import { KubernetesSettings } from '../../../src/platform/settings/kubernetes-settings.js';
 import { freePort } from '../../support/free-port.js';
 import { waitFor } from '../../support/wait-for.js';
-import { makeCertificates } from './certificates.js';
+import { configFor, makeCertificates } from './certificates.js';
 import { Daemon } from './daemon.js';
 import { makeImage, pauseImage, testImage } from './image.js';
+import { agentPrograms, LabAgents } from './lab-agents.js';
 import { LabNode } from './lab-node.js';
 import { sweep, sweptFolder } from './sweep.js';
 
@@ -30,6 +32,8 @@ interface Further {
   /** Beside the usual ones of the controller manager, without `-controller` at their ends. */
   controllers?: readonly string[];
   apiServerFlags?: readonly string[];
+  /** On each node. Without them tasks have no files but their output. */
+  hasAgents?: boolean;
 }
 
 /** A Kubernetes on this machine: etcd, an API server, a controller manager that sees to lost nodes, and nodes. */
@@ -51,6 +55,7 @@ export class Lab {
   private etcd!: Daemon;
   private apiServer!: Daemon;
   private controllers!: Daemon;
+  agents: LabAgents | undefined;
   api!: KubernetesApi;
   apiServerPort!: number;
 
@@ -60,18 +65,21 @@ export class Lab {
     isBare = false,
     controllers = [],
     apiServerFlags = [],
+    hasAgents = false,
   }: { nodes?: number } & Further = {}): Promise<Lab> {
     await sweep();
-    const further = { programs, isBare, controllers, apiServerFlags };
+    const further = { programs, isBare, controllers, apiServerFlags, hasAgents };
     const lab = new Lab(labBinaries!, sweptFolder(), further);
     try {
       await lab.startControl();
       if (nodes === 0) return lab;
+      const all = [...new Set([...programs, ...(hasAgents ? agentPrograms : [])])];
       const images = [
-        await makeImage(lab.folder, testImage, { command: ['/bin/sh'], programs }),
+        await makeImage(lab.folder, testImage, { command: ['/bin/sh'], programs: all }),
         await makeImage(lab.folder, pauseImage, { command: ['/bin/sleep', '2147483647'] }),
       ];
       for (let number = 1; number <= nodes; number++) await lab.addNode(number, images);
+      if (hasAgents) await lab.addAgents();
       return lab;
     } catch (cause) {
       await lab.stop();
@@ -87,7 +95,8 @@ export class Lab {
   program = (name: string): string => join(this.bin, name);
 
   settings(changes: object = {}): KubernetesSettings {
-    return KubernetesSettings.parse({ kubeconfig: this.kubeconfig, image: testImage, ...changes });
+    const agents = this.agents && { secretFile: this.agents.secretFile };
+    return KubernetesSettings.parse({ kubeconfig: this.kubeconfig, image: testImage, agents, ...changes });
   }
 
   async stopApiServer(): Promise<void> {
@@ -106,8 +115,10 @@ export class Lab {
     await this.api.call(leases, { method: 'DELETE' });
   }
 
+  /** But for those of agents. */
   async pods(): Promise<Pod[]> {
-    return (await this.api.call<KubernetesList<Pod>>(podsPath)).items ?? [];
+    const query = { labelSelector: `!${agentLabel}` };
+    return (await this.api.call<KubernetesList<Pod>>(podsPath, { query })).items ?? [];
   }
 
   /** All pods, with what keeps them, so that their nodes take them down. */
@@ -140,6 +151,7 @@ export class Lab {
   }
 
   async stop(): Promise<void> {
+    await this.agents?.stop().catch(() => undefined);
     if (this.nodes.length > 0) await this.removePods().catch(() => undefined);
     for (const node of this.nodes) await node.stop();
     await this.controllers?.stop();
@@ -164,6 +176,11 @@ export class Lab {
     await node.start();
     await waitFor(`${name} to be ready`, () => this.isReady(name).catch(() => false), { timeoutMillis: 60_000 });
     await this.givePorts(node);
+  }
+
+  private async addAgents(): Promise<void> {
+    this.agents = new LabAgents(this, `/api/v1/namespaces/${namespace}`);
+    await this.agents.start(this.nodes.map(({ name }) => name));
   }
 
   /** One that was removed, and is there again, has lost them. */
@@ -239,15 +256,15 @@ export class Lab {
       log('apiserver'),
     );
     const server = `https://127.0.0.1:${port}`;
-    writeFileSync(this.adminConfig, configFor(server, `${pki}/ca.crt`, adminToken));
-    writeFileSync(this.kubeconfig, configFor(server, `${pki}/ca.crt`, schedulerToken));
+    writeFileSync(this.adminConfig, configFor({ server, authority: `${pki}/ca.crt`, token: adminToken, namespace }));
+    writeFileSync(this.kubeconfig, configFor({ server, authority: `${pki}/ca.crt`, token: schedulerToken, namespace }));
     this.api = await KubernetesApi.open(this.settings({ kubeconfig: this.adminConfig, callTimeoutMillis: 60_000 }));
     this.etcd.start();
     await this.startApiServer();
     await this.apply(readFileSync('deploy/kubernetes/rbac.yaml', 'utf8'));
     if (this.further.isBare) return;
     const usual = ['node-lifecycle', 'taint-eviction', 'pod-garbage-collector', 'namespace'];
-    const wanted = [...usual, ...this.further.controllers];
+    const wanted = [...usual, ...this.further.controllers, ...(this.further.hasAgents ? ['daemonset'] : [])];
     this.controllers = new Daemon(
       join(this.bin, 'kube-controller-manager'),
       [
@@ -273,16 +290,6 @@ export class Lab {
     }
   }
 }
-
-const configFor = (server: string, authority: string, token: string): string =>
-  stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'test', cluster: { server, 'certificate-authority': authority } }],
-    users: [{ name: 'test', user: { token } }],
-    contexts: [{ name: 'test', context: { cluster: 'test', user: 'test', namespace } }],
-    'current-context': 'test',
-  });
 
 /** Kubelets take no loopback address for theirs. */
 function addressOfThisMachine(): string {

@@ -12,6 +12,22 @@ app.kubernetes.io/name: muster
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{- define "muster.agentSelector" -}}
+app.kubernetes.io/name: muster-agent
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "muster.agentSecret" -}}
+{{- .Values.agent.secret.name | default (printf "%s-agents" (include "muster.name" .)) -}}
+{{- end -}}
+
+{{- /* The settings file of the agents. */ -}}
+{{- define "muster.agentSettings" -}}
+{{- $root := printf "%s/%s" .Values.agent.folder (include "muster.installation" .) -}}
+{{- $places := dict "root" $root "port" (int .Values.agent.port) "secretFile" "/etc/muster-secret/agent" -}}
+{{- toYaml (merge (dict "installation" (include "muster.installation" .)) $places .Values.agent.settings) -}}
+{{- end -}}
+
 {{- define "muster.databaseSecret" -}}
 {{- .Values.database.secret.name | default (printf "%s-database" (include "muster.name" .)) -}}
 {{- end -}}
@@ -24,12 +40,16 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- (include "muster.kubernetes" . | fromJson).installation | default "muster" -}}
 {{- end -}}
 
-{{- /* The settings file: that of the values, with the names of the service. */ -}}
+{{- /* The settings file: that of the values, with the names of the service, and where the secret of the agents is. */ -}}
 {{- define "muster.settings" -}}
 {{- $name := include "muster.name" . -}}
 {{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}
 {{- $service := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.cluster.local" $inNamespace) -}}
 {{- $given := (.Values.settings.http | default dict).allowedHosts | default list -}}
 {{- $added := dict "http" (dict "allowedHosts" (concat $service $given | uniq)) -}}
+{{- if .Values.agent.enabled -}}
+{{- $agents := dict "secretFile" "/etc/muster-secret/agent" -}}
+{{- $_ := set $added "cluster" (dict "kubernetes" (dict "agents" $agents)) -}}
+{{- end -}}
 {{- toYaml (mustMergeOverwrite (deepCopy .Values.settings) $added) -}}
 {{- end -}}
