@@ -88,6 +88,8 @@ class PodLeaderOperations implements Service<typeof PodLeaderApi> {
     const { tasks } = this.parts;
     const task = tasks.find(order.taskId);
     if (!task) return 'GONE';
+    // That it runs may be known to the leader before the next look is due.
+    if (!task.isRunning) await tasks.look();
     return tasks.with(task, async () => {
       if (await CommandRecord.of(task, order).exists()) return 'ACCEPTED';
       this.require();

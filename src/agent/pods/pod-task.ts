@@ -40,6 +40,9 @@ const SavedPod = z.object({
 type SavedPod = z.infer<typeof SavedPod>;
 
 const retryMillis = 1_000;
+/** From the end of what was killed with its container to that of the container. */
+const containerGoesMillis = 500;
+const goneLookMillis = 20;
 /** What is running when the end is told has so long to be ended. */
 const endCommandsMillis = 2_000;
 
@@ -77,7 +80,7 @@ export class PodTask {
         const container = this.isRunning ? this.container : undefined;
         return planInPod({ container, sandboxRoot: this.sandbox.root }, order, record, settings);
       },
-      report: (report) => this.report(report),
+      report: async (report) => this.report(await this.judged(report)),
     });
   }
 
@@ -216,6 +219,14 @@ export class PodTask {
   }
 
   private save = (): Promise<void> => writeDurably(join(this.path, 'spec.json'), JSON.stringify(this.saved));
+
+  /** Nothing outlives its container: a command that was killed with it did not end by itself, even if nothing said so before. */
+  private async judged(report: ShellCommandReport): Promise<ShellCommandReport> {
+    if (report.updateType !== 'FINISHED' || !report.message?.endsWith('(signal 9)')) return report;
+    for (const until = performance.now() + containerGoesMillis; performance.now() < until; await delay(goneLookMillis))
+      if (!this.container?.hasProcesses) return { ...report, updateType: 'FAILED', message: 'The task ended' };
+    return report;
+  }
 
   /** The disk may be full for a while; the report is not lost to that. */
   private async report(shellCommand: ShellCommandReport): Promise<void> {
