@@ -13,7 +13,7 @@ export interface Room {
 /** With fewer, a worker takes from the others what it gives to callers. */
 const coresWithWorkers = 4;
 const mostByCores = 4;
-/** A worker takes some 110 MB, more with large lists. */
+/** A worker takes 180 MB, more with large lists. */
 const memoryWithWorkers = 2 * 1024 ** 3;
 
 /** Both pools of the process that leads, and what each process has for news, for notices and for the lease. */
