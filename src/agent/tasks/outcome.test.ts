@@ -40,6 +40,11 @@ test.each([
     is: ['TASK_KILLED', 'Killed gracefully, exit code 0, 12 ms after the kill'],
   },
   {
+    name: 'a kill before the program began',
+    changes: { kill, started: false, exitCode: 125 },
+    is: ['TASK_KILLED', 'Killed before start'],
+  },
+  {
     name: 'a kill that lost the exit status',
     changes: { kill, exitCode: undefined },
     is: ['TASK_KILLED', 'Killed gracefully, exit code unknown, 12 ms after the kill'],

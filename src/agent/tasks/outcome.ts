@@ -45,6 +45,7 @@ export function outcomeOf(facts: EndFacts): Outcome {
       message: `The container did not run after ${facts.containerMissingAfterSeconds} s`,
       reason: 'REASON_CONTAINER_LAUNCH_FAILED',
     };
+  if (facts.kill && !facts.started && !facts.kill.forced) return killedBeforeStart;
   if (facts.kill) return { state: 'TASK_KILLED', message: killedMessage(facts.kill, facts.exitCode) };
   if (facts.memoryExceededMb !== undefined)
     return failed(`Memory limit exceeded: ${facts.memoryExceededMb} MB`, 'REASON_CONTAINER_LIMITATION_MEMORY');
@@ -75,6 +76,8 @@ function killedMessage(kill: NonNullable<EndFacts['kill']>, exitCode: number | u
   if (kill.forced) return `Killed by force after waiting at least ${kill.graceMillis} ms, took ${kill.tookMillis} ms`;
   return `Killed gracefully, exit code ${exitCode ?? 'unknown'}, ${kill.tookMillis} ms after the kill`;
 }
+
+export const killedBeforeStart: Outcome = { state: 'TASK_KILLED', message: 'Killed before start' };
 
 const couldNotStart = (shimStatus: number): Outcome => ({
   state: 'TASK_LOST',

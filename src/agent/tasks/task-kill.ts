@@ -99,17 +99,19 @@ interface Target {
 export class Killer implements Sweeper {
   forced = false;
   private readonly asked: Asked;
+  private isStartDecided = false;
 
   constructor(
     private readonly target: Target,
-    folder: Pick<TaskFolder, 'noteAsked' | 'readAsked'>,
+    private readonly folder: Pick<TaskFolder, 'noteAsked' | 'readAsked' | 'forbidStart'>,
   ) {
     this.asked = new Asked(folder);
   }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
     while (!stop.aborted) {
-      this.trySweep(performance.now() >= deadline());
+      const byForce = performance.now() >= deadline();
+      if (byForce || this.target.main() || !(await this.decideStart())) this.trySweep(byForce);
       const untilDeadline = deadline() - performance.now();
       const pause = untilDeadline > 0 ? Math.min(sweepEveryMillis, untilDeadline) : sweepEveryMillis;
       await delay(pause, undefined, { signal: stop }).catch(() => undefined);
@@ -123,6 +125,20 @@ export class Killer implements Sweeper {
       if (performance.now() >= Math.max(begun, deadline()) + giveUpAfterMillis) return false;
       await delay(backOffMillis(looks, firstPauseMillis, sweepEveryMillis));
     }
+  }
+
+  /**
+   * A copy of the shim that has yet to begin the program loses a signal that comes in the moment of its fork. So it is not asked to
+   * end: it may not begin. True: it will not, or it has just begun and says who it is.
+   */
+  private async decideStart(): Promise<boolean> {
+    try {
+      if (!this.isStartDecided) await this.folder.forbidStart();
+      this.isStartDecided = true;
+    } catch {
+      // A full disk, say.
+    }
+    return this.isStartDecided;
   }
 
   /** A look that fails, for want of free file descriptors say, says nothing and is repeated. */

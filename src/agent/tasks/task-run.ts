@@ -15,7 +15,7 @@ import { CommandPlans } from '../shell-commands/command-plan.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
 import { type Shim, unlessAborted, whenAdoptedGone, whenStarted } from '../shim/shim.js';
 import { couldNotStart, limitsOf, prepareAndStart } from '../shim/start-task.js';
-import { type EndFacts, isShellLine, type Outcome, outcomeOf } from './outcome.js';
+import { type EndFacts, isShellLine, killedBeforeStart, type Outcome, outcomeOf } from './outcome.js';
 import { RunningReport } from './running-report.js';
 import { AgentStops, StatusReports } from './status-reports.js';
 import { endTask } from './task-end.js';
@@ -23,7 +23,6 @@ import { fileNameOf, type SavedKill, type StartedTask, TaskFolder } from './task
 import { Killer, type Sweeper, TaskKill } from './task-kill.js';
 import { TaskLimits } from './task-limits.js';
 
-const killedBeforeStart: Outcome = { state: 'TASK_KILLED', message: 'Killed before start' };
 const neverStarted: Outcome = {
   state: 'TASK_LOST',
   message: 'The agent ended before the task was started',
