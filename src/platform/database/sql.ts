@@ -28,7 +28,7 @@ interface Lender {
 }
 
 /** Outside of transactions, on a connection of the pool: what TypeORM puts around that costs more than a cheap read. */
-function alone({ driver }: DataSource, sql: string, parameters: unknown[]): Promise<unknown[]> {
+function alone({ driver, logger }: DataSource, sql: string, parameters: unknown[]): Promise<unknown[]> {
   const { master: pool, connectedQueryRunners: lent } = driver as unknown as Lender;
   if (!pool) return Promise.reject(new TypeORMError('Driver not Connected'));
   return new Promise((resolve, reject) => {
@@ -46,6 +46,7 @@ function alone({ driver }: DataSource, sql: string, parameters: unknown[]): Prom
       lent.push(loan);
       // While it is lent, the pool does not listen.
       client.on('error', loan.release);
+      logger.logQuery(sql, parameters);
       client.query(sql, parameters).then(
         (result) => {
           loan.release();
