@@ -148,7 +148,7 @@ test('calls with a key that are under way when their worker is killed are done o
   await muster.api.saveRequest({ id: 'job', requestType: 'ON_DEMAND' });
   await muster.api.deploy({ requestId: 'job', id: 'v1', command: 'true', resources });
   await muster.api.deployEnded('job', 'v1');
-  const keys = Array.from({ length: 40 }, (_, number) => `key-${number}`);
+  const keys = Array.from({ length: 20 }, (_, number) => `key-${number}`);
   let broken = 0;
   /** Until it is known what became of it. */
   const run = (key: string) =>
@@ -164,7 +164,7 @@ test('calls with a key that are under way when their worker is killed are done o
       },
       { timeoutMillis: 60_000, everyMillis: 50 },
     );
-  for (const part of [keys.slice(0, 20), keys.slice(20)]) {
+  for (const part of [keys.slice(0, 10), keys.slice(10)]) {
     const runs = Promise.all(part.map(run));
     const brokenBefore = broken;
     await waitFor('broken calls', () => {

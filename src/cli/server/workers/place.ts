@@ -13,6 +13,8 @@ const answersWithinMillis = 1_000;
 const mostSilent = 6;
 /** It comes last, as long as there are others. */
 const burdenOfSilent = 1_000;
+/** One that leaves a connection waiting for longer may have stopped. */
+const takesWithinMillis = 250;
 const untilReadMillis = 50;
 const program = fileURLToPath(new URL('worker.js', import.meta.url));
 
@@ -31,8 +33,8 @@ export class Place {
   figures: Figures = [];
   serves = false;
   private worker: ChildProcess | undefined;
-  /** What is on its way to it, by number. */
-  private readonly onTheWay = new Map<number, Socket>();
+  /** What is on its way to it, by number, the oldest first. */
+  private readonly onTheWay = new Map<number, { socket: Socket; since: number }>();
   /** Questions without an answer, by number. */
   private readonly asked = new Map<number, () => void>();
   private lastNo = 0;
@@ -47,9 +49,11 @@ export class Place {
     return this.worker?.pid;
   }
 
-  /** Connections that it has yet to take; more where it says nothing. */
+  /** Connections that it has yet to take; more where it says nothing, or leaves them waiting. */
   get burden(): number {
-    return this.onTheWay.size + (this.silent > 0 ? burdenOfSilent : 0);
+    const [oldest] = this.onTheWay.values();
+    const isLate = oldest !== undefined && performance.now() - oldest.since > takesWithinMillis;
+    return this.onTheWay.size + (this.silent > 0 || isLate ? burdenOfSilent : 0);
   }
 
   /** Resolves when it has ended. `id`: it did serve. */
@@ -95,20 +99,20 @@ export class Place {
   /** Kept open here until the worker has it: should that end before, another one gets it. */
   take(socket: Socket): void {
     const no = ++this.lastNo;
-    this.onTheWay.set(no, socket);
+    this.onTheWay.set(no, { socket, since: performance.now() });
     this.worker?.send({ kind: 'connection', no } satisfies ToWorker, socket, { keepOpen: true }, () => undefined);
   }
 
   private took(no: number): void {
     // Closes it in this process alone.
-    this.onTheWay.get(no)?.destroy();
+    this.onTheWay.get(no)?.socket.destroy();
     this.onTheWay.delete(no);
   }
 
   leftOver(): Socket[] {
-    const left = [...this.onTheWay.values()].filter(({ destroyed }) => !destroyed);
+    const left = [...this.onTheWay.values()].map(({ socket }) => socket);
     this.onTheWay.clear();
-    return left;
+    return left.filter(({ destroyed }) => !destroyed);
   }
 
   /** Also one that has yet to begin. */
