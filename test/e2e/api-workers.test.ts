@@ -55,10 +55,11 @@ const figure = async (muster: Instance, name: string): Promise<number> => {
   const line = body.split('\n').find((text) => text.startsWith(`${name} `));
   return line === undefined ? Number.NaN : Number(line.slice(name.length + 1));
 };
+/** Those that serve, which is when the lines at the start name them. */
 const running = (muster: Instance, count: number): Promise<number[]> =>
   waitFor(`${count} workers`, () => {
     const pids = workersOf(muster.pid);
-    return pids.length === count && pids;
+    return pids.length === count && muster.output.includes(', API workers: ') && pids;
   });
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
