@@ -61,6 +61,9 @@ const running = (muster: Instance, count: number): Promise<number[]> =>
     const pids = workersOf(muster.pid);
     return pids.length === count && muster.output.includes(', API workers: ') && pids;
   });
+/** Named at the start, or when it took the place of another one. */
+const serves = ({ output }: Instance, pid: number): boolean =>
+  new RegExp(`API workers: .*\\b${pid}\\b|serves.* \\(process ${pid}\\)`).test(output);
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
 test('workers answer as one instance: what was written is read by the next call, and what concerns the leader reaches it', async () => {
@@ -151,6 +154,7 @@ test('calls with a key that are under way when their worker is killed are done o
   await muster.api.deployEnded('job', 'v1');
   const keys = Array.from({ length: 20 }, (_, number) => `key-${number}`);
   let broken = 0;
+  let last = '';
   /** Until it is known what became of it. */
   const run = (key: string) =>
     waitFor(
@@ -161,15 +165,19 @@ test('calls with a key that are under way when their worker is killed are done o
           headers: { 'idempotency-key': key },
         });
         if (status === 0) broken++;
+        last = `${status} ${body}`;
         return status === 200 || body.includes('IDEMPOTENT_CALL_DONE');
       },
       { timeoutMillis: 60_000, everyMillis: 50 },
-    );
+    ).catch((cause: Error) => {
+      throw new Error(`${cause.message}: ${last}`);
+    });
   for (const part of [keys.slice(0, 10), keys.slice(10)]) {
     const runs = Promise.all(part.map(run));
     const brokenBefore = broken;
     await waitFor('broken calls', () => {
-      killNow(workersOf(muster.pid));
+      // One that has no calls yet would only be started ever later.
+      killNow(workersOf(muster.pid).filter((pid) => serves(muster, pid)));
       return broken > brokenBefore;
     });
     await runs;
