@@ -9,8 +9,10 @@ const product = (path) => import(new URL(`../../../dist/src/${path}`, import.met
 const { AgentFolder, sharedSecret } = await product('agent/agent-folder.js');
 const { ownIdentity } = await product('agent/machine/process-identity.js');
 const { EpochOver } = await product('agent/wire/epochs.js');
+const { AgentApi } = await product('agent/wire/agent-api.js');
 const { GuardedAgent, startServer } = await product('agent/wire/server.js');
-const { HttpErrorException } = await import('rest-contract');
+const { HttpErrorException, serve } = await import('rest-contract');
+const { nodeListener } = await import('rest-contract/node');
 
 const [dataDir, count] = process.argv.slice(2);
 const agentId = 'local';
@@ -201,7 +203,9 @@ const agent = {
 };
 
 const guarded = new GuardedAgent(await sharedSecret(folder.root), agent);
-const { port } = await startServer(guarded, { host: '127.0.0.1', port: 0 }, console);
+const onError = (error, { operation }) => console.error(`${operation} failed`, error);
+const server = createServer(nodeListener(serve(AgentApi, guarded, { onError })));
+const port = await startServer(server, { host: '127.0.0.1', port: 0 });
 await folder.publish({ ...ownIdentity(), host: '127.0.0.1', port, agentId, incarnation });
 
 const asked = {
