@@ -6,6 +6,7 @@ import { StartError } from '../../../platform/errors.js';
 import type { Figures } from '../../../platform/process/part.js';
 import type { Word } from '../../../platform/process/words.js';
 import type { Answer, Beginning, Failure, FromWorker, Question, ToWorker } from './messages.js';
+import { Unanswered } from './unanswered.js';
 
 const startsWithinMillis = 60_000;
 const answersWithinMillis = 1_000;
@@ -35,9 +36,8 @@ export class Place {
   private worker: ChildProcess | undefined;
   /** What is on its way to it, by number, the oldest first. */
   private readonly onTheWay = new Map<number, { socket: Socket; since: number }>();
-  /** Questions without an answer, by number. */
-  private readonly asked = new Map<number, () => void>();
   private lastNo = 0;
+  private readonly unanswered = new Unanswered();
   private isHeard = false;
   private silent = 0;
   private isOver = false;
@@ -92,7 +92,7 @@ export class Place {
     await delay(untilReadMillis);
     clearTimeout(late);
     this.worker = undefined;
-    for (const done of this.asked.values()) done();
+    this.unanswered.giveUp();
     return { id, pid, cause: cause ?? ended };
   }
 
@@ -155,22 +155,12 @@ export class Place {
   /** Resolves when it has answered, does not in time, or has ended. */
   private ask(question: Question): Promise<void> {
     if (!this.serves) return Promise.resolve();
-    const no = ++this.lastNo;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(late);
-        this.asked.delete(no);
-        resolve();
-      };
-      const late = setTimeout(done, answersWithinMillis);
-      this.asked.set(no, done);
-      this.send({ kind: 'ask', no, question });
-    });
+    return this.unanswered.ask(answersWithinMillis, (no) => this.send({ kind: 'ask', no, question }));
   }
 
   private answered({ no, figures }: Answer): void {
     this.figures = figures ?? this.figures;
-    this.asked.get(no)?.();
+    this.unanswered.answered(no);
   }
 
   private send(message: ToWorker): void {

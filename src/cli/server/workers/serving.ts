@@ -11,6 +11,7 @@ import { apiOnly } from '../../../platform/process/part.js';
 import { Words } from '../../../platform/process/words.js';
 import { openDriver } from '../open-driver.js';
 import type { Answer, Beginning, FromWorker, Question } from './messages.js';
+import { Unanswered } from './unanswered.js';
 
 /** The others are asked one after the other for no longer than this. */
 const heardWithinMillis = 2_000;
@@ -34,22 +35,8 @@ export async function serve(
   Logger.overrideLogger(logger);
   logConsoleLines(logger);
   surviveUncaughtErrors(logger);
-  const told = new Map<number, () => void>();
-  let lastNo = 0;
-  const words = new Words(
-    (word) =>
-      new Promise((resolve) => {
-        const no = ++lastNo;
-        const done = (): void => {
-          clearTimeout(late);
-          told.delete(no);
-          resolve();
-        };
-        const late = setTimeout(done, heardWithinMillis);
-        told.set(no, done);
-        void tell({ kind: 'tell', no, word });
-      }),
-  );
+  const unheard = new Unanswered();
+  const words = new Words((word) => unheard.ask(heardWithinMillis, (no) => void tell({ kind: 'tell', no, word })));
   const clock = new DatabaseClock();
   const driver = await openDriver(settings, { agentFolder, now: () => clock.now() });
   const { instanceId: workerOf, doorway, port } = given;
@@ -63,7 +50,7 @@ export async function serve(
       if (question.what !== 'figures') return { kind: 'answer', no };
       return { kind: 'answer', no, figures: await app.get(Metrics).registry.getMetricsAsJSON() };
     },
-    heard: (no) => told.get(no)?.(),
+    heard: (no) => unheard.answered(no),
     end: () => app.close().catch((cause: unknown) => Logger.error(cause)),
   };
 }
