@@ -1,8 +1,17 @@
 import { hkdfSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { TLSSocket } from 'node:tls';
 
 /** The secret of an installation; shorter ones can be guessed. */
 export const leastSecretLength = 32;
+
+/** That of an installation, from a file that `field` of the settings names. */
+export function readSecret(path: string, field: string): string {
+  const secret = readFileSync(path, 'utf8').trim();
+  if (secret.length < leastSecretLength)
+    throw new Error(`${field}: ${path} must hold at least ${leastSecretLength} characters`);
+  return secret;
+}
 
 /** What the scheduler and the agent of one node share. That of one node opens no other. */
 interface NodeKeys {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
-import { errorCode, isMissing } from '../files.js';
+import { errorCode, isMissing, namesIn } from '../files.js';
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 export const chunkBytes = 256 * 1024;
@@ -26,12 +26,8 @@ export interface SourceFile {
 
 /** Those of a container that come after `done`, in the order in which they were begun; of one that is being compressed, the whole one. */
 export async function filesAfter(done: string, folder: string): Promise<SourceFile[]> {
-  const names = await readdir(folder).catch((cause: unknown) => {
-    if (isMissing(cause)) return [];
-    throw cause;
-  });
   const found = new Map<string, SourceFile>();
-  for (const name of names.toSorted()) {
+  for (const name of (await namesIn(folder)).toSorted()) {
     const [, start, time = '~', ending] = /^(\d{1,9})\.log(?:\.(\d{8}-\d{6})(\.gz)?)?$/.exec(name) ?? [];
     if (start === undefined) continue;
     const order = `${start.padStart(9, '0')} ${time}`;

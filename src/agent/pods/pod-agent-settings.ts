@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { count } from '../../platform/settings/bounds.js';
 import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { LocalSettings } from '../../platform/settings/local-settings.js';
-import { leastSecretLength } from './keys.js';
+import { leastSecretLength, readSecret } from './keys.js';
 
 const Folder = z
   .string()
@@ -42,8 +42,6 @@ export function readPodAgentSettings(path: string | undefined): PodAgentSettings
     throw new Error(`Cannot start, fix these settings:\n  ${problems.join('\n  ')}`);
   }
   const { data } = result;
-  const secret = readFileSync(data.secretFile, 'utf8').trim();
-  if (secret.length < leastSecretLength)
-    throw new Error(`secretFile: ${data.secretFile} must hold at least ${leastSecretLength} characters`);
+  const secret = readSecret(data.secretFile, 'secretFile');
   return { ...data, root: data.root ?? `/var/lib/muster/${data.installation}`, secret };
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
 import type { RunAs } from '../machine/run-as.js';
 import type { CommandRecord } from '../shell-commands/command-record.js';
@@ -44,7 +45,19 @@ export async function planInPod(
     sandboxRoot,
     runAs: runAs(user, main.pid, container.group.procsFiles),
     timeoutMillis: settings.shellCommandTimeoutMillis,
+    isTaskOver: () => goesSoon(container),
   };
+}
+
+/** From the end of what was killed with its container to that of the container. */
+const containerGoesMillis = 500;
+const goneLookMillis = 20;
+
+/** Nothing outlives its container: what was killed with it did not end by itself, even if nothing said so before. */
+async function goesSoon(container: PodContainer): Promise<boolean> {
+  for (const until = performance.now() + containerGoesMillis; performance.now() < until; await delay(goneLookMillis))
+    if (!container.hasProcesses) return true;
+  return false;
 }
 
 const joinGroups = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"';

@@ -9,6 +9,7 @@ import type { ProcessStat } from '../machine/process-identity.js';
 import { closeSandbox } from '../sandbox/sandbox-layout.js';
 import { CommandRecord } from '../shell-commands/command-record.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
+import { appendPatiently } from '../tasks/status-reports.js';
 import type { UpdatesLog } from '../tasks/updates-log.js';
 import { LogFollower } from './log-follower.js';
 import { type CommandSettings, podContainerName, podToPrepare, type PodToPrepare } from './pod-agent-api.js';
@@ -39,10 +40,6 @@ const SavedPod = z.object({
 });
 type SavedPod = z.infer<typeof SavedPod>;
 
-const retryMillis = 1_000;
-/** From the end of what was killed with its container to that of the container. */
-const containerGoesMillis = 500;
-const goneLookMillis = 20;
 /** What is running when the end is told has so long to be ended. */
 const endCommandsMillis = 2_000;
 
@@ -80,7 +77,7 @@ export class PodTask {
         const container = this.isRunning ? this.container : undefined;
         return planInPod({ container, sandboxRoot: this.sandbox.root }, order, record, settings);
       },
-      report: async (report) => this.report(await this.judged(report)),
+      report: (report) => this.report(report),
     });
   }
 
@@ -220,26 +217,13 @@ export class PodTask {
 
   private save = (): Promise<void> => writeDurably(join(this.path, 'spec.json'), JSON.stringify(this.saved));
 
-  /** Nothing outlives its container: a command that was killed with it did not end by itself, even if nothing said so before. */
-  private async judged(report: ShellCommandReport): Promise<ShellCommandReport> {
-    if (report.updateType !== 'FINISHED' || !report.message?.endsWith('(signal 9)')) return report;
-    for (const until = performance.now() + containerGoesMillis; performance.now() < until; await delay(goneLookMillis))
-      if (!this.container?.hasProcesses) return { ...report, updateType: 'FAILED', message: 'The task ended' };
-    return report;
-  }
-
-  /** The disk may be full for a while; the report is not lost to that. */
-  private async report(shellCommand: ShellCommandReport): Promise<void> {
-    const { updates, log, stopping, node } = this.context;
-    const about = { taskId: this.id, slaveId: node, state: 'TASK_RUNNING', timestamp: Date.now() } as const;
-    for (;;) {
-      stopping.throwIfAborted();
-      try {
-        return await updates.append({ ...about, shellCommand });
-      } catch (cause) {
-        log.error(`Task ${this.id}: cannot write down what became of a command, trying again`, cause);
-        await delay(retryMillis);
-      }
-    }
+  private report(shellCommand: ShellCommandReport): Promise<void> {
+    const about = {
+      taskId: this.id,
+      slaveId: this.context.node,
+      state: 'TASK_RUNNING',
+      timestamp: Date.now(),
+    } as const;
+    return appendPatiently(this.context, `${shellCommand.updateType} of a command`, { ...about, shellCommand });
   }
 }

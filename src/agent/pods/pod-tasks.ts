@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inParallel } from '../../platform/async.js';
-import { errorCode, isMissing } from '../files.js';
+import { errorCode, namesIn } from '../files.js';
 import { removeTree } from '../sandbox/remove-tree.js';
 import { InTurn } from '../tasks/tasks.js';
 import type { PodToPrepare, PrepareAnswer } from './pod-agent-api.js';
@@ -133,11 +133,7 @@ const foldersOf = async (root: string): Promise<string[]> =>
 /** The number of each pod that the kubelet keeps output of, by namespace and name. Of several of one name it is the first. */
 async function podsWithLogs(folder: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  const names = await readdir(folder).catch((cause: unknown) => {
-    if (isMissing(cause)) return [];
-    throw cause;
-  });
-  for (const name of names) {
+  for (const name of await namesIn(folder)) {
     const [, pod, uid] = /^([^_]+_[^_]+)_([0-9a-f-]{36})$/.exec(name) ?? [];
     if (pod !== undefined && uid !== undefined && !found.has(pod)) found.set(pod, uid);
   }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
 import { shellCommandOrder } from '../wire/agent-records.js';
-import { ensureFolder, isMissing, syncFolder, writeDurably } from '../files.js';
+import { ensureFolder, namesIn, syncFolder, writeDurably } from '../files.js';
 
 /** `ended`: its last update is on disk. */
 const SavedCommand = z.object({ order: shellCommandOrder, ended: z.boolean() });
@@ -26,15 +26,9 @@ export class CommandRecord {
 
   /** All of a task. */
   static async list(task: Place): Promise<CommandRecord[]> {
-    try {
-      const names = await readdir(folderOf(task));
-      return names
-        .filter((name) => name.endsWith('.json'))
-        .map((name) => new CommandRecord(join(folderOf(task), name)));
-    } catch (cause) {
-      if (isMissing(cause)) return [];
-      throw cause;
-    }
+    return (await namesIn(folderOf(task)))
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => new CommandRecord(join(folderOf(task), name)));
   }
 
   exists = (): Promise<boolean> =>

@@ -33,7 +33,12 @@ export interface CommandPlan {
   runAs: RunAs | undefined;
   /** Longest run; 0: no limit. */
   timeoutMillis: number;
+  /** Asked when SIGKILL has ended it: whether that was the end of the task, with which it went. Absent: it outlives the task's processes. */
+  isTaskOver?(): Promise<boolean>;
 }
+
+/** Why a command that went with its task has failed. */
+export const taskEnded = 'The task ended';
 
 /** Tells one update. Resolves when it is on disk. */
 export type Tell = (
@@ -85,7 +90,8 @@ export class CommandRun {
       const line = plan.words.join(' ');
       await this.tell('ACKED', cut(line, longestMessage), file);
       await output.appendFile(`${new Date().toISOString()} ${line}\n`);
-      const ended = await this.start(plan, open, output, file);
+      const { isKilled, ...ended } = await this.start(plan, open, output, file);
+      if (this.endedBecause === undefined && isKilled && (await plan.isTaskOver?.())) this.endedBecause = taskEnded;
       if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause, file };
       return { ...ended, file };
     } finally {
@@ -93,12 +99,7 @@ export class CommandRun {
     }
   }
 
-  private async start(
-    plan: CommandPlan,
-    open: OpenFiles,
-    output: FileHandle,
-    file: string,
-  ): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string }> {
+  private async start(plan: CommandPlan, open: OpenFiles, output: FileHandle, file: string): Promise<Ended> {
     // Nothing is awaited from this look until the process is there: no end can come in between unseen.
     if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause };
     const missing = missingProgram(plan);
@@ -128,6 +129,13 @@ export class CommandRun {
     const killed = killCommand(this.record.path, () => (this.isOver ? undefined : pid));
     this.killing = Promise.all([this.killing, killed]).then(() => undefined);
   }
+}
+
+/** `isKilled`: by SIGKILL. */
+interface Ended {
+  updateType: 'FINISHED' | 'FAILED';
+  message: string;
+  isKilled?: boolean;
 }
 
 /** What a command is started with: where it runs, and its launcher if it gets another user than the agent's. */
@@ -176,13 +184,15 @@ async function openLauncher(path: string, { environment }: CommandPlan, runAs: R
   }
 }
 
-function whenGone(child: ChildProcess): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string }> {
+function whenGone(child: ChildProcess): Promise<Ended> {
   return new Promise((resolve) => {
     child.once('error', (cause) => {
       const message = errorCode(cause) === 'ENOENT' ? noProgram(child.spawnfile) : messageOf(cause);
       resolve({ updateType: 'FAILED', message });
     });
-    child.once('exit', (code, signal) => resolve({ updateType: 'FINISHED', message: exitText(code, signal) }));
+    child.once('exit', (code, signal) =>
+      resolve({ updateType: 'FINISHED', message: exitText(code, signal), isKilled: signal === 'SIGKILL' }),
+    );
   });
 }
 

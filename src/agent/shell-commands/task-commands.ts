@@ -2,7 +2,7 @@ import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluste
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../files.js';
 import { CommandRecord } from './command-record.js';
-import { type CommandPlan, CommandRun, killCommand, type Tell } from './command-run.js';
+import { type CommandPlan, CommandRun, killCommand, taskEnded, type Tell } from './command-run.js';
 import { type InvalidCommand, isInvalid } from './command-words.js';
 
 /** What commands need to know of the task they run in. */
@@ -15,7 +15,6 @@ interface CommandedTask {
   report(report: ShellCommandReport): Promise<void>;
 }
 
-const taskEnded = 'The task ended';
 const interrupted = 'The agent ended before the command did';
 
 /** The commands that users run in one task. Each is on disk before it begins, and begins once at most. */

@@ -23,7 +23,7 @@ export class StatusReports {
     return this.context.updates.latest(this.spec.taskId)?.state ?? 'TASK_STARTING';
   }
 
-  /** Resolves when the update is on disk. The disk may be full for a while; the update is not lost to that. */
+  /** Resolves when the update is on disk. */
   send(state: TaskState, message: string, reason?: string): Promise<void> {
     return this.append(state, { state, message: cut(message, this.context.settings.maxTaskMessageLength), reason });
   }
@@ -33,21 +33,29 @@ export class StatusReports {
     return this.append(`${shellCommand.updateType} of a command`, { state: this.state, shellCommand });
   }
 
-  private async append(
+  private append(
     what: string,
     content: Pick<StatusUpdate, 'state' | 'message' | 'reason' | 'shellCommand'>,
   ): Promise<void> {
-    const { updates, log, stopping } = this.context;
     const { taskId, slaveId } = this.spec;
     const update = { taskId, slaveId, timestamp: Date.now(), directory: this.directory, ...content };
-    for (;;) {
-      if (stopping.aborted) throw new AgentStops();
-      try {
-        return await updates.append(update);
-      } catch (cause) {
-        log.error(`Task ${taskId}: cannot write down ${what}, trying again`, cause);
-        await delay(retryMillis);
-      }
+    return appendPatiently(this.context, what, update);
+  }
+}
+
+/** Resolves when the update is on disk. The disk may be full for a while; the update is not lost to that. Throws AgentStops. */
+export async function appendPatiently(
+  { updates, log, stopping }: Pick<AgentContext, 'updates' | 'log' | 'stopping'>,
+  what: string,
+  update: Parameters<AgentContext['updates']['append']>[0],
+): Promise<void> {
+  for (;;) {
+    if (stopping.aborted) throw new AgentStops();
+    try {
+      return await updates.append(update);
+    } catch (cause) {
+      log.error(`Task ${update.taskId}: cannot write down ${what}, trying again`, cause);
+      await delay(retryMillis);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { CommandSettings, type PodToPrepare, type PrepareAnswer } from '../../agent/pods/pod-agent-api.js';
 import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
+import { readSecret } from '../../agent/pods/keys.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
@@ -29,7 +30,7 @@ import { Following } from './following.js';
 import { ApiRefused, KubernetesApi, killsAtOnce } from './kubernetes-api.js';
 import { LeaderLease } from './leader-lease.js';
 import { annotations, taskIdOf, tombstoneLabel } from './names.js';
-import { type NodeAgent, NodeAgents, sharedSecret } from './node-agents.js';
+import { type NodeAgent, NodeAgents } from './node-agents.js';
 import { PodCalls } from './pod-calls.js';
 import { PodLog } from './pod-log.js';
 import { stateOfPod } from './statuses-of-pod.js';
@@ -88,7 +89,7 @@ export class KubernetesDriver implements ClusterDriver {
   /** Throws when there is nothing that says how to reach a cluster; whether it answers is not looked at. */
   static async open(options: KubernetesDriverOptions): Promise<KubernetesDriver> {
     const { agents } = options.settings;
-    const secret = agents && (await sharedSecret(agents));
+    const secret = agents && readSecret(agents.secretFile, 'cluster.kubernetes.agents.secretFile');
     return new KubernetesDriver(await KubernetesApi.open(options.settings), options, secret);
   }
 

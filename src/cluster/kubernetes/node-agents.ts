@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { leastSecretLength } from '../../agent/pods/keys.js';
 import type {
   CommandSettings,
   LeaderPodAgent,
@@ -10,7 +8,6 @@ import type {
 import { PodAgentConnection } from '../../agent/pods/pod-agent-client.js';
 import { answerFrom, ifFound, orUnreachable, unlessStale } from '../agent-answers.js';
 import { openAgentSandbox } from '../agent-sandbox.js';
-import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import {
   type Epoch,
   type MachineUsage,
@@ -52,16 +49,6 @@ export function placeOf(pod: Pod): AgentPlace | undefined {
   if (!port || !nodeName || !host || phase !== 'Running') return undefined;
   const isHere = isReady(pod) && metadata?.deletionTimestamp === undefined;
   return { node: nodeName, host, port: port.hostPort ?? port.containerPort, isReady: isHere };
-}
-
-/** The text that schedulers and agents share. */
-export async function sharedSecret({ secretFile }: NonNullable<KubernetesSettings['agents']>): Promise<string> {
-  const secret = (await readFile(secretFile, 'utf8')).trim();
-  if (secret.length < leastSecretLength)
-    throw new Error(
-      `cluster.kubernetes.agents.secretFile: ${secretFile} must hold at least ${leastSecretLength} characters`,
-    );
-  return secret;
 }
 
 interface Options {

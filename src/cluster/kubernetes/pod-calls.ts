@@ -1,4 +1,4 @@
-import type { PodToPrepare, PrepareAnswer } from '../../agent/pods/pod-agent-api.js';
+import { podSandboxPath, type PodToPrepare, type PrepareAnswer } from '../../agent/pods/pod-agent-api.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { KillAnswer, LaunchAnswer } from '../cluster-driver.js';
@@ -6,7 +6,7 @@ import { listAll } from './follow-list.js';
 import { ApiRefused, type KubernetesApi } from './kubernetes-api.js';
 import { annotations, endFinalizer, installationLabel, podNameOf, taskIdOf, tombstoneLabel } from './names.js';
 import type { Pod } from './objects.js';
-import { graceSeconds, type Obstacle, podOfTask, sandboxPath, tombstoneOf, userOf } from './pod-of-task.js';
+import { graceSeconds, type Obstacle, podOfTask, tombstoneOf, userOf } from './pod-of-task.js';
 import { hasEnded, stateOfPod } from './statuses-of-pod.js';
 import { refusalOfLaunch } from './supported.js';
 
@@ -51,7 +51,7 @@ export class PodCalls {
     if (prepared?.outcome === 'REFUSED')
       return this.buried(spec, {}, { taskId, outcome: 'REFUSED', reason: prepared.reason });
     const pod = podOfTask(spec, this.settings, prepared?.path);
-    return this.made(spec, pod, { taskId, outcome: 'ACCEPTED', state: 'TASK_STARTING', directory: sandboxPath });
+    return this.made(spec, pod, { taskId, outcome: 'ACCEPTED', state: 'TASK_STARTING', directory: podSandboxPath });
   }
 
   private buried(spec: LaunchSpec, obstacle: Obstacle, answer: LaunchAnswer): Promise<LaunchAnswer> {
@@ -176,7 +176,7 @@ export class PodCalls {
     }
     const known = pod.metadata?.annotations?.[annotations.launchId];
     if (launchId !== undefined && known !== undefined && known !== launchId) return { taskId, outcome: 'ID_IN_USE' };
-    return { taskId, outcome: 'ACCEPTED', state: stateOfPod(pod), directory: sandboxPath };
+    return { taskId, outcome: 'ACCEPTED', state: stateOfPod(pod), directory: podSandboxPath };
   }
 
   /** False: there is a pod of that name. */

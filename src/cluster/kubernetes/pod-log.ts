@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
+import { podContainerName, podSandboxPath } from '../../agent/pods/pod-agent-api.js';
 import { MachineUnreachableError, type SandboxEntry, type TaskSandbox } from '../cluster-driver.js';
 import { ApiRefused, ApiUnreachable, type KubernetesApi } from './kubernetes-api.js';
 import { millisOf, type Pod } from './objects.js';
-import { containerName, sandboxPath } from './pod-of-task.js';
 
 /** What a container writes, on both of its ways out: all that is to be had of a pod's files without an agent on its node. */
 const fileName = 'stdout';
@@ -11,7 +11,7 @@ const longestLogBytes = 64 * 2 ** 20;
 
 /** The output of a task as the one file of its sandbox. There is no way to ask for a part of it: each read goes through all of it. */
 export class PodLog implements TaskSandbox {
-  readonly root = sandboxPath;
+  readonly root = podSandboxPath;
   private readonly path: string;
 
   constructor(
@@ -71,7 +71,7 @@ export class PodLog implements TaskSandbox {
 
   private async chunks(): Promise<AsyncIterable<Buffer>> {
     try {
-      return await this.api.stream(this.path, { query: { container: containerName, limitBytes: longestLogBytes } });
+      return await this.api.stream(this.path, { query: { container: podContainerName, limitBytes: longestLogBytes } });
     } catch (cause) {
       // Its container waits for its image, or its node has no file of it any more.
       if (cause instanceof ApiRefused && (cause.status === 400 || cause.status === 404)) return nothing();

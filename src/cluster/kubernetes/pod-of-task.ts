@@ -1,3 +1,4 @@
+import { podContainerName, podSandboxPath } from '../../agent/pods/pod-agent-api.js';
 import { imageOf, type ContainerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { networkKind } from '../../agent/containers/rules.js';
@@ -14,9 +15,6 @@ import {
 import type { ContainerPort, Metadata, Pod } from './objects.js';
 import { exitCodesText } from './statuses-of-pod.js';
 
-/** Where a task finds its files. */
-export const sandboxPath = '/mnt/cluster/sandbox';
-export const containerName = 'task';
 const sandboxVolume = 'sandbox';
 
 /**
@@ -50,18 +48,18 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, folder
       volumes: [{ name: sandboxVolume, ...sandbox }, ...volumes.map(({ volume }) => volume)],
       containers: [
         {
-          name: containerName,
+          name: podContainerName,
           image: image?.name ?? settings.image,
           imagePullPolicy: image?.isPulled ? 'Always' : 'IfNotPresent',
           ...commandOf(spec),
-          workingDir: sandboxPath,
+          workingDir: podSandboxPath,
           env: Object.entries(spec.environment).map(([name, value]) => ({ name, value: literal(value) })),
           resources: resourcesOf(spec),
           ports: portsOf(spec, hostNetwork),
           securityContext: containerSecurity(settings, isPrivileged),
           ...startupProbe(spec),
           terminationMessagePolicy: 'File',
-          volumeMounts: [{ name: sandboxVolume, mountPath: sandboxPath }, ...volumes.map(({ mount }) => mount)],
+          volumeMounts: [{ name: sandboxVolume, mountPath: podSandboxPath }, ...volumes.map(({ mount }) => mount)],
         },
       ],
     },
@@ -97,7 +95,9 @@ export function tombstoneOf(
       automountServiceAccountToken: false,
       schedulingGates: [{ name: tombstoneLabel }],
       securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-      containers: [{ name: containerName, image: settings.image, securityContext: containerSecurity(settings, false) }],
+      containers: [
+        { name: podContainerName, image: settings.image, securityContext: containerSecurity(settings, false) },
+      ],
     },
   };
 }

@@ -1,10 +1,10 @@
+import { podSandboxPath } from '../../agent/pods/pod-agent-api.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { ClusterEvents, StatusUpdate } from '../cluster-driver.js';
 import type { ListFollower } from './follow-list.js';
 import { annotations, taskIdOf, tombstoneLabel } from './names.js';
 import type { Nodes } from './nodes.js';
 import { millisOf, type Pod } from './objects.js';
-import { sandboxPath } from './pod-of-task.js';
 import { hasEnded, type PodStatus, statusesOfPod } from './statuses-of-pod.js';
 
 interface Known {
@@ -192,7 +192,7 @@ export class Pods {
       number: 0,
       taskId,
       slaveId: node,
-      directory: sandboxPath,
+      directory: podSandboxPath,
       ...status,
     };
   }
