@@ -87,8 +87,10 @@ test('defaults are complete', () => {
   });
 });
 
-test('this machine is a valid slave', () =>
-  expect(SlaveSetting.parse(thisMachine(tmpdir()))).toEqual(thisMachine(tmpdir())));
+test('this machine is a valid slave', () => {
+  const machine = thisMachine(tmpdir());
+  expect(SlaveSetting.parse(machine)).toEqual(machine);
+});
 
 test.each([
   {
