@@ -7,7 +7,7 @@ import { asCall } from '../database/permits.js';
 import { jsonBody } from './bodies.js';
 import { refuseForeignPages } from './browser-boundary.js';
 import { belowContextPath, urlBelow } from './context-path.js';
-import { directReads } from './direct-reads.js';
+import { directCalls } from './direct-calls.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter, routesOf } from './error.filter.js';
 import { IgnoredMembers } from './ignored-members.js';
@@ -89,7 +89,7 @@ export function configureHttp(
   limitWaiting(app, settings.http);
   const server = app.getHttpServer() as Server;
   const { contextPath } = settings.http;
-  const isRead = directReads(app, errors, (url) => pathOf(resolveAlias(urlBelow(contextPath, url) ?? '')));
+  const isRead = directCalls(app, errors, (url) => pathOf(resolveAlias(urlBelow(contextPath, url) ?? '')));
   server.off('request', express);
   server.on('request', (request, response) => isRead(request, response) || express(request, response));
   answerUnreadableCalls(server, emitsNames);

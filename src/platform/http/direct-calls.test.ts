@@ -58,7 +58,7 @@ class Aliased extends Answers {}
 class Guard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { method, route, url } = context.switchToHttp().getRequest<Request>();
-    const way = context.constructor.name === 'ReadCall' ? 'directly' : 'by the framework';
+    const way = context.constructor.name === 'DirectCall' ? 'directly' : 'by the framework';
     asked.push(`${method} ${(route as { path: string }).path} as ${url} ${way}`);
     return true;
   }

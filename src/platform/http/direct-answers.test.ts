@@ -123,7 +123,7 @@ const asked: string[] = [];
 class Guard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<Request>();
-    const isDirect = context.constructor.name === 'ReadCall';
+    const isDirect = context.constructor.name === 'DirectCall';
     asked.push(
       `${request.method} ${(request.route as { path: string }).path} ${isDirect ? 'directly' : 'by the framework'}`,
     );

@@ -6,10 +6,10 @@ import { isPromise } from '../async.js';
 import type { Around, Steps } from './around.js';
 
 /** Takes what a parameter of a handler stands for out of a call. */
-export type Argument = (context: ReadCall) => unknown;
+export type Argument = (context: DirectCall) => unknown;
 
 /** A handler of a GET. */
-export interface Read {
+export interface Operation {
   controller: object;
   handler: (...given: unknown[]) => unknown;
   takes: readonly Argument[];
@@ -17,38 +17,38 @@ export interface Read {
 
 /** A part of what is done for a read: what `begin` makes, at once or later, `take` gets. */
 interface Part {
-  begin(call: ReadCall): unknown;
-  take(call: ReadCall, made: unknown): void;
+  begin(call: DirectCall): unknown;
+  take(call: DirectCall, made: unknown): void;
 }
 
 /** All that is done for a read, in order: guards, what goes around every operation, arguments, handler. */
 export class Plan {
   readonly parts: readonly Part[];
 
-  constructor(guards: readonly CanActivate[], arounds: readonly Around[], { controller, handler, takes }: Read) {
+  constructor(guards: readonly CanActivate[], arounds: readonly Around[], { controller, handler, takes }: Operation) {
     this.parts = [
-      ...guards.map((guard) => ({ begin: (call: ReadCall) => guard.canActivate(call), take: letIn })),
-      ...arounds.map((around) => ({ begin: (call: ReadCall) => around.begin(call), take: enter })),
+      ...guards.map((guard) => ({ begin: (call: DirectCall) => guard.canActivate(call), take: letIn })),
+      ...arounds.map((around) => ({ begin: (call: DirectCall) => around.begin(call), take: enter })),
       ...takes.map((take) => ({ begin: take, take: takeArgument })),
-      { begin: (call: ReadCall) => settled(handler.apply(controller, call.given)), take: takeValue },
+      { begin: (call: DirectCall) => settled(handler.apply(controller, call.given)), take: takeValue },
     ];
   }
 }
 
-function letIn(_call: ReadCall, isLetIn: unknown): void {
+function letIn(_call: DirectCall, isLetIn: unknown): void {
   if (!isLetIn) throw new ForbiddenException('Forbidden resource');
 }
 
-const enter = (call: ReadCall, steps: unknown): void => call.enter(steps as Steps | undefined);
-const takeArgument = (call: ReadCall, value: unknown): void => void call.given.push(value);
-const takeValue = (call: ReadCall, value: unknown): void => void (call.value = value);
+const enter = (call: DirectCall, steps: unknown): void => call.enter(steps as Steps | undefined);
+const takeArgument = (call: DirectCall, value: unknown): void => void call.given.push(value);
+const takeValue = (call: DirectCall, value: unknown): void => void (call.value = value);
 const settled = (result: unknown): unknown => (isObservable(result) ? lastValueFrom(result) : result);
 
 /**
  * One read on its way through its plan. What is known at once is taken at once: a promise for each part costs more than most parts.
  * It is also what guards and interceptors are given of the call; the framework makes three functions each time it is asked for it.
  */
-export class ReadCall extends ExecutionContextHost implements ExecutionContext {
+export class DirectCall extends ExecutionContextHost implements ExecutionContext {
   readonly given: unknown[] = [];
   value: unknown;
   private readonly begun: Steps[] = [];
@@ -59,7 +59,7 @@ export class ReadCall extends ExecutionContextHost implements ExecutionContext {
     private readonly request: Request,
     private readonly response: Response,
     private readonly plan: Plan,
-    { controller, handler }: Read,
+    { controller, handler }: Operation,
     private readonly done: { answer(call: Request, response: Response, body: unknown): void; fail: Failed },
   ) {
     super([request, response], controller.constructor as never, handler as never);

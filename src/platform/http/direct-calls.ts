@@ -1,17 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  type ArgumentMetadata,
-  type ExecutionContext,
-  type INestApplication,
-  type PipeTransform,
-  RequestMethod,
-  type Type as ClassOf,
-} from '@nestjs/common';
-import { type AbstractHttpAdapter, type ApplicationConfig, MetadataScanner, ModulesContainer } from '@nestjs/core';
+import type { INestApplication } from '@nestjs/common';
+import type { AbstractHttpAdapter, ApplicationConfig } from '@nestjs/core';
 import type { Express, Request, Response } from 'express';
 import { Around } from './around.js';
 import type { ErrorFilter } from './error.filter.js';
-import { type Argument, Plan, type Read, ReadCall } from './read-call.js';
+import { DirectCall, type Operation, Plan } from './direct-call.js';
+import { operationsByPath } from './operations.js';
 import { type Layer, RouteFinder } from './route-finder.js';
 
 /**
@@ -22,19 +16,19 @@ import { type Layer, RouteFinder } from './route-finder.js';
  *
  * `pathOf`: what the middleware makes of the path of a call. Routes are looked at when the first call comes: they are all there by then.
  */
-export function directReads(app: INestApplication, errors: ErrorFilter, pathOf: (url: string) => string | undefined) {
-  let reads: DirectReads | undefined;
+export function directCalls(app: INestApplication, errors: ErrorFilter, pathOf: (url: string) => string | undefined) {
+  let direct: DirectCalls | undefined;
   /** False: the call is left to the framework, and nothing has been done with it. */
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (request.method !== 'GET') return false;
-    reads ??= new DirectReads(app, errors, pathOf);
-    return reads.take(request as Request, response as Response);
+    direct ??= new DirectCalls(app, errors, pathOf);
+    return direct.take(request as Request, response as Response);
   };
 }
 
 /** What is done for the reads of a route. */
 interface Way {
-  read: Read;
+  operation: Operation;
   plan: Plan;
   /** Middleware, and what of it is not for all paths of the route. */
   before: { layer: Layer; always: boolean }[];
@@ -43,7 +37,7 @@ interface Way {
 /** Addresses that are read in one way only: those that need a closer look are looked at by the framework. */
 const plainUrl = /^\/[!-"$-~]*$/;
 
-class DirectReads {
+class DirectCalls {
   private readonly adapter: AbstractHttpAdapter;
   private readonly express: Express;
   private readonly finder: RouteFinder;
@@ -66,12 +60,12 @@ class DirectReads {
     this.failing = layers.find(({ handle }) => handle.length === 4);
     const madeForEachCall = [config.getGlobalRequestGuards(), config.getGlobalRequestInterceptors()];
     if (arounds.length < interceptors.length || madeForEachCall.flat().length > 0) return;
-    const byPath = readsByPath(app, config.getGlobalPipes());
+    const byPath = operationsByPath(app, config.getGlobalPipes());
     layers.forEach((layer, order) => {
-      const read = byPath.get(layer.route?.path);
-      if (!read || !layer.route?.methods['get']) return;
-      const plan = new Plan(config.getGlobalGuards(), arounds, read);
-      this.ways.set(layer, { read, plan, before: middlewareOf(String(layer.route.path), layers.slice(0, order)) });
+      const operation = byPath.get(layer.route?.path);
+      if (!operation || !layer.route?.methods['get']) return;
+      const plan = new Plan(config.getGlobalGuards(), arounds, operation);
+      this.ways.set(layer, { operation, plan, before: middlewareOf(String(layer.route.path), layers.slice(0, order)) });
     });
   }
 
@@ -92,7 +86,7 @@ class DirectReads {
         // Where the router of Express puts them.
         request.route = found.layer.route;
         request.params = found.params;
-        return new ReadCall(request, response, way.plan, way.read, this).go();
+        return new DirectCall(request, response, way.plan, way.operation, this).go();
       }
       const { layer, always } = middleware;
       if (always || layer.match(path!)) layer.handleRequest(request, response, go);
@@ -166,99 +160,4 @@ function isSent(request: Request, response: Response, body: unknown): boolean {
   if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8');
   else response.end(body);
   return true;
-}
-
-/** Names under which the framework keeps what decorators say. */
-const kept = { path: 'path', method: 'method', parameters: '__routeArguments__', types: 'design:paramtypes' };
-const ofItsOwn = [
-  '__guards__',
-  '__interceptors__',
-  '__pipes__',
-  '__exceptionFilters__',
-  '__httpCode__',
-  '__headers__',
-  '__redirect__',
-  '__renderTemplate__',
-  '__sse__',
-  '__version__',
-  'host',
-];
-/** And what kinds of parameters are called there. */
-const kinds: Readonly<Record<string, ArgumentMetadata['type']>> = { '4': 'query', '5': 'param' };
-const madeByUs = /^\w+__customRouteArgs__$/;
-
-interface Declared {
-  index: number;
-  data?: unknown;
-  pipes: unknown[];
-  factory?: (data: unknown, context: ExecutionContext) => unknown;
-}
-
-/** All handlers that can be called directly, by the paths of their routes. */
-function readsByPath(app: INestApplication, pipes: readonly PipeTransform[]): ReadonlyMap<unknown, Read> {
-  const found = new Map<string, Read | undefined>();
-  for (const { controllers } of app.get(ModulesContainer).values()) {
-    for (const { instance, metatype } of controllers.values()) {
-      const controller = instance as Record<string, Read['handler']>;
-      for (const name of new MetadataScanner().getAllMethodNames(Object.getPrototypeOf(controller) as object)) {
-        const handler = controller[name]!;
-        if (Reflect.getMetadata(kept.method, handler) !== RequestMethod.GET) continue;
-        for (const path of pathsOf(metatype as ClassOf, handler)) {
-          // What has two of them is left to the framework.
-          const takes = found.has(path) ? undefined : argumentsOf(metatype as ClassOf, name, handler, pipes);
-          found.set(path, takes && { controller, handler, takes });
-        }
-      }
-    }
-  }
-  return new Map([...found].filter(([, read]) => read !== undefined)) as ReadonlyMap<unknown, Read>;
-}
-
-function pathsOf(controller: ClassOf, handler: object): string[] {
-  const [base, below] = [controller, handler].map((one) =>
-    [Reflect.getMetadata(kept.path, one) as string | string[]].flat(),
-  );
-  return base!.flatMap((first) =>
-    below!.map((second) => `/${[first, second].flatMap((path) => path.replace(/^\/+|\/+$/g, '') || []).join('/')}`),
-  );
-}
-
-/** undefined: the framework has more to do for it. */
-function argumentsOf(
-  controller: ClassOf,
-  name: string,
-  handler: object,
-  pipes: readonly PipeTransform[],
-): Argument[] | undefined {
-  if ([controller, handler].some((one) => ofItsOwn.some((key) => Reflect.getMetadata(key, one) !== undefined)))
-    return undefined;
-  const types = (Reflect.getMetadata(kept.types, controller.prototype as object, name) ?? []) as ClassOf[];
-  const declared = (Reflect.getMetadata(kept.parameters, controller, name) ?? {}) as Record<string, Declared>;
-  const takes: Argument[] = [];
-  for (const [key, { index, data, pipes: own, factory }] of Object.entries(declared)) {
-    const [kind = ''] = key.split(':');
-    if (own.length > 0) return undefined;
-    if (factory && madeByUs.test(kind)) {
-      takes[index] = (context) => factory(data, context);
-      continue;
-    }
-    const type = kinds[kind];
-    if (!type || (data !== undefined && typeof data !== 'string')) return undefined;
-    const metadata: ArgumentMetadata = { type, data, metatype: types[index] };
-    takes[index] = (context) => {
-      const all = type === 'query' ? context.getRequest().query : context.getRequest().params;
-      return throughPipes(pipes, data === undefined ? all : all[data], metadata);
-    };
-  }
-  return Array.from(takes, (take) => take ?? (() => undefined));
-}
-
-function throughPipes(pipes: readonly PipeTransform[], given: unknown, metadata: ArgumentMetadata): unknown {
-  return pipes.reduce(
-    (value: unknown, pipe) =>
-      value instanceof Promise
-        ? value.then((one: unknown) => pipe.transform(one, metadata) as unknown)
-        : (pipe.transform(value, metadata) as unknown),
-    given,
-  );
 }
