@@ -24,18 +24,24 @@ class Source {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('a shared read', () => {
-  test('begins at once when none is under way', async () => {
+  test('is one for all who ask together, and begins when they have', async () => {
     const source = new Source();
-    const asked = new SharedRead(source.read).ask();
-    expect(source.begun).toBe(1);
+    const shared = new SharedRead(source.read);
+    const asked = [shared.ask(), shared.ask()];
+    expect(source.begun).toBe(0);
+    source.value = 1;
+    asked.push(shared.ask());
+    await settled();
     await source.end();
-    expect(await asked).toBe(0);
+    expect(await Promise.all(asked)).toEqual([1, 1, 1]);
+    expect(source.begun).toBe(1);
   });
 
   test('is one for all who ask while another is under way, and begins when that has ended', async () => {
     const source = new Source();
     const shared = new SharedRead(source.read);
     const first = shared.ask();
+    await settled();
     const others = [shared.ask(), shared.ask(), shared.ask()];
     source.value = 1;
     await settled();
@@ -87,7 +93,9 @@ test('reads by key are shared by those with the same key only, and forgotten whe
   const sources = { a: new Source(), b: new Source() };
   const shared = new SharedReads<number>();
   const ask = (key: 'a' | 'b') => shared.ask(key, sources[key].read);
-  const asked = [ask('a'), ask('b'), ask('a'), ask('a')];
+  const asked = [ask('a'), ask('b')];
+  await settled();
+  asked.push(ask('a'), ask('a'));
   expect([sources.a.begun, sources.b.begun]).toEqual([1, 1]);
   for (const source of [sources.a, sources.b, sources.a]) await source.end();
   await Promise.all(asked);
@@ -95,17 +103,64 @@ test('reads by key are shared by those with the same key only, and forgotten whe
   expect(shared.size).toBe(0);
 });
 
-test('what is asked for while two batches are under way is read together in the next, each key once', async () => {
+test('what is asked for together, or while two batches are under way, is read together, each key once', async () => {
   const batches: (readonly string[])[] = [];
   const batched = new BatchedRead(async (keys: readonly string[]) => {
     batches.push(keys);
     await settled();
+    await settled();
     return new Map(keys.filter((key) => key !== 'missing').map((key) => [key, `${key}!`]));
   });
-  const asked = ['a', 'b', 'c', 'missing', 'd', 'e', 'c'].map((key) => batched.ask(key));
-  expect(await Promise.all(asked)).toEqual(['a!', 'b!', 'c!', undefined, 'd!', 'e!', 'c!']);
-  expect(batches).toEqual([['a'], ['b'], ['c', 'd'], ['missing', 'e']]);
+  const ask = (...keys: string[]) => keys.map((key) => batched.ask(key));
+  const asked = ask('a', 'b', 'a');
+  await settled();
+  asked.push(...ask('c'));
+  await settled();
+  asked.push(...ask('missing', 'd', 'c', 'd'));
+  expect(await Promise.all(asked)).toEqual(['a!', 'b!', 'a!', 'c!', undefined, 'd!', 'c!', 'd!']);
+  expect(batches).toEqual([['a', 'b'], ['c'], ['missing', 'd', 'c']]);
 });
+
+test('no batch tells what was true before it was asked, at most two are under way, and one that fails leaves the next alone', () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom('ask', 'write', 'end', 'fail', 'pause'), { maxLength: 40 }),
+      async (steps) => {
+        const underWay: ((fails: boolean) => void)[] = [];
+        let value = 0;
+        const batched = new BatchedRead((keys: readonly string[]) => {
+          const seen = value;
+          return new Promise<Map<string, number>>((resolve, reject) =>
+            underWay.push((fails) =>
+              fails ? reject(new Error('away')) : resolve(new Map(keys.map((key) => [key, seen]))),
+            ),
+          );
+        });
+        const answers: Promise<boolean>[] = [];
+        for (const [index, step] of steps.entries()) {
+          const asked = value;
+          if (step === 'ask')
+            answers.push(
+              batched.ask(`key-${index % 3}`).then(
+                (told) => told! >= asked,
+                () => true,
+              ),
+            );
+          if (step === 'write') value++;
+          if (step === 'end' || step === 'fail') underWay.shift()?.(step === 'fail');
+          if (step === 'pause') await settled();
+          expect(underWay.length).toBeLessThanOrEqual(2);
+        }
+        let open = answers.length;
+        for (const answer of answers) void answer.then(() => open--);
+        while (open > 0) {
+          underWay.shift()?.(false);
+          await settled();
+        }
+        expect(await Promise.all(answers)).not.toContain(false);
+      },
+    ),
+  ));
 
 test('a list is the very same one as long as its text is', () => {
   const kept = new KeptList<string>();

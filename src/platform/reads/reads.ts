@@ -1,8 +1,9 @@
+import { setImmediate as callsTaken } from 'node:timers/promises';
 import { neverChanges, toJson } from '../http/json.js';
 
 /**
  * A read that callers share. At most one is under way; calls that come meanwhile share the next one, so that no answer is
- * older than its question.
+ * older than its question. Where none is under way it begins when the calls that came together have been taken.
  */
 export class SharedRead<Value> {
   private running: Promise<void> | undefined;
@@ -11,20 +12,16 @@ export class SharedRead<Value> {
   constructor(private readonly read: () => Promise<Value>) {}
 
   ask(): Promise<Value> {
-    if (this.next) return this.next;
-    if (!this.running) return this.start();
-    this.next = this.running.then(() => {
-      this.next = undefined;
-      return this.start();
-    });
-    return this.next;
+    return (this.next ??= this.begin());
   }
 
   get isIdle(): boolean {
     return this.running === undefined && this.next === undefined;
   }
 
-  private start(): Promise<Value> {
+  private async begin(): Promise<Value> {
+    await (this.running ?? callsTaken());
+    this.next = undefined;
     // Within a function of its own: what it throws at once is a failed read as well.
     const value = (async () => this.read())();
     const ended = (): void => {
@@ -56,47 +53,33 @@ export class SharedReads<Value> {
 }
 
 /** Batches under way at once: while the database works for one, the process makes answers of the other. */
-const lanes = 2;
+const mostBatches = 2;
 
-/** Reads by key: what is asked for while batches are under way is read together in the next one. */
+/** Reads by key: what is asked for together, or while batches are under way, is read together. */
 export class BatchedRead<Key, Value> {
-  private readonly lanes: readonly Lane<Key, Value>[];
+  private wanted = new Set<Key>();
+  private next: Promise<ReadonlyMap<Key, Value>> | undefined;
+  private readonly underWay = new Set<Promise<void>>();
 
-  constructor(read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>) {
-    this.lanes = Array.from({ length: lanes }, () => new Lane(read));
-  }
+  constructor(private readonly read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>) {}
 
   /** undefined: there is nothing under this key. */
   ask(key: Key): Promise<Value | undefined> {
-    const lane =
-      this.lanes.find(({ isIdle }) => isIdle) ?? this.lanes.reduce((a, b) => (b.waiting < a.waiting ? b : a));
-    return lane.ask(key);
-  }
-}
-
-class Lane<Key, Value> {
-  private wanted = new Set<Key>();
-  private readonly batch: SharedRead<ReadonlyMap<Key, Value>>;
-
-  constructor(read: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>) {
-    this.batch = new SharedRead(() => {
-      const keys = [...this.wanted];
-      this.wanted = new Set();
-      return read(keys);
-    });
-  }
-
-  get isIdle(): boolean {
-    return this.batch.isIdle;
-  }
-
-  get waiting(): number {
-    return this.wanted.size;
-  }
-
-  ask(key: Key): Promise<Value | undefined> {
     this.wanted.add(key);
-    return this.batch.ask().then((found) => found.get(key));
+    this.next ??= this.begin();
+    return this.next.then((found) => found.get(key));
+  }
+
+  private async begin(): Promise<ReadonlyMap<Key, Value>> {
+    await (this.underWay.size < mostBatches ? callsTaken() : Promise.race(this.underWay));
+    const keys = [...this.wanted];
+    this.wanted = new Set();
+    this.next = undefined;
+    const found = (async () => this.read(keys))();
+    const ended = (): void => void this.underWay.delete(end);
+    const end = found.then(ended, ended);
+    this.underWay.add(end);
+    return found;
   }
 }
 
