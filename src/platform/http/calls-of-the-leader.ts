@@ -8,6 +8,7 @@ import { requestIdOf } from './middleware.js';
 
 /** They concern the process that leads, or all processes of the instance. The rest is answered by any of them. */
 const callsOfTheLeader = /^\/(metrics|readyz|api\/metrics|api\/disasters\/failover|api\/test\/.*)\/?$/;
+export const isOfLeader = (path: string): boolean => callsOfTheLeader.test(path);
 /** `<key> <address of the caller> <address that was called>`; what a caller sends under this name goes no further. */
 const passedOnHeader = 'x-muster-passed-on';
 /** They are about one of the two connections. */
@@ -19,7 +20,7 @@ export const wasPassedOn = (request: Request): boolean => passedOn.has(request);
 /** In an API worker: hands such calls to the process that leads, as they came, and its answers back. */
 export function passOn({ port, key }: Doorway): RequestHandler {
   return (request: Request, response: Response, next: NextFunction) => {
-    if (!callsOfTheLeader.test(request.path)) return next();
+    if (!isOfLeader(request.path)) return next();
     passedOn.add(request);
     const { remoteAddress = '', localAddress = '' } = request.socket;
     const headers = withoutThoseOfConnection(request.rawHeaders);

@@ -6,6 +6,7 @@ import { AnswerInterceptor } from './answer.interceptor.js';
 import { asCall } from '../database/permits.js';
 import { jsonBody } from './bodies.js';
 import { refuseForeignPages } from './browser-boundary.js';
+import { isOfLeader } from './calls-of-the-leader.js';
 import { belowContextPath, urlBelow } from './context-path.js';
 import { directCalls } from './direct-calls.js';
 import { serveDocs } from './docs.js';
@@ -23,6 +24,7 @@ import {
   readQueryOnce,
   securityHeaders,
 } from './middleware.js';
+import { answerPlainCalls } from './plain/plain-calls.js';
 import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
@@ -89,9 +91,15 @@ export function configureHttp(
   limitWaiting(app, settings.http);
   const server = app.getHttpServer() as Server;
   const { contextPath } = settings.http;
-  const isRead = directCalls(app, errors, (url) => pathOf(resolveAlias(urlBelow(contextPath, url) ?? '')));
+  const pathOfCall = (url: string): string => pathOf(resolveAlias(urlBelow(contextPath, url) ?? ''));
+  const findRead = directCalls(app, errors, pathOfCall);
   server.off('request', express);
-  server.on('request', (request, response) => isRead(request, response) || express(request, response));
+  server.on('request', (request, response) => {
+    const read = request.method === 'GET' ? findRead(request.url!) : undefined;
+    if (read) read(request as Request, response as Response);
+    else express(request, response);
+  });
+  answerPlainCalls(server, express, (url) => (isOfLeader(pathOfCall(url)) ? undefined : findRead(url)));
   answerUnreadableCalls(server, emitsNames);
 }
 

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import type { AbstractHttpAdapter, ApplicationConfig } from '@nestjs/core';
 import type { Express, Request, Response } from 'express';
@@ -6,6 +5,7 @@ import { Around } from './around.js';
 import type { ErrorFilter } from './error.filter.js';
 import { DirectCall, type Operation, Plan } from './direct-call.js';
 import { operationsByPath } from './operations.js';
+import { PlainAnswer } from './plain/plain-answer.js';
 import { type Layer, RouteFinder } from './route-finder.js';
 
 /**
@@ -18,11 +18,10 @@ import { type Layer, RouteFinder } from './route-finder.js';
  */
 export function directCalls(app: INestApplication, errors: ErrorFilter, pathOf: (url: string) => string | undefined) {
   let direct: DirectCalls | undefined;
-  /** False: the call is left to the framework, and nothing has been done with it. */
-  return (request: IncomingMessage, response: ServerResponse): boolean => {
-    if (request.method !== 'GET') return false;
+  /** undefined: reads of this address are left to the framework. */
+  return (url: string): ((request: Request, response: Response) => void) | undefined => {
     direct ??= new DirectCalls(app, errors, pathOf);
-    return direct.take(request as Request, response as Response);
+    return direct.find(url);
   };
 }
 
@@ -32,6 +31,12 @@ interface Way {
   plan: Plan;
   /** Middleware, and what of it is not for all paths of the route. */
   before: { layer: Layer; always: boolean }[];
+}
+
+interface Found {
+  way: Way;
+  path: string;
+  found: NonNullable<ReturnType<RouteFinder['find']>>;
 }
 
 /** Addresses that are read in one way only: those that need a closer look are looked at by the framework. */
@@ -69,14 +74,16 @@ class DirectCalls {
     });
   }
 
-  take(request: Request, response: Response): boolean {
-    const { url } = request;
-    if (!plainUrl.test(url)) return false;
+  find(url: string): ((request: Request, response: Response) => void) | undefined {
+    if (!plainUrl.test(url)) return undefined;
     const path = this.pathOf(url);
-    const found = path === undefined ? undefined : this.find(path);
+    const found = path === undefined ? undefined : this.routeOf(path);
     const way = found && this.ways.get(found.layer);
-    if (!way) return false;
-    this.prepare(request, response);
+    return way && ((request, response) => this.go(request, response, { way, path: path!, found }));
+  }
+
+  private go(request: Request, response: Response, { way, path, found }: Found): void {
+    prepare(request, response);
     const { before } = way;
     let passed = 0;
     const go = (cause?: unknown): void => {
@@ -89,15 +96,15 @@ class DirectCalls {
         return new DirectCall(request, response, way.plan, way.operation, this).go();
       }
       const { layer, always } = middleware;
-      if (always || layer.match(path!)) layer.handleRequest(request, response, go);
+      if (always || layer.match(path)) layer.handleRequest(request, response, go);
       else go();
     };
     go();
-    return true;
   }
 
   answer(request: Request, response: Response, body: unknown): void {
-    if (!isSent(request, response, body)) void this.adapter.reply(response, body);
+    if (isSent(request, response, body)) return;
+    void this.adapter.reply(response instanceof PlainAnswer ? response.inFull() : response, body);
   }
 
   fail(cause: unknown, request: Request, response: Response): void {
@@ -111,25 +118,20 @@ class DirectCalls {
     else last();
   }
 
-  private find(path: string) {
+  private routeOf(path: string) {
     try {
       return this.finder.find(path);
     } catch {
       return undefined; // a malformed percent sign, of which the router of Express tells
     }
   }
+}
 
-  /** What Express does before its router, as far as it matters here. */
-  private prepare(request: Request, response: Response): void {
-    // Where the server does not make them so (`HttpAdapter`).
-    if (Object.getPrototypeOf(request) !== this.express.request) {
-      Object.setPrototypeOf(request, this.express.request);
-      Object.setPrototypeOf(response, this.express.response);
-    }
-    request.res = response;
-    request.originalUrl = request.url;
-    request.params = {};
-  }
+/** What Express does before its router, as far as it matters here. */
+function prepare(request: Request, response: Response): void {
+  request.res = response;
+  request.originalUrl = request.url;
+  request.params = {};
 }
 
 /** A path in plain words, and one with all that comes below it. */

@@ -5,6 +5,7 @@ import type { Express, NextFunction, Request, RequestHandler, Response } from 'e
 import helmet from 'helmet';
 import { SchedulerError } from '../errors.js';
 import type { Leadership } from '../leadership/leadership.js';
+import { compressedFromBytes, PlainAnswer } from './plain/plain-answer.js';
 
 /** A newer program has changed the schema: this one might read it wrongly, and write what the newer one does not expect. */
 export function refuseNewerSchema(leadership: Pick<Leadership, 'standing'>): RequestHandler {
@@ -125,14 +126,15 @@ export function jsonWithoutCharset(express: Express): void {
   Object.assign(express.response, { setHeader });
 }
 
-/** Shorter answers become longer by it. */
-const compressedFromBytes = 256;
-
 /** gzip and the like for callers that ask for it. For the others nothing stands between the answer and its connection. */
 export function compressAnswers(): RequestHandler {
   const compress = compression({ threshold: compressedFromBytes });
   return (request: Request, response: Response, next: NextFunction) => {
-    if (request.headers['accept-encoding'] !== undefined) return compress(request, response, next);
+    if (request.headers['accept-encoding'] !== undefined) {
+      if (!(response instanceof PlainAnswer)) return compress(request, response, next);
+      response.compressBy(compress);
+      return next();
+    }
     if (response.hasHeader('Vary')) response.vary('Accept-Encoding');
     else response.setHeader('Vary', 'Accept-Encoding');
     next();

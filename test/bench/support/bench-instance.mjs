@@ -7,6 +7,7 @@ import { product } from './bench-world.mjs';
 const { entities } = await product('entities.js');
 const { Database } = await product('platform/database/database.js');
 const { configureHttp, httpOptions } = await product('platform/http/configure-http.js');
+const { HttpAdapter } = await product('platform/http/http-adapter.js');
 const { Leadership } = await product('platform/leadership/leadership.js');
 const { PlatformModule } = await product('platform/platform.module.js');
 const { RepositoriesModule } = await product('repositories.module.js');
@@ -35,7 +36,7 @@ export async function startInstance(databaseUrl, { modules, settings = {}, leads
   const options = { settings: all, driver: {}, entities, leadership: new FixedLeadership(leads), clock: new Clock() };
   class Instance {}
   Module({ imports: [PlatformModule.forRoot(options), RepositoriesModule, ...modules] })(Instance);
-  const app = await NestFactory.create(Instance, {
+  const app = await NestFactory.create(Instance, new HttpAdapter(), {
     ...httpOptions,
     logger: process.env.BENCH_LOG ? undefined : false,
     abortOnError: false,
