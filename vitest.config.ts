@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.js';
 import { stepsOf, testFiles } from './test/support/steps.js';
 
 const restContract = fileURLToPath(new URL('packages/rest-contract/src/', import.meta.url));
@@ -25,6 +26,7 @@ export default defineConfig({
     globalSetup: ['test/support/vitest-global-setup.ts'],
     // Most tests wait for a database or a process rather than compute: a worker more than there are cores pays.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // The files of a worker share their modules: to load Nest and the rooms anew for each took longer than all tests.
     isolate: false,
     testTimeout: 30_000,

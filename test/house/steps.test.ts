@@ -1,16 +1,32 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import type { TestSpecification, Vitest } from 'vitest/node';
+import { longest, LongestFirst } from '../support/longest-first.js';
 import { both, byNameOnly, daily, deep, stepsOf, testFiles } from '../support/steps.js';
 
 const files = testFiles(fileURLToPath(new URL('../..', import.meta.url)));
 
-test.each([...deep, ...daily, ...both, ...byNameOnly])('%s, which is named for a step, is there', (place) => {
-  expect(files.filter((file) => file.startsWith(place))).not.toEqual([]);
-});
+test.each([...deep, ...daily, ...both, ...byNameOnly, ...longest])(
+  '%s, which is named for a step or for its length, is there',
+  (place) => {
+    expect(files.filter((file) => file.startsWith(place))).not.toEqual([]);
+  },
+);
 
 test('every file is run by one step, the laws by both, and by none what runs by its name only', () => {
   for (const file of files) {
     const isByName = byNameOnly.some((place) => file.startsWith(place));
     expect(stepsOf(file), file).toHaveLength(isByName ? 0 : file.startsWith('test/laws/') ? 2 : 1);
   }
+});
+
+test('in a clone that remembers no times, the files that take longest begin', async () => {
+  const nothing = () => undefined;
+  const cache = { getFileTestResults: nothing, getFileStats: nothing };
+  const project = { name: '', config: { isolate: false, sequence: { groupOrder: 0 } } };
+  const specifications = files.map((file) => ({ moduleId: `/clone/${file}`, project }) as unknown as TestSpecification);
+  const sequencer = new LongestFirst({ config: { root: '/clone' }, cache } as unknown as Vitest);
+  const sorted = (await sequencer.sort(specifications)).map(({ moduleId }) => moduleId.slice('/clone/'.length));
+  expect(sorted.slice(0, longest.length)).toEqual(longest);
+  expect(sorted.toSorted()).toEqual(files.toSorted());
 });
