@@ -1,7 +1,7 @@
 import { connect } from 'rest-contract';
-import { fetchBackend, type FetchOptions } from 'rest-contract/fetch';
-import { Agent, fetch } from 'undici';
+import { fetchBackend } from 'rest-contract/fetch';
 import { bearer } from '../wire/agent-api.js';
+import { AgentLine } from '../wire/agent-line.js';
 import { clientTls, keysOf } from './keys.js';
 import { PodAgentApi, type TrustedPodAgent } from './pod-agent-api.js';
 
@@ -19,25 +19,18 @@ interface PodAgentAddress {
 /** Calls to the agent of a node, which fail as those of rest-contract do. */
 export class PodAgentConnection {
   readonly agent: TrustedPodAgent;
-  private readonly dispatcher: Agent;
+  private readonly line: AgentLine;
 
   constructor({ host, port, node, secret, callMillis }: PodAgentAddress) {
     const keys = keysOf(node, secret);
-    this.dispatcher = new Agent({
-      keepAliveTimeout: 30_000,
-      connect: { ...clientTls(keys), timeout: Math.min(callMillis, 2_000) },
-      maxCachedSessions: 0,
-      // How long an answer may take to begin depends on the call.
-      headersTimeout: 0,
-      bodyTimeout: callMillis,
-    });
-    const sending = { fetch, init: { dispatcher: this.dispatcher } } as unknown as FetchOptions;
+    const connecting = { ...clientTls(keys), timeout: Math.min(callMillis, 2_000), maxCachedSessions: 0 };
+    this.line = new AgentLine({ connect: connecting, callMillis });
     const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-    const api = connect(PodAgentApi, fetchBackend(url, sending), { timeoutMs: callMillis });
+    const api = connect(PodAgentApi, fetchBackend(url, this.line.sending), { timeoutMs: callMillis });
     this.agent = api.trusted({ authorization: bearer(keys.secret) });
   }
 
-  async close(): Promise<void> {
-    await this.dispatcher.destroy();
+  close(): Promise<void> {
+    return this.line.close();
   }
 }

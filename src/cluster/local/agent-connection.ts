@@ -1,7 +1,7 @@
 import { connect } from 'rest-contract';
-import { fetchBackend, type FetchOptions } from 'rest-contract/fetch';
-import { Agent, fetch } from 'undici';
+import { fetchBackend } from 'rest-contract/fetch';
 import { AgentApi, bearer, type LeaderAgent, type TrustedAgent } from '../../agent/wire/agent-api.js';
+import { AgentLine } from '../../agent/wire/agent-line.js';
 import { type Endpoint, readEndpoint, sharedSecret } from '../../agent/agent-folder.js';
 import { isAlive } from '../../agent/machine/process-identity.js';
 import { AgentRefused, AgentUnreachable, answerFrom, ifFound, unlessStale } from '../agent-answers.js';
@@ -12,14 +12,7 @@ export const callMillis = 5_000;
 
 /** Calls to the agent of one folder, wherever it listens now. */
 export class AgentConnection {
-  private readonly dispatcher = new Agent({
-    keepAliveTimeout: 30_000,
-    connect: { timeout: 2_000 },
-    // How long an answer may take to begin depends on the call.
-    headersTimeout: 0,
-    bodyTimeout: callMillis,
-  });
-  private readonly sending = { fetch, init: { dispatcher: this.dispatcher } } as unknown as FetchOptions;
+  private readonly line = new AgentLine({ connect: { timeout: 2_000 }, callMillis });
   private secret: { agent: string; value: string } | undefined;
 
   constructor(private readonly agentFolder: string) {}
@@ -29,7 +22,7 @@ export class AgentConnection {
     const endpoint = await this.endpoint();
     const url = `http://${endpoint.host}:${endpoint.port}`;
     const authorization = bearer(await this.secretOf(endpoint));
-    const agent = connect(AgentApi, fetchBackend(url, this.sending), { timeoutMs: callMillis });
+    const agent = connect(AgentApi, fetchBackend(url, this.line.sending), { timeoutMs: callMillis });
     return answerFrom(url, question(agent.trusted({ authorization })));
   }
 
@@ -60,8 +53,8 @@ export class AgentConnection {
     );
   }
 
-  async close(): Promise<void> {
-    await this.dispatcher.destroy();
+  close(): Promise<void> {
+    return this.line.close();
   }
 
   /** Read again for each new agent: its folder may have been emptied before it came. */

@@ -1,0 +1,30 @@
+import type { FetchOptions } from 'rest-contract/fetch';
+import { Agent, fetch } from 'undici';
+
+interface LineOptions {
+  /** How a connection comes about: within `timeout` milliseconds, and over TLS where keys are given. */
+  connect: Agent.Options['connect'];
+  /** Between the parts of an answer. */
+  callMillis: number;
+}
+
+/** Connections to an agent, and calls of rest-contract that go over them. */
+export class AgentLine {
+  readonly sending: FetchOptions;
+  private readonly dispatcher: Agent;
+
+  constructor({ connect, callMillis }: LineOptions) {
+    this.dispatcher = new Agent({
+      keepAliveTimeout: 30_000,
+      connect,
+      // How long an answer may take to begin depends on the call.
+      headersTimeout: 0,
+      bodyTimeout: callMillis,
+    });
+    this.sending = { fetch, init: { dispatcher: this.dispatcher } } as unknown as FetchOptions;
+  }
+
+  close(): Promise<void> {
+    return this.dispatcher.destroy();
+  }
+}
