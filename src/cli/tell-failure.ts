@@ -17,6 +17,12 @@ export async function tellFailure(cause: unknown, [command]: readonly string[]):
   return exitCodes.failed + beyond;
 }
 
+/** Of codes whose status says something else for every other code. */
+const outcomesOfCodes: Record<string, Outcome> = {
+  // 403, as callers of the API expect it, and no token changes that.
+  UNKNOWN_SHELL_COMMAND: 'refused',
+};
+
 const outcomes: Record<number, Outcome> = {
   401: 'denied',
   403: 'denied',
@@ -41,5 +47,6 @@ async function fromClient(cause: unknown): Promise<CliError | undefined> {
     return new CliError('failed', `${message}: is it Muster that answers there?`, { cause });
   const all = errors.length > 1 ? errors.map((each) => each.message).join('; ') : message;
   const advice = status === 401 ? ' (--token, MUSTER_TOKEN or a context says who you are)' : '';
-  return new CliError(outcomes[status] ?? (status < 500 ? 'refused' : 'failed'), `${all}${advice}`, { cause });
+  const outcome = outcomesOfCodes[cause.code] ?? outcomes[status] ?? (status < 500 ? 'refused' : 'failed');
+  return new CliError(outcome, `${all}${advice}`, { cause });
 }
