@@ -54,6 +54,15 @@ describe('the time limit of a run', () => {
       limitMillis: hour + 1,
     });
   });
+
+  test('of 0 ends it as soon as it has started', () => {
+    const request = job({ taskExecutionTimeLimitMillis: 0 });
+    expect(judge(request, run(0), { taskExecutionTimeLimitMillis: hour })).toEqual({
+      kind: 'end',
+      runMillis: 0,
+      limitMillis: 0,
+    });
+  });
 });
 
 describe('a run is overdue', () => {

@@ -51,7 +51,7 @@ export interface Request {
   maxScale?: Int32;
   /** Milliseconds after which old runs that have to go are killed. Not for SERVICE and WORKER. */
   killOldNonLongRunningTasksAfterMillis?: Int64;
-  /** Milliseconds a run may take before it is killed. Not for SERVICE and WORKER. */
+  /** Milliseconds a run may take before it is killed; 0: as soon as it has started. Not for SERVICE and WORKER. */
   taskExecutionTimeLimitMillis?: Int64;
   /** How schedule is to be read; CRON unless said otherwise. */
   scheduleType?: ScheduleType;

@@ -90,7 +90,7 @@ export class RequestDto implements Request {
   @IsOptional()
   @Millis()
   killOldNonLongRunningTasksAfterMillis?: number;
-  /** Milliseconds a run may take before it is killed. Not for SERVICE and WORKER. */
+  /** Milliseconds a run may take before it is killed; 0: as soon as it has started. Not for SERVICE and WORKER. */
   @IsOptional()
   @Millis()
   taskExecutionTimeLimitMillis?: number;
