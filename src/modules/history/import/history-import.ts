@@ -11,7 +11,7 @@ import {
 } from '../../../core/history/index.js';
 import { storableText } from '../../../core/storable-text.js';
 import { byHalves } from '../../../platform/database/by-halves.js';
-import { rows } from '../../../platform/database/sql.js';
+import { DumpRowsRepository } from './dump-rows.repository.js';
 
 /** Rows per statement. */
 const batchSize = 500;
@@ -35,12 +35,15 @@ interface Readable {
 /** Copies one file of an old dump into our table. Rows that our table cannot take are listed in unreadable_history. */
 export class HistoryImport {
   private counts: ImportCounts = { imported: 0, alreadyThere: 0, unreadable: 0 };
+  private readonly dumpRows: DumpRowsRepository;
 
   constructor(
-    private readonly db: DataSource,
+    db: DataSource,
     private readonly path: string,
     private readonly table: DumpTable,
-  ) {}
+  ) {
+    this.dumpRows = new DumpRowsRepository(db, table);
+  }
 
   /** batchDone: called after each batch; what it throws ends the import. */
   async run(batchDone: () => void = () => undefined): Promise<ImportCounts> {
@@ -55,7 +58,7 @@ export class HistoryImport {
       batchDone();
     }
     await this.write(batch);
-    await this.db.query(`ANALYZE ${this.table.table}`);
+    await this.dumpRows.haveCounted();
     return this.counts;
   }
 
@@ -68,24 +71,14 @@ export class HistoryImport {
   }
 
   private async insert(batch: readonly Readable[]): Promise<void> {
-    const names = Object.keys(batch[0]!.columns).join(', ');
-    const written = await rows(
-      this.db.manager,
-      `INSERT INTO ${this.table.table} (${names})
-       SELECT ${names} FROM jsonb_populate_recordset(NULL::${this.table.table}, $1::jsonb) ON CONFLICT DO NOTHING RETURNING 1`,
-      [JSON.stringify(batch.map(({ columns }) => columns))],
-    );
-    this.counts.imported += written.length;
-    this.counts.alreadyThere += batch.length - written.length;
+    const imported = await this.dumpRows.insert(batch.map(({ columns }) => columns));
+    this.counts.imported += imported;
+    this.counts.alreadyThere += batch.length - imported;
   }
 
   private async list({ name, cells }: DumpFileRow, reason: string): Promise<void> {
     this.counts.unreadable += 1;
-    await this.db.query(
-      `INSERT INTO unreadable_history (kind, key, reason, found_at, source) VALUES ('IMPORT', $1, $2, now(), $3)
-       ON CONFLICT (kind, key) DO UPDATE SET reason = excluded.reason, source = excluded.source`,
-      [name, reason, storable(cells)],
-    );
+    await this.dumpRows.listUnreadable(name, reason, storable(cells));
   }
 }
 
