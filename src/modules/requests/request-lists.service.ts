@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { isRelevantFor, type RelevanceFacts, type User } from '../../core/authorization/index.js';
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
+import { momentOf } from '../../platform/database/moment.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { SharedReads } from '../../platform/reads/reads.js';
+import { KeptLists, SharedReads } from '../../platform/reads/reads.js';
 import { Access } from '../auth/access/access.service.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
 import { RequestHistoryRepository } from './request-history.repository.js';
@@ -27,10 +29,14 @@ interface RequestListFilter {
 /** Times of schedules are worked out for each call: for so many entries at most. */
 const mostWithNextRuns = 100;
 
+/** Requests in all lists that are kept, some kilobytes each with their JSON. */
+const mostKept = 10_000;
+
 /** Lists of requests. Calls for the same states at the same time share one read. */
 @Injectable()
 export class RequestLists {
   private readonly briefReads = new SharedReads<readonly RequestParent[]>();
+  private readonly keptBriefs = new KeptLists<RequestParent>(mostKept);
   private readonly settingsReads = new SharedReads<readonly string[]>();
   /** By what was read, and what was asked of it: lists for callers who see all and prefer none, with their JSON. */
   private readonly listsOfAll = new WeakMap<readonly RequestParent[], Map<string, RequestParent[]>>();
@@ -57,7 +63,7 @@ export class RequestLists {
 
   private async entries(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     const [brief, stars] = await Promise.all([
-      this.briefReads.ask(JSON.stringify(filter.states), () => this.brief(filter.states)),
+      this.brief(filter.states),
       this.settingsReads.ask(user.id, () => this.starredBy(user)),
     ]);
     const { includeFullRequestData, filterRelevantForUser } = filter;
@@ -89,10 +95,14 @@ export class RequestLists {
   }
 
   private brief(states: readonly RequestState[] | undefined): Promise<readonly RequestParent[]> {
-    return this.database.snapshot(async (tx) => {
+    const key = states?.join() ?? '';
+    const make = async (tx: EntityManager): Promise<readonly RequestParent[]> => {
       const found = await this.parents.around(tx, await this.requests.findAll(tx, states), { full: false });
       return found.map(neverChanges);
-    });
+    };
+    return this.briefReads.ask(key, () =>
+      this.database.snapshot(async (tx) => this.keptBriefs.read(key, await momentOf(tx), () => make(tx))),
+    );
   }
 
   private detailed(

@@ -54,10 +54,9 @@ export class RequestReads {
 
   ids(filter: { requestIdLike?: string; state?: readonly RequestState[] }): Promise<string[]> {
     const { requestIdLike, state } = filter;
-    return this.idReads.ask(JSON.stringify([requestIdLike, state]), async () => {
-      const json = await this.requests.findIds(this.database.manager, filter);
+    return this.idReads.ask(JSON.stringify([requestIdLike, state]), () => {
       const kept = requestIdLike === undefined && state === undefined ? this.allIds : new KeptList<string>();
-      return kept.of(json);
+      return kept.read((since) => this.requests.findIds(this.database.manager, filter, since));
     });
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { RequestState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
+import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
 import { rows } from '../../platform/database/sql.js';
 import { lockIds } from './request-access.repository.js';
 
@@ -78,18 +79,15 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Ids that begin with `requestIdLike` in any case, of requests in the given states; JSON of a list in the order of ids. */
-  async findIds(
+  /** Ids that begin with `requestIdLike` in any case, of requests in the given states, in their order; not read where nothing is new `since`. */
+  findIds(
     tx: EntityManager,
     filter: { requestIdLike?: string; state?: readonly RequestState[] },
-  ): Promise<string> {
-    const [found] = await rows<{ ids: string }>(
-      tx,
-      `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS ids FROM request
-       WHERE ($1::text IS NULL OR starts_with(lower(id), lower($1))) AND ($2::text[] IS NULL OR state = ANY ($2))`,
-      [filter.requestIdLike ?? null, filter.state ?? null],
-    );
-    return found!.ids;
+    since?: string,
+  ): Promise<DocumentAt> {
+    const document = `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text FROM request
+       WHERE ($2::text IS NULL OR starts_with(lower(id), lower($2))) AND ($3::text[] IS NULL OR state = ANY ($3))`;
+    return documentSince(tx, since, document, [filter.requestIdLike ?? null, filter.state ?? null]);
   }
 
   /** How many there are in each state. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openRoomOn, type RequestsRoom } from '../../../test/support/requests-room.js';
+import { type Answer, type Body, openRoomOn, type RequestsRoom } from '../../../test/support/requests-room.js';
 import { createTestDatabase } from '../../../test/support/test-database.js';
 import { Database } from '../../platform/database/database.js';
 import { rows } from '../../platform/database/sql.js';
@@ -37,24 +37,63 @@ interface Stood {
   until: number;
 }
 
+/** What an answer tells of a request, as a test of what may have stood there. */
+interface Told {
+  id: string;
+  says: (instances: number | undefined) => boolean;
+}
+
+interface Read {
+  path: string;
+  told: (answer: Answer) => Told[];
+}
+
+const singly = ids.map((id): Read => ({
+  path: `/api/requests/request/${id}/simple`,
+  told: ({ status, body }) => {
+    const shown = status === 404 ? undefined : body.request.instances;
+    return [{ id, says: (instances) => instances === shown }];
+  },
+}));
+
+/** Lists that are kept. */
+const asLists: Read[] = [
+  {
+    path: '/api/requests/ids',
+    told: ({ body }) => {
+      const shown = body as unknown as string[];
+      return ids.map((id) => ({ id, says: (instances) => shown.includes(id) === (instances !== undefined) }));
+    },
+  },
+  {
+    path: '/api/requests',
+    told: ({ body }) => {
+      const shown = new Map((body as unknown as Body[]).map(({ request }) => [request.id, request.instances]));
+      return ids.map((id) => ({ id, says: (instances) => shown.get(id) === instances }));
+    },
+  },
+];
+
 test('of whatever is written by whichever instance, each instance tells at once', async () => {
   let count = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(write, { minLength: 20, maxLength: 60 }), async (writes) => {
+    fc.asyncProperty(fc.array(write, { minLength: 20, maxLength: 40 }), async (writes) => {
       await rooms[0]!.sql('DELETE FROM request');
       const stood = new Map(ids.map((id) => [id, [{ instances: undefined, from: 0, until: Infinity } as Stood]]));
       let isWriting = true;
-      const read = async (room: RequestsRoom, id: string): Promise<void> => {
-        while (isWriting) {
+      const follow = async (room: RequestsRoom, reads: Read[]): Promise<void> => {
+        for (let turn = 0; isWriting; turn++) {
+          const { path, told } = reads[turn % reads.length]!;
           const asked = performance.now();
-          const { status, body } = await room.call('GET', `/api/requests/request/${id}/simple`);
-          const told = performance.now();
-          const instances = status === 404 ? undefined : body.request.instances;
-          const mayBe = stood.get(id)!.filter(({ from, until }) => from <= told && until >= asked);
-          expect(mayBe.map((one) => one.instances)).toContain(instances);
+          const answer = await room.call('GET', path);
+          const at = performance.now();
+          for (const { id, says } of told(answer)) {
+            const mayBe = stood.get(id)!.filter(({ from, until }) => from <= at && until >= asked);
+            expect(mayBe.map(({ instances }) => says(instances))).toContain(true);
+          }
         }
       };
-      const readers = rooms.flatMap((room) => ids.map((id) => read(room, id)));
+      const readers = rooms.flatMap((room) => [singly, asLists, asLists].map((reads) => follow(room, reads)));
       for (const { room, id, kind } of writes) {
         const instances = ++count;
         const from = performance.now();

@@ -43,14 +43,14 @@ export class ActiveTasks {
 
   private async readRecords(): Promise<Task[]> {
     const { manager } = this.db;
-    const ids = this.listed.of(await this.tasks.activeIds(manager));
+    const ids = await this.listed.read((since) => this.tasks.activeIds(manager, since));
     return neverChanges(await this.keptRecords.list(ids, (missing) => this.launched.records(manager, missing)));
   }
 
   private async readIds(): Promise<TaskId[]> {
     // Made by this service, so they can be read.
     const parsed = (ids: readonly string[]) => new Map(ids.map((id) => [id, parseTaskId(id)!]));
-    const ids = this.listed.of(await this.tasks.activeIds(this.db.manager));
+    const ids = await this.listed.read((since) => this.tasks.activeIds(this.db.manager, since));
     return neverChanges(await this.keptIds.list(ids, (missing) => Promise.resolve(parsed(missing))));
   }
 }

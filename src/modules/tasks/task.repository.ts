@@ -11,6 +11,7 @@ import type { Request } from '../../core/model/request.js';
 import { byUpdateOrder, type TaskHistoryUpdate, type TaskId } from '../../core/model/task.js';
 import { makeTaskId } from '../../core/task-id.js';
 import type { HeldTask } from '../../core/working-set/index.js';
+import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { LoadBalancerRemovalRepository } from '../load-balancer/load-balancer-removal.repository.js';
@@ -153,13 +154,10 @@ export class TaskRepository {
     return found.map(fromRow);
   }
 
-  /** JSON of a list: thousands of rows would cost more than what stands in them. */
-  async activeIds(tx: EntityManager): Promise<string> {
-    const [found] = await rows<{ ids: string }>(
-      tx,
-      `SELECT coalesce(json_agg(task_id ORDER BY task_id), '[]')::text AS ids FROM task WHERE ended_at IS NULL`,
-    );
-    return found!.ids;
+  /** A list, in its order; as JSON, since thousands of rows would cost more than what stands in them. Not read where nothing is new `since`. */
+  activeIds(tx: EntityManager, since?: string): Promise<DocumentAt> {
+    const document = `SELECT coalesce(json_agg(task_id ORDER BY task_id), '[]')::text FROM task WHERE ended_at IS NULL`;
+    return documentSince(tx, since, document);
   }
 
   /** Ids of some active tasks, those that follow this one. Empty: there are no more. */

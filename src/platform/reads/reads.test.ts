@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BatchedRead, KeptList, KeptRecords, SharedRead, SharedReads } from './reads.js';
+import { BatchedRead, KeptDocuments, KeptList, KeptLists, KeptRecords, SharedRead, SharedReads } from './reads.js';
 
 /** A source whose reads end when the test says so. Each read sees what stood there when it began. */
 class Source {
@@ -162,13 +162,53 @@ test('no batch tells what was true before it was asked, at most two are under wa
     ),
   ));
 
-test('a list is the very same one as long as its text is', () => {
+test('a list is read again when the moment is another one, and is the very same one as long as its text is', async () => {
   const kept = new KeptList<string>();
-  const first = kept.of('["a","b"]');
+  /** The database: a moment, and what stands there. */
+  const read = (moment: string, json: string) =>
+    kept.read((since) => Promise.resolve({ moment, json: since === moment ? null : json }));
+  const first = await read('1', '["a","b"]');
   expect(first).toEqual(['a', 'b']);
-  expect(kept.of(['["a",', '"b"]'].join(''))).toBe(first);
-  expect(kept.of('["a"]')).toEqual(['a']);
-  expect(kept.of('["a","b"]')).toEqual(first);
+  expect(await read('1', 'not read')).toBe(first);
+  expect(await read('2', ['["a",', '"b"]'].join(''))).toBe(first);
+  expect(await read('2', 'not read')).toBe(first);
+  expect(await read('3', '["a"]')).toEqual(['a']);
+  expect(await read('4', '["a","b"]')).toEqual(first);
+});
+
+test('of two reads of a list at a time each tells what stood there at its own moment', async () => {
+  const kept = new KeptList<string>();
+  let end = (): void => undefined;
+  await kept.read(() => Promise.resolve({ moment: '1', json: '["a"]' }));
+  const slow = kept.read((since) => new Promise((resolve) => (end = () => resolve({ moment: since!, json: null }))));
+  const quick = await kept.read(() => Promise.resolve({ moment: '2', json: '["a","b"]' }));
+  end();
+  expect([await slow, quick]).toEqual([['a'], ['a', 'b']]);
+  expect(
+    await kept.read((since) => Promise.resolve({ moment: '2', json: since === '2' ? null : '["a","b"]' })),
+  ).toEqual(quick);
+});
+
+test('lists are made again when the moment is another one, and at most so many members are kept', async () => {
+  const kept = new KeptLists<string>(3);
+  let made = 0;
+  const read = (key: string, moment: string, length: number) =>
+    kept.read(key, moment, async () => {
+      made++;
+      return Array.from({ length }, () => moment);
+    });
+  const first = await read('a', '1', 2);
+  expect(await read('a', '1', 2)).toBe(first);
+  expect(await read('a', '2', 2)).toEqual(['2', '2']);
+  expect(await read('b', '2', 1)).toEqual(['2']);
+  expect(await read('a', '2', 2)).toEqual(['2', '2']);
+  expect(made).toBe(3);
+  await read('c', '2', 1);
+  await read('a', '2', 2);
+  expect(made).toBe(5);
+  await read('d', '2', 4);
+  await read('d', '2', 4);
+  expect(made).toBe(7);
 });
 
 describe('kept records', () => {
@@ -207,4 +247,32 @@ describe('kept records', () => {
     }
     expect(loaded.splice(0)).toEqual([['a', 'b'], ['b']]);
   });
+});
+
+test('documents are the very same as long as their moment or their text is, and at most so many characters are kept', async () => {
+  const kept = new KeptDocuments<string[]>(12, (json) => JSON.parse(json) as string[]);
+  const read = async (moment: string, stored: Record<string, string>) => {
+    const sent: string[] = [];
+    const found = await kept.find(Object.keys(stored), (asked) => {
+      const answers = asked.map(({ id, since }) => ({ id, moment, json: since === moment ? null : stored[id]! }));
+      for (const { id, json } of answers) if (json !== null) sent.push(id);
+      return Promise.resolve(answers);
+    });
+    return { found, sent };
+  };
+  const first = await read('1', { a: '["a"]', b: '["b"]' });
+  expect(first.found).toEqual(
+    new Map([
+      ['a', ['a']],
+      ['b', ['b']],
+    ]),
+  );
+  const second = await read('1', { a: '["a"]', b: '["b"]' });
+  expect(second.sent).toEqual([]);
+  const third = await read('2', { a: '["a"]', b: '["c"]' });
+  expect(third.sent).toEqual(['a', 'b']);
+  expect(third.found.get('a')).toBe(first.found.get('a'));
+  expect(third.found.get('b')).toEqual(['c']);
+  expect((await read('2', { a: '["a"]', d: '["too long"]' })).found.get('d')).toEqual(['too long']);
+  expect((await read('2', { a: '["a"]' })).sent).toEqual(['a']);
 });

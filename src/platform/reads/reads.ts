@@ -1,4 +1,5 @@
 import { setImmediate as callsTaken } from 'node:timers/promises';
+import type { AskedSince, DocumentAt } from '../database/moment.js';
 import { neverChanges, toJson } from '../http/json.js';
 
 /**
@@ -83,13 +84,85 @@ export class BatchedRead<Key, Value> {
   }
 }
 
-/** A list that is read as JSON. As long as its text is the same it is the very same list, so that what was made of it is kept as well. */
-export class KeptList<Member> {
-  private last: { json: string; list: Member[] } | undefined;
+/** Reads a document unless the moment is still `since`, in which case it is what it was then. */
+type ReadSince = (since?: string) => Promise<DocumentAt>;
 
-  of(json: string): Member[] {
-    if (this.last?.json !== json) this.last = { json, list: neverChanges(JSON.parse(json) as Member[]) };
-    return this.last.list;
+/**
+ * A list that is read as JSON. As long as nothing was committed it is not read again; as long as its text is the same it is the very same
+ * list, so that what was made of it is kept as well.
+ */
+export class KeptList<Member> {
+  private last: { moment: string; json: string; list: Member[] } | undefined;
+
+  async read(read: ReadSince): Promise<Member[]> {
+    const { last } = this;
+    const { moment, json } = await read(last?.moment);
+    if (last && (json === null || json === last.json)) {
+      this.last = { ...last, moment };
+      return last.list;
+    }
+    const list = neverChanges(JSON.parse(json!) as Member[]);
+    this.last = { moment, json: json!, list };
+    return list;
+  }
+}
+
+/** The same for many small documents by id. */
+export class KeptDocuments<Value extends object> {
+  private readonly last = new Map<string, { moment: string; json: string; value: Value }>();
+  private characters = 0;
+
+  /** At most so many characters of JSON are kept; what is made of it takes some ten times as much memory. */
+  constructor(
+    private readonly most: number,
+    private readonly make: (json: string) => Value,
+  ) {}
+
+  async find(
+    ids: readonly string[],
+    read: (asked: AskedSince[]) => Promise<(DocumentAt & { id: string })[]>,
+  ): Promise<Map<string, Value>> {
+    const known = new Map(ids.map((id) => [id, this.last.get(id)]));
+    const found = await read(ids.map((id) => ({ id, since: known.get(id)?.moment })));
+    return new Map(
+      found.map(({ id, moment, json }) => {
+        const before = known.get(id);
+        const same = before && (json === null || json === before.json) ? before : undefined;
+        const value = same?.value ?? neverChanges(this.make(json!));
+        this.keep(id, { moment, json: same?.json ?? json!, value });
+        return [id, value];
+      }),
+    );
+  }
+
+  private keep(id: string, document: { moment: string; json: string; value: Value }): void {
+    this.characters += document.json.length - (this.last.get(id)?.json.length ?? 0);
+    this.last.set(id, document);
+    if (this.characters <= this.most) return;
+    this.last.clear();
+    this.characters = 0;
+  }
+}
+
+/** Lists that several reads of one snapshot make together: they are made again when anything was committed. */
+export class KeptLists<Member> {
+  private readonly last = new Map<string, { moment: string; list: readonly Member[] }>();
+
+  /** With at most so many members in all lists together: others are made each time. */
+  constructor(private readonly most: number) {}
+
+  async read(key: string, moment: string, make: () => Promise<readonly Member[]>): Promise<readonly Member[]> {
+    const known = this.last.get(key);
+    if (known?.moment === moment) return known.list;
+    this.last.delete(key);
+    const list = await make();
+    if (this.size + list.length > this.most) this.last.clear();
+    if (list.length <= this.most) this.last.set(key, { moment, list });
+    return list;
+  }
+
+  private get size(): number {
+    return [...this.last.values()].reduce((sum, { list }) => sum + list.length, 0);
   }
 }
 

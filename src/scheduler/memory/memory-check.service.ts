@@ -69,12 +69,12 @@ export class MemoryCheck {
   /** Also of what is held and has no row, or the other way round. */
   private async everything(): Promise<MemoryPart> {
     const held = this.memory.everything();
-    const [ids, slaves] = await Promise.all([
+    const [{ json }, slaves] = await Promise.all([
       this.requests.findIds(this.db.manager, {}),
       this.slaves.slaveIds(this.db.manager),
     ]);
     const together = (ids: readonly string[], stored: readonly string[]): string[] => [...new Set([...ids, ...stored])];
-    const requests = JSON.parse(ids) as string[];
+    const requests = JSON.parse(json!) as string[];
     return { requests: together(held.requests, requests), slaves: together(held.slaves, slaves) };
   }
 }
