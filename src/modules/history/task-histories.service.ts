@@ -2,16 +2,27 @@ import { Injectable } from '@nestjs/common';
 import type { Past } from '../../core/authorization/index.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
+import type { AskedSince } from '../../platform/database/moment.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { BatchedRead, KeptDocuments } from '../../platform/reads/reads.js';
 import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
 import { TaskHistoryRepository } from './task-history.repository.js';
-import { TaskSearchRepository, type TaskSearch } from './task-search.repository.js';
+import { type FirstPage, tasksOf, TaskSearchRepository, type TaskSearch } from './task-search.repository.js';
 
 const recentArguments = 5;
+
+/** First pages with at most so many tasks are read together. */
+const mostTogether = 100;
+/** Characters of pages: those of some thousands of requests, with some ten megabytes of memory for a million. */
+const mostKept = 2_000_000;
 
 /** Tasks as the history endpoints show them. */
 @Injectable()
 export class TaskHistories {
+  /** By what is asked for, as JSON: a page, and the id of the request. */
+  private readonly firstPages = new BatchedRead((asked: readonly string[]) => this.readFirst(asked));
+  private readonly keptPages = new KeptDocuments<TaskIdHistory[]>(mostKept, tasksOf);
+
   constructor(
     private readonly db: Database,
     private readonly tasks: TaskHistoryRepository,
@@ -25,7 +36,34 @@ export class TaskHistories {
   }
 
   search(search: TaskSearch, choice: PageChoice, past: Past): Promise<TaskIdHistory[]> {
-    return this.searches.find(this.db.manager, within(search, past), pageBounds(choice));
+    const wanted = within(search, past);
+    const bounds = pageBounds(choice);
+    const { requestId, historyOnly, orderDirection, ...filters } = wanted;
+    const isWhole = Object.values(filters).every((filter) => filter === undefined);
+    if (requestId === undefined || !isWhole || bounds.offset > 0 || bounds.count > mostTogether) {
+      return this.searches.find(this.db.manager, wanted, bounds);
+    }
+    const page: FirstPage = { historyOnly, orderDirection, count: bounds.count };
+    return this.firstPages.ask(JSON.stringify([page, requestId])).then((found) => found!);
+  }
+
+  private readFirst(keys: readonly string[]): Promise<Map<string, TaskIdHistory[]>> {
+    return this.keptPages.find(keys, async (asked) => {
+      const kinds = new Map<string, { page: FirstPage; keys: Map<string, string>; asked: AskedSince[] }>();
+      for (const { id: key, since } of asked) {
+        const [page, requestId] = JSON.parse(key) as [FirstPage, string];
+        const name = JSON.stringify(page);
+        const kind = kinds.get(name) ?? { page, keys: new Map<string, string>(), asked: [] as AskedSince[] };
+        kinds.set(name, kind);
+        kind.keys.set(requestId, key);
+        kind.asked.push({ id: requestId, since });
+      }
+      const read = [...kinds.values()].map(async ({ page, keys, asked: ofKind }) => {
+        const found = await this.searches.findFirst(this.db.manager, ofKind, page);
+        return found.map((document) => ({ ...document, id: keys.get(document.id)! }));
+      });
+      return (await Promise.all(read)).flat();
+    });
   }
 
   page(wish: TaskSearch, choice: PageChoice, past: Past): Promise<Page<TaskIdHistory>> {

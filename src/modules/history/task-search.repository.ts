@@ -5,6 +5,7 @@ import type { TaskState } from '../../core/model/enums.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { parseTaskId, sanitize } from '../../core/task-id.js';
 import { plannedEachTime } from '../../platform/database/prepared-statements.js';
+import { type AskedSince, type DocumentAt, documentsSince } from '../../platform/database/moment.js';
 import { rows, timeTests } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { updateOrderSql } from '../tasks/task.repository.js';
@@ -29,6 +30,13 @@ export interface TaskSearch extends TaskFilter {
   orderDirection?: 'ASC' | 'DESC';
   /** Only tasks whose row has moved to the history; else also ended ones that are live still. */
   historyOnly: boolean;
+}
+
+type PageOrder = Pick<TaskSearch, 'historyOnly' | 'orderDirection'>;
+
+/** The first page of the ended tasks of a request. */
+export interface FirstPage extends PageOrder {
+  count: number;
 }
 
 /** Time of a live task's newest update: t is its row of task. */
@@ -56,6 +64,18 @@ export class TaskSearchRepository {
   async find(tx: EntityManager, search: TaskSearch, bounds: PageBounds): Promise<TaskIdHistory[]> {
     const { sql, parameters } = pageSql(search, bounds);
     return (await rows<TaskIdRow>(tx, sql, parameters)).map(fromRow);
+  }
+
+  /** The first pages of searches that differ in the request only, as JSON (`tasksOf`); not read where nothing is new since. */
+  findFirst(
+    tx: EntityManager,
+    asked: readonly AskedSince[],
+    page: FirstPage,
+  ): Promise<(DocumentAt & { id: string })[]> {
+    const query = pageQuery({ requestId: 'asked.id' }, page, { count: page.count, offset: 0 });
+    const document = `SELECT coalesce(json_agg(json_build_array(task_id, updated_at, run_id, state)), '[]')::text
+      FROM (${query}) AS page`;
+    return documentsSince(tx, asked, document);
   }
 
   async count(tx: EntityManager, search: TaskSearch): Promise<number> {
@@ -128,6 +148,12 @@ export class TaskSearchRepository {
   }
 }
 
+/** The tasks of a page that was read as JSON. */
+export const tasksOf = (json: string): TaskIdHistory[] =>
+  (JSON.parse(json) as [string, string, string | null, TaskState | null][]).map(([task_id, at, run_id, state]) =>
+    fromRow({ task_id, updated_at: new Date(at), run_id, state }),
+  );
+
 const fromRow = (row: TaskIdRow): TaskIdHistory => ({
   // What stands in these tables was made by makeTaskId and reads back.
   taskId: parseTaskId(row.task_id)!,
@@ -163,10 +189,17 @@ const longTask = `updated_at - started_at > '01:00:00'::interval`;
 const shortTask = `updated_at - started_at <= '01:00:00'::interval`;
 
 /** One page of TaskIdHistory rows. */
-function pageSql(search: TaskSearch, { count, offset }: PageBounds): Statement {
-  const direction = search.orderDirection ?? 'DESC';
-  const order = `updated_at ${direction}, request_id, task_id`;
+function pageSql(search: TaskSearch, bounds: PageBounds): Statement {
   const { filters, parameters } = filtersOf(search);
+  return { sql: planning(filters) + pageQuery(filters, search, bounds), parameters };
+}
+
+function pageQuery(
+  filters: Filters,
+  { orderDirection: direction = 'DESC', historyOnly }: PageOrder,
+  { count, offset }: PageBounds,
+): string {
+  const order = `updated_at ${direction}, request_id, task_id`;
   const { startedAfter } = filters;
   // What began after a moment ended after it, and along the ends there are indexes.
   const tests = [...testsOf(filters), ...(startedAfter ? [`updated_at > ${startedAfter}`] : [])];
@@ -175,12 +208,9 @@ function pageSql(search: TaskSearch, { count, offset }: PageBounds): Statement {
     `(SELECT task_id, request_id, updated_at, run_id, last_task_status AS state FROM ${source}
       WHERE ${all.join(' AND ')} ORDER BY ${order} LIMIT ${offset + count})`;
   const parts = historyParts(tests, filters).map((all) => cut('task_history', all));
-  if (!search.historyOnly) parts.push(cut(endedLiveTasks, testsOf(filters)));
+  if (!historyOnly) parts.push(cut(endedLiveTasks, testsOf(filters)));
   const found = `(${parts.join(' UNION ALL ')}) AS found`;
-  return {
-    sql: `${planning(filters)}SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`,
-    parameters,
-  };
+  return `SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`;
 }
 
 /** How many there are, exactly. */
