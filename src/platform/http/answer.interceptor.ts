@@ -68,10 +68,11 @@ function takesJson(request: Request): boolean {
   return !accept || accept === '*/*' || accept === json[0] || request.accepts(json) !== false;
 }
 
-const largeFromCharacters = 1_048_576;
+/** Of a text the bytes are made again for each call. Of shorter ones that costs less than to write them apart from the head. */
+const largeFromCharacters = 8_192;
 const kept = new WeakMap<object, Buffer>();
 
-/** An answer of megabytes is made into bytes once for all who share it; others are handed over as text. */
+/** A long answer is made into bytes once for all who share it; others are handed over as text. */
 function asLargeAnswer(value: unknown, json: string): string | Buffer {
   if (json.length < largeFromCharacters || !isKept(value)) return json;
   const bytes = kept.get(value) ?? Buffer.from(json);
