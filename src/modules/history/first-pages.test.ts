@@ -56,7 +56,7 @@ test(
           await expectAllTold();
         }
       }),
-      { numRuns: 6 },
+      { numRuns: 3 },
     ),
   60_000,
 );

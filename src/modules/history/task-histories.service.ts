@@ -14,7 +14,7 @@ const recentArguments = 5;
 /** First pages with at most so many tasks are read together. */
 const mostTogether = 100;
 /** Characters of pages: those of some thousands of requests, with some ten megabytes of memory for a million. */
-const mostKept = 2_000_000;
+const mostKept = 4_000_000;
 
 /** Tasks as the history endpoints show them. */
 @Injectable()

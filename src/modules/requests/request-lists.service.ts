@@ -29,6 +29,9 @@ interface RequestListFilter {
 /** Times of schedules are worked out for each call: for so many entries at most. */
 const mostWithNextRuns = 100;
 
+/** Lists that are kept of one read: callers choose types and limits. */
+const mostChoices = 8;
+
 /** Requests in all lists that are kept, some kilobytes each with their JSON. */
 const mostKept = 10_000;
 
@@ -88,6 +91,7 @@ export class RequestLists {
     const key = JSON.stringify([filter.requestType, filter.limit]);
     let list = lists.get(key);
     if (!list) {
+      if (lists.size >= mostChoices) lists.clear();
       const ofType = brief.filter(({ request }) => filter.requestType?.includes(request.requestType) ?? true);
       lists.set(key, (list = neverChanges(chosen(ofType, filter, user, new Set()))));
     }

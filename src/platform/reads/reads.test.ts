@@ -250,7 +250,7 @@ describe('kept records', () => {
 });
 
 test('documents are the very same as long as their moment or their text is, and at most so many characters are kept', async () => {
-  const kept = new KeptDocuments<string[]>(12, (json) => JSON.parse(json) as string[]);
+  const kept = new KeptDocuments<string[]>(700, (json) => JSON.parse(json) as string[]);
   const read = async (moment: string, stored: Record<string, string>) => {
     const sent: string[] = [];
     const found = await kept.find(Object.keys(stored), (asked) => {

@@ -107,6 +107,9 @@ export class KeptList<Member> {
   }
 }
 
+/** What a document takes beside its text, in characters. */
+const besideText = 256;
+
 /** The same for many small documents by id. */
 export class KeptDocuments<Value extends object> {
   private readonly last = new Map<string, { moment: string; json: string; value: Value }>();
@@ -136,7 +139,8 @@ export class KeptDocuments<Value extends object> {
   }
 
   private keep(id: string, document: { moment: string; json: string; value: Value }): void {
-    this.characters += document.json.length - (this.last.get(id)?.json.length ?? 0);
+    const before = this.last.get(id)?.json.length ?? -(besideText + id.length);
+    this.characters += document.json.length - before;
     this.last.set(id, document);
     if (this.characters <= this.most) return;
     this.last.clear();
