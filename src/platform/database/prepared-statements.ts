@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Client, type ClientConfig, type QueryResult } from 'pg';
+import { arrayText } from './array-text.js';
 
 /** A statement that is sent this often is worth being kept by the server. */
 const usesUntilNamed = 3;
@@ -69,9 +70,11 @@ export class PreparingClient extends Client {
         return send(text, values);
       });
     this.query = ((query: unknown, ...rest: unknown[]) => {
-      const [values] = rest;
-      const name = typeof query === 'string' && Array.isArray(values) && rest.length === 1 && names.nameOf(query);
-      return name ? prepared(query as string, name, values as unknown[]) : send(query, ...rest);
+      const [given] = rest;
+      if (typeof query !== 'string' || !Array.isArray(given) || rest.length !== 1) return send(query, ...rest);
+      const values = given.map((value: unknown) => (Array.isArray(value) ? (arrayText(value) ?? value) : value));
+      const name = names.nameOf(query);
+      return name ? prepared(query, name, values) : send(query, values);
     }) as Client['query'];
   }
 
