@@ -1,4 +1,11 @@
 export { literalHostPorts } from './container.js';
 export { type LaunchInput, type LaunchRules, planLaunch, type UploadRules } from './launch-plan.js';
-export { launchedText, taskRecord, type LaunchedFor } from './task-record.js';
+export {
+  launchedText,
+  launchRecord,
+  leftOutOfTasks,
+  taskRecord,
+  type LaunchedFor,
+  type LaunchRecord,
+} from './task-record.js';
 export { graceMillis, type GraceRules } from './grace.js';

@@ -155,6 +155,30 @@ describe('what is written', () => {
     } satisfies TaskHistory);
   });
 
+  test.each([false, true])(
+    'tasks as they were read before, of a deploy that is known or not; whole: %s',
+    async (whole) => {
+      const settings = testSettings({ storeAllClusterTaskInfoForDebugging: whole });
+      const reader = new LiveTaskHistoryRepository(new LaunchedTaskRepository(settings));
+      const mover = new TaskHistoryMoveRepository(reader, balancing, clock, settings);
+      const tx = db.database.manager;
+      await insertDeploy(tx, { deploy: { env: { A: 'b' }, executorData: { cmd: 'run' } } });
+      const rowsOfTasks = [{}, { instanceNo: 2 }, { requestId: 'gone' }, { deployId: 'd2', instanceNo: 3 }];
+      const ids: string[] = [];
+      for (const row of rowsOfTasks) ids.push((await insert({ ...ended, ...row })).id);
+      const before = await reader.find(tx, ids);
+      const environments = ids.map((id) => before.get(id)?.task.taskRequest.deploy.env);
+      expect(environments).toEqual([{ A: 'b' }, { A: 'b' }, undefined, undefined]);
+      await db.database.leaderTransaction((writing) => mover.move(writing, ids));
+      const moved: { task_id: string; data: TaskHistory }[] = await db.source.query(
+        'SELECT task_id, data FROM task_history',
+      );
+      expect(new Map(moved.map((row) => [row.task_id, row.data]))).toEqual(
+        new Map(ids.map((id) => [id, JSON.parse(JSON.stringify(before.get(id)))])),
+      );
+    },
+  );
+
   test('the end is the last update, even where the clocks of machines disagree', async () => {
     const taskId = await insert({
       updates: [

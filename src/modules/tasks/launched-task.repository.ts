@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { taskRecord } from '../../core/launch/index.js';
-import type { Deploy } from '../../core/model/deploy.js';
+import { launchRecord, type LaunchRecord, taskRecord } from '../../core/launch/index.js';
+import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { Request } from '../../core/model/request.js';
-import type { PendingTask, Task } from '../../core/model/task.js';
+import type { PendingTask, Task, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -27,16 +27,40 @@ export interface LaunchedTask {
   directory?: string;
 }
 
-interface LaunchedTaskRow {
+/** A task that has ended, as far as its row and its launch say. */
+export interface EndedLaunch {
+  task: LaunchRecord;
+  directory?: string;
+}
+
+interface PlaceRow {
   task_id: string;
   slave_id: string;
   incarnation: string;
   host: string;
   rack_id: string;
   directory: string | null;
-  document: LaunchDocument;
+  /** Of the tasks of one deploy only one has it. */
   deploy: Deploy | null;
 }
+type LaunchedTaskRow = PlaceRow & { document: LaunchDocument };
+type LaunchRow = PlaceRow & { launch: LaunchSpec };
+
+/** The deploy of task t. */
+const joinDeploySql = `LEFT JOIN deploy_history d ON d.request_id = t.request_id AND d.deploy_id = t.deploy_id`;
+
+/** Deploys may be large, and their tasks many: of each deploy one row has it. */
+const placeSql = `t.task_id, t.slave_id, t.incarnation, t.host, t.rack_id, t.directory,
+  CASE WHEN row_number() OVER (PARTITION BY t.request_id, t.deploy_id) = 1 THEN d.data->'deploy' END AS deploy`;
+
+/**
+ * SQL: what task t was launched for, as its Task record says. `leftOut`: names of fields of the deploy, as text[]. In a query with
+ * the joins of `launchedForJoins`.
+ */
+export const launchedForSql = (leftOut: string): string =>
+  `jsonb_build_object('request', l.document->'request', 'pendingTask', l.document->'pendingTask', 'deploy',
+     coalesce(d.data->'deploy', jsonb_build_object('requestId', t.request_id, 'id', t.deploy_id)) - ${leftOut})`;
+export const launchedForJoins = `JOIN task_launch l USING (task_id) ${joinDeploySql}`;
 
 /**
  * The Task records of live tasks, as stored at their launches. By hand: one join gives thousands of records to the list of
@@ -73,6 +97,26 @@ export class LaunchedTaskRepository {
     return found.map(({ task }) => task);
   }
 
+  /**
+   * Of ended tasks that move into the history, by task id: what follows from their launches. What they were launched for,
+   * `launchedForSql`, need not come here.
+   */
+  async ended(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, EndedLaunch>> {
+    const found = await rows<LaunchRow>(
+      tx,
+      `SELECT ${placeSql}, l.document->'launch' AS launch FROM task t ${launchedForJoins} WHERE t.task_id = ANY ($1)`,
+      [taskIds],
+    );
+    const deployOf = deploysOf(found);
+    return new Map(
+      found.map((row) => {
+        const { taskId, place } = placeOf(row);
+        const task = launchRecord({ taskId, place, deploy: deployOf(taskId) }, row.launch);
+        return [row.task_id, { task, directory: row.directory ?? undefined }];
+      }),
+    );
+  }
+
   /** The tasks of a deploy have one record of it in common, rather than each its own: it is kept in `deploys`. */
   private async read(
     tx: EntityManager,
@@ -82,26 +126,31 @@ export class LaunchedTaskRepository {
   ): Promise<LaunchedTask[]> {
     const found = await rows<LaunchedTaskRow>(
       tx,
-      `SELECT t.task_id, t.slave_id, t.incarnation, t.host, t.rack_id, t.directory, l.document, d.data->'deploy' AS deploy
-       FROM task t JOIN task_launch l USING (task_id)
-       LEFT JOIN deploy_history d ON d.request_id = t.request_id AND d.deploy_id = t.deploy_id
-       WHERE ${condition}`,
+      `SELECT ${placeSql}, l.document FROM task t ${launchedForJoins} WHERE ${condition}`,
       parameters,
     );
     const isWhole = this.settings.storeAllClusterTaskInfoForDebugging;
-    return found.map((row) => fromRow(row, deploys, isWhole));
+    const deployOf = deploysOf(found, deploys);
+    return found.map((row) => {
+      const { taskId, place } = placeOf(row);
+      const { request, pendingTask: pending, launch } = row.document;
+      return {
+        task: taskRecord({ taskId, place, request, deploy: deployOf(taskId), pending }, launch, isWhole),
+        directory: row.directory ?? undefined,
+      };
+    });
   }
 }
 
-function fromRow(row: LaunchedTaskRow, deploys: Map<string, Deploy>, isWhole: boolean): LaunchedTask {
-  const { request, pendingTask: pending, launch } = row.document;
-  const taskId = parseTaskId(row.task_id)!; // made by this service, so it can be read
-  const place = { slaveId: row.slave_id, incarnation: row.incarnation, hostname: row.host, rackId: row.rack_id };
-  const key = JSON.stringify([taskId.requestId, taskId.deployId]);
-  const deploy = deploys.get(key) ?? row.deploy ?? { requestId: taskId.requestId, id: taskId.deployId };
-  deploys.set(key, deploy);
+function placeOf(row: PlaceRow) {
   return {
-    task: taskRecord({ taskId, place, request, deploy, pending }, launch, isWhole),
-    directory: row.directory ?? undefined,
+    taskId: parseTaskId(row.task_id)!, // made by this service, so it can be read
+    place: { slaveId: row.slave_id, incarnation: row.incarnation, hostname: row.host, rackId: row.rack_id },
   };
+}
+
+/** Keeps the deploys of these rows; answers which one a task is of. */
+function deploysOf(found: readonly PlaceRow[], deploys = new Map<string, Deploy>()): (taskId: TaskId) => Deploy {
+  for (const { task_id: id, deploy } of found) if (deploy) deploys.set(deployKeyText(parseTaskId(id)!), deploy);
+  return (taskId) => deploys.get(deployKeyText(taskId)) ?? { requestId: taskId.requestId, id: taskId.deployId };
 }
