@@ -92,10 +92,15 @@ test('workers answer as one instance: what was written is read by the next call,
   const { rows } = await db.query(`SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'muster %'`);
   await db.end();
   expect(rows.length).toBeLessThanOrEqual(47);
+  expect(await figure(muster, 'muster_api_workers{state="serving"}')).toBe(2);
+  expect(await figure(muster, 'muster_api_workers_ended_total')).toBe(0);
   const [first] = await running(muster, 2);
   killNow([first!]);
   await waitFor('another one', () => workersOf(muster.pid).length === 2 && !workersOf(muster.pid).includes(first!));
   expect(await figure(muster, name), 'a counter does not go back').toBe(20);
+  expect(await figure(muster, 'muster_api_workers_ended_total')).toBe(1);
+  await waitFor('both', async () => (await figure(muster, 'muster_api_workers{state="serving"}')) === 2);
+  expect(await figure(muster, 'muster_api_workers{state="missing"}')).toBe(0);
 
   for (let asked = 0; asked < 3; asked++) {
     const { hostStates } = JSON.parse((await callAlone(muster, 'GET', '/api/state?skipCache=true')).body) as {

@@ -18,6 +18,14 @@ export interface Opened {
   serving: Promise<unknown>;
 }
 
+export interface WorkerCounts {
+  serving: number;
+  /** That begin, or are to take the place of one that ended. */
+  missing: number;
+  /** Since the instance began, without those that were stopped with it. */
+  ended: number;
+}
+
 /**
  * What this process does of an instance. It is the whole of it, or one of several that share the port of callers: the one that
  * leads, and API workers, which are instances that never lead. All in which they differ is said here.
@@ -37,6 +45,8 @@ export interface Part {
   readonly doorway?: Doorway;
   /** Of the process that leads: has workers begin. */
   openWorkers?(instanceId: string, doorway: Doorway): Promise<Opened>;
+  /** Of the process that leads: how its workers fare. */
+  workers?(): WorkerCounts;
   /** Of the other processes of the instance: of those that live, and what those counted that have ended. */
   figuresOfOthers(): Promise<Figures[]>;
   /** What they tell one another; undefined: there are no others. */
@@ -52,7 +62,7 @@ export const alone: Part = { mayLead: true, figuresOfOthers: none };
 
 export const leaderOnly = (
   key: string,
-  rest: Required<Pick<Part, 'openWorkers' | 'figuresOfOthers' | 'words'>>,
+  rest: Required<Pick<Part, 'openWorkers' | 'workers' | 'figuresOfOthers' | 'words'>>,
 ): Part => ({ mayLead: true, key, ...rest });
 
 export const apiOnly = (

@@ -5,7 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { AggregatorRegistry } from 'prom-client';
 import { backOffMillis } from '../../../platform/async.js';
-import { type Doorway, type Figures, leaderOnly, type Opened, type Part } from '../../../platform/process/part.js';
+import {
+  type Doorway,
+  type Figures,
+  leaderOnly,
+  type Opened,
+  type Part,
+  type WorkerCounts,
+} from '../../../platform/process/part.js';
 import { type Word, Words } from '../../../platform/process/words.js';
 import { tellFailure } from '../../../platform/tell-failure.js';
 import { howManyWorkers, poolOf, type Room } from './how-many.js';
@@ -37,7 +44,8 @@ export class Workers {
   private turn = 0;
   private looking: NodeJS.Timeout | undefined;
   private running: Promise<unknown> = Promise.resolve();
-  private ended: (id: string) => Promise<unknown> = () => Promise.resolve();
+  private forget: (id: string) => Promise<unknown> = () => Promise.resolve();
+  private ended = 0;
   /** What those counted that have ended. Otherwise a counter would go back when one is replaced. */
   private counted: Promise<Figures> = Promise.resolve([]);
 
@@ -55,6 +63,7 @@ export class Workers {
     this.places = Array.from({ length: count }, (_, index) => new Place(index + 1));
     this.part = leaderOnly(randomBytes(24).toString('base64url'), {
       openWorkers: (instanceId, doorway) => this.open(instanceId, doorway),
+      workers: () => this.counts(),
       figuresOfOthers: () => this.figures(),
       words: this.words,
     });
@@ -67,7 +76,7 @@ export class Workers {
 
   /** Called with the id of each that ended. */
   onEnd(listener: (id: string) => Promise<unknown>): void {
-    this.ended = listener;
+    this.forget = listener;
   }
 
   /** Those that do not end in time are ended. */
@@ -150,9 +159,10 @@ export class Workers {
       // A worker that was to have them has never read of them.
       for (const socket of place.leftOver()) this.give(socket);
       this.keepCounted(place.counted());
-      if (end.id !== undefined) void this.ended(end.id).catch((cause: unknown) => this.log.debug(String(cause)));
+      if (end.id !== undefined) void this.forget(end.id).catch((cause: unknown) => this.log.debug(String(cause)));
       if (signal.aborted) return failed(new Error('Stopped'));
       if (isFirst && end.id === undefined) return failed(end.cause);
+      this.ended++;
       failuresInRow = performance.now() - begun >= longEnoughMillis ? 1 : failuresInRow + 1;
       const who = `API worker ${place.number} (process ${end.pid})`;
       if (failuresInRow === 1) this.log.error(`${who} has ended (${end.cause.message}); another one takes its place`);
@@ -180,6 +190,11 @@ export class Workers {
       const registry = AggregatorRegistry.aggregate([before, figures]);
       return (await registry.getMetricsAsJSON()) as Figures;
     });
+  }
+
+  private counts(): WorkerCounts {
+    const serving = this.places.filter(({ serves }) => serves).length;
+    return { serving, missing: this.places.length - serving, ended: this.ended };
   }
 
   private async figures(): Promise<Figures[]> {
