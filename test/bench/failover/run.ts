@@ -34,12 +34,16 @@ interface Outcome {
 export async function runFailovers(argv: string[]): Promise<number> {
   const { values } = parseArgs({
     args: argv,
-    options: { 'stop-seconds': { type: 'string', default: '60' }, 'cut-seconds': { type: 'string', default: '10' } },
+    options: {
+      'stop-seconds': { type: 'string', default: '60' },
+      'cut-seconds': { type: 'string', default: '10' },
+      faults: { type: 'string' },
+    },
   });
   const plan = scenarios({
     stopMillis: Number(values['stop-seconds']) * 1_000,
     cutMillis: Number(values['cut-seconds']) * 1_000,
-  });
+  }).slice(0, Number(values.faults ?? Number.POSITIVE_INFINITY));
   const stage = await Stage.build();
   // After an interrupt there is nothing left to clean up by hand.
   process.on('SIGTERM', () => void stage.close().finally(() => process.exit(1)));
