@@ -12,6 +12,7 @@ const { entities } = await product('entities.js');
 const { HistoryModule } = await product('modules/history/history.module.js');
 const { connect } = await product('platform/database/connection.js');
 const { configureHttp, httpOptions } = await product('platform/http/configure-http.js');
+const { HttpAdapter } = await product('platform/http/http-adapter.js');
 const { PlatformModule } = await product('platform/platform.module.js');
 const { RepositoriesModule } = await product('repositories.module.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
@@ -67,7 +68,7 @@ async function startRoom(url) {
   Module({ imports: [PlatformModule.forRoot({ settings, driver, entities }), RepositoriesModule, HistoryModule] })(
     Room,
   );
-  const app = await NestFactory.create(Room, { ...httpOptions, logger: false, abortOnError: false });
+  const app = await NestFactory.create(Room, new HttpAdapter(), { ...httpOptions, logger: false, abortOnError: false });
   configureHttp(app, settings);
   await app.listen(0, '127.0.0.1');
   return { app, api: `http://127.0.0.1:${app.getHttpServer().address().port}/api/history/` };
