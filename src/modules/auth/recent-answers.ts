@@ -10,6 +10,10 @@ export class RecentAnswers<T> {
 
   constructor(private readonly most: number) {}
 
+  get isEmpty(): boolean {
+    return this.kept.size === 0;
+  }
+
   get(key: string): Kept<T> | undefined {
     const found = this.kept.get(key);
     if (found) {

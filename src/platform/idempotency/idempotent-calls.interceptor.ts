@@ -45,8 +45,8 @@ export class IdempotentCalls extends Around {
 
   begin(context: ExecutionContext): undefined | Promise<undefined> {
     const request = context.switchToHttp().getRequest<Request>();
-    const key = request.get(header);
-    if (key === undefined || !methods.has(request.method) || !request.path.startsWith('/api/')) return undefined;
+    const key = methods.has(request.method) ? request.get(header) : undefined;
+    if (key === undefined || !request.path.startsWith('/api/')) return undefined;
     return this.once(request, context.switchToHttp().getResponse<Response>(), key);
   }
 

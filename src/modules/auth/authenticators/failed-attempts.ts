@@ -27,6 +27,7 @@ export class FailedAttempts {
 
   /** 0: not at all. */
   waitSeconds(address: string, now: number): number {
+    if (this.known.isEmpty) return 0;
     const waitsUntil = this.known.get(placeOf(address))?.answer.waitsUntil ?? 0;
     return Math.max(0, Math.ceil((waitsUntil - now) / 1_000));
   }
