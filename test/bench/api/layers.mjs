@@ -16,6 +16,7 @@ export const layers = [
   ],
   ['answers', /platform\/http\/(answer\.interceptor|json)\./],
   ['authorization, audit', /dist\/src\/modules\/auth\//],
+  ['plain connections', /dist\/src\/platform\/http\/plain\//],
   ['our middleware', /dist\/src\/platform\/(http|database\/permits|idempotency)/],
   ['services', /dist\/src\//],
   ['async hooks, promises', /node:(internal\/(async_hooks|promise_hooks|process\/(promises|task_queues))|async_hooks)/],
