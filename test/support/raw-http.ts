@@ -56,6 +56,17 @@ export async function sendBytes(url: string, ...parts: (string | Buffer)[]): Pro
   return got;
 }
 
+/** The answers in what came back, without what differs from call to call (an id that begins with `mine` stays); headers in order. */
+export const comparable = (got: string): string[] =>
+  got
+    .replaceAll(/^(Date|X-Request-Id): (?!mine).*$/gm, '$1: *')
+    .replaceAll(/"requestId":"(?!mine)[^"]*"/g, '"requestId":"*"')
+    .split(/(?=HTTP\/1.1 )/)
+    .map((answer) => {
+      const [head = '', ...body] = answer.split('\r\n\r\n');
+      return [...head.split('\r\n').toSorted(), ...body].join('\n');
+    });
+
 /** The status of each answer in what came back. */
 export const statusesIn = (got: string): number[] =>
   [...got.matchAll(/^HTTP\/1\.[01] (\d{3}) /gm)].map(([, status]) => Number(status));

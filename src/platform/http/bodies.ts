@@ -1,6 +1,5 @@
 import {
   applyDecorators,
-  type CallHandler,
   type CanActivate,
   type ExecutionContext,
   Injectable,
@@ -12,6 +11,7 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import type { FieldError } from '../../core/field-error.js';
 import { isStorable } from '../../core/storable-text.js';
 import { SchedulerError } from '../errors.js';
+import { Around } from './around.js';
 import { isMap } from './fields.js';
 import { inOrder } from './middleware.js';
 import { freeFormMembers, type Leniency, legacyNames, legacyWords } from './legacy-names.js';
@@ -139,21 +139,31 @@ interface NeededMember {
  * On a handler that changes what these members say, one of which the body has to name: one that is left out, or misspelt, would
  * clear it. Under compatibility it does.
  */
-export const NeedsMember = (names: readonly string[], { nullClears, nothingClears }: NeededMember = {}) =>
-  UseInterceptors({
-    intercept(context: ExecutionContext, next: CallHandler) {
-      const request = context.switchToHttp().getRequest<Request>();
-      if (!isMap(request.body) || lenientlyRead.has(request)) return next.handle();
-      const { body } = request as { body: Record<string, unknown> };
-      const nulls = nullsOf.get(request);
-      const isNamed = names.some((name) => Object.hasOwn(body, name) || (nullClears && nulls?.has(name)));
-      if (isNamed || (nothingClears && Object.keys(body).length === 0)) return next.handle();
-      const what = names.length === 1 ? `${names[0]} is required` : `One of ${names.join(', ')} is required`;
-      const message = nullClears ? `${what}; null stands for none` : what;
-      missing.set(body, { field: names[0]!, rule: 'required', message });
-      return next.handle();
-    },
-  });
+export const NeedsMember = (names: readonly string[], needed: NeededMember = {}) =>
+  UseInterceptors(new MissingMember(names, needed));
+
+class MissingMember extends Around {
+  constructor(
+    private readonly names: readonly string[],
+    private readonly needed: NeededMember,
+  ) {
+    super();
+  }
+
+  begin(context: ExecutionContext): undefined {
+    const request = context.switchToHttp().getRequest<Request>();
+    if (!isMap(request.body) || lenientlyRead.has(request)) return;
+    const { body } = request as { body: Record<string, unknown> };
+    const { names } = this;
+    const { nullClears, nothingClears } = this.needed;
+    const nulls = nullsOf.get(request);
+    const isNamed = names.some((name) => Object.hasOwn(body, name) || (nullClears && nulls?.has(name)));
+    if (isNamed || (nothingClears && Object.keys(body).length === 0)) return;
+    const what = names.length === 1 ? `${names[0]} is required` : `One of ${names.join(', ')} is required`;
+    const message = nullClears ? `${what}; null stands for none` : what;
+    missing.set(body, { field: names[0]!, rule: 'required', message });
+  }
+}
 
 /** What a body lacks, for the pipe that checks what it has: whatever is wrong with it is told together. */
 const missing = new WeakMap<object, FieldError>();

@@ -92,14 +92,14 @@ export function configureHttp(
   const server = app.getHttpServer() as Server;
   const { contextPath } = settings.http;
   const pathOfCall = (url: string): string => pathOf(resolveAlias(urlBelow(contextPath, url) ?? ''));
-  const findRead = directCalls(app, errors, pathOfCall);
+  const findOperation = directCalls(app, errors, pathOfCall);
   server.off('request', express);
   server.on('request', (request, response) => {
-    const read = request.method === 'GET' ? findRead(request.url!) : undefined;
-    if (read) read(request as Request, response as Response);
+    const operation = findOperation(request.method!, request.url!);
+    if (operation) operation(request as Request, response as Response);
     else express(request, response);
   });
-  answerPlainCalls(server, express, (url) => (isOfLeader(pathOfCall(url)) ? undefined : findRead(url)));
+  answerPlainCalls(server, express, (url) => (isOfLeader(pathOfCall(url)) ? undefined : findOperation('GET', url)));
   answerUnreadableCalls(server, emitsNames);
 }
 

@@ -6,50 +6,73 @@ import { isPromise } from '../async.js';
 import type { Around, Steps } from './around.js';
 
 /** Takes what a parameter of a handler stands for out of a call. */
-export type Argument = (context: DirectCall) => unknown;
-
-/** A handler of a GET. */
-export interface Operation {
-  controller: object;
-  handler: (...given: unknown[]) => unknown;
-  takes: readonly Argument[];
+export interface Argument {
+  /** Its place among the parameters. */
+  at: number;
+  take(call: DirectCall): unknown;
 }
 
-/** A part of what is done for a read: what `begin` makes, at once or later, `take` gets. */
+/** A handler, with all that a call of it passes, in this order. */
+export interface Operation {
+  controller: object;
+  guards: readonly CanActivate[];
+  /** Of its answer, once a call is let in. */
+  status: number;
+  arounds: readonly Around[];
+  /** In the order in which the framework looks at them. */
+  takes: readonly Argument[];
+  handler: (...given: unknown[]) => unknown;
+}
+
+/** A part of what is done for a call: what `begin` makes, at once or later, `take` gets. */
 interface Part {
   begin(call: DirectCall): unknown;
   take(call: DirectCall, made: unknown): void;
 }
 
-/** All that is done for a read, in order: guards, what goes around every operation, arguments, handler. */
+/** All that is done for a call of an operation, in order. */
 export class Plan {
   readonly parts: readonly Part[];
 
-  constructor(guards: readonly CanActivate[], arounds: readonly Around[], { controller, handler, takes }: Operation) {
+  constructor({ controller, guards, status, arounds, takes, handler }: Operation) {
     this.parts = [
       ...guards.map((guard) => ({ begin: (call: DirectCall) => guard.canActivate(call), take: letIn })),
+      { begin: () => status, take: takeStatus },
       ...arounds.map((around) => ({ begin: (call: DirectCall) => around.begin(call), take: enter })),
-      ...takes.map((take) => ({ begin: take, take: takeArgument })),
+      { begin: (call: DirectCall) => allOf(takes, call), take: takeArguments },
       { begin: (call: DirectCall) => settled(handler.apply(controller, call.given)), take: takeValue },
     ];
   }
+}
+
+/** All begin at once, as in the framework: of several that fail, the one that is first known to is told. */
+function allOf(takes: readonly Argument[], call: DirectCall): unknown {
+  const made: unknown[] = [];
+  try {
+    for (const { at, take } of takes) made[at] = take(call);
+  } catch (cause) {
+    for (const one of made) if (isPromise(one)) one.then(undefined, () => undefined);
+    throw cause;
+  }
+  return made.some(isPromise) ? Promise.all(made) : made;
 }
 
 function letIn(_call: DirectCall, isLetIn: unknown): void {
   if (!isLetIn) throw new ForbiddenException('Forbidden resource');
 }
 
+const takeStatus = (call: DirectCall, status: unknown): void => void (call.getResponse().statusCode = status as number);
 const enter = (call: DirectCall, steps: unknown): void => call.enter(steps as Steps | undefined);
-const takeArgument = (call: DirectCall, value: unknown): void => void call.given.push(value);
+const takeArguments = (call: DirectCall, values: unknown): void => void (call.given = values as unknown[]);
 const takeValue = (call: DirectCall, value: unknown): void => void (call.value = value);
 const settled = (result: unknown): unknown => (isObservable(result) ? lastValueFrom(result) : result);
 
 /**
- * One read on its way through its plan. What is known at once is taken at once: a promise for each part costs more than most parts.
+ * One call on its way through its plan. What is known at once is taken at once: a promise for each part costs more than most parts.
  * It is also what guards and interceptors are given of the call; the framework makes three functions each time it is asked for it.
  */
 export class DirectCall extends ExecutionContextHost implements ExecutionContext {
-  readonly given: unknown[] = [];
+  given: unknown[] = [];
   value: unknown;
   private readonly begun: Steps[] = [];
   private next = 0;

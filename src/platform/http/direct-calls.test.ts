@@ -16,7 +16,7 @@ import type { Request } from 'express';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startHttpApp } from '../../../test/support/http-app.js';
-import { sendBytes } from '../../../test/support/raw-http.js';
+import { comparable, sendBytes } from '../../../test/support/raw-http.js';
 import { SchedulerError } from '../errors.js';
 
 const asked: string[] = [];
@@ -85,18 +85,10 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(ends.map((end) => end())));
 
-/** What comes back until the service hangs up; only what differs from call to call is taken out, and headers are in order. */
+/** What comes back until the service hangs up. */
 async function send(kind: Kind, text: string): Promise<string[]> {
   const told = await sendBytes(`http://127.0.0.1:${ports[kind]}`, text.replaceAll('\n', '\r\n'));
-  return told
-    .replaceAll(/^(Date|X-Request-Id): (?!mine).*$/gm, '$1: *')
-    .replaceAll(/"requestId":"(?!mine)[^"]*"/g, '"requestId":"*"')
-    .replaceAll('/api/framed', '/api/direct')
-    .split(/(?=HTTP\/1.1 )/)
-    .map((answer) => {
-      const [head = '', ...body] = answer.split('\r\n\r\n');
-      return [...head.split('\r\n').toSorted(), ...body].join('\n');
-    });
+  return comparable(told.replaceAll('/api/framed', '/api/direct'));
 }
 
 const get = (path: string, ...headers: string[]): string =>

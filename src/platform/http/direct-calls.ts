@@ -1,31 +1,30 @@
 import type { INestApplication } from '@nestjs/common';
 import type { AbstractHttpAdapter, ApplicationConfig } from '@nestjs/core';
 import type { Express, Request, Response } from 'express';
-import { Around } from './around.js';
 import type { ErrorFilter } from './error.filter.js';
 import { DirectCall, type Operation, Plan } from './direct-call.js';
-import { operationsByPath } from './operations.js';
+import { directMethods, Operations, surroundingsOf } from './operations.js';
 import { PlainAnswer } from './plain/plain-answer.js';
 import { type Layer, RouteFinder } from './route-finder.js';
 
 /**
- * Reads go to their handlers by one look-up, and without the router and the observables that the framework puts around each: on a
- * cheap read these cost more than all that is done for it. Everything that a call passes otherwise it passes here, in the same order
- * and by the same objects: middleware, guards, interceptors (each an `Around`), pipes, and the filter of errors. What is no GET, a
- * path that is no plain one, and a handler with decorators of its own beyond path and parameters, go the way of the framework.
+ * Calls go to their handlers by one look-up, and without the router and the observables that the framework puts around each: on a
+ * cheap one these cost more than all that is done for it. Everything that a call passes otherwise it passes here, in the same order
+ * and by the same objects: middleware, guards, interceptors (each an `Around`), pipes, and the filter of errors. Other methods than
+ * GET, POST, PUT and DELETE, a path that is no plain one, and a handler with decorators of another kind go the way of the framework.
  *
  * `pathOf`: what the middleware makes of the path of a call. Routes are looked at when the first call comes: they are all there by then.
  */
 export function directCalls(app: INestApplication, errors: ErrorFilter, pathOf: (url: string) => string | undefined) {
   let direct: DirectCalls | undefined;
-  /** undefined: reads of this address are left to the framework. */
-  return (url: string): ((request: Request, response: Response) => void) | undefined => {
+  /** undefined: such a call is left to the framework. */
+  return (method: string, url: string): ((request: Request, response: Response) => void) | undefined => {
     direct ??= new DirectCalls(app, errors, pathOf);
-    return direct.find(url);
+    return direct.find(method, url);
   };
 }
 
-/** What is done for the reads of a route. */
+/** What is done for the calls of a route. */
 interface Way {
   operation: Operation;
   plan: Plan;
@@ -45,7 +44,8 @@ const plainUrl = /^\/[!-"$-~]*$/;
 class DirectCalls {
   private readonly adapter: AbstractHttpAdapter;
   private readonly express: Express;
-  private readonly finder: RouteFinder;
+  /** By methods. */
+  private readonly finders: ReadonlyMap<string, RouteFinder>;
   private readonly ways = new Map<Layer, Way>();
   /** Where Express goes with what fails. */
   private readonly failing: Layer | undefined;
@@ -59,25 +59,26 @@ class DirectCalls {
     this.express = this.adapter.getInstance<Express>();
     const layers = this.express.router.stack as unknown as Layer[];
     const { config } = app as unknown as { config: ApplicationConfig };
-    const interceptors = config.getGlobalInterceptors();
-    const arounds = interceptors.filter((one): one is Around => one instanceof Around);
-    this.finder = new RouteFinder(layers);
+    this.finders = new Map(directMethods.map((method) => [method.toUpperCase(), new RouteFinder(layers, method)]));
     this.failing = layers.find(({ handle }) => handle.length === 4);
-    const madeForEachCall = [config.getGlobalRequestGuards(), config.getGlobalRequestInterceptors()];
-    if (arounds.length < interceptors.length || madeForEachCall.flat().length > 0) return;
-    const byPath = operationsByPath(app, config.getGlobalPipes());
+    const surroundings = surroundingsOf(config);
+    if (!surroundings) return;
+    const operations = new Operations(app, surroundings);
     layers.forEach((layer, order) => {
-      const operation = byPath.get(layer.route?.path);
-      if (!operation || !layer.route?.methods['get']) return;
-      const plan = new Plan(config.getGlobalGuards(), arounds, operation);
-      this.ways.set(layer, { operation, plan, before: middlewareOf(String(layer.route.path), layers.slice(0, order)) });
+      const { path, methods = {} } = layer.route ?? {};
+      const method = directMethods.find((one) => methods[one]);
+      const operation = method && operations.of(method, path);
+      if (!operation) return;
+      const before = middlewareOf(String(path), layers.slice(0, order));
+      this.ways.set(layer, { operation, plan: new Plan(operation), before });
     });
   }
 
-  find(url: string): ((request: Request, response: Response) => void) | undefined {
-    if (!plainUrl.test(url)) return undefined;
+  find(method: string, url: string): ((request: Request, response: Response) => void) | undefined {
+    const finder = this.finders.get(method);
+    if (!finder || !plainUrl.test(url)) return undefined;
     const path = this.pathOf(url);
-    const found = path === undefined ? undefined : this.routeOf(path);
+    const found = path === undefined ? undefined : routeOf(finder, path);
     const way = found && this.ways.get(found.layer);
     return way && ((request, response) => this.go(request, response, { way, path: path!, found }));
   }
@@ -117,13 +118,13 @@ class DirectCalls {
     if (this.failing) this.failing.handleError(cause, request, response, last);
     else last();
   }
+}
 
-  private routeOf(path: string) {
-    try {
-      return this.finder.find(path);
-    } catch {
-      return undefined; // a malformed percent sign, of which the router of Express tells
-    }
+function routeOf(finder: RouteFinder, path: string): ReturnType<RouteFinder['find']> {
+  try {
+    return finder.find(path);
+  } catch {
+    return undefined; // a malformed percent sign, of which the router of Express tells
   }
 }
 
@@ -148,9 +149,12 @@ function middlewareOf(route: string, layers: readonly Layer[]): Way['before'] {
     .filter(({ plain, always }) => always || plain === undefined || route.slice(0, plain.length).includes(':'));
 }
 
+const withoutContent = 204;
+
 /** Text and bytes are sent as they are; false: what else there is, such as a stream, is left to the framework. */
 function isSent(request: Request, response: Response, body: unknown): boolean {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) return false;
+  if (response.statusCode === withoutContent) return false;
   const { headers } = request;
   if (headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined) {
     response.send(body);

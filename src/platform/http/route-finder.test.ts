@@ -20,7 +20,7 @@ test('the route is the one that comes first of those that take the path, whateve
       Object.assign(app.router, { caseSensitive: true });
       for (const one of paths) app.get(one.replace(/\*rest\/.*/, '*rest'), () => undefined);
       const layers = app.router.stack as unknown as Layer[];
-      const finder = new RouteFinder(layers);
+      const finder = new RouteFinder(layers, 'get');
       for (const wanted of calls) expect(finder.find(wanted)?.order ?? -1).toBe(asked(layers, wanted));
     }),
     { numRuns: 500 },

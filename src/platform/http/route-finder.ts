@@ -36,13 +36,13 @@ export class RouteFinder {
   private readonly others: Entry[] = [];
   private readonly all: Entry[] = [];
 
-  constructor(layers: readonly Layer[]) {
+  constructor(layers: readonly Layer[], method: string) {
     layers.forEach((layer, order) => {
-      if (layer.route && (layer.route.methods['get'] || layer.route.methods['_all'])) this.add({ layer, order });
+      if (layer.route?.methods[method] || layer.route?.methods['_all']) this.add({ layer, order });
     });
   }
 
-  /** The first one that takes a GET of this path. */
+  /** The first one that takes this path. */
   find(path: string): { layer: Layer; order: number; params: Record<string, string> } | undefined {
     // Empty parts fit where Express takes one slash more than is written.
     const isPlain = !path.includes('//');
