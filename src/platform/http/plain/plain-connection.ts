@@ -40,7 +40,6 @@ export class PlainConnection implements Wire {
 
   send(answer: PlainAnswer, head: string, body: string | Buffer, encoding: BufferEncoding): void {
     const { socket, server } = this;
-    if (!socket.writable) return;
     this.isLast ||= String(answer.getHeader('Connection') ?? '').toLowerCase() === 'close';
     const seconds = Math.floor(server.keepAliveTimeout / 1_000);
     const kept = answer.hasHeader('Connection')
@@ -48,17 +47,20 @@ export class PlainConnection implements Wire {
       : this.isLast
         ? 'Connection: close\r\n'
         : `${bothNeeded}${seconds}\r\n`;
-    const all = `${head}Date: ${now()}\r\n${kept}\r\n`;
-    if (typeof body === 'string' && encoding === 'latin1') socket.write(all + body, 'latin1');
-    else {
-      socket.cork();
-      socket.write(all, 'latin1');
-      if (typeof body === 'string') socket.write(body, encoding);
-      else socket.write(body);
-      socket.uncork();
-    }
-    if (socket.writableLength === 0) this.done();
-    else socket.write('', () => this.done());
+    sendSoon(() => {
+      if (!socket.writable) return;
+      const all = `${head}Date: ${now()}\r\n${kept}\r\n`;
+      if (typeof body === 'string' && encoding === 'latin1') socket.write(all + body, 'latin1');
+      else {
+        socket.cork();
+        socket.write(all, 'latin1');
+        if (typeof body === 'string') socket.write(body, encoding);
+        else socket.write(body);
+        socket.uncork();
+      }
+      if (socket.writableLength === 0) this.done();
+      else socket.write('', () => this.done());
+    });
   }
 
   inFull(answer: PlainAnswer): Response {
@@ -143,6 +145,21 @@ export class PlainConnection implements Wire {
     this.answer?.close();
     this.answer = undefined;
   };
+}
+
+let soon: (() => void)[] = [];
+
+/**
+ * When the calls that came together have all been looked at, their answers go out one right after the other: the first of them wakes a
+ * caller who waits for several, which costs more than to send it, and the others find it awake.
+ */
+function sendSoon(send: () => void): void {
+  if (soon.push(send) > 1) return;
+  setImmediate(() => {
+    const all = soon;
+    soon = [];
+    for (const each of all) each();
+  });
 }
 
 let second = 0;
