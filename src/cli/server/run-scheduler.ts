@@ -11,6 +11,7 @@ import { DatabaseClock } from '../../platform/database/database-clock.js';
 import { Database } from '../../platform/database/database.js';
 import { StartError } from '../../platform/errors.js';
 import { surviveUncaughtErrors } from '../../platform/health/uncaught-errors.js';
+import { collectGarbageSooner } from '../../platform/process/garbage.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { logConsoleLines, PinoLogger } from '../../platform/logging/log.js';
 import { Pollers } from '../../platform/poller/pollers.js';
@@ -50,6 +51,7 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
   animate(settings.log.format);
   surviveClosedTerminal();
   surviveUncaughtErrors(logger);
+  collectGarbageSooner();
   const stop = new StopSequence(['tasks', 'agent', 'scheduler', 'database']);
   let address: string | undefined;
   stop.listen();

@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import { startApp } from '../../../app.js';
 import { DatabaseClock } from '../../../platform/database/database-clock.js';
 import { surviveUncaughtErrors } from '../../../platform/health/uncaught-errors.js';
+import { collectGarbageSooner } from '../../../platform/process/garbage.js';
 import { ThisInstance } from '../../../platform/leadership/this-instance.js';
 import { logConsoleLines, PinoLogger } from '../../../platform/logging/log.js';
 import { Metrics } from '../../../platform/metrics/metrics.js';
@@ -35,6 +36,7 @@ export async function serve(
   Logger.overrideLogger(logger);
   logConsoleLines(logger);
   surviveUncaughtErrors(logger);
+  collectGarbageSooner();
   const unheard = new Unanswered();
   const words = new Words((word) => unheard.ask(heardWithinMillis, (no) => void tell({ kind: 'tell', no, word })));
   const clock = new DatabaseClock();
