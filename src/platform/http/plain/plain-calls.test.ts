@@ -14,7 +14,7 @@ import {
 import { APP_GUARD } from '@nestjs/core';
 import fc from 'fast-check';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHttpApp } from '../../../../test/support/http-app.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import { SchedulerError } from '../../errors.js';
@@ -97,8 +97,8 @@ class Caller {
   isOver = false;
   readonly socket: Socket;
 
-  constructor(kind: Kind = 'plain') {
-    this.socket = connect(ports[kind], '127.0.0.1').setNoDelay(true);
+  constructor(port = ports.plain) {
+    this.socket = connect(port, '127.0.0.1').setNoDelay(true);
     this.socket.setEncoding('latin1');
     this.socket.on('data', (text: string) => (this.told += text));
     this.socket.on('error', () => undefined);
@@ -145,7 +145,7 @@ const last = 'Connection: close';
 
 /** All that is answered to these calls, each of which is sent when the one before is answered; or to pieces of calls, in no time. */
 async function answersTo(calls: readonly string[], kind: Kind = 'plain', inTurn = true): Promise<string[]> {
-  const caller = new Caller(kind);
+  const caller = new Caller(ports[kind]);
   for (const [index, call] of calls.entries()) {
     caller.send(call);
     if (inTurn && index < calls.length - 1) await caller.answers(index + 1);
@@ -285,7 +285,7 @@ const call = fc
 
 /** To the first of them, and then to all others at once. */
 async function answersToAll([first, ...others]: readonly string[], kind: Kind): Promise<string[]> {
-  const caller = new Caller(kind);
+  const caller = new Caller(ports[kind]);
   caller.send(first!);
   await caller.said();
   caller.send(others.join(''));
@@ -317,19 +317,36 @@ test('a call that takes longer than a connection may be idle is answered', async
   expect((await caller.last())[0]).toContain('{"later":1600}');
 });
 
+test('a server that is closed ends the connections that are idle, and answers the others', async () => {
+  const other = await startHttpApp(Rooms, settings);
+  const port = Number(new URL(await other.getUrl()).port);
+  const [idle, calling] = [new Caller(port), new Caller(port)];
+  idle.send(get('text'));
+  await idle.answers(1);
+  ways.length = 0;
+  calling.send(get('later/100'));
+  await waitFor('the call', () => ways.length === 1);
+  const server = other.getHttpServer() as Server;
+  const closed = new Promise((resolve) => server.close(resolve));
+  await idle.last();
+  expect((await calling.answers(1))[0]).toContain('{"later":100}');
+  calling.socket.destroy();
+  await closed;
+});
+
 test('a caller who leaves before the answer gives its place to others', async () => {
   const leaving = Array.from({ length: 8 }, () => new Caller());
   ways.length = 0;
   for (const caller of leaving) caller.send(get('later/60000'));
-  await vi.waitFor(() => expect(ways).toHaveLength(8));
+  await waitFor('all of them', () => ways.length === 8);
   const refused = new Caller();
   refused.send(get('text', last));
   expect((await refused.last())[0]).toContain('503');
   for (const { socket } of leaving) socket.destroy();
-  await vi.waitFor(async () => {
+  await waitFor('a place', async () => {
     const next = new Caller();
     next.send(get('text', last));
-    expect((await next.last())[0]).toContain('{"text":"a"}');
+    return (await next.last())[0]?.includes('{"text":"a"}');
   });
 });
 

@@ -19,10 +19,24 @@ export function answerPlainCalls(server: Server, express: Express, find: FindOpe
   const [handOver] = server.listeners('connection') as ((socket: Socket) => void)[];
   if (!handOver) throw new Error('The server of Node.js takes its connections in another way');
   const make = plainObjects(express);
+  const plain = new Set<PlainConnection>();
   server.off('connection', handOver);
   server.prependListener('connection', (socket: Socket) => {
-    new PlainConnection(socket, server, { find, ...make, handOver: () => handOver.call(server, socket) });
+    const leave = (): void => void plain.delete(connection);
+    const handedOver = (): void => {
+      leave();
+      handOver.call(server, socket);
+    };
+    const connection = new PlainConnection(socket, server, { find, ...make, handOver: handedOver });
+    plain.add(connection);
+    socket.once('close', leave);
   });
+  // Of plain ones the server of Node.js, which ends those that are idle when it is closed, does not know.
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    for (const connection of plain) connection.endIfIdle();
+    closeIdle();
+  };
 }
 
 /** Calls and answers with all that Express adds to them. */

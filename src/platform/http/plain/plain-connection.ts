@@ -84,6 +84,10 @@ export class PlainConnection implements Wire {
     this.socket.destroy();
   }
 
+  endIfIdle(): void {
+    if (!this.answer) this.socket.destroy();
+  }
+
   private readonly onData = (bytes: Buffer): void => {
     if (!this.answer) return this.read(bytes);
     // No call is begun before the one before it is answered.
