@@ -11,6 +11,8 @@ export const connections = 16;
 /** Tasks of each request that have ended and stand in its history. */
 const endedPerRequest = 2;
 const callsAtOnce = 8;
+/** Of more on a slow machine the original gives some up, whose time limit is over before it comes to them. */
+const deploysAtOnce = 100;
 /** A rate that still grows then is measured all the same. */
 const mostWindows = 20;
 const settleMillis = 10_000;
@@ -36,10 +38,12 @@ export async function fill(side: Side, { requests, machines }: { requests: numbe
   const slaves = async () => (await side.call<unknown[]>('GET', 'slaves')).length === machines;
   await waitFor('the machines', slaves, patient);
   const ids = Array.from({ length: requests }, (_, index) => `request-${index}`);
-  await deployServices(side, ids, instances);
+  for (let first = 0; first < requests; first += deploysAtOnce) {
+    await deployServices(side, ids.slice(first, first + deploysAtOnce), instances);
+    await noDeploys(side);
+  }
   const tasks = requests * instances;
   await waitFor('the tasks', async () => (await side.played()).launches >= tasks, patient);
-  await noDeploys(side);
   await side.endTasks(endedPerRequest);
   await waitFor(
     'tasks in the place of those that ended',
