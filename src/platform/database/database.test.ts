@@ -190,6 +190,32 @@ describe('a transaction', () => {
     expect(await rowCount(60)).toBe(0);
   });
 
+  test('of which one part has failed writes nothing of what another part still sends', async () => {
+    let late: Promise<unknown> | undefined;
+    const failing = db.transaction(async (tx) => {
+      const first = tx.query('SELECT 1 / 0') as Promise<unknown>;
+      late = first.catch(async () => {
+        // The end of the transaction is on its way by then, and not answered yet.
+        for (let turn = 0; turn < 50; turn++) await undefined;
+        return tx.query('INSERT INTO written VALUES (61)');
+      });
+      await Promise.all([first, late]);
+    });
+    await expect(failing).rejects.toThrow('division by zero');
+    await expect(late).rejects.toThrow('division by zero');
+    expect(await rowCount(61)).toBe(0);
+  });
+
+  test('that goes on after a statement has failed is not taken for committed', async () => {
+    const failing = db.transaction(async (tx) => {
+      await tx.query('INSERT INTO written VALUES (62)');
+      await tx.query('SELECT 1 / 0').catch(() => undefined);
+      return 'done';
+    });
+    await expect(failing).rejects.toThrow('division by zero');
+    expect(await rowCount(62)).toBe(0);
+  });
+
   test('gives its connection back whatever becomes of it, and what TypeORM does in it is part of it', async () => {
     for (let time = 0; time < 30; time++) {
       const failing = db.transaction(async (tx) => {

@@ -134,6 +134,7 @@ async function committed<T>(
   beginning = 'START TRANSACTION',
 ): Promise<T> {
   const runner = source.createQueryRunner();
+  let end = (statement: 'COMMIT' | 'ROLLBACK'): Promise<unknown> => runner.query(statement);
   try {
     await runner.connect();
     const query = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
@@ -149,21 +150,29 @@ async function committed<T>(
       () => (begun = undefined),
       () => undefined,
     );
+    // Of what goes on side by side in `work`, one part may fail while another is between two statements of its own.
+    let isOver = false;
     const inOrder = async (sql: string, ...rest: unknown[]): Promise<unknown> => {
-      if (!begun) return send(sql, ...rest);
-      if (looks.test(sql)) return (await Promise.all([begun, send(sql, ...rest)]))[1];
-      await begun;
+      if (begun && looks.test(sql)) return (await Promise.all([begun, send(sql, ...rest)]))[1];
+      if (begun) await begun;
+      if (isOver) throw broken ?? new Error('The transaction is over');
       return send(sql, ...rest);
+    };
+    end = (statement) => {
+      isOver = true;
+      return query(statement);
     };
     // As the driver's own beginning would leave it.
     Object.assign(runner, { query: inOrder, isTransactionActive: true, transactionDepth: 1 });
     const result = await work(runner.manager);
-    await runner.query('COMMIT');
+    // The server would answer its COMMIT as if all were well.
+    if (broken !== undefined) throw broken;
+    await end('COMMIT');
     followCommit(runner.manager);
     return result;
   } catch (cause) {
     // A connection that is broken has rolled back already.
-    await runner.query('ROLLBACK').catch(() => undefined);
+    await end('ROLLBACK').catch(() => undefined);
     throw cause;
   } finally {
     await runner.release();
