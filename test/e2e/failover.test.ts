@@ -12,7 +12,7 @@ interface Outcome {
   lost: number;
   doubled: number;
   workersReplaced: number;
-  writesAfter: number;
+  lateWrites: unknown[];
   refusedWrite: string;
   refusedLaunch: string;
 }
@@ -42,7 +42,7 @@ test.each([
       const { outcomes } = JSON.parse(`{${await run.line('{', 240_000)}`) as { outcomes: Outcome[] };
       expect(outcomes.map(({ fault }) => fault)).toEqual(faults);
       for (const outcome of outcomes) {
-        expect(outcome).toMatchObject({ lost: 0, doubled: 0, workersReplaced: 0, writesAfter: 0 });
+        expect(outcome).toMatchObject({ lost: 0, doubled: 0, workersReplaced: 0, lateWrites: [] });
         expect(outcome.runsAccepted).toBeGreaterThan(0);
         expect(outcome.refusedWrite).toMatch(/^refused: .*epoch \d+ is over$/);
         expect(outcome.refusedLaunch).toMatch(/^409: /);

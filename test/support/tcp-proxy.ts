@@ -3,8 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 /** A line between a client and a server that a test can cut or freeze. */
 export interface TcpProxy {
   port: number;
-  /** Ports by which the server has seen its clients so far. */
-  readonly portsSeen: ReadonlySet<number>;
+  /** By which port the server has seen each of its clients so far, and since when (epoch milliseconds): ports come again. */
+  readonly connections: readonly { port: number; since: number }[];
   /** Existing connections break, new ones are refused at once. */
   cut(): void;
   /** Nothing is carried any more, but connections stay open: what a lost network looks like. */
@@ -15,14 +15,14 @@ export interface TcpProxy {
 }
 
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
-  const portsSeen = new Set<number>();
+  const connections: { port: number; since: number }[] = [];
   const pairs = new Set<[Socket, Socket]>();
   const each = (act: (socket: Socket) => void): void => [...pairs].flat().forEach(act);
   let mode: 'open' | 'cut' | 'frozen' = 'open';
   const server = createServer((near) => {
     if (mode === 'cut') return void near.destroy();
     const far = connect(target);
-    far.once('connect', () => portsSeen.add(far.localPort!));
+    far.once('connect', () => connections.push({ port: far.localPort!, since: Date.now() }));
     const pair: [Socket, Socket] = [near, far];
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as [Socket, Socket][]) {
@@ -38,7 +38,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
-    portsSeen,
+    connections,
     cut: () => {
       mode = 'cut';
       each((socket) => socket.destroy());

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { pidsOfTask } from '../../e2e/support/processes.js';
 import { waitFor } from '../../support/wait-for.js';
-import { installAudit, writesOf } from './audit.js';
+import { installAudit, type LateWrite, writesOf } from './audit.js';
 import { actAsLeaderOf } from './former-leader.js';
 import { Load } from './load.js';
 import { scenarios, type Scenario } from './scenarios.js';
@@ -23,9 +23,9 @@ interface Outcome {
   lost: number;
   doubled: number;
   workersReplaced: number;
-  /** Rows that only leaders write, by the former leader: before and after its epoch was over. */
-  writesBefore: number;
-  writesAfter: number;
+  /** Rows that only leaders write, by the former leader since it was started: all, and those while another one held the lease. */
+  writes: number;
+  lateWrites: LateWrite[];
   refusedWrite: string;
   refusedLaunch: string;
 }
@@ -87,7 +87,6 @@ async function play(scenario: Scenario, stage: Stage, load: Load, silent: Set<st
     dataDir: stage.installation.dataDir,
   });
   await delay(Math.max(0, struckAt + scenario.lastsMillis - Date.now()));
-  const ports = new Set(leader.line.portsSeen);
   await scenario.recover(leader, stage);
   silent.delete(leader.name);
   await waitFor('both to answer', async () => {
@@ -104,7 +103,7 @@ async function play(scenario: Scenario, stage: Stage, load: Load, silent: Set<st
     () => undefined,
   );
   const running = load.workersStarted().filter((id) => pidsOfTask(id).length > 0);
-  const writes = await writesOf(stage.client, ports, epoch + 1);
+  const writes = await writesOf(stage.client, leader.instance, stage.connections());
   return {
     fault: scenario.fault,
     limitMillis: scenario.limitMillis,
@@ -114,8 +113,8 @@ async function play(scenario: Scenario, stage: Stage, load: Load, silent: Set<st
     lost: lost().length + workers.filter((id) => !running.includes(id)).length,
     doubled: load.doubled().length + Math.max(0, running.length - load.workers),
     workersReplaced: running.filter((id) => !workers.includes(id)).length,
-    writesBefore: writes.all - writes.since,
-    writesAfter: writes.since,
+    writes: writes.all,
+    lateWrites: writes.late,
     refusedWrite: refusals.write,
     refusedLaunch: refusals.launch,
   };
@@ -124,7 +123,7 @@ async function play(scenario: Scenario, stage: Stage, load: Load, silent: Set<st
 const isGood = (outcome: Outcome): boolean =>
   outcome.othersFirstStartMillis <= outcome.limitMillis &&
   outcome.runsAccepted > 0 &&
-  outcome.lost + outcome.doubled + outcome.workersReplaced + outcome.writesAfter === 0 &&
+  outcome.lost + outcome.doubled + outcome.workersReplaced + outcome.lateWrites.length === 0 &&
   outcome.refusedWrite.startsWith('refused') &&
   outcome.refusedLaunch.startsWith('409');
 
@@ -141,7 +140,7 @@ function report(outcomes: readonly Outcome[]): number {
           'runs accepted': outcome.runsAccepted,
           lost: outcome.lost,
           doubled: outcome.doubled,
-          'late writes': `${outcome.writesAfter} of ${outcome.writesBefore}`,
+          'late writes': `${outcome.lateWrites.length} of ${outcome.writes}`,
           'old write': outcome.refusedWrite,
           'old launch': outcome.refusedLaunch,
           good: isGood(outcome),

@@ -12,9 +12,18 @@ export interface Player {
   instance: Instance;
 }
 
+/** Of an instance to the database, by the port that the database sees. */
+export interface Connection {
+  instance: Instance;
+  port: number;
+  since: number;
+}
+
 /** A database, an agent, and two schedulers that share them, each over a line of its own that can be cut. */
 export class Stage {
   private closing: Promise<void> | undefined;
+  /** Those that were replaced as well. */
+  private readonly all: Player[] = [];
 
   private constructor(
     readonly installation: Installation,
@@ -53,6 +62,7 @@ export class Stage {
     });
     const player = { name, line, instance };
     const place = this.players.findIndex((other) => other.name === name);
+    this.all.push(player);
     this.players.splice(place < 0 ? this.players.length : place, place < 0 ? 0 : 1, player);
     return player;
   }
@@ -67,6 +77,11 @@ export class Stage {
       }
       await delay(50);
     }
+  }
+
+  /** Of all instances there were. */
+  connections(): Connection[] {
+    return this.all.flatMap(({ line, instance }) => line.connections.map((each) => ({ ...each, instance })));
   }
 
   async epoch(): Promise<number> {

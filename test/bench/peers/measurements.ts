@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { inParallel } from '../../../src/platform/async.js';
 import { waitFor } from '../../support/wait-for.js';
 import type { Load, LoadGenerator } from './load.js';
-import { type Figure, figures, isSteady, type Measured, type Options, rateAfterFirst } from './report.js';
+import { type Figure, figures, isSteady, type Measured, type Options } from './report.js';
 import type { Side } from './side.js';
 
 export const instances = 5;
@@ -53,10 +53,13 @@ export async function fill(side: Side, { requests, machines }: { requests: numbe
   await allStored(side);
 }
 
-async function deployServices(side: Side, ids: readonly string[], count: number): Promise<void> {
+/** Answers when the first deploy was asked for, in epoch milliseconds. */
+async function deployServices(side: Side, ids: readonly string[], count: number): Promise<number> {
   const request = (id: string) => ({ id, requestType: 'SERVICE', instances: count });
   await inParallel(ids, callsAtOnce, (id) => side.call('POST', 'requests', request(id)));
+  const askedAt = Date.now();
   await inParallel(ids, callsAtOnce, (id) => side.call('POST', 'deploys', { deploy: deployOf(id, service) }));
+  return askedAt;
 }
 
 const noDeploys = (side: Side) =>
@@ -70,7 +73,7 @@ async function allStored(side: Side): Promise<void> {
   await waitFor('the updates', stored, patient);
 }
 
-/** Launches, the reports that they run, and those that they have been killed: all of one kind at once. */
+/** Launches since the call of the first deploy, the reports that they run, and those that they have been killed: all of one kind at once. */
 export async function measureSurge(
   side: Side,
   name: string,
@@ -80,9 +83,9 @@ export async function measureSurge(
   await allStored(side);
   await side.clear();
   await side.hold();
-  await deployServices(side, ids, surge.instances);
+  const askedAt = await deployServices(side, ids, surge.instances);
   await waitFor('the launches', async () => (await side.played()).launches >= tasks, patient);
-  const launches = rateAfterFirst(await side.launchTimes());
+  const launches = tasks / ((Math.max(...(await side.launchTimes())) - askedAt) / 1_000);
   const starts = await rateOfUpdates(side, 2 * tasks);
   await noDeploys(side);
   await side.clear();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { behindOf, figures, isSteady, medians, rateAfterFirst, readOptions, tableOf } from './report.js';
+import { behindOf, figures, isSteady, medians, readOptions, tableOf } from './report.js';
 
 describe('options', () => {
   test('without any, all figures of both sides are measured once', () => {
@@ -41,11 +41,6 @@ test.each([
   { rates: [100, 150, 140, 160], steady: false },
 ])('a warm-up with the rates $rates is steady: $steady', ({ rates, steady }) => {
   expect(isSteady(rates)).toBe(steady);
-});
-
-test('a rate leaves the first batch out', () => {
-  expect(rateAfterFirst([1_000, 1_001, 1_500, 1_501, 2_000])).toBe(3);
-  expect(() => rateAfterFirst([1_000, 1_001])).toThrow('too few');
 });
 
 test('of several rounds the medians are told', () => {

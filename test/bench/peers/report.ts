@@ -18,7 +18,7 @@ export const figures: readonly Figure[] = [
   { key: 'memory-all', name: 'memory with database or ZooKeeper, MiB', isBetterLess: true },
   { key: 'run-now', name: 'run-now to launch, idle, p50, ms', isBetterLess: true },
   { key: 'process', name: 'run-now to process, idle, p50, ms', isBetterLess: true },
-  { key: 'launches', name: 'launches per second' },
+  { key: 'launches', name: 'launches per second, from the call on' },
   { key: 'starts', name: 'status updates per second, starts' },
   { key: 'ends', name: 'status updates per second, ends' },
   { key: 'simple', name: '`/requests/request/{id}/simple`', call: { path: 'requests/request/request-$m/simple' } },
@@ -98,14 +98,6 @@ export function readOptions(argv: readonly string[]): Options {
 export function isSteady(rates: readonly number[]): boolean {
   const before = rates.slice(0, -2);
   return before.length > 0 && Math.max(...rates.slice(-2)) <= Math.max(...before) * 1.03;
-}
-
-/** Events per second of those after the first batch, which says nothing of how long it took. Times in milliseconds. */
-export function rateAfterFirst(times: readonly number[], sameBatchMillis = 5): number {
-  const [first, last] = [Math.min(...times), Math.max(...times)];
-  const later = times.filter((time) => time > first + sameBatchMillis).length;
-  if (later === 0) throw new Error('All came in one batch: there are too few to tell a rate');
-  return later / ((last - first) / 1_000);
 }
 
 /** The median of each member over the rounds. */
