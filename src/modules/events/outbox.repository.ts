@@ -13,7 +13,8 @@ import { LiveEventRepository } from './live-event.repository.js';
 
 /**
  * All that others are told of changes, written in the transaction of the change: so nothing is told that did not happen, and
- * nothing goes untold that did. Streams hear of everything, webhooks of what there is a webhook for.
+ * nothing goes untold that did. Streams hear of everything, webhooks of what there is a webhook for; the statements for both go out
+ * together.
  */
 @Injectable()
 export class OutboxRepository {
@@ -24,8 +25,7 @@ export class OutboxRepository {
   ) {}
 
   async request(tx: EntityManager, change: RequestHistory): Promise<void> {
-    await this.events.add(tx, [eventOf(change)]);
-    await this.webhooks.request(tx, change);
+    await Promise.all([this.events.add(tx, [eventOf(change)]), this.webhooks.request(tx, change)]);
   }
 
   /** The streams' share of `request`, as a part of the statement that makes the change where `source` has a row. */
@@ -43,18 +43,15 @@ export class OutboxRepository {
     const { eventType, deployResult } = update;
     const at = deployResult?.timestamp ?? timestamp;
     const deployState = deployResult?.deployState;
-    await this.events.add(tx, [{ type: 'DEPLOY', at, requestId, deployId, eventType, deployState, user, message }]);
-    await this.webhooks.deploy(tx, update);
+    const event: WrittenEvent = { type: 'DEPLOY', at, requestId, deployId, eventType, deployState, user, message };
+    await Promise.all([this.events.add(tx, [event]), this.webhooks.deploy(tx, update)]);
   }
 
   async crashLoops(tx: EntityManager, loops: readonly CrashLoopInfo[]): Promise<void> {
-    await this.events.add(
-      tx,
-      loops.map(({ requestId, deployId, type: crashLoopType, start, end }) => {
-        return { type: 'CRASHLOOP', at: end ?? start, requestId, deployId, crashLoopType, start, end };
-      }),
-    );
-    await this.webhooks.crashLoops(tx, loops);
+    const events = loops.map(({ requestId, deployId, type: crashLoopType, start, end }): WrittenEvent => {
+      return { type: 'CRASHLOOP', at: end ?? start, requestId, deployId, crashLoopType, start, end };
+    });
+    await Promise.all([this.events.add(tx, events), this.webhooks.crashLoops(tx, loops)]);
   }
 
   /** `loadTasks` is only called where a webhook listens: status updates are a hot path. */
@@ -63,13 +60,10 @@ export class OutboxRepository {
     updates: readonly TaskHistoryUpdate[],
     loadTasks: (taskIds: string[]) => Promise<ReadonlyMap<string, Task>>,
   ): Promise<void> {
-    await this.events.add(
-      tx,
-      updates.map(({ taskId, timestamp: at, taskState, statusMessage: message, statusReason: reason }) => {
-        return { type: 'TASK', at, taskId: taskId.id, taskState, message, reason };
-      }),
-    );
-    await this.webhooks.tasks(tx, updates, loadTasks);
+    const events = updates.map(({ taskId, timestamp: at, taskState, statusMessage: message, statusReason: reason }) => {
+      return { type: 'TASK' as const, at, taskId: taskId.id, taskState, message, reason };
+    });
+    await Promise.all([this.events.add(tx, events), this.webhooks.tasks(tx, updates, loadTasks)]);
   }
 
   machine(

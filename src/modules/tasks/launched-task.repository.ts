@@ -54,12 +54,12 @@ const placeSql = `t.task_id, t.slave_id, t.incarnation, t.host, t.rack_id, t.dir
   CASE WHEN row_number() OVER (PARTITION BY t.request_id, t.deploy_id) = 1 THEN d.data->'deploy' END AS deploy`;
 
 /**
- * SQL: what task t was launched for, as its Task record says. `leftOut`: names of fields of the deploy, as text[]. In a query with
- * the joins of `launchedForJoins`.
+ * SQL: what task t was launched for, as its Task record says, as JSON text. `leftOut`: names of fields of the deploy, as text[]. In a
+ * query with the joins of `launchedForJoins`.
  */
 export const launchedForSql = (leftOut: string): string =>
-  `jsonb_build_object('request', l.document->'request', 'pendingTask', l.document->'pendingTask', 'deploy',
-     coalesce(d.data->'deploy', jsonb_build_object('requestId', t.request_id, 'id', t.deploy_id)) - ${leftOut})`;
+  `'{"request":' || (l.document->'request')::text || ',"pendingTask":' || (l.document->'pendingTask')::text || ',"deploy":' ||
+     (coalesce(d.data->'deploy', jsonb_build_object('requestId', t.request_id, 'id', t.deploy_id)) - ${leftOut})::text || '}'`;
 export const launchedForJoins = `JOIN task_launch l USING (task_id) ${joinDeploySql}`;
 
 /**
