@@ -45,13 +45,13 @@ async function apiServer(
       'current-context': 'x',
     }),
   );
-  const api = await KubernetesApi.open(KubernetesSettings.parse({ kubeconfig, ...settings }));
   onTestFinished(async () => {
-    await api.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     folder.remove();
   });
+  const api = await KubernetesApi.open(KubernetesSettings.parse({ kubeconfig, ...settings }));
+  onTestFinished(() => api.close());
   return api;
 }
 const send = (response: ServerResponse, body: unknown, status = 200) =>

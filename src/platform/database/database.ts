@@ -134,10 +134,15 @@ async function committed<T>(
   beginning = 'START TRANSACTION',
 ): Promise<T> {
   const runner = source.createQueryRunner();
-  let end = (statement: 'COMMIT' | 'ROLLBACK'): Promise<unknown> => runner.query(statement);
+  const query = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
+  // Of what goes on side by side in `work`, one part may fail while another is between two statements of its own.
+  let isOver = false;
+  const end = (statement: 'COMMIT' | 'ROLLBACK'): Promise<unknown> => {
+    isOver = true;
+    return query(statement);
+  };
   try {
     await runner.connect();
-    const query = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
     let broken: unknown;
     // Of statements that go out together those behind one that fails do so, too: of what it was.
     const send = (sql: string, ...rest: unknown[]): Promise<unknown> =>
@@ -150,17 +155,11 @@ async function committed<T>(
       () => (begun = undefined),
       () => undefined,
     );
-    // Of what goes on side by side in `work`, one part may fail while another is between two statements of its own.
-    let isOver = false;
     const inOrder = async (sql: string, ...rest: unknown[]): Promise<unknown> => {
       if (begun && looks.test(sql)) return (await Promise.all([begun, send(sql, ...rest)]))[1];
       if (begun) await begun;
       if (isOver) throw broken ?? new Error('The transaction is over');
       return send(sql, ...rest);
-    };
-    end = (statement) => {
-      isOver = true;
-      return query(statement);
     };
     // As the driver's own beginning would leave it.
     Object.assign(runner, { query: inOrder, isTransactionActive: true, transactionDepth: 1 });

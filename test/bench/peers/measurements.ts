@@ -11,8 +11,10 @@ export const connections = 16;
 /** Tasks of each request that have ended and stand in its history. */
 const endedPerRequest = 2;
 const callsAtOnce = 8;
-/** Of more on a slow machine the original gives some up, whose time limit is over before it comes to them. */
+/** Of more on a slow machine the original gives many up, whose time limit is over before it comes to them. */
 const deploysAtOnce = 100;
+/** Those that were given up are made again. */
+const mostDeploys = 4;
 /** A rate that still grows then is measured all the same. */
 const mostWindows = 20;
 const settleMillis = 10_000;
@@ -22,9 +24,9 @@ const surge = { requests: 80, instances: 25 };
 const runs = 10;
 const runsOfProcesses = 50;
 
-const deployOf = (requestId: string, command: string) => ({
+const deployOf = (requestId: string, command: string, id = 'd1') => ({
   requestId,
-  id: 'd1',
+  id,
   command,
   env: { LOG_LEVEL: 'info', REGION: 'eu-1', JAVA_OPTS: '-Xmx48m -XX:+UseSerialGC', CONFIG: '/etc/service' },
   labels: { team: 'bench', tier: 'backend' },
@@ -39,27 +41,41 @@ export async function fill(side: Side, { requests, machines }: { requests: numbe
   await waitFor('the machines', slaves, patient);
   const ids = Array.from({ length: requests }, (_, index) => `request-${index}`);
   for (let first = 0; first < requests; first += deploysAtOnce) {
-    await deployServices(side, ids.slice(first, first + deploysAtOnce), instances);
-    await noDeploys(side);
+    let left = ids.slice(first, first + deploysAtOnce);
+    for (let deploy = 1; left.length > 0; deploy++) {
+      if (deploy > mostDeploys) throw new Error(`${side.name}: ${left.length} deploys were given up again and again`);
+      await deployServices(side, left, instances, `d${deploy}`);
+      await noDeploys(side);
+      left = await withoutDeploy(side, left);
+    }
   }
-  const tasks = requests * instances;
-  await waitFor('the tasks', async () => (await side.played()).launches >= tasks, patient);
+  const { launches } = await side.played();
   await side.endTasks(endedPerRequest);
   await waitFor(
     'tasks in the place of those that ended',
-    async () => (await side.played()).launches >= tasks + requests * endedPerRequest,
+    async () => (await side.played()).launches >= launches + requests * endedPerRequest,
     patient,
   );
   await allStored(side);
 }
 
 /** Answers when the first deploy was asked for, in epoch milliseconds. */
-async function deployServices(side: Side, ids: readonly string[], count: number): Promise<number> {
+async function deployServices(side: Side, ids: readonly string[], count: number, deployId = 'd1'): Promise<number> {
   const request = (id: string) => ({ id, requestType: 'SERVICE', instances: count });
+  const deploy = (id: string) => ({ deploy: deployOf(id, service, deployId) });
   await inParallel(ids, callsAtOnce, (id) => side.call('POST', 'requests', request(id)));
   const askedAt = Date.now();
-  await inParallel(ids, callsAtOnce, (id) => side.call('POST', 'deploys', { deploy: deployOf(id, service) }));
+  await inParallel(ids, callsAtOnce, (id) => side.call('POST', 'deploys', deploy(id)));
   return askedAt;
+}
+
+/** Of these requests those whose deploy did not succeed. */
+async function withoutDeploy(side: Side, ids: readonly string[]): Promise<string[]> {
+  type Parent = { request: { id: string }; requestDeployState?: { activeDeploy?: object } };
+  const parents = await side.call<Parent[]>('GET', 'requests');
+  const deployed = parents.filter(({ requestDeployState }) => requestDeployState?.activeDeploy);
+  const done = new Set(deployed.map(({ request }) => request.id));
+  return ids.filter((id) => !done.has(id));
 }
 
 const noDeploys = (side: Side) =>
