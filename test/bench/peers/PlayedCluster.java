@@ -38,14 +38,19 @@ public final class PlayedCluster {
   private static final int OFFER_EVERY_MILLIS = 500;
   /** How long a machine whose offer was declined is not offered again. */
   private static final int DECLINED_MILLIS = 1_500;
+  /** As agents do with what is not acknowledged. */
+  private static final int AGAIN_AFTER_MILLIS = 10_000;
 
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private record Held(PlayedTask task, TaskState state) {}
 
+  private record Sent(TaskStatus status, long at, boolean isAgain) {}
+
   private final Map<String, PlayedMachine> machines = new LinkedHashMap<>();
   private final Map<String, PlayedTask> tasks = new LinkedHashMap<>();
   private final Map<String, PlayedMachine> offers = new HashMap<>();
+  private final Map<ByteString, Sent> unacknowledged = new LinkedHashMap<>();
   private String framework = "Singularity";
   private int port;
   private OutputStream events;
@@ -57,6 +62,7 @@ public final class PlayedCluster {
   private int kills;
   private int reported;
   private int acknowledged;
+  /** Of the last one that had to be sent only once. */
   private long acknowledgedAt;
   private List<Held> held;
 
@@ -94,6 +100,7 @@ public final class PlayedCluster {
     ScheduledExecutorService timer = Executors.newScheduledThreadPool(1);
     timer.scheduleAtFixedRate(this::offer, OFFER_EVERY_MILLIS, OFFER_EVERY_MILLIS, TimeUnit.MILLISECONDS);
     timer.scheduleAtFixedRate(this::beat, 5, 15, TimeUnit.SECONDS);
+    timer.scheduleAtFixedRate(this::sendAgain, 1, 1, TimeUnit.SECONDS);
     System.out.printf(
         "{\"master\":%d,\"control\":%d}%n", port, control.getAddress().getPort());
   }
@@ -146,8 +153,10 @@ public final class PlayedCluster {
         case DECLINE -> decline(call.getDecline());
         case KILL -> kill(call.getKill().getTaskId().getValue());
         case ACKNOWLEDGE -> {
+          Sent sent = unacknowledged.remove(call.getAcknowledge().getUuid());
+          if (sent == null) return;
           acknowledged++;
-          acknowledgedAt = System.currentTimeMillis();
+          if (!sent.isAgain) acknowledgedAt = System.currentTimeMillis();
         }
         case RECONCILE -> reconcile(call.getReconcile());
         default -> {}
@@ -249,10 +258,24 @@ public final class PlayedCluster {
     reported++;
     UUID id = UUID.randomUUID();
     ByteBuffer bytes = ByteBuffer.allocate(16).putLong(id.getMostSignificantBits());
-    sendStatus(task.status().setUuid(ByteString.copyFrom(bytes.putLong(id.getLeastSignificantBits()).array())));
+    ByteString uuid = ByteString.copyFrom(bytes.putLong(id.getLeastSignificantBits()).array());
+    TaskStatus status = task.status().setUuid(uuid).build();
+    unacknowledged.put(uuid, new Sent(status, System.currentTimeMillis(), false));
+    sendStatus(status.toBuilder());
     boolean isEnd = state != TaskState.TASK_STARTING && state != TaskState.TASK_RUNNING;
     if (isEnd && tasks.remove(task.id) != null) task.machine.giveBack(task);
     if (state == TaskState.TASK_RUNNING && task.endsAtOnce) report(task, TaskState.TASK_FINISHED);
+  }
+
+  /** The service now and then forgets to acknowledge one. */
+  private synchronized void sendAgain() {
+    long now = System.currentTimeMillis();
+    for (Map.Entry<ByteString, Sent> entry : unacknowledged.entrySet()) {
+      Sent sent = entry.getValue();
+      if (sent.at > now - AGAIN_AFTER_MILLIS) continue;
+      entry.setValue(new Sent(sent.status, now, true));
+      sendStatus(sent.status.toBuilder());
+    }
   }
 
   private void sendStatus(TaskStatus.Builder status) {
