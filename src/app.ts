@@ -32,12 +32,11 @@ export interface RunningApp {
 export async function startApp({ logger, part = alone, ...options }: AppOptions): Promise<RunningApp> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot({ ...options, part }),
-    new HttpAdapter(),
+    new HttpAdapter(options.settings.http),
     {
       ...httpOptions,
       logger,
       abortOnError: false,
-      forceCloseConnections: true,
     },
   );
   try {

@@ -2,6 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
 import { errorBody } from './error.filter.js';
+import { sendJson } from './json.js';
 import { requestIdOf } from './middleware.js';
 
 type Limits = Settings['http'];
@@ -103,7 +104,7 @@ function hangUp(request: Request, response: Response, cause: SchedulerError, num
   const { status, code, message, errors } = cause;
   response.once('finish', () => request.destroy());
   response.set({ Connection: 'close', 'Retry-After': '1' }).status(status);
-  response.json(errorBody({ status, code, message, errors }, requestIdOf(request), numericCode));
+  sendJson(response, errorBody({ status, code, message, errors }, requestIdOf(request), numericCode));
 }
 
 /** Who calls, as far as it matters for a place. undefined: it will not be known. */
