@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { LoggerService } from '@nestjs/common';
 import { AppModule } from './app.module.js';
+import { AccessGuard } from './modules/auth/access/access.guard.js';
 import { AuditTrail } from './modules/auth/audit/audit-trail.service.js';
 import { ReadableAnswers } from './modules/auth/access/readable-answers.interceptor.js';
 import { CallsInFlight } from './platform/http/calls-in-flight.js';
@@ -43,7 +44,8 @@ export async function startApp({ logger, part = alone, ...options }: AppOptions)
     if (part.key !== undefined) app.use(takePassedOn(part.key));
     app.use(app.get(CallsInFlight).watch);
     const onward = part.doorway === undefined ? [] : [passOn(part.doorway)];
-    configureHttp(app, options.settings, ...onward, app.get(AuditTrail).watch);
+    const watch = [...onward, app.get(AuditTrail).watch];
+    configureHttp(app, options.settings, { watch, beforeBody: [app.get(AccessGuard).beforeBody] });
     // After what gives answers their form: it has to see them as the rooms give them.
     app.useGlobalInterceptors(app.get(IdempotentCalls), app.get(ReadableAnswers));
     if (part.words) app.useGlobalInterceptors(new HeardByOthers(part.words));

@@ -14,6 +14,7 @@ import { InputPipe } from './input.pipe.js';
 import { followPathAliases, leniencyOf } from './legacy-names.js';
 import { admitCalls, awaitBodies } from './admission.js';
 import { assignRequestId, compressAnswers, inOrder, securityHeaders } from './middleware.js';
+import { endUnreadAnswers } from './unread-answers.js';
 import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
@@ -25,6 +26,13 @@ type HttpSettings = Pick<
 > &
   Partial<Pick<Settings, 'host' | 'advertisedUrl'>>;
 
+interface HttpMiddleware {
+  /** Sees every call before it may be refused. */
+  watch?: readonly RequestHandler[];
+  /** Refuses calls whose body is not worth reading. */
+  beforeBody?: readonly RequestHandler[];
+}
+
 /**
  * Everything HTTP that is the same for all rooms: reading and checking input, the form of answers and errors, the
  * documents. Call it between creating the application and listening, in the product and in tests alike.
@@ -32,8 +40,7 @@ type HttpSettings = Pick<
 export function configureHttp(
   app: INestApplication,
   settings: HttpSettings,
-  /** See every call before it may be refused. */
-  ...watch: RequestHandler[]
+  { watch = [], beforeBody = [] }: HttpMiddleware = {},
 ): void {
   app.use(
     inOrder(
@@ -45,6 +52,7 @@ export function configureHttp(
       refuseForeignPages(settings),
       followPathAliases,
       compressAnswers(),
+      endUnreadAnswers(settings.http.answerTimeoutMillis),
     ),
   );
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
@@ -52,6 +60,7 @@ export function configureHttp(
   const { emitsNames } = leniency;
   app.use(
     inOrder(
+      ...beforeBody,
       awaitBodies(settings.http, settings.maxRequestBodyBytes, emitsNames),
       jsonBody(settings.maxRequestBodyBytes, leniency),
       admitCalls(settings.http),

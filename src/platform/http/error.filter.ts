@@ -76,7 +76,7 @@ export class ErrorFilter implements ExceptionFilter {
 const beforeRouting = (cause: unknown): boolean =>
   cause instanceof HttpException
     ? !(cause.cause instanceof URIError)
-    : cause instanceof SchedulerError && cause.code === 'UNSUPPORTED_MEDIA_TYPE';
+    : cause instanceof SchedulerError && (cause.code === 'UNSUPPORTED_MEDIA_TYPE' || cause.code === 'INVALID_JSON');
 
 const unknownPath = ({ path }: Request): ErrorAnswer => ({
   status: 404,

@@ -4,11 +4,14 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { jsonType, withoutNulls } from './json.js';
+import { LargeAnswers } from './unread-answers.js';
 
 type TimeLimits = Pick<Settings['http'], 'headersTimeoutMillis' | 'requestTimeoutMillis' | 'keepAliveTimeoutMillis'>;
 
 /** The adapter of the framework for Express, with the rules of this API for paths, queries, time limits and answers. */
 export class HttpAdapter extends ExpressAdapter {
+  private readonly large = new LargeAnswers();
+
   constructor(private readonly limits: TimeLimits) {
     super(strictExpress());
   }
@@ -25,7 +28,9 @@ export class HttpAdapter extends ExpressAdapter {
     const isJson = typeof body === 'string' && response.getHeader('Content-Type') === jsonType;
     if (!isJson && !Buffer.isBuffer(body)) return super.reply(response, body, statusCode);
     if (statusCode !== undefined) response.status(statusCode);
-    return response.send(isJson ? Buffer.from(body) : body);
+    const bytes = isJson ? Buffer.from(body) : body;
+    this.large.take(response, bytes.length);
+    return response.send(bytes);
   }
 
   /** Ends every connection, also those of callers who do not read. */
