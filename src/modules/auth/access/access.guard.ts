@@ -62,15 +62,16 @@ export class AccessGuard implements CanActivate {
    * Middleware before bodies: what a stranger sends costs next to nothing. Nearly every call of theirs is refused by the guard, which
    * needs nothing but headers for that; what is open to all has a short body.
    */
-  readonly beforeBody = (request: Request, response: Response, next: NextFunction): void => {
+  readonly beforeBody = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
     if (!this.access.enabled || !isGuarded(request.path) || hasShortBody(request)) return next();
-    const go = (found: Identification): void => {
-      if (found.user) return next();
-      // The rest of the body is not waited for.
-      response.set('Connection', 'close');
-      this.refuse(found, response);
-    };
-    Promise.resolve(this.authentication.identify(request)).then(go).catch(next);
+    try {
+      const found = await this.authentication.identify(request);
+      // The rest of the body of a stranger is not waited for.
+      if (!found.user) this.refuse(found, response.set('Connection', 'close'));
+    } catch (cause) {
+      return next(cause);
+    }
+    next();
   };
 
   private refuse({ failures, retryAfterSeconds }: Identification, response: Response): never {
