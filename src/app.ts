@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { LoggerService } from '@nestjs/common';
 import { AppModule } from './app.module.js';
+import { AccessGuard } from './modules/auth/access/access.guard.js';
 import { AuditTrail } from './modules/auth/audit/audit-trail.service.js';
 import { ReadableAnswers } from './modules/auth/access/readable-answers.interceptor.js';
 import { CallsInFlight } from './platform/http/calls-in-flight.js';
@@ -32,19 +33,19 @@ export interface RunningApp {
 export async function startApp({ logger, part = alone, ...options }: AppOptions): Promise<RunningApp> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot({ ...options, part }),
-    new HttpAdapter(),
+    new HttpAdapter(options.settings.http),
     {
       ...httpOptions,
       logger,
       abortOnError: false,
-      forceCloseConnections: true,
     },
   );
   try {
     if (part.key !== undefined) app.use(takePassedOn(part.key));
     app.use(app.get(CallsInFlight).watch);
     const onward = part.doorway === undefined ? [] : [passOn(part.doorway)];
-    configureHttp(app, options.settings, ...onward, app.get(AuditTrail).watch);
+    const watch = [...onward, app.get(AuditTrail).watch];
+    configureHttp(app, options.settings, { watch, beforeBody: [app.get(AccessGuard).beforeBody] });
     // After what gives answers their form: it has to see them as the rooms give them.
     app.useGlobalInterceptors(app.get(IdempotentCalls), app.get(ReadableAnswers));
     if (part.words) app.useGlobalInterceptors(new HeardByOthers(part.words));

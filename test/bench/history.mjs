@@ -68,7 +68,11 @@ async function startRoom(url) {
   Module({ imports: [PlatformModule.forRoot({ settings, driver, entities }), RepositoriesModule, HistoryModule] })(
     Room,
   );
-  const app = await NestFactory.create(Room, new HttpAdapter(), { ...httpOptions, logger: false, abortOnError: false });
+  const app = await NestFactory.create(Room, new HttpAdapter(settings.http), {
+    ...httpOptions,
+    logger: false,
+    abortOnError: false,
+  });
   configureHttp(app, settings);
   await app.listen(0, '127.0.0.1');
   return { app, api: `http://127.0.0.1:${app.getHttpServer().address().port}/api/history/` };

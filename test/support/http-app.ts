@@ -11,12 +11,12 @@ export async function startHttpApp(
   settings: Record<string, unknown> = {},
   more: Partial<Pick<Settings, 'host' | 'advertisedUrl'>> = {},
 ): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(module, new HttpAdapter(), {
+  const all = { ...SettingsFile.parse(settings), ...more };
+  const app = await NestFactory.create<NestExpressApplication>(module, new HttpAdapter(all.http), {
     ...httpOptions,
     logger: false,
-    forceCloseConnections: true,
   });
-  configureHttp(app, { ...SettingsFile.parse(settings), ...more });
+  configureHttp(app, all);
   await app.listen(0, '127.0.0.1');
   return app;
 }

@@ -80,7 +80,7 @@ export async function openRoomOn(
   const platform = PlatformModule.forRoot({ settings, driver, entities, leadership, clock });
   @Module({ imports: [platform, RepositoriesModule, RequestsModule] })
   class RoomModule {}
-  const app = await NestFactory.create<NestExpressApplication>(RoomModule, new HttpAdapter(), {
+  const app = await NestFactory.create<NestExpressApplication>(RoomModule, new HttpAdapter(settings.http), {
     ...httpOptions,
     logger: false,
   });

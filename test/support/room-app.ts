@@ -62,11 +62,10 @@ export async function startRooms({ modules, driver, settings, clock, ...given }:
   });
   @Module({ imports: [platform, RepositoriesModule, ...modules] })
   class Rooms {}
-  const app = await NestFactory.create<NestExpressApplication>(Rooms, new HttpAdapter(), {
+  const app = await NestFactory.create<NestExpressApplication>(Rooms, new HttpAdapter(all.http), {
     ...httpOptions,
     logger: process.env['TEST_LOG'] ? undefined : false,
     abortOnError: false,
-    forceCloseConnections: true,
   });
   configureHttp(app, all);
   await app.listen(0, '127.0.0.1');

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeTaskId } from '../../core/task-id.js';
 import { waitFor } from '../../../test/support/wait-for.js';
@@ -285,4 +286,27 @@ test('a 401 names every way that was tried, and what the caller may come with', 
   );
   expect(refused.headers.get('www-authenticate')).toBe('Token');
   expect(JSON.stringify(refused.body)).not.toContain('swordfish');
+});
+
+describe('the body of a caller who is not known', () => {
+  const post = async (body: RequestInit['body'], headers: Record<string, string> = {}) => {
+    const response = await fetch(`${app.url}/api/requests`, {
+      method: 'POST',
+      body,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      duplex: 'half',
+    } as RequestInit);
+    return [response.status, ((await response.json()) as { code: string }).code];
+  };
+  const streamed = () => new Blob(['{"id":']).stream();
+
+  test.each([
+    ['is not parsed when it is long', () => `{${' '.repeat(9_000)}`, {}],
+    ['is not unpacked', () => gzipSync('{'), { 'Content-Encoding': 'gzip' }],
+    ['is not read when its length is not said', streamed, {}],
+  ])('%s', async (_name, body, headers) => {
+    expect(await post(body(), headers)).toEqual([401, 'UNAUTHENTICATED']);
+    const known = { ...headers, Authorization: `Token ${tokens.web}` };
+    expect(await post(body(), known)).toEqual([400, 'INVALID_JSON']);
+  });
 });

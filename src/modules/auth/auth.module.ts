@@ -22,7 +22,8 @@ import { VerificationService } from './webhook/verification.service.js';
 @Module({
   controllers: [AuthController],
   providers: [
-    { provide: APP_GUARD, useClass: AccessGuard },
+    AccessGuard,
+    { provide: APP_GUARD, useExisting: AccessGuard },
     Access,
     AuditTrail,
     ElevatedAccess,

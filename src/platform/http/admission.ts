@@ -2,6 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
 import { errorBody } from './error.filter.js';
+import { sendJson } from './json.js';
 import { requestIdOf } from './middleware.js';
 
 type Limits = Settings['http'];
@@ -38,7 +39,8 @@ export function awaitBodies(limits: Limits, maxBytes: number, numericCode: boole
       largeBytes += bytes;
       return true;
     };
-    if (length !== 'CHUNKS' && length >= largeFromBytes && !takeRoom(Math.min(length, maxBytes))) return;
+    const atMost = length === 'CHUNKS' ? 0 : Math.min(maxBytes, inflatedAtMost(length, request));
+    if (atMost >= largeFromBytes && !takeRoom(atMost)) return;
     const { remoteAddress: address = '' } = request.socket;
     const present = (unfinished.get(address) ?? 0) + 1;
     unfinished.set(address, present);
@@ -56,24 +58,37 @@ export function awaitBodies(limits: Limits, maxBytes: number, numericCode: boole
       if (isOver) return;
       isOver = true;
       stop();
-      largeBytes -= large;
       const left = unfinished.get(address)! - 1;
       if (left > 0) unfinished.set(address, left);
       else unfinished.delete(address);
     };
     request.once('end', done);
     request.once('close', done);
-    response.once('close', done);
+    // What came stands in memory until the call is answered.
+    response.once('close', () => {
+      done();
+      largeBytes -= large;
+    });
     if (length === 'CHUNKS') {
       let came = 0;
       // How long it becomes is known when it is: as long as is allowed, once it is large.
       request.on('data', (chunk: Buffer) => {
         came += chunk.length;
-        if (large === 0 && came >= largeFromBytes && !isOver) takeRoom(maxBytes);
+        if (large === 0 && inflatedAtMost(came, request) >= largeFromBytes && !isOver) takeRoom(maxBytes);
       });
     }
     next();
   };
+}
+
+/** DEFLATE makes of one byte no more than so many; of the bytes of other encodings there is no such limit. */
+const mostInflation = 1_032;
+
+/** Bytes that a body becomes in memory, at most. */
+function inflatedAtMost(bytes: number, { headers }: Request): number {
+  const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity') return bytes;
+  return encoding === 'gzip' || encoding === 'deflate' ? bytes * mostInflation : Infinity;
 }
 
 /** Calls `tooSlow` when the time is over that the bytes that came so far are worth. */
@@ -103,7 +118,7 @@ function hangUp(request: Request, response: Response, cause: SchedulerError, num
   const { status, code, message, errors } = cause;
   response.once('finish', () => request.destroy());
   response.set({ Connection: 'close', 'Retry-After': '1' }).status(status);
-  response.json(errorBody({ status, code, message, errors }, requestIdOf(request), numericCode));
+  sendJson(response, errorBody({ status, code, message, errors }, requestIdOf(request), numericCode));
 }
 
 /** Who calls, as far as it matters for a place. undefined: it will not be known. */

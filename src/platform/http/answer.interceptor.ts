@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
-import { type CallHandler, type ExecutionContext, StreamableFile } from '@nestjs/common';
+import { type ExecutionContext, StreamableFile } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { map, type Observable } from 'rxjs';
 import { SchedulerError } from '../errors.js';
 import { Around, type Steps } from './around.js';
-import { isKept, toJson } from './json.js';
+import { isKept, jsonType, toJson } from './json.js';
 import { inOurNames, type Leniency, withLegacyNames } from './legacy-names.js';
 import { asksForPage, isNotGiven } from './query.js';
 
@@ -26,21 +25,13 @@ export class AnswerInterceptor extends Around {
     return { after: (value) => this.shape(value, request, response) };
   }
 
-  /** The framework would write bytes as JSON. */
-  override async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const answers = await super.intercept(context, next);
-    return answers.pipe(
-      map((body) => (Buffer.isBuffer(body) ? new StreamableFile(body, { length: body.length }) : body)),
-    );
-  }
-
   private shape(value: unknown, request: Request, response: Response): unknown {
     if (value === undefined || value === null || value instanceof StreamableFile) return value;
     // A handler that names another type sends something else than JSON.
     if (typeof value !== 'object' && response.getHeader('Content-Type') !== undefined) return value;
     const selected = typeof value === 'object' ? this.select(value, request, response) : value;
     const body = toJson(selected);
-    response.setHeader('Content-Type', 'application/json');
+    response.setHeader('Content-Type', jsonType);
     tagAnswer(request, response, selected, body);
     return asLargeAnswer(selected, body);
   }
@@ -60,7 +51,7 @@ export class AnswerInterceptor extends Around {
 }
 
 /** By itself a range with a character set matches only a type that has it, too. */
-const json = ['application/json', 'application/json; charset=utf-8'];
+const json = [jsonType, `${jsonType}; charset=utf-8`];
 
 /** An empty Accept asks for nothing in particular, as a missing one does. */
 function takesJson(request: Request): boolean {

@@ -11,7 +11,7 @@ export interface Steps {
   failed?: (cause: unknown) => unknown;
 }
 
-/** An interceptor whose work is said in steps: so reads can do it without the observables of the framework (`direct-calls.ts`). */
+/** An interceptor whose work is said in steps, so that those of it need not know observables. */
 export abstract class Around implements NestInterceptor {
   /** Before anything is done; what it throws is the answer. undefined: there is nothing more to do. */
   abstract begin(context: ExecutionContext): Steps | undefined | Promise<Steps | undefined>;

@@ -26,13 +26,11 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
   const read = inOrder(
     refuseOtherMediaTypes,
     ...(readsLoosely ? [forgetUnknownEncoding] : []),
-    express.text({ limit: maxBytes, type: (request) => readsText(request as Request), verify: noteIfEmpty }),
-    express.json({ strict: false, limit: maxBytes, type: hasBody, verify: noteIfEmpty }),
+    express.raw({ limit: maxBytes, type: hasBody }),
     (request, _response, next) => {
-      if (request.body === undefined || request.body === null) markBodiless(request);
       try {
-        const isFormText = typeof request.body === 'string' && isForm(request.get('content-type') ?? '');
-        const body: unknown = isFormText ? textOfForm(request.body as string) : request.body;
+        const body = readBody(request);
+        if (body === undefined || body === null) markBodiless(request);
         if (isMap(body)) nullsOf.set(request, nullMembers(body));
         if (readsLoosely) lenientlyRead.add(request);
         request.body = normalizeBody(body ?? {}, acceptsNames);
@@ -45,9 +43,63 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
   return (request, response, next) => (withoutBody.has(request.method) ? next() : read(request, response, next));
 }
 
-/** An empty body reads as {}; so does one that was never sent, which leaves nothing behind at all. */
-function noteIfEmpty(request: object, _response: unknown, bytes: Buffer): void {
-  if (bytes.length === 0) markBodiless(request);
+/** The bytes of a call, inflated by now, as the value that they stand for; undefined: there are none. */
+function readBody(request: Request): unknown {
+  const bytes = request.body as Buffer | undefined;
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const type = request.get('content-type') ?? '';
+  const text = decode(bytes, type);
+  if (readsText(request)) return isForm(type) ? textOfForm(text) : text;
+  if (holdsMoreValues(text, mostValues)) throw problem([], 'size', `holds more than ${mostValues} values`);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SchedulerError('INVALID_JSON', `The body is not valid JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Bytes that are no text of their character set are refused: a lenient decoder would store U+FFFD for them. */
+function decode(bytes: Buffer, contentType: string): string {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? 'utf-8';
+  let decoder;
+  try {
+    decoder = new TextDecoder(charset, { fatal: true });
+  } catch {
+    throw new SchedulerError('UNSUPPORTED_MEDIA_TYPE', `The body cannot be read: unsupported charset "${charset}"`);
+  }
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw problem([], 'encoding', `is not text in ${charset.toUpperCase()}`);
+  }
+}
+
+/**
+ * A text of JSON is judged before it is parsed: many small values take a hundred times the room of their text. A value is what stands
+ * behind a comma, or first in a list or map.
+ */
+export function holdsMoreValues(text: string, most: number): boolean {
+  if (text.length <= 2 * most) return false;
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if (sign === '"') at = endOfText(text, at);
+    else if (sign === ',' || ((sign === '[' || sign === '{') && !closes(text, at + 1))) values++;
+    if (values > most) return true;
+  }
+  return false;
+}
+
+function endOfText(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at;
+}
+
+function closes(text: string, start: number): boolean {
+  let at = start;
+  while (/\s/.test(text[at] ?? '')) at++;
+  return text[at] === ']' || text[at] === '}';
 }
 
 const hasBody = (request: { method?: string }): boolean => !withoutBody.has(request.method ?? '');

@@ -8,7 +8,7 @@ import { requestIdOf } from './middleware.js';
 
 /** They concern the process that leads, or all processes of the instance. The rest is answered by any of them. */
 const callsOfTheLeader = /^\/(metrics|readyz|api\/metrics|api\/disasters\/failover|api\/test\/.*)\/?$/;
-export const isOfLeader = (path: string): boolean => callsOfTheLeader.test(path);
+const isOfLeader = (path: string): boolean => callsOfTheLeader.test(path);
 /** `<key> <address of the caller> <address that was called>`; what a caller sends under this name goes no further. */
 const passedOnHeader = 'x-muster-passed-on';
 /** They are about one of the two connections. */

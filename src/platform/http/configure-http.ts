@@ -1,30 +1,20 @@
 import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { AnswerInterceptor } from './answer.interceptor.js';
 import { asCall } from '../database/permits.js';
 import { jsonBody } from './bodies.js';
 import { refuseForeignPages } from './browser-boundary.js';
-import { isOfLeader } from './calls-of-the-leader.js';
-import { belowContextPath, urlBelow } from './context-path.js';
-import { directCalls } from './direct-calls.js';
+import { belowContextPath } from './context-path.js';
 import { serveDocs } from './docs.js';
 import { ErrorFilter, routesOf } from './error.filter.js';
 import { IgnoredMembers } from './ignored-members.js';
 import { InputPipe } from './input.pipe.js';
-import { withoutNulls } from './json.js';
-import { followPathAliases, leniencyOf, resolveAlias } from './legacy-names.js';
+import { followPathAliases, leniencyOf } from './legacy-names.js';
 import { admitCalls, awaitBodies } from './admission.js';
-import {
-  assignRequestId,
-  compressAnswers,
-  inOrder,
-  jsonWithoutCharset,
-  readQueryOnce,
-  securityHeaders,
-} from './middleware.js';
-import { answerPlainCalls } from './plain/plain-calls.js';
+import { assignRequestId, compressAnswers, inOrder, securityHeaders } from './middleware.js';
+import { endUnreadAnswers } from './unread-answers.js';
 import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
@@ -36,6 +26,13 @@ type HttpSettings = Pick<
 > &
   Partial<Pick<Settings, 'host' | 'advertisedUrl'>>;
 
+interface HttpMiddleware {
+  /** Sees every call before it may be refused. */
+  watch?: readonly RequestHandler[];
+  /** Refuses calls whose body is not worth reading. */
+  beforeBody?: readonly RequestHandler[];
+}
+
 /**
  * Everything HTTP that is the same for all rooms: reading and checking input, the form of answers and errors, the
  * documents. Call it between creating the application and listening, in the product and in tests alike.
@@ -43,20 +40,8 @@ type HttpSettings = Pick<
 export function configureHttp(
   app: INestApplication,
   settings: HttpSettings,
-  /** See every call before it may be refused. */
-  ...watch: RequestHandler[]
+  { watch = [], beforeBody = [] }: HttpMiddleware = {},
 ): void {
-  const express = app.getHttpAdapter().getInstance() as Express;
-  express.disable('x-powered-by');
-  // What is decided by a path, such as the room for calls, would not hold for /API. The router is there already, so that the
-  // setting "case sensitive routing" would come too late.
-  Object.assign(express.router, { caseSensitive: true });
-  // Answers are tagged where they are made.
-  express.disable('etag');
-  express.set('json replacer', withoutNulls);
-  jsonWithoutCharset(express);
-  readQueryOnce(express);
-
   app.use(
     inOrder(
       assignRequestId,
@@ -67,6 +52,7 @@ export function configureHttp(
       refuseForeignPages(settings),
       followPathAliases,
       compressAnswers(),
+      endUnreadAnswers(settings.http.answerTimeoutMillis),
     ),
   );
   if (settings.cors.enabled || settings.enableCorsFilter) allowOtherOrigins(app, settings.cors);
@@ -74,6 +60,7 @@ export function configureHttp(
   const { emitsNames } = leniency;
   app.use(
     inOrder(
+      ...beforeBody,
       awaitBodies(settings.http, settings.maxRequestBodyBytes, emitsNames),
       jsonBody(settings.maxRequestBodyBytes, leniency),
       admitCalls(settings.http),
@@ -81,32 +68,13 @@ export function configureHttp(
       (_call, _response, next) => asCall(next),
     ),
   );
-  const errors = new ErrorFilter(routesOf(app), emitsNames);
   app.useGlobalPipes(new InputPipe(leniency));
   // Older clients send much that nothing knows.
   const ignored = leniency.readsLoosely ? [] : [new IgnoredMembers()];
   app.useGlobalInterceptors(new AnswerInterceptor(leniency), ...ignored);
-  app.useGlobalFilters(errors);
+  app.useGlobalFilters(new ErrorFilter(routesOf(app), emitsNames));
   serveDocs(app, settings);
-  limitWaiting(app, settings.http);
-  const server = app.getHttpServer() as Server;
-  const { contextPath } = settings.http;
-  const pathOfCall = (url: string): string => pathOf(resolveAlias(urlBelow(contextPath, url) ?? ''));
-  const findOperation = directCalls(app, errors, pathOfCall);
-  server.off('request', express);
-  server.on('request', (request, response) => {
-    const operation = findOperation(request.method!, request.url!);
-    if (operation) operation(request as Request, response as Response);
-    else express(request, response);
-  });
-  answerPlainCalls(server, express, (url) => (isOfLeader(pathOfCall(url)) ? undefined : findOperation('GET', url)));
-  answerUnreadableCalls(server, emitsNames);
-}
-
-/** Of a plain address. */
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return end < 0 ? url : url.slice(0, end);
+  answerUnreadableCalls(app.getHttpServer() as Server, emitsNames);
 }
 
 function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void {
@@ -133,15 +101,4 @@ function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void 
 function endPreflight({ method, headers }: Request, response: Response, next: NextFunction): void {
   if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return next();
   response.status(204).end();
-}
-
-/** Callers that send their call drop by drop, or stay without calling, do not keep a connection indefinitely. */
-function limitWaiting(app: INestApplication, settings: Settings['http']): void {
-  const server = app.getHttpServer() as Server;
-  server.headersTimeout = settings.headersTimeoutMillis;
-  server.requestTimeout = settings.requestTimeoutMillis;
-  server.keepAliveTimeout = settings.keepAliveTimeoutMillis;
-  // An option of http.createServer, which the framework calls. By default the limits are looked at twice a minute.
-  const checkEveryMillis = Math.min(settings.headersTimeoutMillis, settings.requestTimeoutMillis) / 4;
-  Object.assign(server, { connectionsCheckingInterval: Math.min(30_000, Math.max(50, checkEveryMillis)) });
 }

@@ -21,7 +21,7 @@ export function belowContextPath({ contextPath }: Settings['http']): RequestHand
 }
 
 /** undefined: it lies outside. */
-export function urlBelow(contextPath: string, url: string): string | undefined {
+function urlBelow(contextPath: string, url: string): string | undefined {
   if (contextPath === '') return url;
   // A proxy may be called by the whole address, which a service has to understand as well.
   const target = url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';

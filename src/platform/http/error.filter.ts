@@ -10,6 +10,7 @@ import type { Express, Request, Response } from 'express';
 import type { FieldError } from '../../core/field-error.js';
 import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
 import { isPassing, isRefusedText, isShortOfResources } from '../database/database-errors.js';
+import { sendJson } from './json.js';
 import { KeptAnswer } from './kept-answer.js';
 import { requestIdOf } from './middleware.js';
 
@@ -32,10 +33,8 @@ export class ErrorFilter implements ExceptionFilter {
 
   catch(cause: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    this.answer(cause, http.getRequest<Request>(), http.getResponse<Response>());
-  }
-
-  answer(cause: unknown, request: Request, response: Response): void {
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
     if (cause instanceof KeptAnswer) return cause.send(response);
     if (response.headersSent) {
       // A stream broke half-way: cutting the connection is the only way left to say so.
@@ -66,7 +65,7 @@ export class ErrorFilter implements ExceptionFilter {
     refused.set(response, answer);
     // What the operation would have answered may be of another type.
     response.removeHeader('Content-Type');
-    response.status(answer.status).json(errorBody(answer, requestIdOf(request), this.numericCode));
+    sendJson(response.status(answer.status), errorBody(answer, requestIdOf(request), this.numericCode));
   }
 }
 
@@ -77,7 +76,7 @@ export class ErrorFilter implements ExceptionFilter {
 const beforeRouting = (cause: unknown): boolean =>
   cause instanceof HttpException
     ? !(cause.cause instanceof URIError)
-    : cause instanceof SchedulerError && cause.code === 'UNSUPPORTED_MEDIA_TYPE';
+    : cause instanceof SchedulerError && (cause.code === 'UNSUPPORTED_MEDIA_TYPE' || cause.code === 'INVALID_JSON');
 
 const unknownPath = ({ path }: Request): ErrorAnswer => ({
   status: 404,

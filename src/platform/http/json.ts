@@ -1,3 +1,14 @@
+import type { Response } from 'express';
+
+/** JSON is UTF-8 by definition, so its type names no character set, and clients compare the type as a whole. */
+export const jsonType = 'application/json';
+
+/** Sends a value past the handlers of the framework, as bytes: Express adds a character set to text. */
+export function sendJson(response: Response, value: unknown): void {
+  response.setHeader('Content-Type', jsonType);
+  response.send(Buffer.from(toJson(value)));
+}
+
 /** Members without a value are left out, in answers as in the database. */
 export const withoutNulls = (_name: string, value: unknown): unknown => (value === null ? undefined : value);
 

@@ -15,7 +15,7 @@ export class KeptAnswer extends Error {
   send(response: Response): void {
     const { status, contentType, body } = this.answer;
     response.status(status).set('Idempotent-Replayed', 'true');
-    if (contentType !== null) response.set('Content-Type', contentType);
+    if (contentType !== null) response.setHeader('Content-Type', contentType);
     response.end(body ?? undefined);
   }
 }

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { ServerResponse } from 'node:http';
 import compression from 'compression';
-import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import { SchedulerError } from '../errors.js';
 import type { Leadership } from '../leadership/leadership.js';
-import { compressedFromBytes, PlainAnswer } from './plain/plain-answer.js';
 
 /** A newer program has changed the schema: this one might read it wrongly, and write what the newer one does not expect. */
 export function refuseNewerSchema(leadership: Pick<Leadership, 'standing'>): RequestHandler {
@@ -37,25 +35,6 @@ export function inOrder(...handlers: readonly RequestHandler[]): RequestHandler 
     };
     go();
   };
-}
-
-const read = Symbol('query');
-type ReadOnce = Request & { [read]?: { url: string; query: Request['query'] } };
-
-/** Express reads the query anew at each look at it, of which a call has many. */
-export function readQueryOnce(express: Express): void {
-  const parse = (request: Request): Request['query'] =>
-    Reflect.get(Object.getPrototypeOf(express.request) as object, 'query', request) as Request['query'];
-  Object.defineProperty(express.request, 'query', {
-    configurable: true,
-    get(this: ReadOnce): Request['query'] {
-      if (this[read]?.url !== this.url) {
-        const query = this.url.includes('?') ? parse(this) : (Object.create(null) as Request['query']);
-        this[read] = { url: this.url, query };
-      }
-      return this[read].query;
-    },
-  });
 }
 
 interface IdentifiedRequest extends Request {
@@ -114,27 +93,14 @@ export function securityHeaders(): RequestHandler {
   };
 }
 
-/**
- * JSON is UTF-8 by definition, so its type names no character set, and clients compare the type as a whole. Express adds one
- * to whatever it sends as text; it is taken away where the headers of all answers pass.
- */
-export function jsonWithoutCharset(express: Express): void {
-  function setHeader(this: ServerResponse, name: string, value: number | string | readonly string[]): ServerResponse {
-    const plain = value === 'application/json; charset=utf-8' ? 'application/json' : value;
-    return ServerResponse.prototype.setHeader.call(this, name, plain);
-  }
-  Object.assign(express.response, { setHeader });
-}
+/** Shorter answers become longer by it. */
+const compressedFromBytes = 256;
 
 /** gzip and the like for callers that ask for it. For the others nothing stands between the answer and its connection. */
 export function compressAnswers(): RequestHandler {
   const compress = compression({ threshold: compressedFromBytes });
   return (request: Request, response: Response, next: NextFunction) => {
-    if (request.headers['accept-encoding'] !== undefined) {
-      if (!(response instanceof PlainAnswer)) return compress(request, response, next);
-      response.compressBy(compress);
-      return next();
-    }
+    if (request.headers['accept-encoding'] !== undefined) return compress(request, response, next);
     if (response.hasHeader('Vary')) response.vary('Accept-Encoding');
     else response.setHeader('Vary', 'Accept-Encoding');
     next();

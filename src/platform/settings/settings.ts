@@ -635,6 +635,9 @@ const Sections = z.strictObject({
       maxUnfinishedBodiesPerAddress: count(1)
         .default(500)
         .describe('Bodies of calls from one address that are waited for; further ones have half a second'),
+      answerTimeoutMillis: timeout(100)
+        .default(30_000)
+        .describe('Time for a caller to read more of its answer; then its connection ends'),
       headersTimeoutMillis: timeout().default(30_000).describe('Time for a caller to send the headers of a call'),
       keepAliveTimeoutMillis: timeout().default(65_000).describe('How long a connection without calls is kept'),
     })

@@ -36,11 +36,10 @@ export async function startInstance(databaseUrl, { modules, settings = {}, leads
   const options = { settings: all, driver: {}, entities, leadership: new FixedLeadership(leads), clock: new Clock() };
   class Instance {}
   Module({ imports: [PlatformModule.forRoot(options), RepositoriesModule, ...modules] })(Instance);
-  const app = await NestFactory.create(Instance, new HttpAdapter(), {
+  const app = await NestFactory.create(Instance, new HttpAdapter(all.http), {
     ...httpOptions,
     logger: process.env.BENCH_LOG ? undefined : false,
     abortOnError: false,
-    forceCloseConnections: true,
   });
   configureHttp(app, all);
   await app.listen(0, '127.0.0.1');

@@ -22,7 +22,6 @@ interface Layer {
   route?: { path: string; methods: Record<string, boolean> };
 }
 
-/** Reads go past the framework as they do in the product (`Around`). */
 class LetThrough extends Around {
   begin(context: ExecutionContext): never {
     const { method, route } = context.switchToHttp().getRequest<{ method: string; route: { path: string } }>();
@@ -43,12 +42,11 @@ export class GuardedApp {
     const driver = new SimulatedCluster().driver();
     const app = await NestFactory.create<NestExpressApplication>(
       AppModule.forRoot({ settings, driver, leadership }),
-      new HttpAdapter(),
+      new HttpAdapter(settings.http),
       {
         ...httpOptions,
         logger: false,
         abortOnError: false,
-        forceCloseConnections: true,
       },
     );
     app.useGlobalInterceptors(new LetThrough());

@@ -34,6 +34,7 @@ export class Authentication implements OnModuleInit {
   private readonly log = new Logger(Authentication.name);
   private readonly ways: readonly Authenticator[];
   private readonly failed: FailedAttempts;
+  private readonly identified = new WeakMap<Request, Identification | Promise<Identification>>();
 
   constructor(
     private readonly clock: Clock,
@@ -90,10 +91,15 @@ export class Authentication implements OnModuleInit {
     return `. Send the header ${headers.join(' or ')}${first}`;
   }
 
+  /** Once for each call: a failed attempt counts once. */
   identify(request: Request): Identification | Promise<Identification> {
+    const known = this.identified.get(request);
+    if (known) return known;
     const { remoteAddress: address = '' } = request.socket;
     const waitSeconds = this.failed.waitSeconds(address, this.clock.now());
-    return this.try(this.ways, [], request, waitSeconds);
+    const found = this.try(this.ways, [], request, waitSeconds);
+    this.identified.set(request, found);
+    return found;
   }
 
   /** One way after the other. */
