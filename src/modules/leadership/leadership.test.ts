@@ -128,7 +128,7 @@ describe('an instance tells', () => {
   });
   afterAll(() => rooms.close());
   const instances = () => rooms.app.get(Instances, { strict: false });
-  const list = () => instances().list(tx(), cluster.now());
+  const list = () => instances().list(tx());
 
   test('how many machines it knows, and what its tasks leave of them', async () => {
     await insertRequest(tx());
@@ -147,7 +147,7 @@ describe('an instance tells', () => {
   });
 
   test('for how long others have been silent: uptime goes on, the newest word of a machine ages', async () => {
-    await instances().write(tx(), cluster.now());
+    await instances().write(tx());
     await tx().query(
       `INSERT INTO instance SELECT 'other', NULL, 77, document || '{"hostAddress": "zz", "uptime": 1000, "millisSinceLastOffer": 5}',
          written_at - interval '3 s' FROM instance`,
@@ -161,7 +161,7 @@ describe('an instance tells', () => {
   test('nothing of one that was silent for three periods, whose row the next writer removes', async () => {
     await tx().query(`UPDATE instance SET written_at = written_at - interval '15 s' WHERE id = 'other'`);
     expect((await list()).hostStates).toHaveLength(1);
-    await instances().write(tx(), cluster.now());
+    await instances().write(tx());
     expect(await tx().query(`SELECT id FROM instance WHERE id = 'other'`)).toEqual([]);
   });
 
