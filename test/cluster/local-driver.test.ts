@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
+import { AgentCluster, occupyPort, testSlave } from '../support/agent-cluster.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -62,4 +62,38 @@ test('a machine is heard for as long as its agent answers, even when it has noth
   await cluster.stopAgent();
   // Two questions later nothing more was heard.
   await waitFor('its silence', () => silentFor() > 9_000, { timeoutMillis: 15_000 });
+});
+
+test('all machines of an agent are shown before any of them is told, and to the end of a start', async () => {
+  const slaves = Array.from({ length: 14 }, (_, index) => ({ ...testSlave, id: `s${index}` }));
+  const cluster = await AgentCluster.start({ slaves });
+  onTestFinished(() => cluster.close());
+  const successor = cluster.newDriver();
+  const shown: number[] = [];
+  await successor.start(
+    2,
+    {
+      machines: async (agents) => {
+        shown.push(successor.machines().length);
+        await delay(20);
+        shown.push(successor.machines().length, agents.flatMap(({ machines }) => machines).length);
+      },
+      machineDown: async () => undefined,
+      statusUpdates: async () => undefined,
+      outranked: () => undefined,
+    },
+    async () => undefined,
+  );
+  expect(shown).toEqual([14, 14, 14]);
+});
+
+test('a start ends what an earlier one began, whose events come no more', async () => {
+  const cluster = await AgentCluster.start();
+  onTestFinished(() => cluster.close());
+  const later = cluster.seen.copy();
+  await cluster.driver.start(1, later, later.appliedUpdate);
+  const spec = await cluster.launch('exit 0');
+  await waitFor('the end', () => later.statesOf(spec.taskId).includes('TASK_FINISHED'), { timeoutMillis: 15_000 });
+  expect(cluster.seen.statesOf(spec.taskId)).toEqual([]);
+  await cluster.driver.stop();
 });

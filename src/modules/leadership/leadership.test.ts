@@ -8,7 +8,9 @@ import { waitFor } from '../../../test/support/wait-for.js';
 import type { ClusterDriver } from '../../cluster/cluster-driver.js';
 import { SimulatedCluster } from '../../../test/support/simulated-cluster/simulated-cluster.js';
 import type { HostState, State } from '../../core/model/state.js';
+import { Clock } from '../../platform/clock.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
+import { AgentReach } from './agent-reach.service.js';
 import { Instances } from './instances.service.js';
 import { LeadershipModule } from './leadership.module.js';
 import { StatusDelays } from '../../platform/metrics/status-delays.js';
@@ -185,4 +187,68 @@ describe('an instance tells', () => {
     for (const millis of [100, 201, -50]) delays.record(millis);
     expect((await list()).statusDelayMillis).toBe(100);
   });
+});
+
+describe('an instance that reaches no agent', () => {
+  /** Both look when the test says so, and what is waited for is long over. */
+  async function twoOfWhich() {
+    const clocks = [new Clock(), new Clock()];
+    const { url: databaseUrl, remove } = await createDatabase();
+    const first = await startApp({ databaseUrl, clock: clocks[0] });
+    const second = await startApp({ databaseUrl, clock: clocks[1], follows: true });
+    const close = first.close.bind(first);
+    first.close = () => close().then(remove);
+    await waitFor('both', async () => (await hostStates(second)).length === 2);
+    const look = async ({ app }: App) => app.get(AgentReach, { strict: false }).runOnce();
+    const lose = async (app: App, clock: Clock) => {
+      app.driver.whyUnreachable = async () => 'the line is cut';
+      await look(app);
+      clock.monotonic = () => performance.now() + 60_000;
+    };
+    const find = (app: App) => void (app.driver.whyUnreachable = async () => undefined);
+    return { first, second, clocks, look, lose, find };
+  }
+  const degraded = async ({ url }: App) =>
+    ((await (await fetch(`${url}/readyz`)).json()) as { degraded: string[] }).degraded.join();
+
+  test('gives the leadership to one that does, and competes again when it does itself', async () => {
+    const { first, second, clocks, look, lose, find } = await twoOfWhich();
+    await lose(first, clocks[0]!);
+    await look(second);
+    await look(first);
+    expect(await degraded(first)).toContain(`the line is cut; it leaves leading to ${addressOf(second)}`);
+    await waitFor('the other to lead', () => leads(second));
+    find(first);
+    await look(first);
+    expect(await degraded(first)).toBe('');
+    second.app.get(Leadership).failOver('a test wants it');
+    await waitFor('the first to lead again', () => leads(first));
+  });
+
+  test('leads as long as no other does, too', async () => {
+    const { first, second, clocks, look, lose } = await twoOfWhich();
+    await lose(second, clocks[1]!);
+    await lose(first, clocks[0]!);
+    await look(second);
+    await look(first);
+    expect(leads(first)).toBe(true);
+    expect(await degraded(first)).toContain('the line is cut; nor does another one');
+  });
+
+  test('does not compete while another does, and does when none is left', async () => {
+    const { first, second, clocks, look, lose } = await twoOfWhich();
+    await look(first);
+    await lose(second, clocks[1]!);
+    await look(second);
+    first.app.get(Leadership).failOver('a test wants it');
+    await waitFor('the first to lead again, when it has stood aside in vain', () => leads(first), {
+      timeoutMillis: 25_000,
+    });
+    expect(leads(second)).toBe(false);
+    await apps.splice(apps.indexOf(first), 1)[0]!.app.close();
+    await waitFor('the second to lead', async () => {
+      await look(second);
+      return leads(second);
+    });
+  }, 40_000);
 });

@@ -79,7 +79,7 @@ export class SimulatedDriver implements ClusterDriver {
 
   async stop(): Promise<void> {
     this.session = undefined;
-    await this.delivering;
+    await this.delivering.catch(() => undefined);
     this.cluster.forget(this);
   }
 
@@ -142,7 +142,8 @@ export class SimulatedDriver implements ClusterDriver {
 
   /** Hands over what there is. One at a time, as the port demands. */
   deliver(): Promise<void> {
-    this.delivering = this.delivering.then(() => this.deliverAll());
+    // What could not be told keeps nothing from being told later.
+    this.delivering = this.delivering.catch(() => undefined).then(() => this.deliverAll());
     return this.delivering;
   }
 
