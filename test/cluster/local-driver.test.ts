@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { AgentCluster, occupyPort, testSlave } from '../support/agent-cluster.js';
+import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -97,3 +98,29 @@ test('a start ends what an earlier one began, whose events come no more', async 
   expect(cluster.seen.statesOf(spec.taskId)).toEqual([]);
   await cluster.driver.stop();
 });
+
+test.each([600_000, -600_000])(
+  'what a machine tells is in the time of the scheduler, also when its clock is set by %i ms while it is followed',
+  async (by) => {
+    const cluster = await AgentCluster.start();
+    onTestFinished(() => cluster.close());
+    let ahead = 0;
+    // To this clock, that of the agent is set the other way.
+    const now = () => Date.now() + ahead;
+    const driver = new LocalDriver({ agentFolder: cluster.root, log: cluster.log, now });
+    const seen = cluster.seen.copy();
+    await driver.start(2, seen, seen.appliedUpdate);
+    onTestFinished(() => driver.stop());
+    ahead = by;
+    const ends: number[] = [];
+    for (const round of [1, 2]) {
+      const spec = cluster.spec({ command: { shell: true, value: 'exit 0', arguments: [] } });
+      await driver.launch([spec], 2);
+      const ofEnd = () => seen.updates.find(({ taskId, state }) => taskId === spec.taskId && state === 'TASK_FINISHED');
+      const { timestamp } = await waitFor(`the end of task ${round}`, ofEnd, { timeoutMillis: 15_000 });
+      ends.push(Math.abs(timestamp - now()));
+    }
+    expect(ends[1]).toBeLessThan(60_000);
+    expect(driver.machines()[0]!.silentForMillis).toBeLessThan(25_000);
+  },
+);

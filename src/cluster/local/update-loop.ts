@@ -94,7 +94,10 @@ export async function followAgent(
     while (!signal.aborted) {
       const question = { incarnation: hello.incarnation, after, waitMillis: pollMillis };
       const patience = { signal, timeoutMs: pollMillis + callMillis };
+      const sentAt = now();
       const answer = await agent.askAsLeader(epoch, (api) => api.updates(question, patience));
+      // Its clock may have been set since it told its machines.
+      if (answer.clock) ahead.learn({ sentAt, shown: answer.clock, receivedAt: now() });
       if (answer.incarnation !== hello.incarnation) return;
       seen.answeredAt = performance.now();
       if (answer.updates.length > 0) {

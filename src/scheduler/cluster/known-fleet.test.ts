@@ -88,16 +88,18 @@ test('a leader that dies after any of these calls leaves its successor nothing t
   onProcess = () => undefined;
   const world = await start();
   for (let killAt = 1; ; killAt++) {
-    let died = false;
+    let [died, isArmed] = [false, true];
     onProcess = (process) =>
       afterEachCall(process, async (call) => {
-        if (call !== killAt || died) return;
+        if (call !== killAt || !isArmed) return;
+        isArmed = false;
         died = true;
         await judge(process);
         (process.get(Leadership) as { stepDown: (reason: string) => void }).stepDown('it dies');
         throw new Error('it dies');
       });
     await world.crash().catch(() => undefined);
+    isArmed = false;
     onProcess = () => undefined;
     if (!died) break;
     expect(killAt).toBeLessThan(50);
