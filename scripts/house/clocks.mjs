@@ -15,8 +15,14 @@ export const readers = [
     path: /^src\/agent\//,
     why: 'a process without a database: the driver puts what it tells into the time of the database',
   },
-  { path: /^src\/cli\/(commands\/|words\.ts$)/, why: 'a process without a database: ages and moments for the person who waits before it' },
-  { path: /^src\/platform\/http\/plain\/plain-connection\.ts$/, why: 'the header Date, which is that of the machine that answers' },
+  {
+    path: /^src\/cli\/(commands\/|words\.ts$)/,
+    why: 'a process without a database: ages and moments for the person who waits before it',
+  },
+  {
+    path: /^src\/platform\/http\/plain\/plain-connection\.ts$/,
+    why: 'the header Date, which is that of the machine that answers',
+  },
 ];
 
 /** @returns {Map<string, number[]>} lines of program that read the clock of this machine where they may not, by path */

@@ -135,7 +135,8 @@ async function measure(name, prefix, work) {
 
 async function byMuster(prefix) {
   const running = new Set();
-  const driver = await KubernetesDriver.open({ now: Date.now,
+  const driver = await KubernetesDriver.open({
+    now: Date.now,
     settings: lab.settings(),
     defaultRackId: 'DEFAULT',
     log: quiet,

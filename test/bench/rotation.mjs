@@ -100,7 +100,8 @@ async function service(settings) {
   });
   const folder = join(root, 'agent');
   const states = new Set();
-  const driver = new LocalDriver({ now: Date.now,
+  const driver = new LocalDriver({
+    now: Date.now,
     agentFolder: folder,
     log: { info() {}, warn: console.error, error: console.error },
   });

@@ -80,7 +80,12 @@ describe.skipIf(labBinaries === undefined)('agents on the nodes of a real Kubern
   test('an instance that does not lead reads them, too', async () => {
     const taskId = await launch('echo hello');
     await until(taskId, 'TASK_FINISHED');
-    const other = await KubernetesDriver.open({ now: Date.now, settings: lab.settings(), defaultRackId: 'DEFAULT', log: quiet });
+    const other = await KubernetesDriver.open({
+      now: Date.now,
+      settings: lab.settings(),
+      defaultRackId: 'DEFAULT',
+      log: quiet,
+    });
     try {
       const read = async () => (await (await other.sandbox(taskId, slaveId))?.read('stdout', 0, 10))?.data.toString();
       await waitFor('what it printed', async () => (await read()) === 'hello\n', slow);

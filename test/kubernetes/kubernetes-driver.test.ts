@@ -81,7 +81,8 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
       const drivers: KubernetesDriver[] = [];
       const untilShown = (what: string, port: number, isShown: boolean) =>
         waitFor(what, () => drivers.some((each) => each.machines()[0]?.portsInUse.includes(port)) === isShown);
-      const open = () => KubernetesDriver.open({ now: Date.now, settings, defaultRackId: 'DEFAULT', commands, log: quiet });
+      const open = () =>
+        KubernetesDriver.open({ now: Date.now, settings, defaultRackId: 'DEFAULT', commands, log: quiet });
       // A driver is made without waiting; these wait to be asked for.
       const spare = await Promise.all([open(), open(), open()]);
       return {

@@ -118,7 +118,9 @@ export async function followAgent(
     const shown = machines[0]?.seenAt;
     if (shown !== undefined) ahead.learn({ sentAt, shown: { first: shown, last: shown }, receivedAt: now() });
     seen.machines = machines.map(({ seenAt: _, ...machine }) => machine);
-    await events.machines([{ agentId, machines: seen.machines.map((machine) => ({ ...machine, silentForMillis: 0 })) }]);
+    await events.machines([
+      { agentId, machines: seen.machines.map((machine) => ({ ...machine, silentForMillis: 0 })) },
+    ]);
     return machinesVersion;
   }
 }

@@ -62,7 +62,8 @@ export class ClusterWatch implements ClusterEvents {
     if (!this.fleet.isCompared) return this.wake.signal('fleet');
     const presented = new Map(agents.map(({ agentId, machines }) => [agentId, new Set(machines.map(slaveIdOf))]));
     for (const { id, agentId } of await this.slaves.present(this.db.leaderManager))
-      if (presented.get(agentId)?.has(id) === false) await this.machineDown(id, 'its agent does not present it any more');
+      if (presented.get(agentId)?.has(id) === false)
+        await this.machineDown(id, 'its agent does not present it any more');
   }
 
   async machineDown(slaveId: string, reason: string): Promise<void> {

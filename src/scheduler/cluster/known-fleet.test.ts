@@ -16,10 +16,10 @@ import { SlaveReconciliation } from './slave-reconciliation.service.js';
 let close = async (): Promise<void> => undefined;
 afterEach(() => close());
 
-const slaves = 36;
+const slaves = 24;
 const perAgent = 12;
 
-/** Three agents with twelve machines each, of which the driver hears from the agents only, and a service on all of them. */
+/** Two agents with twelve machines each, of which the driver hears from the agents only, and a service on all of them. */
 async function start(): Promise<SchedulerWorld> {
   const world = await SchedulerWorld.start({
     machines: slaves,
@@ -111,7 +111,7 @@ test('a leader that dies after any of these calls leaves its successor nothing t
   await world.run(2);
   expect(await world.ends('svc')).toEqual([]);
   expect(Math.max(...world.cluster.starts.values())).toBe(1);
-}, 60_000);
+}, 240_000);
 
 test('what one agent does not present any more is not missed before the others have answered, or have had the time to', async () => {
   onProcess = () => undefined;
@@ -141,18 +141,21 @@ test('a machine that its agent leaves out later is gone at once, and so are its 
   expect(await states(world)).toEqual(new Set(['ACTIVE', 'DEAD']));
 });
 
-test.each([600_000, -600_000])('a clock that is set by %i ms while agents answer makes none of them silent', async (by) => {
-  onProcess = () => undefined;
-  const world = await start();
-  await judge(world);
-  const clock = world.get(Clock);
-  const now = clock.now.bind(clock);
-  clock.now = () => now() + by;
-  await world.get(SilentAgents).runOnce();
-  await world.get(SlaveReconciliation).runOnce(clock.now());
-  expect(await states(world)).toEqual(new Set(['ACTIVE']));
-  expect(await world.ends('svc')).toEqual([]);
-});
+test.each([600_000, -600_000])(
+  'a clock that is set by %i ms while agents answer makes none of them silent',
+  async (by) => {
+    onProcess = () => undefined;
+    const world = await start();
+    await judge(world);
+    const clock = world.get(Clock);
+    const now = clock.now.bind(clock);
+    clock.now = () => now() + by;
+    await world.get(SilentAgents).runOnce();
+    await world.get(SlaveReconciliation).runOnce(clock.now());
+    expect(await states(world)).toEqual(new Set(['ACTIVE']));
+    expect(await world.ends('svc')).toEqual([]);
+  },
+);
 
 test('a term that ends while its duty begins begins nothing: the next one finds the driver free', async () => {
   onProcess = () => undefined;

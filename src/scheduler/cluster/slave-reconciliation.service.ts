@@ -64,7 +64,13 @@ export class SlaveReconciliation {
     const epoch = this.leadership.current();
     if (epoch === undefined) return undefined;
     if (this.term?.epoch !== epoch) {
-      this.term = { epoch, since: this.clock.monotonic(), comparedAtStart: false, comparedWhole: false, silentJudged: false };
+      this.term = {
+        epoch,
+        since: this.clock.monotonic(),
+        comparedAtStart: false,
+        comparedWhole: false,
+        silentJudged: false,
+      };
       this.lastRegularAt = now;
     }
     const { term } = this;
