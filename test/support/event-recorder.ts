@@ -22,7 +22,7 @@ export class EventRecorder implements ClusterEvents {
   async machines(agents: readonly AgentMachines[]): Promise<void> {
     for (const { agentId, machines } of agents) {
       const present = new Set(machines.map(({ slaveId }) => slaveId));
-      for (const known of [...this.slaves.values()])
+      for (const known of this.slaves.values())
         if (known.agentId === agentId && !present.has(known.slaveId)) await this.machineDown(known.slaveId);
       for (const machine of machines) this.slaves.set(machine.slaveId, machine);
     }

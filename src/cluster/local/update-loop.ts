@@ -117,7 +117,7 @@ export async function followAgent(
     const { machines, machinesVersion } = await agent.ask((api) => api.machines({}, { signal }));
     const shown = machines[0]?.seenAt;
     if (shown !== undefined) ahead.learn({ sentAt, shown: { first: shown, last: shown }, receivedAt: now() });
-    seen.machines = machines.map(({ seenAt: _, ...machine }) => machine);
+    seen.machines = machines.map(({ seenAt: _seenAt, ...machine }) => machine);
     await events.machines([
       { agentId, machines: seen.machines.map((machine) => ({ ...machine, silentForMillis: 0 })) },
     ]);

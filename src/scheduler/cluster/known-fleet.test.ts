@@ -34,7 +34,7 @@ async function start(): Promise<SchedulerWorld> {
   expect(await world.active('svc')).toHaveLength(slaves);
   return world;
 }
-let onProcess = (_: SchedulerWorld): void => undefined;
+let onProcess: (process: SchedulerWorld) => void = () => undefined;
 
 /** All that concludes something from machines that are not there. */
 async function judge(world: SchedulerWorld): Promise<void> {
