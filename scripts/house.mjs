@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { clockReads, readers } from './house/clocks.mjs';
 import { measure, rowFindings, sharedTables } from './house/measure.mjs';
 import { exceptions } from './house/rows.mjs';
 import { readTree, roomOf } from './house/tree.mjs';
 
 /**
  * `npm run house`: where rows are touched, who owns each table, and how the files lie, beside an earlier commit.
- * `-- --check` only looks for SQL outside of repositories and for tables with two owners, and fails when there are any.
+ * `-- --check` only looks for SQL outside of repositories, tables with two owners and places that read the clock of their machine, and
+ * fails when there are any.
  */
 const { values } = parseArgs({
   options: {
@@ -27,10 +29,12 @@ function check() {
   nameStrays(strays);
   nameShared(owners);
   const shared = sharedTables(owners).length;
-  if (strays.size + shared === 0) {
+  const clocks = clockReads(today);
+  nameClocks(clocks);
+  if (strays.size + shared === 0)
     console.log(`Every row has one home: ${owners.size} tables, each written by one room, SQL in repositories only.`);
-    return 0;
-  }
+  if (strays.size + shared + clocks.size === 0) return 0;
+  if (strays.size + shared === 0) return 1;
   console.log(`${strays.size} files with SQL outside of repositories, ${shared} tables with more than one owner.`);
   console.log(
     `SQL and TypeORM calls stand in *.repository.ts, or in ${exceptions.map(({ path, why }) => `\n  ${path.source.replaceAll(/[\\^]/g, '')}  ${why}`).join('')}`,
@@ -75,6 +79,13 @@ function house() {
   if (now.unusedExports.length > 0)
     console.log(`\nExports that no other file names:\n  ${now.unusedExports.join('\n  ')}`);
   return 0;
+}
+
+function nameClocks(clocks) {
+  for (const [path, lines] of clocks) console.log(`The clock of this machine is read: ${path}:${lines.join(', ')}`);
+  if (clocks.size === 0) return;
+  console.log('Take the time from Clock; the clock of a machine may be read in');
+  for (const { path, why } of readers) console.log(`  ${path.source.replaceAll(/[\\^$]/g, '')}  ${why}`);
 }
 
 function nameStrays(strays) {

@@ -35,6 +35,7 @@ describe('the application', () => {
       leads: true,
       epoch: 1,
       leader: app.url,
+      missing: [],
       failingPollers: [],
       degraded: [],
       disabledPollers: [],

@@ -33,8 +33,14 @@ export interface MachineSnapshot {
   runsContainers?: boolean;
   /** Why it runs none; absent: it does, or is still looking. */
   containersRefusal?: string;
-  /** Epoch milliseconds at which the agent answered last. */
-  seenAt: number;
+  /** Since its agent answered last, by the monotonic clock: a clock that is set, here or there, makes no agent silent. */
+  silentForMillis: number;
+}
+
+/** All machines that an agent presents at one time. */
+export interface AgentMachines {
+  agentId: string;
+  machines: readonly MachineSnapshot[];
 }
 
 export type LaunchAnswer =
@@ -125,8 +131,12 @@ export interface AgentTaskList {
 
 /** The listener is the scheduler. A promise it returns is awaited before the next batch of the same agent. */
 export interface ClusterEvents {
-  /** A machine appeared, or something about it changed (resources, attributes, incarnation, ports in use). */
-  machineUp(machine: MachineSnapshot): Promise<void>;
+  /**
+   * Agents whose machines are new, more, fewer or changed (resources, attributes, incarnation, ports in use), each with all that it
+   * presents now. `machines()` of the driver shows the same lists, and did so before this call: whoever looks at an agent's machines
+   * sees none or all of them. May be told again.
+   */
+  machines(agents: readonly AgentMachines[]): Promise<void>;
   /** Confirmed gone. An agent that does not answer is not: its tasks run on. */
   machineDown(slaveId: string, reason: string): Promise<void>;
   /** In the order of their numbers. Resolves after they are stored; only then are they acknowledged to the agent. */
@@ -254,8 +264,8 @@ export interface Unsupported {
 export interface ClusterDriver {
   readonly name: 'local' | 'kubernetes' | 'simulated';
   /**
-   * Begins to watch machines and to deliver events. `appliedUpdate` tells, per agent and incarnation, the number of the
-   * last update that was stored, so that the agent repeats exactly what was not.
+   * Begins to watch machines and to deliver events. What an earlier call began ends first. `appliedUpdate` tells, per agent and
+   * incarnation, the number of the last update that was stored, so that the agent repeats exactly what was not.
    */
   start(
     epoch: Epoch,
@@ -264,6 +274,8 @@ export interface ClusterDriver {
   ): Promise<void>;
   /** Stops watching. Tasks run on. Resolves when no event is being delivered any more. */
   stop(): Promise<void>;
+  /** Why no machine can be reached from this process now; undefined: one can. Asked of every instance, whether it leads or not. */
+  whyUnreachable(): Promise<string | undefined>;
   /** Machines as last seen. */
   machines(): MachineSnapshot[];
   /**

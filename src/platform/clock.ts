@@ -11,6 +11,11 @@ export class Clock {
     return Date.now();
   }
 
+  /** Milliseconds since any moment: for how long something has lasted, which is the same when a clock is set meanwhile. */
+  monotonic(): number {
+    return performance.now();
+  }
+
   /** By how much the clock of this machine is ahead of this one. */
   skewMillis(): number {
     return 0;

@@ -17,6 +17,7 @@ import { DatabaseClock } from './database/database-clock.js';
 import { createDataSource, type Entities } from './database/data-sources.js';
 import { Database } from './database/database.js';
 import { Degradations } from './health/degradations.js';
+import { Readiness } from './health/readiness.js';
 import { HealthController } from './health/health.controller.js';
 import { CallsInFlight } from './http/calls-in-flight.js';
 import { inOrder, refuseNewerSchema } from './http/middleware.js';
@@ -104,6 +105,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         DisabledActionRepository,
         DisabledActions,
         Degradations,
+        Readiness,
         IdempotentCallRepository,
         IdempotentCalls,
         Metrics,
@@ -127,6 +129,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         DisabledActionRepository,
         DisabledActions,
         Degradations,
+        Readiness,
         Metrics,
         PlacementFigures,
         Pollers,

@@ -4,6 +4,7 @@ import { LoadBalancerClientModule } from '../modules/load-balancer/load-balancer
 import { SlavesModule } from '../modules/slaves/slaves.module.js';
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
 import { SchedulerControls } from '../modules/test-operations/test-operations.service.js';
+import { KnownFleet } from './cluster/known-fleet.service.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { HeldMachines } from './cluster/held-machines.service.js';
 import { SilentAgents } from './cluster/silent-agents.service.js';
@@ -66,6 +67,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     LaunchAnswers,
     KillDispatcher,
     ClusterWatch,
+    KnownFleet,
     SlaveReconciliation,
     SilentAgents,
     HeldMachines,

@@ -3,7 +3,7 @@ import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/clust
 import { PendingRequestRepository } from '../modules/tasks/pending-request.repository.js';
 import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
-import { Leadership, type LeaderDuty } from '../platform/leadership/leadership.js';
+import { Leadership, NotLeaderError, type LeaderDuty } from '../platform/leadership/leadership.js';
 import { Pollers } from '../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../platform/settings/settings.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
@@ -31,7 +31,7 @@ export class Scheduler implements LeaderDuty {
   readonly name = 'scheduler';
 
   constructor(
-    leadership: Leadership,
+    private readonly leadership: Leadership,
     pollers: Pollers,
     private readonly db: Database,
     private readonly drain: DrainService,
@@ -90,11 +90,14 @@ export class Scheduler implements LeaderDuty {
     const misplanned = await this.drain.misplanned(now);
     await this.db.leaderTransaction((tx) => this.queue.enqueueStartups(tx, now, misplanned));
     await this.held.load(this.db.manager);
+    // `lost` was called while this one waited: what began now would end with no term.
+    if (this.leadership.current() !== epoch) throw new NotLeaderError(`epoch ${epoch} is over`);
     try {
       await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));
       await this.launches.load();
     } catch (cause) {
-      await this.driver.stop();
+      // The driver may be that of a later term by now.
+      if (this.leadership.current() === epoch) await this.driver.stop();
       throw cause;
     }
     await this.reconciliation.begin();

@@ -119,7 +119,7 @@ describe('a disk that fills up', () => {
       stdio: ['ignore', log, log],
     });
     const seen = new EventRecorder();
-    const driver = new LocalDriver({ agentFolder: folder, log: testLog() });
+    const driver = new LocalDriver({ now: Date.now, agentFolder: folder, log: testLog() });
     const filler = join(data, 'filler');
     const launch = () => {
       const { incarnation } = driver.machines()[0]!;

@@ -132,7 +132,7 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
       await cluster.startAgent();
       expect(cluster.incarnation).not.toBe(before);
       expect(cluster.processes()).toEqual([]);
-      await waitFor('the new incarnation', () => cluster.seen.machines.get('s1')?.incarnation === cluster.incarnation);
+      await waitFor('the new incarnation', () => cluster.seen.slaves.get('s1')?.incarnation === cluster.incarnation);
       expect(await cluster.driver.launch([spec], 1)).toMatchObject([{ outcome: 'REFUSED' }]);
       const next = await running('exec sleep 600');
       expect(cluster.seen.updates.filter((update) => update.taskId === next.taskId)[0]?.number).toBe(1);

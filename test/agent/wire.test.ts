@@ -91,10 +91,10 @@ test('a port that something else has is told, until it is free', async () => {
   cluster.driver = cluster.newDriver();
   await cluster.driver.start(6, cluster.seen, cluster.seen.appliedUpdate);
   await cluster.driver.launch([cluster.spec({ ports: [port] })], 6);
-  await waitFor('the port in use', () => cluster.seen.machines.get('s1')?.portsInUse.includes(port));
+  await waitFor('the port in use', () => cluster.seen.slaves.get('s1')?.portsInUse.includes(port));
   expect(cluster.driver.machines()[0]?.portsInUse).toEqual([port]);
   await free();
-  await waitFor('the port to be free', () => cluster.seen.machines.get('s1')?.portsInUse.length === 0, {
+  await waitFor('the port to be free', () => cluster.seen.slaves.get('s1')?.portsInUse.length === 0, {
     timeoutMillis: 15_000,
   });
 });

@@ -67,9 +67,9 @@ await new Promise((resolve, reject) => {
 
 const states = new Map();
 const quiet = { info() {}, warn: console.error, error: console.error };
-const driver = new LocalDriver({ agentFolder: join(dataDir, 'agent'), log: quiet });
+const driver = new LocalDriver({ now: Date.now, agentFolder: join(dataDir, 'agent'), log: quiet });
 const events = {
-  machineUp: () => Promise.resolve(),
+  machines: () => Promise.resolve(),
   machineDown: () => Promise.resolve(),
   outranked: () => Promise.resolve(),
   statusUpdates: async (updates) => {

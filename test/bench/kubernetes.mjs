@@ -136,6 +136,7 @@ async function measure(name, prefix, work) {
 async function byMuster(prefix) {
   const running = new Set();
   const driver = await KubernetesDriver.open({
+    now: Date.now,
     settings: lab.settings(),
     defaultRackId: 'DEFAULT',
     log: quiet,
@@ -143,7 +144,7 @@ async function byMuster(prefix) {
   try {
     const epoch = Date.now();
     await driver.start(epoch, {
-      machineUp: async () => undefined,
+      machines: async () => undefined,
       machineDown: async () => undefined,
       statusUpdates: async (updates) => {
         for (const { taskId, state } of updates)

@@ -101,6 +101,7 @@ async function service(settings) {
   const folder = join(root, 'agent');
   const states = new Set();
   const driver = new LocalDriver({
+    now: Date.now,
     agentFolder: folder,
     log: { info() {}, warn: console.error, error: console.error },
   });
@@ -108,7 +109,7 @@ async function service(settings) {
   await driver.start(
     1,
     {
-      machineUp: nothing,
+      machines: nothing,
       machineDown: nothing,
       outranked: nothing,
       statusUpdates: async (updates) => updates.forEach(({ state }) => states.add(state)),

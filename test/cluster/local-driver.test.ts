@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
+import { AgentCluster, occupyPort, testSlave } from '../support/agent-cluster.js';
+import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -49,15 +50,77 @@ describeClusterDriver('local', async (): Promise<DriverHarness> => {
   };
 });
 
-test('a machine is seen for as long as its agent answers, even when it has nothing to tell', async () => {
+test('a machine is heard for as long as its agent answers, even when it has nothing to tell', async () => {
   const cluster = await AgentCluster.start();
   onTestFinished(() => cluster.close());
-  const seenAt = () => cluster.driver.machines()[0]!.seenAt;
-  const first = seenAt();
-  await waitFor('it to be heard again', () => seenAt() > first + 2_000);
+  const silentFor = () => cluster.driver.machines()[0]!.silentForMillis;
+  let longest = 0;
+  await waitFor('it to be heard again after seconds', () => {
+    const isHeardAgain = silentFor() < longest && longest > 2_000;
+    longest = Math.max(longest, silentFor());
+    return isHeardAgain;
+  });
   await cluster.stopAgent();
   // Two questions later nothing more was heard.
-  const last = seenAt();
-  await delay(9_000);
-  expect(seenAt()).toBe(last);
+  await waitFor('its silence', () => silentFor() > 9_000, { timeoutMillis: 15_000 });
 });
+
+test('all machines of an agent are shown before any of them is told, and to the end of a start', async () => {
+  const slaves = Array.from({ length: 14 }, (_, index) => ({ ...testSlave, id: `s${index}` }));
+  const cluster = await AgentCluster.start({ slaves });
+  onTestFinished(() => cluster.close());
+  const successor = cluster.newDriver();
+  const shown: number[] = [];
+  await successor.start(
+    2,
+    {
+      machines: async (agents) => {
+        shown.push(successor.machines().length);
+        await delay(20);
+        shown.push(successor.machines().length, agents.flatMap(({ machines }) => machines).length);
+      },
+      machineDown: async () => undefined,
+      statusUpdates: async () => undefined,
+      outranked: () => undefined,
+    },
+    async () => undefined,
+  );
+  expect(shown).toEqual([14, 14, 14]);
+});
+
+test('a start ends what an earlier one began, whose events come no more', async () => {
+  const cluster = await AgentCluster.start();
+  onTestFinished(() => cluster.close());
+  const later = cluster.seen.copy();
+  await cluster.driver.start(1, later, later.appliedUpdate);
+  const spec = await cluster.launch('exit 0');
+  await waitFor('the end', () => later.statesOf(spec.taskId).includes('TASK_FINISHED'), { timeoutMillis: 15_000 });
+  expect(cluster.seen.statesOf(spec.taskId)).toEqual([]);
+  await cluster.driver.stop();
+});
+
+test.each([600_000, -600_000])(
+  'what a machine tells is in the time of the scheduler, also when its clock is set by %i ms while it is followed',
+  async (by) => {
+    const cluster = await AgentCluster.start();
+    onTestFinished(() => cluster.close());
+    let ahead = 0;
+    // To this clock, that of the agent is set the other way.
+    const now = () => Date.now() + ahead;
+    const driver = new LocalDriver({ agentFolder: cluster.root, log: cluster.log, now });
+    const seen = cluster.seen.copy();
+    await driver.start(2, seen, seen.appliedUpdate);
+    onTestFinished(() => driver.stop());
+    ahead = by;
+    const ends: number[] = [];
+    for (const round of [1, 2]) {
+      const spec = cluster.spec({ command: { shell: true, value: 'exit 0', arguments: [] } });
+      await driver.launch([spec], 2);
+      const ofEnd = () => seen.updates.find(({ taskId, state }) => taskId === spec.taskId && state === 'TASK_FINISHED');
+      const { timestamp } = await waitFor(`the end of task ${round}`, ofEnd, { timeoutMillis: 15_000 });
+      ends.push(Math.abs(timestamp - now()));
+    }
+    expect(ends[1]).toBeLessThan(60_000);
+    expect(driver.machines()[0]!.silentForMillis).toBeLessThan(25_000);
+  },
+);

@@ -73,3 +73,22 @@ test('prose, collections and reads of the tables of another room are accepted', 
   expect(stdout).toMatch(/^Every row has one home: 3 tables/);
   expect(status).toBe(0);
 });
+
+test('the clock of a machine is read by the clock and by processes without a database only', () => {
+  const bodies = [
+    'return Date.now();',
+    'return (this.now ?? Date.now)();',
+    'return new Date().getTime();',
+    'return performance.timeOrigin;',
+  ];
+  const path = (index: number) => `src/modules/users/clock-${index}.service.ts`;
+  const { status, stdout, line } = check(Object.fromEntries(bodies.map((body, index) => [path(index), body])));
+  expect(status).toBe(1);
+  for (const index of bodies.keys())
+    expect(stdout).toContain(`The clock of this machine is read: ${path(index)}:${line}`);
+  const allowed = check({
+    'src/agent/clock.ts': 'return Date.now();',
+    'src/modules/users/date.service.ts': 'return [new Date(5), performance.now()];',
+  });
+  expect(allowed).toMatchObject({ status: 0 });
+});

@@ -31,9 +31,9 @@ describe.skipIf(labBinaries === undefined)('agents on the nodes of a real Kubern
 
   async function lead(settings: ReturnType<Lab['settings']>) {
     const recorder = new EventRecorder();
-    const leader = await KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', log: quiet });
+    const leader = await KubernetesDriver.open({ now: Date.now, settings, defaultRackId: 'DEFAULT', log: quiet });
     await leader.start(1, recorder);
-    await waitFor('the node', () => recorder.machines.size > 0, slow);
+    await waitFor('the node', () => recorder.slaves.size > 0, slow);
     return { driver: leader, seen: recorder };
   }
 
@@ -80,7 +80,12 @@ describe.skipIf(labBinaries === undefined)('agents on the nodes of a real Kubern
   test('an instance that does not lead reads them, too', async () => {
     const taskId = await launch('echo hello');
     await until(taskId, 'TASK_FINISHED');
-    const other = await KubernetesDriver.open({ settings: lab.settings(), defaultRackId: 'DEFAULT', log: quiet });
+    const other = await KubernetesDriver.open({
+      now: Date.now,
+      settings: lab.settings(),
+      defaultRackId: 'DEFAULT',
+      log: quiet,
+    });
     try {
       const read = async () => (await (await other.sandbox(taskId, slaveId))?.read('stdout', 0, 10))?.data.toString();
       await waitFor('what it printed', async () => (await read()) === 'hello\n', slow);

@@ -57,7 +57,7 @@ describe.skipIf(labBinaries === undefined)('what goes wrong with a Kubernetes of
       cluster: { ...base.cluster, kubernetes: lab.settings({ kubeconfig }), agentReregisterTimeoutSeconds: 1 },
     };
     const { kubernetes, defaultRackId } = settings.cluster;
-    driver = await KubernetesDriver.open({ settings: kubernetes, defaultRackId, log: quiet });
+    driver = await KubernetesDriver.open({ now: Date.now, settings: kubernetes, defaultRackId, log: quiet });
     muster = await startTestApp({ driver, settings, databaseUrl: database.url });
     api = new Api(muster.url);
   }

@@ -40,13 +40,14 @@ function withEpochsFrom(base: number, driver: KubernetesDriver): ClusterDriver {
     start: (epoch, events) =>
       orStale(
         driver.start(epoch + base, {
-          machineUp: (machine) => events.machineUp(machine),
+          machines: (agents) => events.machines(agents),
           machineDown: (slaveId, reason) => events.machineDown(slaveId, reason),
           statusUpdates: (updates) => events.statusUpdates(updates),
           outranked: (cause) => events.outranked(shifted(cause)),
         }),
       ),
     stop: () => driver.stop(),
+    whyUnreachable: () => driver.whyUnreachable(),
     machines: () => driver.machines(),
     launch: (batch, epoch) => orStale(driver.launch(batch, epoch + base)),
     kill: (taskId, slaveId, graceMillis, epoch) => orStale(driver.kill(taskId, slaveId, graceMillis, epoch + base)),
@@ -80,7 +81,8 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
       const drivers: KubernetesDriver[] = [];
       const untilShown = (what: string, port: number, isShown: boolean) =>
         waitFor(what, () => drivers.some((each) => each.machines()[0]?.portsInUse.includes(port)) === isShown);
-      const open = () => KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', commands, log: quiet });
+      const open = () =>
+        KubernetesDriver.open({ now: Date.now, settings, defaultRackId: 'DEFAULT', commands, log: quiet });
       // A driver is made without waiting; these wait to be asked for.
       const spare = await Promise.all([open(), open(), open()]);
       return {

@@ -119,7 +119,7 @@ export class AgentCluster {
   }
 
   newDriver(): LocalDriver {
-    const driver = new LocalDriver({ agentFolder: this.root, log: this.log });
+    const driver = new LocalDriver({ agentFolder: this.root, log: this.log, now: Date.now });
     this.drivers.push(driver);
     return driver;
   }

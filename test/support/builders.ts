@@ -61,7 +61,7 @@ export const makeMachine = (changes: Partial<MachineSnapshot> = {}): MachineSnap
   diskMb: 100_000,
   portRanges: [{ begin: 31_000, end: 31_999 }],
   portsInUse: [],
-  seenAt: start,
+  silentForMillis: 0,
   ...changes,
 });
 

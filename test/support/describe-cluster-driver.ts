@@ -60,7 +60,7 @@ export function describeClusterDriver(
     async function lead(epoch: number, recorder = new EventRecorder()) {
       const leader = harness.driver();
       await leader.start(epoch, recorder, recorder.appliedUpdate);
-      await harness.until('the first machine', () => recorder.machines.size > 0);
+      await harness.until('the first machine', () => recorder.slaves.size > 0);
       return { driver: leader, seen: recorder };
     }
     const newTaskId = () => `request-deploy-${Date.now()}-${++count}-host-rack`;

@@ -1,4 +1,5 @@
 import type {
+  AgentMachines,
   ClusterEvents,
   MachineSnapshot,
   ShellCommandOrder,
@@ -8,7 +9,7 @@ import type {
 
 /** Stands for the scheduler behind a driver: stores what it is told, and remembers up to where. */
 export class EventRecorder implements ClusterEvents {
-  readonly machines = new Map<string, MachineSnapshot>();
+  readonly slaves = new Map<string, MachineSnapshot>();
   readonly machinesDown: string[] = [];
   readonly updates: StatusUpdate[] = [];
   /** The highest epoch that it was told of. */
@@ -18,12 +19,17 @@ export class EventRecorder implements ClusterEvents {
   private stored = new Map<string, { incarnation: string; number: number }>();
   private toRefuse = 0;
 
-  async machineUp(machine: MachineSnapshot): Promise<void> {
-    this.machines.set(machine.slaveId, machine);
+  async machines(agents: readonly AgentMachines[]): Promise<void> {
+    for (const { agentId, machines } of agents) {
+      const present = new Set(machines.map(({ slaveId }) => slaveId));
+      for (const known of this.slaves.values())
+        if (known.agentId === agentId && !present.has(known.slaveId)) await this.machineDown(known.slaveId);
+      for (const machine of machines) this.slaves.set(machine.slaveId, machine);
+    }
   }
 
   async machineDown(slaveId: string): Promise<void> {
-    this.machines.delete(slaveId);
+    this.slaves.delete(slaveId);
     this.machinesDown.push(slaveId);
   }
 
@@ -83,7 +89,7 @@ export class EventRecorder implements ClusterEvents {
     this.updates.filter((update) => update.taskId === taskId).map((update) => update.message ?? '');
 
   onlyIncarnation(): string {
-    const incarnations = [...new Set([...this.machines.values()].map((machine) => machine.incarnation))];
+    const incarnations = [...new Set([...this.slaves.values()].map((machine) => machine.incarnation))];
     if (incarnations.length !== 1) throw new Error(`Expected one incarnation, not ${incarnations.join(', ')}`);
     return incarnations[0]!;
   }

@@ -77,6 +77,7 @@ export class FileDriver implements ClusterDriver {
 
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
+  whyUnreachable = async (): Promise<undefined> => undefined;
   machines = (): MachineSnapshot[] => [];
   launch = async (): Promise<LaunchAnswer[]> => [];
   kill = async (): Promise<KillAnswer> => 'GONE';

@@ -48,6 +48,8 @@ export class FixedLeadership extends Leadership {
 
   resume(): void {}
 
+  yieldWhile(): void {}
+
   standing(): Standing {
     return { suspended: false };
   }

@@ -105,6 +105,7 @@ export class SchedulerWorld {
     this.driver = this.cluster.driver();
     const clock = new Clock();
     clock.now = this.cluster.now;
+    clock.monotonic = this.cluster.now;
     const platform = PlatformModule.forRoot({
       settings: { ...testSettings(this.settings), databaseUrl: this.database.url },
       driver: this.driver,

@@ -67,6 +67,7 @@ export const deep = [
   'src/modules/deploys/rollout.test.ts',
   'src/modules/tasks/shell-commands/running.test.ts',
   'src/modules/usage/sampling.test.ts',
+  'src/scheduler/cluster/known-fleet.test.ts',
   'src/scheduler/cluster/slave-reconciliation.test.ts',
   'src/scheduler/crashes.test.ts',
   'src/scheduler/decommission.test.ts',

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
+import type { PresentedMachine } from '../wire/agent-records.js';
 import { errorCode } from '../files.js';
 import { parsePortRanges, type SlaveSetting } from '../../platform/settings/local-settings.js';
 import type { LocalClusterSettings } from '../settings.js';
@@ -49,7 +49,7 @@ export class Machines {
     this.listeners.push(listener);
   }
 
-  snapshots(now: number): MachineSnapshot[] {
+  snapshots(now: number): PresentedMachine[] {
     const portsInUse = this.portsInUse.list();
     const { rackIdAttributeKey, defaultRackId } = this.racks;
     const { containersRefusal } = this;

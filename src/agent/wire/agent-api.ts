@@ -65,6 +65,8 @@ export const LeaderApi = contract('LeaderApi', {
       updates: z.array(statusUpdate),
       /** Grows when something about a machine changed: time to ask for the machines again. */
       machinesVersion: z.number(),
+      /** The clock of the machine when it was asked and when it answers, epoch milliseconds. Absent: an older agent. */
+      clock: z.object({ first: z.number(), last: z.number() }).optional(),
     }),
   ),
 });

@@ -65,7 +65,13 @@ export const agentTaskList: z.ZodType<AgentTaskList> = z.object({
   tasks: z.array(z.object({ taskId: z.string(), state: State })),
 });
 
-export const machineSnapshot: z.ZodType<MachineSnapshot> = z.object({
+/** A machine as its agent describes it. */
+export interface PresentedMachine extends Omit<MachineSnapshot, 'silentForMillis'> {
+  /** Epoch milliseconds of this answer, by the clock of the agent's machine. */
+  seenAt: number;
+}
+
+export const machineSnapshot: z.ZodType<PresentedMachine> = z.object({
   slaveId: z.string(),
   agentId: z.string(),
   incarnation: z.string(),

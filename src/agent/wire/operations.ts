@@ -93,6 +93,7 @@ class LeaderOperations implements Service<typeof LeaderApi> {
 
   async updates({ incarnation, after, waitMillis }: Args<typeof LeaderApi, 'updates'>, { signal }: CallContext) {
     const { context, tasks, epochs, machines } = this.parts;
+    const first = Date.now();
     // Numbers of another incarnation say nothing about ours: the caller learns ours and begins anew.
     if (incarnation !== machines.incarnation)
       return { incarnation: machines.incarnation, updates: [], machinesVersion: machines.version };
@@ -103,6 +104,7 @@ class LeaderOperations implements Service<typeof LeaderApi> {
       incarnation,
       updates: context.updates.after(after, maxUpdatesPerAnswer),
       machinesVersion: machines.version,
+      clock: { first, last: Date.now() },
     };
   }
 }

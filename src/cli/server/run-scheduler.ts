@@ -10,6 +10,7 @@ import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { DatabaseClock } from '../../platform/database/database-clock.js';
 import { Database } from '../../platform/database/database.js';
 import { StartError } from '../../platform/errors.js';
+import { Readiness } from '../../platform/health/readiness.js';
 import { surviveUncaughtErrors } from '../../platform/health/uncaught-errors.js';
 import { collectGarbageSooner } from '../../platform/process/garbage.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
@@ -98,6 +99,7 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
       stop.add({ name: 'tasks', inOrder: () => stopTasks(context) });
     }
     checkpoint();
+    if (options.withAgent) await untilMachinesAreKnown(app.get(Readiness), checkpoint);
     const { dataDir, ui } = settings;
     announce({ url, page: ui.path, databaseUrl: shownUrl, dataDir, workers: workers?.pids ?? [] });
     warnIfOpen(settings.host, settings.auth.enabled);
@@ -134,10 +136,22 @@ async function startAgent(agent: AgentProcess, { keepTasks }: RunOptions, stop: 
 }
 
 const lookEveryMillis = 50;
+/** A little longer than an instance waits for machines before it is ready without. */
+const machinesAreKnownMillis = 40_000;
 /** What takes less is not worth a word. */
 const quietMillis = 1_000;
 /** Within this time the lease of a leader that has died has run out. */
 const leaseRunsOutMillis = 4_000;
+
+/** Whoever reads that it is ready may ask for what needs all of them. They are known within half a minute, or it is ready without. */
+async function untilMachinesAreKnown(readiness: Readiness, checkpoint: () => void): Promise<void> {
+  const isReady = async () => (await readiness.missing().catch(() => ['The database does not answer'])).length === 0;
+  const deadline = performance.now() + machinesAreKnownMillis;
+  while (!(await isReady()) && performance.now() < deadline) {
+    checkpoint();
+    await delay(lookEveryMillis);
+  }
+}
 
 /** After a crash nothing is scheduled until the lease of the former leader has run out: the operator who waits is told. */
 async function tellWhoLeads(

@@ -45,7 +45,8 @@ export class Following {
   /** Set when another leads. */
   staleEpoch: StaleEpochError | undefined;
   private readonly agentNews: AgentNews | undefined;
-  private answeredAt = 0;
+  /** By the monotonic clock. */
+  private answeredAt = performance.now();
   private readonly stopping = new AbortController();
   private readonly ended: Promise<void>;
   private readonly complaints = new Set<string>();
@@ -56,6 +57,8 @@ export class Following {
     private readonly parts: Parts,
     /** The first machines are told. */
     private readonly began: () => void,
+    /** Resolves when a former one tells nothing any more. */
+    former: Promise<void>,
   ) {
     const { settings, defaultRackId, now } = parts;
     const hasTasks = (node: string) => this.pods.isOn(node);
@@ -63,11 +66,12 @@ export class Following {
     this.agentNews = agents && this.newsOf(agents);
     const agentOn = (node: string) =>
       agents && { isReady: agents.isReady(node), isDiskFull: this.agentNews!.isDiskFull(node) };
-    this.nodes = new Nodes({ ...settings, defaultRackId }, () => this.answeredAt, hasTasks, agentOn);
+    const silentForMillis = () => performance.now() - this.answeredAt;
+    this.nodes = new Nodes({ ...settings, defaultRackId }, silentForMillis, hasTasks, agentOn);
     this.pods = new Pods(settings.installation, this.nodes, now, async (node, taskIds) =>
       this.agentNews?.settle(node, taskIds),
     );
-    this.ended = this.run();
+    this.ended = former.then(() => this.run());
   }
 
   /** Resolves when it tells nothing any more. */
@@ -242,7 +246,7 @@ export class Following {
   }
 
   private heard(): void {
-    this.answeredAt = this.parts.now();
+    this.answeredAt = performance.now();
     if (this.complaints.size === 0) return;
     this.complaints.clear();
     this.parts.log.info('Kubernetes answers again');

@@ -36,6 +36,8 @@ import { PodLog } from './pod-log.js';
 import { stateOfPod } from './statuses-of-pod.js';
 import { refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supported.js';
 
+/** An API server that takes longer to say its version is of no use now. */
+const reachMillis = 2_000;
 /** How long `start` waits for the first machines; after that they are waited for in the background. */
 const firstContactMillis = 3_000;
 /** A launch that has waited longer for its turn looks at the lease again, with all others that do. */
@@ -52,8 +54,8 @@ interface KubernetesDriverOptions {
   /** `cluster.local`, which says how commands are run in tasks, for the agents. Absent: there are none. */
   commands?: CommandSettings;
   log: Log;
-  /** The scheduler's clock. Default: that of this machine. */
-  now?: () => number;
+  /** The scheduler's clock. */
+  now: () => number;
 }
 
 /** Runs tasks as pods of a Kubernetes cluster, on the nodes that the scheduler chooses. */
@@ -66,6 +68,8 @@ export class KubernetesDriver implements ClusterDriver {
   /** Beside them: what is to end does not wait until all has begun that waits for its launch. */
   private readonly killsInTurn: ReturnType<typeof atATime>;
   private following: Following | undefined;
+  /** Of all that was stopped so far. */
+  private ended: Promise<unknown> = Promise.resolve();
 
   /** undefined: nodes have none. */
   private readonly agents: NodeAgents | undefined;
@@ -100,13 +104,13 @@ export class KubernetesDriver implements ClusterDriver {
   refusedUser = async (user: string): Promise<string | undefined> => refusalOfUser(user, this.options.settings);
 
   async start(epoch: Epoch, events: ClusterEvents): Promise<void> {
-    if (this.following) throw new Error('The Kubernetes driver has been started already');
-    const { settings, defaultRackId, log, now = Date.now } = this.options;
+    const former = this.stop();
+    const { settings, defaultRackId, log, now } = this.options;
     const { api, lease, calls, agents } = this;
     let began = (): void => undefined;
     const first = new Promise<void>((resolve) => (began = resolve));
     const parts = { api, lease, calls, agents, epoch, events, settings, defaultRackId, log, now };
-    const following = new Following(parts, began);
+    const following = new Following(parts, began, former);
     this.following = following;
     const patience = AbortSignal.timeout(firstContactMillis);
     const waited = new Promise((resolve) => patience.addEventListener('abort', resolve));
@@ -117,7 +121,17 @@ export class KubernetesDriver implements ClusterDriver {
   async stop(): Promise<void> {
     const { following } = this;
     this.following = undefined;
-    await following?.stop();
+    this.ended = Promise.all([this.ended, following?.stop()]);
+    await this.ended;
+  }
+
+  async whyUnreachable(): Promise<string | undefined> {
+    try {
+      await this.api.call('/version', { signal: AbortSignal.timeout(reachMillis) });
+      return undefined;
+    } catch (cause) {
+      return cause instanceof ApiRefused ? undefined : messageOf(cause);
+    }
   }
 
   /** Closes its connections. A driver that was closed is not started again. */

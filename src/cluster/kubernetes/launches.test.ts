@@ -12,7 +12,7 @@ import { StaleEpochError } from '../cluster-driver.js';
 import { KubernetesDriver } from './kubernetes-driver.js';
 
 const events = {
-  machineUp: async () => undefined,
+  machines: async () => undefined,
   machineDown: async () => undefined,
   statusUpdates: async () => undefined,
   outranked: () => undefined,
@@ -57,7 +57,7 @@ async function slowCluster(podMillis: number, given: object) {
     }),
   );
   const settings = KubernetesSettings.parse({ kubeconfig, ...given });
-  const driver = await KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', log: quiet });
+  const driver = await KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', log: quiet, now: Date.now });
   onTestFinished(async () => {
     await driver.close();
     server.closeAllConnections();

@@ -3,7 +3,6 @@ import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.
 import { foreignUse, machineOfNode, type NodeRules } from './machine-of-node.js';
 import { amountOf, type Node } from './objects.js';
 
-const now = Date.parse('2026-01-01T01:00:00Z');
 const silentSince = '2026-01-01T00:30:00Z';
 const rules: NodeRules = { ...KubernetesSettings.parse({}), defaultRackId: 'DEFAULT' };
 
@@ -20,7 +19,7 @@ const node = (changes: { metadata?: Node['metadata']; spec?: Node['spec']; statu
     ...changes.status,
   },
 });
-const machine = (given: Node, of: Partial<NodeRules> = {}) => machineOfNode(given, [], { ...rules, ...of }, now);
+const machine = (given: Node, of: Partial<NodeRules> = {}) => machineOfNode(given, [], { ...rules, ...of });
 const readiness = (status: string) => ({
   conditions: [{ type: 'Ready', status, reason: 'Because', lastTransitionTime: silentSince }],
 });
@@ -40,30 +39,28 @@ test('a node is a machine with what may be given to pods', () =>
     portRanges: [{ begin: 20_000, end: 20_999 }],
     portsInUse: [],
     runsContainers: true,
-    seenAt: now,
   }));
 
 test('pods of others take their share, and their ports', () => {
   const use = { cpus: 0.1, memory: 2 ** 30, disk: 0, ports: [20_001, 53] };
-  const found = machineOfNode(node(), [use, { ...use, cpus: 0.02 }], rules, now);
+  const found = machineOfNode(node(), [use, { ...use, cpus: 0.02 }], rules);
   expect(found).toMatchObject({ cpus: 3.8, memoryMb: 5 * 1024, portsInUse: [53, 20_001] });
-  const full = machineOfNode(node(), [{ ...use, cpus: 99, memory: 2 ** 60, disk: 2 ** 60 }], rules, now);
+  const full = machineOfNode(node(), [{ ...use, cpus: 99, memory: 2 ** 60, disk: 2 ** 60 }], rules);
   expect(full).toMatchObject({ cpus: 0, memoryMb: 0, diskMb: 0 });
 });
 
 test.each([
-  { name: 'ready', given: node(), closed: undefined, seenAt: now },
-  { name: 'cordoned', given: node({ spec: { unschedulable: true } }), closed: 'cordoned', seenAt: now },
-  { name: 'not ready', given: node({ status: readiness('False') }), closed: 'not ready: Because', seenAt: now },
+  { name: 'ready', given: node(), closed: undefined },
+  { name: 'cordoned', given: node({ spec: { unschedulable: true } }), closed: 'cordoned' },
+  { name: 'not ready', given: node({ status: readiness('False') }), closed: 'not ready: Because' },
   {
     name: 'silent',
     given: node({ status: readiness('Unknown') }),
     closed: 'not ready: Because',
-    seenAt: Date.parse(silentSince),
   },
-  { name: 'new', given: node({ status: { conditions: [] } }), closed: /^not ready/, seenAt: 0 },
-  { name: 'tainted', given: tainted('NoSchedule'), closed: 'tainted: gpu=yes:NoSchedule', seenAt: now },
-  { name: 'tainted against what runs', given: tainted('NoExecute'), closed: /^tainted/, seenAt: now },
+  { name: 'new', given: node({ status: { conditions: [] } }), closed: /^not ready/ },
+  { name: 'tainted', given: tainted('NoSchedule'), closed: 'tainted: gpu=yes:NoSchedule' },
+  { name: 'tainted against what runs', given: tainted('NoExecute'), closed: /^tainted/ },
   {
     name: 'cordoned by Muster',
     given: node({
@@ -71,20 +68,17 @@ test.each([
       spec: { unschedulable: true, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] },
     }),
     closed: undefined,
-    seenAt: now,
   },
   {
     name: 'cordoned by another Muster',
     given: node({ metadata: { annotations: { 'muster/cordoned': 'b' } }, spec: { unschedulable: true } }),
     closed: 'cordoned',
-    seenAt: now,
   },
-  { name: 'tainted a little', given: tainted('PreferNoSchedule'), closed: undefined, seenAt: now },
-])('one that is $name is closed: $closed', ({ given, closed, seenAt }) => {
+  { name: 'tainted a little', given: tainted('PreferNoSchedule'), closed: undefined },
+])('one that is $name is closed: $closed', ({ given, closed }) => {
   const found = machine(given)!;
   if (closed instanceof RegExp) expect(found.closedBecause).toMatch(closed);
   else expect(found.closedBecause).toBe(closed);
-  expect(found.seenAt).toBe(seenAt);
 });
 
 test.each([
@@ -111,7 +105,7 @@ test('the zone is the rack, labels are attributes, and an annotation says other 
     ]);
 });
 
-test('what is no node is none', () => expect(machineOfNode({}, [], rules, now)).toBeUndefined());
+test('what is no node is none', () => expect(machineOfNode({}, [], rules)).toBeUndefined());
 
 test('a pod takes what its containers ask for together, or the largest of those before them', () => {
   const resources = (cpu: string, memory: string) => ({ resources: { requests: { cpu, memory } } });

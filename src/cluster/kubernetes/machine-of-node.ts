@@ -2,7 +2,7 @@ import { parsePortRanges, PortRanges } from '../../platform/settings/local-setti
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { MachineSnapshot } from '../cluster-driver.js';
 import { annotations } from './names.js';
-import { amountOf, millisOf, type Container, type Node, type Pod, type Taint } from './objects.js';
+import { amountOf, type Container, type Node, type Pod, type Taint } from './objects.js';
 
 /** What a pod of others takes from its node. */
 export interface ForeignUse {
@@ -18,13 +18,12 @@ export type NodeRules = Pick<KubernetesSettings, 'rackLabel' | 'ports' | 'tolera
 
 const bytesPerMb = 2 ** 20;
 
-/** `answeredAt`: when the API server answered last, epoch millis. undefined: it is no node that tasks could be bound to. */
+/** undefined: it is no node that tasks could be bound to. */
 export function machineOfNode(
   node: Node,
   foreign: Iterable<ForeignUse>,
   rules: NodeRules,
-  answeredAt: number,
-): MachineSnapshot | undefined {
+): Omit<MachineSnapshot, 'silentForMillis'> | undefined {
   const { name, uid, labels = {}, annotations: given = {} } = node.metadata ?? {};
   if (name === undefined || uid === undefined) return undefined;
   const { allocatable = {} } = node.status ?? {};
@@ -56,7 +55,6 @@ export function machineOfNode(
     portsInUse: [...portsInUse].toSorted((a, b) => a - b),
     runsContainers: true,
     ...(closedBecause !== undefined && { closedBecause }),
-    seenAt: heardAt(node, answeredAt),
   };
 }
 
@@ -72,13 +70,6 @@ const readiness = ({ status }: Node) => status?.conditions?.find(({ type }) => t
 
 /** Whether its kubelet is heard, however it is. */
 export const isHeard = (node: Node): boolean => ['True', 'False'].includes(readiness(node)?.status ?? '');
-
-/** A node whose kubelet is silent was heard until that was noticed. */
-function heardAt(node: Node, answeredAt: number): number {
-  if (isHeard(node)) return answeredAt;
-  const since = millisOf(readiness(node)?.lastTransitionTime) ?? millisOf(node.metadata?.creationTimestamp) ?? 0;
-  return Math.min(since, answeredAt);
-}
 
 /** Why it takes no task now; undefined: it does. A cordon of our own says what the state of the slave says already. */
 function whyClosed(node: Node, { tolerations, installation }: NodeRules): string | undefined {

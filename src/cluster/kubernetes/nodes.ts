@@ -1,5 +1,6 @@
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
-import type { ClusterEvents, MachineSnapshot } from '../cluster-driver.js';
+import { silentAfterMillis } from '../../core/machines/silence.js';
+import type { AgentMachines, ClusterEvents, MachineSnapshot } from '../cluster-driver.js';
 import type { ListFollower } from './follow-list.js';
 import {
   foreignUse,
@@ -20,8 +21,9 @@ interface AgentOfNode {
 }
 
 interface Shown {
-  machine: MachineSnapshot;
-  isHeard: boolean;
+  machine: Omit<MachineSnapshot, 'silentForMillis'>;
+  /** Since when its kubelet is not heard, by the monotonic clock: that of Kubernetes may be wrong. undefined: it is heard. */
+  silentSince: number | undefined;
 }
 
 /** The nodes of the cluster, with what pods of others take from them, as machines. */
@@ -38,8 +40,8 @@ export class Nodes {
 
   constructor(
     private readonly rules: Rules,
-    /** When the API server answered last, epoch millis. */
-    private readonly answeredAt: () => number,
+    /** Since the API server answered last. */
+    private readonly silentForMillis: () => number,
     /** Whether a pod of ours that has not ended is bound to it. */
     private readonly hasTasks: (name: string) => boolean = () => false,
     /** undefined: nodes have no agents. */
@@ -47,9 +49,12 @@ export class Nodes {
   ) {}
 
   machines(): MachineSnapshot[] {
-    return [...this.shown.values()].map(({ machine, isHeard: heard }) =>
-      heard ? { ...machine, seenAt: this.answeredAt() } : machine,
-    );
+    const ofAll = this.silentForMillis();
+    const now = performance.now();
+    return [...this.shown.values()].map(({ machine, silentSince }) => ({
+      ...machine,
+      silentForMillis: silentSince === undefined ? ofAll : Math.max(ofAll, now - silentSince),
+    }));
   }
 
   /** The uid of the node; undefined: there is no such node, as far as is known. */
@@ -165,20 +170,21 @@ export class Nodes {
     this.dirty = new Set();
     for (const name of changed) this.look(name);
     this.isTold = true;
-    for (const name of changed) {
-      try {
-        await this.tellOne(name, events);
-      } catch (cause) {
-        for (const each of changed) this.dirty.add(each);
-        throw cause;
-      }
+    try {
+      for (const name of changed) await this.tellGone(name, events);
+      const news = [...changed].flatMap((name) => this.newsOf(name) ?? []);
+      if (news.length > 0) await events.machines(news.map(({ agent }) => agent));
+      for (const { agent, text } of news) this.told.set(agent.agentId, text);
+    } catch (cause) {
+      for (const each of changed) this.dirty.add(each);
+      throw cause;
     }
   }
 
   private look(name: string): void {
     const node = this.nodes.get(name);
     const isChosen = node !== undefined && this.matches(node);
-    const machine = node && machineOfNode(node, this.foreign.get(name)?.values() ?? [], this.rules, this.answeredAt());
+    const machine = node && machineOfNode(node, this.foreign.get(name)?.values() ?? [], this.rules);
     // One that has lost its label may still run tasks, also where a former leader was told of it: it is there, and takes no more.
     if (!machine || !(isChosen || this.told.has(name) || this.hasTasks(name))) this.shown.delete(name);
     else {
@@ -191,25 +197,32 @@ export class Nodes {
         ...(closedBecause !== undefined && { closedBecause }),
         ...(agent && { isDiskFull: agent.isDiskFull }),
       };
-      this.shown.set(name, { machine: chosen, isHeard: isHeard(node) });
+      const silentSince = isHeard(node) ? undefined : this.silentSince(name);
+      this.shown.set(name, { machine: chosen, silentSince });
     }
   }
 
-  private async tellOne(name: string, events: ClusterEvents): Promise<void> {
+  /** One that was silent before it was looked at has been so for long: Kubernetes itself has waited for its kubelet. */
+  private silentSince(name: string): number {
     const shown = this.shown.get(name);
-    if (!shown) {
-      if (!this.told.has(name)) return;
-      await events.machineDown(name, 'its node was removed from Kubernetes');
-      this.told.delete(name);
-      return;
-    }
-    // One that is silent has not come up: it is known by when it was heard last.
-    if (!shown.isHeard) return void this.told.set(name, this.told.get(name) ?? '');
-    const { seenAt: _, ...lasting } = shown.machine;
-    const text = JSON.stringify(lasting);
-    if (this.told.get(name) === text) return;
-    await events.machineUp({ ...shown.machine, seenAt: this.answeredAt() });
-    this.told.set(name, text);
+    return shown ? (shown.silentSince ?? performance.now()) : performance.now() - silentAfterMillis;
+  }
+
+  private async tellGone(name: string, events: ClusterEvents): Promise<void> {
+    if (this.shown.has(name) || !this.told.has(name)) return;
+    await events.machineDown(name, 'its node was removed from Kubernetes');
+    this.told.delete(name);
+  }
+
+  /** What has not been told of it, with that as a text. One that is silent has not come up. */
+  private newsOf(name: string): { agent: AgentMachines; text: string } | undefined {
+    const shown = this.shown.get(name);
+    if (!shown) return undefined;
+    if (shown.silentSince !== undefined) return void this.told.set(name, this.told.get(name) ?? '');
+    const text = JSON.stringify(shown.machine);
+    if (this.told.get(name) === text) return undefined;
+    const silentForMillis = this.silentForMillis();
+    return { agent: { agentId: name, machines: [{ ...shown.machine, silentForMillis }] }, text };
   }
 
   private matches({ metadata }: Node): boolean {

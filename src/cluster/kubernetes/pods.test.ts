@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { EventRecorder } from '../../../test/support/event-recorder.js';
+import { isSilent } from '../../core/machines/silence.js';
 import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import type { AgentMachines } from '../cluster-driver.js';
 import { podNameOf } from './names.js';
 import { Nodes } from './nodes.js';
 import type { Node, Pod } from './objects.js';
@@ -14,7 +16,7 @@ const ignored = { heard: () => undefined, failed: () => undefined };
 function cluster() {
   const clock = { now: start };
   const settings = KubernetesSettings.parse({ nodeSelector: { tasks: 'yes' } });
-  const nodes = new Nodes({ ...settings, defaultRackId: 'DEFAULT' }, () => clock.now);
+  const nodes = new Nodes({ ...settings, defaultRackId: 'DEFAULT' }, () => 0);
   const pods = new Pods('muster', nodes, () => clock.now);
   const nodeNews = nodes.follower(ignored, () => undefined);
   nodeNews.replaced([node('n1'), node('n2')]);
@@ -148,8 +150,10 @@ test('machines are told when something about them changes, and not while they ar
   const { nodes, nodeNews, told } = cluster();
   const up: string[] = [];
   const events = Object.assign(Object.create(told) as EventRecorder, {
-    machineUp: async ({ slaveId, closedBecause }: { slaveId: string; closedBecause?: string }) =>
-      void up.push(`${slaveId} ${closedBecause ?? 'open'}`),
+    machines: async (agents: readonly AgentMachines[]) => {
+      for (const { slaveId, closedBecause } of agents.flatMap(({ machines }) => machines))
+        up.push(`${slaveId} ${closedBecause ?? 'open'}`);
+    },
   });
   await nodes.tell(events);
   await nodes.tell(events);
@@ -163,7 +167,9 @@ test('machines are told when something about them changes, and not while they ar
   await nodes.tell(events);
   expect(up).toEqual(['n1 open', 'n2 open', 'n2 cordoned', expect.stringMatching(/^n2 not one that/)]);
   expect(nodes.machines().map(({ slaveId }) => slaveId)).toEqual(['n1', 'n2', 'n3']);
-  expect(nodes.machines()[0]?.seenAt).toBe(start);
+  // One that falls silent is so from then on; one that was so before counts as silent at once, whatever the clock of Kubernetes says.
+  const silence = Object.fromEntries(nodes.machines().map((one) => [one.slaveId, isSilent(one.silentForMillis)]));
+  expect(silence).toEqual({ n1: false, n2: false, n3: true });
   nodeNews.removed(node('n1'));
   nodeNews.removed(node('n4'));
   await nodes.tell(events);
@@ -174,15 +180,15 @@ test('machines that could not be stored are told again', async () => {
   const { nodes, told } = cluster();
   let isAway = true;
   const events = Object.assign(Object.create(told) as EventRecorder, {
-    machineUp: async (machine: Parameters<EventRecorder['machineUp']>[0]) => {
+    machines: async (agents: readonly AgentMachines[]) => {
       if (isAway) throw new Error('the database is away');
-      await told.machineUp(machine);
+      await told.machines(agents);
     },
   });
   await expect(nodes.tell(events)).rejects.toThrow('away');
   isAway = false;
   await nodes.tell(events);
-  expect([...told.machines.keys()]).toEqual(['n1', 'n2']);
+  expect([...told.slaves.keys()]).toEqual(['n1', 'n2']);
 });
 
 test('cordons are set where none is, and taken back where they are ours', async () => {
@@ -210,11 +216,10 @@ test('cordons are set where none is, and taken back where they are ours', async 
 });
 
 test('a node that a former leader chose, and that has lost its label since, is there as long as tasks run on it', async () => {
-  const clock = { now: start };
   const settings = KubernetesSettings.parse({ nodeSelector: { tasks: 'yes' } });
   const nodes = new Nodes(
     { ...settings, defaultRackId: 'DEFAULT' },
-    () => clock.now,
+    () => 0,
     (name) => name === 'n1',
   );
   nodes.follower(ignored, () => undefined).replaced([node('n1', { tasks: 'no' }), node('n2', { tasks: 'no' })]);
@@ -242,7 +247,7 @@ test('a node whose agent is not ready takes no tasks, and one whose agent has to
   const agent = { isReady: false, isDiskFull: false };
   const nodes = new Nodes(
     { ...settings, defaultRackId: 'DEFAULT' },
-    () => start,
+    () => 0,
     undefined,
     () => agent,
   );
@@ -252,7 +257,7 @@ test('a node whose agent is not ready takes no tasks, and one whose agent has to
   const machine = async () => {
     nodes.touch('n1');
     await nodes.tell(told);
-    return told.machines.get('n1')!;
+    return told.slaves.get('n1')!;
   };
   expect(await machine()).toMatchObject({ closedBecause: 'its agent is not ready' });
   agent.isReady = true;

@@ -32,6 +32,8 @@ const launchMillis = 30_000;
 const usageMillis = 30_000;
 /** A caller waits for it, and accounts may be those of a directory service. */
 const userMillis = 3_000;
+/** An agent that takes longer to answer the smallest question is of no use now. */
+const reachMillis = 2_000;
 /** How long `start` waits for a first answer; after that the agent is waited for in the background. */
 const firstContactMillis = 3_000;
 
@@ -39,8 +41,8 @@ interface LocalDriverOptions {
   /** `<data dir>/agent`, the folder of the agent to follow. */
   agentFolder: string;
   log: Log;
-  /** The scheduler's clock. Default: that of this machine. */
-  now?: () => number;
+  /** The scheduler's clock. */
+  now: () => number;
   /** `cluster.local.allowedArtifactPaths`. */
   allowedArtifactPaths?: readonly string[];
   /** Whether `cluster.local.artifactStore` is set. */
@@ -53,8 +55,10 @@ interface LocalDriverOptions {
 export class LocalDriver implements ClusterDriver {
   readonly name = 'local';
   private readonly agent: AgentConnection;
-  private seen: Seen = { machines: new Map(), answeredAt: 0 };
-  private watching: { stop: AbortController; ended: Promise<void> } | undefined;
+  private seen: Seen = { machines: [] };
+  private watching: AbortController | undefined;
+  /** Of all that was begun so far. */
+  private ended: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: LocalDriverOptions) {
     this.agent = new AgentConnection(options.agentFolder);
@@ -76,34 +80,40 @@ export class LocalDriver implements ClusterDriver {
     events: ClusterEvents,
     appliedUpdate: Parameters<ClusterDriver['start']>[2],
   ): Promise<void> {
-    if (this.watching) throw new Error('The local driver has been started already');
-    this.seen = { machines: new Map(), answeredAt: 0 };
+    const formerEnded = this.stop();
+    const seen: Seen = { machines: [] };
     const stop = new AbortController();
+    this.seen = seen;
+    this.watching = stop;
     let firstContact = (): void => undefined;
     const contacted = new Promise<void>((resolve) => (firstContact = resolve));
     const noticing: ClusterEvents = {
-      machineUp: (machine) => events.machineUp(machine).then(firstContact),
+      machines: (agents) => events.machines(agents).then(firstContact),
       machineDown: (slaveId, reason) => events.machineDown(slaveId, reason),
       statusUpdates: (updates) => events.statusUpdates(updates),
       outranked: (cause) => events.outranked(cause),
     };
-    const ended = followAgent(
-      this.agent,
-      { epoch, events: noticing, appliedUpdate, now: this.options.now ?? Date.now },
-      this.seen,
-      this.options.log,
-      stop.signal,
-    );
-    this.watching = { stop, ended };
+    const { now, log } = this.options;
+    const following = { epoch, events: noticing, appliedUpdate, now };
+    const ended = formerEnded.then(() => followAgent(this.agent, following, seen, log, stop.signal));
+    this.ended = ended;
     const patience = AbortSignal.timeout(firstContactMillis);
     await Promise.race([contacted, ended, new Promise((resolve) => patience.addEventListener('abort', resolve))]);
-    if (this.seen.staleEpoch) throw this.seen.staleEpoch;
+    if (seen.staleEpoch) throw seen.staleEpoch;
   }
 
   async stop(): Promise<void> {
-    this.watching?.stop.abort();
-    await this.watching?.ended;
-    this.watching = undefined;
+    this.watching?.abort();
+    await this.ended;
+  }
+
+  async whyUnreachable(): Promise<string | undefined> {
+    try {
+      await this.agent.ask((agent) => agent.machines({}, { timeoutMs: reachMillis }));
+      return undefined;
+    } catch (cause) {
+      return messageOf(cause);
+    }
   }
 
   /** The agent decides, here as at the launch. One that cannot be asked refuses the launch. */
@@ -134,7 +144,10 @@ export class LocalDriver implements ClusterDriver {
   }
 
   machines(): MachineSnapshot[] {
-    return [...this.seen.machines.values()].map((machine) => ({ ...machine, seenAt: this.seen.answeredAt }));
+    const { machines, answeredAt } = this.seen;
+    if (answeredAt === undefined) return [];
+    const silentForMillis = performance.now() - answeredAt;
+    return machines.map((machine) => ({ ...machine, silentForMillis }));
   }
 
   async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {

@@ -23,9 +23,10 @@ interface Following {
 
 /** Where the loop keeps what it learns about the agent. */
 export interface Seen {
-  machines: Map<string, MachineSnapshot>;
-  /** Epoch millis of the agent's last answer. */
-  answeredAt: number;
+  /** All that the agent presents, as it said last. Another list takes its place in one step: a part of a list would tell of losses. */
+  machines: readonly Omit<MachineSnapshot, 'silentForMillis'>[];
+  /** Of the agent's last answer, by the monotonic clock. */
+  answeredAt?: number;
   /** Set when the agent has seen a higher epoch: this process leads no more. */
   staleEpoch?: StaleEpochError;
 }
@@ -55,8 +56,8 @@ export async function followAgent(
   async function listen(ending: AbortSignal): Promise<void> {
     while (!ending.aborted) {
       await delay(listenEveryMillis, undefined, { signal: ending }).catch(() => undefined);
-      if (ending.aborted || seen.answeredAt === 0) continue;
-      if (await agent.answers(listenEveryMillis, ending)) seen.answeredAt = now();
+      if (ending.aborted || seen.answeredAt === undefined) continue;
+      if (await agent.answers(listenEveryMillis, ending)) seen.answeredAt = performance.now();
     }
   }
 
@@ -84,8 +85,8 @@ export async function followAgent(
   /** Until something fails or another incarnation answers. */
   async function followOnce(): Promise<void> {
     const hello = await agent.askAsLeader(epoch, (api) => api.hello({}, { signal }));
-    seen.answeredAt = now();
-    let machinesVersion = await tellMachines();
+    seen.answeredAt = performance.now();
+    let machinesVersion = await tellMachines(hello.agentId);
     if (isDown) log.info(`Following agent '${hello.agentId}' again`);
     isDown = false;
     const applied = await appliedUpdate(hello.agentId);
@@ -93,9 +94,12 @@ export async function followAgent(
     while (!signal.aborted) {
       const question = { incarnation: hello.incarnation, after, waitMillis: pollMillis };
       const patience = { signal, timeoutMs: pollMillis + callMillis };
+      const sentAt = now();
       const answer = await agent.askAsLeader(epoch, (api) => api.updates(question, patience));
+      // Its clock may have been set since it told its machines.
+      if (answer.clock) ahead.learn({ sentAt, shown: answer.clock, receivedAt: now() });
       if (answer.incarnation !== hello.incarnation) return;
-      seen.answeredAt = Date.now();
+      seen.answeredAt = performance.now();
       if (answer.updates.length > 0) {
         await events.statusUpdates(
           answer.updates.map((update) => ({ ...update, timestamp: Math.round(update.timestamp - ahead.millis) })),
@@ -103,25 +107,20 @@ export async function followAgent(
         // The next question is the acknowledgement, and only now may it be asked.
         after = answer.updates.at(-1)?.number ?? after;
       }
-      if (answer.machinesVersion !== machinesVersion) machinesVersion = await tellMachines();
+      if (answer.machinesVersion !== machinesVersion) machinesVersion = await tellMachines(hello.agentId);
       failuresInRow = 0;
     }
   }
 
-  async function tellMachines(): Promise<number> {
+  async function tellMachines(agentId: string): Promise<number> {
     const sentAt = now();
     const { machines, machinesVersion } = await agent.ask((api) => api.machines({}, { signal }));
     const shown = machines[0]?.seenAt;
     if (shown !== undefined) ahead.learn({ sentAt, shown: { first: shown, last: shown }, receivedAt: now() });
-    const present = new Set(machines.map((machine) => machine.slaveId));
-    for (const machine of machines) {
-      seen.machines.set(machine.slaveId, machine);
-      await events.machineUp(machine);
-    }
-    for (const slaveId of [...seen.machines.keys()].filter((id) => !present.has(id))) {
-      seen.machines.delete(slaveId);
-      await events.machineDown(slaveId, 'the agent does not present it any more');
-    }
+    seen.machines = machines.map(({ seenAt: _seenAt, ...machine }) => machine);
+    await events.machines([
+      { agentId, machines: seen.machines.map((machine) => ({ ...machine, silentForMillis: 0 })) },
+    ]);
     return machinesVersion;
   }
 }

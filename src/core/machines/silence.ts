@@ -4,5 +4,5 @@
  */
 export const silentAfterMillis = 25_000;
 
-/** `heardAt`: when the agent answered last, or the leader began to listen. */
-export const isSilent = (heardAt: number, now: number): boolean => now - heardAt >= silentAfterMillis;
+/** `silentForMillis`: since the agent answered last, or the leader began to listen. */
+export const isSilent = (silentForMillis: number): boolean => silentForMillis >= silentAfterMillis;

@@ -16,7 +16,7 @@ export interface InstanceNote {
 @Injectable()
 export class InstanceRepository {
   /** Each process writes its own row. */
-  async save(tx: EntityManager, instance: Omit<InstanceEntity, 'writtenAt'>): Promise<void> {
+  async save(tx: EntityManager, instance: Omit<InstanceEntity, 'writtenAt' | 'reachesAgentsAt'>): Promise<void> {
     await tx
       .getRepository(InstanceEntity)
       .createQueryBuilder()
@@ -24,6 +24,28 @@ export class InstanceRepository {
       .values({ ...instance, writtenAt: () => 'clock_timestamp()' })
       .orUpdate(['epoch', 'status_delay_millis', 'document', 'worker_of', 'written_at'], ['id'])
       .execute();
+  }
+
+  /** Nothing happens to one that has no row yet: it says so again soon. */
+  async tellReach(tx: EntityManager, id: string, reachesAgents: boolean): Promise<void> {
+    const reachesAgentsAt = () => (reachesAgents ? 'clock_timestamp()' : 'NULL');
+    await tx.createQueryBuilder().update(InstanceEntity).set({ reachesAgentsAt }).where({ id }).execute();
+  }
+
+  /** The address of another instance that reached an agent within the last seconds, and would lead. */
+  async otherThatReaches(tx: EntityManager, id: string, seconds: number): Promise<string | undefined> {
+    const found = await tx
+      .getRepository(InstanceEntity)
+      .createQueryBuilder('other')
+      .where('other.id <> :id', { id })
+      .andWhere(
+        // One that was said by a clock that was ahead is none.
+        'abs(extract(epoch FROM clock_timestamp() - other.reaches_agents_at)) <= :seconds',
+        { seconds },
+      )
+      .orderBy('other.id')
+      .getOne();
+    return found?.document.hostAddress;
   }
 
   /** Removes those that did not write for so long. */

@@ -34,14 +34,14 @@ export class ThisHost {
   ) {}
 
   /** undefined: it cannot be reached yet. */
-  async describe(tx: EntityManager, now: number): Promise<HostState | undefined> {
+  async describe(tx: EntityManager): Promise<HostState | undefined> {
     const address = this.instance.address();
     if (address === undefined) return undefined;
     const leads = this.leadership.ready();
     // What was seen in an earlier time of leading is no longer known to be true.
     const machines = leads ? this.driver.machines() : [];
     const millisSinceHeard =
-      machines.length > 0 ? Math.max(0, now - Math.max(...machines.map(({ seenAt }) => seenAt))) : undefined;
+      machines.length > 0 ? Math.round(Math.min(...machines.map((machine) => machine.silentForMillis))) : undefined;
     const driverStatus = connectionState({ ...this.leadership.standing(), leads, millisSinceHeard });
     const free = await this.freeOn(tx, machines);
     return {
@@ -106,8 +106,8 @@ export class Instances {
   }
 
   /** Writes this instance down, and removes those that vanished. */
-  async write(tx: EntityManager, now: number): Promise<void> {
-    const state = await this.host.describe(tx, now);
+  async write(tx: EntityManager): Promise<void> {
+    const state = await this.host.describe(tx);
     if (!state) return;
     await this.store.save(tx, {
       id: this.instance.id,
@@ -125,10 +125,10 @@ export class Instances {
   }
 
   /** By address. This instance as it is now, the others as they said last, with what has aged since. */
-  async list(tx: EntityManager, now: number): Promise<KnownInstances> {
+  async list(tx: EntityManager): Promise<KnownInstances> {
     const found = await this.store.others(tx, this.instance.id, this.lifeSeconds);
     // What this process is like says nothing of the one that it serves for, whose row is among the others.
-    const here = this.part.workerOf === undefined ? await this.host.describe(tx, now) : undefined;
+    const here = this.part.workerOf === undefined ? await this.host.describe(tx) : undefined;
     const others = found.map(aged).map((state) => (here?.master ? { ...state, master: false } : state));
     const known = [...(here ? [here] : []), ...others];
     // The one that leads now, whatever each of them wrote last.
@@ -172,14 +172,14 @@ export class InstancePoller implements OnApplicationBootstrap, BeforeApplication
       essential: true,
       everyMs: this.settings.saveStateEverySeconds * 1_000,
       onEveryInstance: true,
-      pass: (now) => this.runOnce(now),
+      pass: () => this.runOnce(),
     });
     this.leadership.onChange(() => poller.wake());
     this.poller = poller;
   }
 
-  async runOnce(now: number): Promise<void> {
-    await this.db.transaction((tx) => this.instances.write(tx, now));
+  async runOnce(): Promise<void> {
+    await this.db.transaction((tx) => this.instances.write(tx));
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -8,7 +8,9 @@ import { waitFor } from '../../../test/support/wait-for.js';
 import type { ClusterDriver } from '../../cluster/cluster-driver.js';
 import { SimulatedCluster } from '../../../test/support/simulated-cluster/simulated-cluster.js';
 import type { HostState, State } from '../../core/model/state.js';
+import { Clock } from '../../platform/clock.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
+import { AgentReach } from './agent-reach.service.js';
 import { Instances } from './instances.service.js';
 import { LeadershipModule } from './leadership.module.js';
 import { StatusDelays } from '../../platform/metrics/status-delays.js';
@@ -128,7 +130,7 @@ describe('an instance tells', () => {
   });
   afterAll(() => rooms.close());
   const instances = () => rooms.app.get(Instances, { strict: false });
-  const list = () => instances().list(tx(), cluster.now());
+  const list = () => instances().list(tx());
 
   test('how many machines it knows, and what its tasks leave of them', async () => {
     await insertRequest(tx());
@@ -147,7 +149,7 @@ describe('an instance tells', () => {
   });
 
   test('for how long others have been silent: uptime goes on, the newest word of a machine ages', async () => {
-    await instances().write(tx(), cluster.now());
+    await instances().write(tx());
     await tx().query(
       `INSERT INTO instance SELECT 'other', NULL, 77, document || '{"hostAddress": "zz", "uptime": 1000, "millisSinceLastOffer": 5}',
          written_at - interval '3 s' FROM instance`,
@@ -161,7 +163,7 @@ describe('an instance tells', () => {
   test('nothing of one that was silent for three periods, whose row the next writer removes', async () => {
     await tx().query(`UPDATE instance SET written_at = written_at - interval '15 s' WHERE id = 'other'`);
     expect((await list()).hostStates).toHaveLength(1);
-    await instances().write(tx(), cluster.now());
+    await instances().write(tx());
     expect(await tx().query(`SELECT id FROM instance WHERE id = 'other'`)).toEqual([]);
   });
 
@@ -185,4 +187,68 @@ describe('an instance tells', () => {
     for (const millis of [100, 201, -50]) delays.record(millis);
     expect((await list()).statusDelayMillis).toBe(100);
   });
+});
+
+describe('an instance that reaches no agent', () => {
+  /** Both look when the test says so, and what is waited for is long over. */
+  async function twoOfWhich() {
+    const clocks = [new Clock(), new Clock()];
+    const { url: databaseUrl, remove } = await createDatabase();
+    const first = await startApp({ databaseUrl, clock: clocks[0] });
+    const second = await startApp({ databaseUrl, clock: clocks[1], follows: true });
+    const close = first.close.bind(first);
+    first.close = () => close().then(remove);
+    await waitFor('both', async () => (await hostStates(second)).length === 2);
+    const look = async ({ app }: App) => app.get(AgentReach, { strict: false }).runOnce();
+    const lose = async (app: App, clock: Clock) => {
+      app.driver.whyUnreachable = async () => 'the line is cut';
+      await look(app);
+      clock.monotonic = () => performance.now() + 60_000;
+    };
+    const find = (app: App) => void (app.driver.whyUnreachable = async () => undefined);
+    return { first, second, clocks, look, lose, find };
+  }
+  const degraded = async ({ url }: App) =>
+    ((await (await fetch(`${url}/readyz`)).json()) as { degraded: string[] }).degraded.join();
+
+  test('gives the leadership to one that does, and competes again when it does itself', async () => {
+    const { first, second, clocks, look, lose, find } = await twoOfWhich();
+    await lose(first, clocks[0]!);
+    await look(second);
+    await look(first);
+    expect(await degraded(first)).toContain(`the line is cut; it leaves leading to ${addressOf(second)}`);
+    await waitFor('the other to lead', () => leads(second));
+    find(first);
+    await look(first);
+    expect(await degraded(first)).toBe('');
+    second.app.get(Leadership).failOver('a test wants it');
+    await waitFor('the first to lead again', () => leads(first));
+  });
+
+  test('leads as long as no other does, too', async () => {
+    const { first, second, clocks, look, lose } = await twoOfWhich();
+    await lose(second, clocks[1]!);
+    await lose(first, clocks[0]!);
+    await look(second);
+    await look(first);
+    expect(leads(first)).toBe(true);
+    expect(await degraded(first)).toContain('the line is cut; nor does another one');
+  });
+
+  test('does not compete while another does, and does when none is left', async () => {
+    const { first, second, clocks, look, lose } = await twoOfWhich();
+    await look(first);
+    await lose(second, clocks[1]!);
+    await look(second);
+    first.app.get(Leadership).failOver('a test wants it');
+    await waitFor('the first to lead again, when it has stood aside in vain', () => leads(first), {
+      timeoutMillis: 25_000,
+    });
+    expect(leads(second)).toBe(false);
+    await apps.splice(apps.indexOf(first), 1)[0]!.app.close();
+    await waitFor('the second to lead', async () => {
+      await look(second);
+      return leads(second);
+    });
+  }, 40_000);
 });

@@ -4,7 +4,6 @@ import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../
 import { compareMachines } from '../../core/machines/comparison.js';
 import type { MachineKind } from '../../core/model/machine.js';
 import { isSilent } from '../../core/machines/silence.js';
-import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { MachineTaskRepository, type TaskOfSlave } from '../tasks/machine-task.repository.js';
 import { MachineReports } from './machine-reports.service.js';
@@ -34,7 +33,6 @@ export class FleetComparison {
     private readonly slaves: SlaveRepository,
     private readonly tasks: MachineTaskRepository,
     private readonly states: MachineStates,
-    private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
 
@@ -80,8 +78,7 @@ export class FleetComparison {
 
   /** Not those whose agent is silent: what it said last says nothing about now. */
   private listed(): MachineSnapshot[] {
-    const now = this.clock.now();
-    return this.driver.machines().filter(({ seenAt }) => !isSilent(seenAt, now));
+    return this.driver.machines().filter(({ silentForMillis }) => !isSilent(silentForMillis));
   }
 
   private recordMachines(slaveIds: readonly string[], now: number): Promise<void> {

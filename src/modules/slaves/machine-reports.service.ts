@@ -19,11 +19,17 @@ export class MachineReports {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
+  /** Machines appeared or changed: of one list in one order, whoever else writes some of them. */
+  async allSeen(tx: EntityManager, machines: readonly MachineSnapshot[], now: number): Promise<void> {
+    for (const machine of machines) await this.seen(tx, machine, now);
+  }
+
   /**
    * A machine appeared or changed. Unknown ones are stored ACTIVE, those thought gone are ACTIVE again (or decommissioned,
    * where nothing is to run on their host); what an operator decided stays.
    */
   async seen(tx: EntityManager, machine: MachineSnapshot, now: number): Promise<void> {
+    const seenAt = now - Math.round(machine.silentForMillis);
     await this.slaves.lockFleet(tx);
     await this.rackSeen(tx, machine.rackId, now);
     const known = await this.slaves.lock(tx, 'SLAVE', machine.slaveId);
@@ -33,14 +39,14 @@ export class MachineReports {
       ? `Nothing is to run on its host: '${machine.hostname}' is marked inactive`
       : undefined;
     if (known) {
-      await this.slaves.refresh(tx, this.toRecord(machine), machine.seenAt);
+      await this.slaves.refresh(tx, this.toRecord(machine), seenAt);
       await this.states.apply(tx, 'SLAVE', known, { kind: 'seen', hostIsInactive }, { now, message });
       return;
     }
     const step = nextMachineStep(undefined, { kind: 'seen', hostIsInactive });
     if (step.kind !== 'enter') return;
     const change = { objectId: machine.slaveId, state: step.state, timestamp: now, message };
-    await this.slaves.insert(tx, this.toRecord(machine), machine.seenAt, change);
+    await this.slaves.insert(tx, this.toRecord(machine), seenAt, change);
   }
 
   /** Confirmed gone: DEAD, and its rack too when no other slave of it is ACTIVE. Unknown slaves are ignored. */

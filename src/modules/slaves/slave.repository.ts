@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Any, type EntityManager } from 'typeorm';
+import { Any, type EntityManager, In, Not } from 'typeorm';
 import type { SlaveRecord } from '../../core/machines/comparison.js';
 import type { MachineState } from '../../core/model/enums.js';
 import type {
@@ -115,6 +115,12 @@ export class SlaveRepository {
   /** Of all slaves, which agent speaks for them. */
   agents(tx: EntityManager): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
     return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true } });
+  }
+
+  /** The same of slaves that are there, as far as is known. */
+  present(tx: EntityManager): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
+    const state = Not(In<MachineState>(['DEAD', 'MISSING_ON_STARTUP']));
+    return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true }, where: { state } });
   }
 
   async hosts(tx: EntityManager, ids: readonly string[]): Promise<string[]> {

@@ -99,7 +99,7 @@ export class StateService {
     const waiting = await this.store.waitingTasks(tx);
     const late = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, now);
     const deploys = await this.deploys.running(tx);
-    const { hostStates, statusDelayMillis } = await this.instances.list(tx, now);
+    const { hostStates, statusDelayMillis } = await this.instances.list(tx);
     const provisioned = await this.store.provisionedRequests(tx);
     const judged = (wanted: 'OVER' | 'UNDER') =>
       provisioned.filter((request) => judgeProvisioning(request) === wanted).map(({ id }) => id);

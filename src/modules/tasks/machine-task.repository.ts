@@ -11,6 +11,12 @@ export interface TaskOfSlave {
   slaveId: string;
 }
 
+/** A slave, and the incarnation that it has now. */
+export interface SlaveLife {
+  slaveId: string;
+  incarnation: string;
+}
+
 /** What the active tasks of a slave take from it. */
 export interface SlaveUse {
   cpus: number;
@@ -72,22 +78,24 @@ export class MachineTaskRepository {
     return found.map(taskOfSlave);
   }
 
-  /** Active tasks of a slave that were launched in another incarnation than this one. */
-  async activeOfOtherIncarnations(tx: EntityManager, slaveId: string, incarnation: string): Promise<TaskOfSlave[]> {
+  /** Active tasks of slaves that were launched in another incarnation than the one that their slave has now. */
+  async activeOfOtherIncarnations(tx: EntityManager, slaves: readonly SlaveLife[]): Promise<TaskOfSlave[]> {
     const found = await rows<TaskOfSlaveRow>(
       tx,
-      'SELECT task_id, slave_id FROM task WHERE slave_id = $1 AND incarnation <> $2 AND ended_at IS NULL',
-      [slaveId, incarnation],
+      `SELECT task_id, slave_id FROM task JOIN unnest($1::text[], $2::text[]) AS now (slave_id, incarnation) USING (slave_id)
+       WHERE task.incarnation <> now.incarnation AND ended_at IS NULL ORDER BY task_id`,
+      columnsOf(slaves),
     );
     return found.map(taskOfSlave);
   }
 
-  /** Live tasks of an incarnation of a slave that have ended as far as their rows say. */
-  async endedIn(tx: EntityManager, slaveId: string, incarnation: string): Promise<string[]> {
+  /** Live tasks of these incarnations of slaves that have ended as far as their rows say. */
+  async endedIn(tx: EntityManager, slaves: readonly SlaveLife[]): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
-      'SELECT task_id FROM task WHERE slave_id = $1 AND incarnation = $2 AND ended_at IS NOT NULL',
-      [slaveId, incarnation],
+      `SELECT task_id FROM task JOIN unnest($1::text[], $2::text[]) AS now (slave_id, incarnation) USING (slave_id, incarnation)
+       WHERE ended_at IS NOT NULL`,
+      columnsOf(slaves),
     );
     return found.map((row) => row.task_id);
   }
@@ -151,3 +159,7 @@ export class MachineTaskRepository {
 }
 
 const taskOfSlave = (row: TaskOfSlaveRow): TaskOfSlave => ({ taskId: row.task_id, slaveId: row.slave_id });
+const columnsOf = (slaves: readonly SlaveLife[]): string[][] => [
+  slaves.map(({ slaveId }) => slaveId),
+  slaves.map(({ incarnation }) => incarnation),
+];

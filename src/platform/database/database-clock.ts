@@ -23,14 +23,18 @@ export class DatabaseClock extends Clock {
   /** `wall` is the clock of this machine. */
   constructor(
     private readonly wall: () => number = Date.now,
-    private readonly monotonic: () => number = () => performance.now(),
+    private readonly steady: () => number = () => performance.now(),
   ) {
     super();
-    this.difference = new ClockDifference(wall() - monotonic());
+    this.difference = new ClockDifference(wall() - steady());
   }
 
   override now(): number {
-    return Math.floor(this.monotonic() + this.difference.millis);
+    return Math.floor(this.steady() + this.difference.millis);
+  }
+
+  override monotonic(): number {
+    return this.steady();
   }
 
   override skewMillis(): number {
@@ -47,7 +51,7 @@ export class DatabaseClock extends Clock {
   /** Before anything is decided. */
   async begin(database: { query(sql: string): Promise<{ shown: number }[]> }): Promise<void> {
     for (let left = firstReadings; left > 0; left--) {
-      const sentAt = this.monotonic();
+      const sentAt = this.steady();
       const [found] = await database.query(`SELECT ${databaseTimeSql} AS shown`);
       this.difference.learn(this.reading(found!.shown, sentAt));
     }
@@ -55,7 +59,7 @@ export class DatabaseClock extends Clock {
 
   /** Makes a question that also brings the time of the database. */
   async during<T extends { shown: number }>(ask: () => Promise<T>): Promise<T> {
-    const sentAt = this.monotonic();
+    const sentAt = this.steady();
     const answer = await ask();
     const moved = this.difference.learn(this.reading(answer.shown, sentAt));
     if (Math.abs(moved) >= setMillis) {
@@ -71,7 +75,7 @@ export class DatabaseClock extends Clock {
   }
 
   private reading(shown: number, sentAt: number) {
-    return { sentAt, shown: { first: shown, last: shown }, receivedAt: this.monotonic() };
+    return { sentAt, shown: { first: shown, last: shown }, receivedAt: this.steady() };
   }
 }
 

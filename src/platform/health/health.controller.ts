@@ -5,6 +5,7 @@ import { Database } from '../database/database.js';
 import { Leadership } from '../leadership/leadership.js';
 import { Pollers } from '../poller/pollers.js';
 import { Degradations } from './degradations.js';
+import { Readiness } from './readiness.js';
 import { HealthDto, ReadinessDto } from './health.dto.js';
 import { uncaughtErrors } from './uncaught-errors.js';
 
@@ -15,6 +16,7 @@ export class HealthController {
     private readonly database: Database,
     private readonly leadership: Leadership,
     private readonly pollers: Pollers,
+    private readonly readinessOf: Readiness,
     private readonly degradations: Degradations,
   ) {}
 
@@ -26,8 +28,8 @@ export class HealthController {
   }
 
   /**
-   * 200 when this instance can serve, 503 while the database is away, has the schema of a newer program, or a poller that the service depends on keeps failing; who
-   * leads, and which pollers fail.
+   * 200 when this instance can serve, 503 while the database is away, has the schema of a newer program, no machine is known (for half a
+   * minute at most), or a poller that the service depends on keeps failing; who leads, and which pollers fail.
    */
   @Get('readyz')
   @ApiOkResponse({ type: ReadinessDto })
@@ -36,8 +38,9 @@ export class HealthController {
     const { leader, databaseError } = await this.leader();
     const failing = this.pollers.states().filter(({ failuresInRow }) => failuresInRow > 0);
     const { newerSchema } = this.leadership.standing();
-    const ready =
-      databaseError === undefined && newerSchema === undefined && !failing.some(({ stopsService }) => stopsService);
+    const canServe = databaseError === undefined && newerSchema === undefined;
+    const missing = canServe ? await this.readinessOf.missing() : [];
+    const ready = canServe && missing.length === 0 && !failing.some(({ stopsService }) => stopsService);
     response.status(ready ? 200 : 503);
     return {
       ready,
@@ -46,6 +49,7 @@ export class HealthController {
       leader,
       databaseError,
       newerSchema,
+      missing,
       failingPollers: failing,
       degraded: this.degradations.list(),
       disabledPollers: this.pollers.disabled(),

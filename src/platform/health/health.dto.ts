@@ -26,7 +26,7 @@ export class DisabledPollerDto {
 
 /** Whether this instance can serve, and what is wrong if something is. */
 export class ReadinessDto {
-  /** The database answers and the pollers that the service depends on do their work. */
+  /** The database answers, machines are known, and the pollers that the service depends on do their work. */
   ready: boolean;
   /** This instance leads, and its pollers run. */
   leads: boolean;
@@ -38,6 +38,8 @@ export class ReadinessDto {
   databaseError?: string;
   /** The migration by which a newer program changed the schema: this instance serves no calls until it is upgraded. */
   newerSchema?: string;
+  /** What it waits for before it is ready, such as machines: for half a minute at most. Empty when there is nothing. */
+  missing: string[];
   /** Pollers of this instance that fail. Empty when all is well. */
   failingPollers: FailingPollerDto[];
   /** What else does not work, such as agents that do not answer their leader. This instance serves all the same. */

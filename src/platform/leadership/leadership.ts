@@ -45,6 +45,8 @@ export abstract class Leadership {
   /** Gives leadership up and competes no more, until `resume`. */
   abstract suspend(reason: string): void;
   abstract resume(): void;
+  /** While the answer is true, this instance leaves the lease to others; an order to take over counts all the same. */
+  abstract yieldWhile(another: () => boolean): void;
   /** What this instance is told to do, and when it last stopped to lead. */
   abstract standing(): Standing;
   /** Called whenever this instance begins to compete or to lead, leads no more, or is told to do something else. */

@@ -52,6 +52,7 @@ export class PgLeadership extends Leadership {
   private failuresInRow = 0;
   private databaseAway = false;
   private newerSchema: string | undefined;
+  private yields = (): boolean => false;
   /** The highest epoch that a machine said it has seen. */
   private highestSeen = 0;
   /** Monotonic time at which the last term ended. */
@@ -125,6 +126,10 @@ export class PgLeadership extends Leadership {
     this.cutPause.abort();
   }
 
+  yieldWhile(another: () => boolean): void {
+    this.yields = another;
+  }
+
   standing(): Standing {
     // Between the end of a term and the moment in which it is noticed, it has just ended.
     const ledUntil = this.ledUntil ?? (this.term && this.monotonic());
@@ -169,6 +174,7 @@ export class PgLeadership extends Leadership {
     try {
       this.found(await this.lease.newerSchema());
       if (this.neverLeads || this.orders.suspended || this.newerSchema !== undefined) return undefined;
+      if (this.yields() && !this.orders.byForce) return undefined;
       const epoch = await this.lease.take(address, { byForce: this.orders.byForce, above: this.highestSeen });
       if (this.databaseAway) this.log.log('The database answers again');
       this.databaseAway = false;

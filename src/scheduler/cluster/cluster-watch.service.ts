@@ -1,6 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { ClusterEvents, MachineSnapshot, StaleEpochError, StatusUpdate } from '../../cluster/cluster-driver.js';
+import type {
+  AgentMachines,
+  ClusterEvents,
+  MachineSnapshot,
+  StaleEpochError,
+  StatusUpdate,
+} from '../../cluster/cluster-driver.js';
 import { MachineReports } from '../../modules/slaves/machine-reports.service.js';
+import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import { MachineTaskRepository, type TaskOfSlave } from '../../modules/tasks/machine-task.repository.js';
 import { ReconciliationWishRepository } from '../../modules/tasks/reconciliation-wish.repository.js';
 import { Clock } from '../../platform/clock.js';
@@ -9,6 +16,10 @@ import { Leadership } from '../../platform/leadership/leadership.js';
 import { StatusDelays } from '../../platform/metrics/status-delays.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
+import { KnownFleet } from './known-fleet.service.js';
+
+/** The lock on the fleet holds placements back for as long as a transaction of machines lasts. */
+const machinesPerTransaction = 200;
 
 /** Hears what the cluster has to say. */
 @Injectable()
@@ -17,7 +28,9 @@ export class ClusterWatch implements ClusterEvents {
 
   constructor(
     private readonly db: Database,
-    private readonly machines: MachineReports,
+    private readonly reports: MachineReports,
+    private readonly slaves: SlaveRepository,
+    private readonly fleet: KnownFleet,
     private readonly tasks: MachineTaskRepository,
     private readonly wishes: ReconciliationWishRepository,
     private readonly status: StatusUpdates,
@@ -27,28 +40,44 @@ export class ClusterWatch implements ClusterEvents {
     private readonly clock: Clock,
   ) {}
 
-  async machineUp(machine: MachineSnapshot): Promise<void> {
-    await this.db.leaderTransaction((tx) => this.machines.seen(tx, machine, this.clock.now()));
-    // Looked up anew each time rather than concluded from the change: after a crash in between it is still found.
-    const former = await this.tasks.activeOfOtherIncarnations(this.db.manager, machine.slaveId, machine.incarnation);
-    const message = `Slave '${machine.slaveId}' began anew; whatever ran there before is gone`;
-    await this.lost(former, 'REASON_AGENT_RESTARTED', () => message);
-    await this.askAfterTasks(machine);
+  /**
+   * What follows is looked up anew each time rather than concluded from the change: whatever a leader before, or an attempt before,
+   * has left undone is found.
+   */
+  async machines(agents: readonly AgentMachines[]): Promise<void> {
+    const present = agents.flatMap(({ machines }) => machines);
+    for (const machines of inPieces(present, machinesPerTransaction))
+      await this.db.leaderTransaction((tx) => this.reports.allSeen(tx, machines, this.clock.now()));
+    // What ran in another incarnation ran before.
+    const former = await this.tasks.activeOfOtherIncarnations(this.db.manager, present);
+    const began = (slaveId: string) => `Slave '${slaveId}' began anew; whatever ran there before is gone`;
+    await this.lost(former, 'REASON_AGENT_RESTARTED', began);
+    await this.askAfterTasks(present);
+    await this.missingFrom(agents);
     this.wake.signal('scheduler', 'machines');
+  }
+
+  /** Machines that their agent has presented before. Until this leader knows all agents, the comparison with all lists will see to them. */
+  private async missingFrom(agents: readonly AgentMachines[]): Promise<void> {
+    if (!this.fleet.isCompared) return this.wake.signal('fleet');
+    const presented = new Map(agents.map(({ agentId, machines }) => [agentId, new Set(machines.map(slaveIdOf))]));
+    for (const { id, agentId } of await this.slaves.present(this.db.leaderManager))
+      if (presented.get(agentId)?.has(id) === false)
+        await this.machineDown(id, 'its agent does not present it any more');
   }
 
   async machineDown(slaveId: string, reason: string): Promise<void> {
     this.log.warn(`Slave '${slaveId}' is gone: ${reason}`);
-    await this.db.leaderTransaction((tx) => this.machines.down(tx, slaveId, reason, this.clock.now()));
+    await this.db.leaderTransaction((tx) => this.reports.down(tx, slaveId, reason, this.clock.now()));
     const message = `Slave '${slaveId}' is gone: ${reason}`;
-    const former = await this.tasks.activeOfOtherIncarnations(this.db.manager, slaveId, '');
+    const former = await this.tasks.activeOnSlaves(this.db.manager, [slaveId]);
     await this.lost(former, 'REASON_AGENT_REMOVED', () => message);
   }
 
   /** Its agent does not answer: nothing is placed there until it does. Its tasks may run on. */
   async machineSilent(slaveId: string, reason: string): Promise<void> {
     this.log.warn(`Slave '${slaveId}' gets no more tasks: ${reason}`);
-    await this.db.leaderTransaction((tx) => this.machines.silent(tx, slaveId, reason, this.clock.now()));
+    await this.db.leaderTransaction((tx) => this.reports.silent(tx, slaveId, reason, this.clock.now()));
     this.wake.signal('scheduler', 'machines');
   }
 
@@ -72,9 +101,9 @@ export class ClusterWatch implements ClusterEvents {
     return this.lost(tasks, 'REASON_AGENT_REMOVED', (slaveId) => `Slave '${slaveId}' is gone`);
   }
 
-  /** A machine that was given up may still have its tasks: those that can come back are asked after. */
-  private async askAfterTasks({ slaveId, incarnation }: MachineSnapshot): Promise<void> {
-    const asked = await this.tasks.endedIn(this.db.manager, slaveId, incarnation);
+  /** Machines that were given up may still have their tasks: those that can come back are asked after. */
+  private async askAfterTasks(machines: readonly MachineSnapshot[]): Promise<void> {
+    const asked = await this.tasks.endedIn(this.db.manager, machines);
     if (asked.length === 0) return;
     await this.db.leaderTransaction((tx) => this.wishes.add(tx, asked, this.clock.now()));
     this.wake.signal('reconcile');
@@ -110,4 +139,10 @@ export class ClusterWatch implements ClusterEvents {
       tasks.map((task) => ({ ...task, timestamp, state, reason, message: messageFor(task.slaveId) })),
     );
   }
+}
+
+const slaveIdOf = ({ slaveId }: MachineSnapshot): string => slaveId;
+
+function* inPieces<T>(list: readonly T[], length: number): Generator<T[]> {
+  for (let begin = 0; begin < list.length; begin += length) yield list.slice(begin, begin + length);
 }

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../../cluster/cluster-driver.js';
+import { groupBy } from '../../core/group-by.js';
 import { isSilent, silentAfterMillis } from '../../core/machines/silence.js';
 import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import { Clock } from '../../platform/clock.js';
@@ -16,8 +17,8 @@ const lookEveryMillis = 2_000;
 /** An agent that has machines, as this leader hears it. */
 interface Agent {
   slaveIds: string[];
-  /** When it answered last; of one that has not yet, when this leader began to listen. */
-  heardAt: number;
+  /** Since it answered last; of one that has not yet, since this leader began to listen. */
+  silentForMillis: number;
   /** It has answered this leader. */
   wasHeard: boolean;
 }
@@ -29,8 +30,11 @@ interface Agent {
 @Injectable()
 export class SilentAgents {
   private readonly unreachableAfterMillis: number;
+  /** `since`: by the monotonic clock. */
   private term: { epoch: Epoch; since: number } | undefined;
+  /** As they were at the last pass. */
   private agents = new Map<string, Agent>();
+  private lookedAt = 0;
   /** Those whose machines were put aside. */
   private readonly aside = new Set<string>();
 
@@ -47,10 +51,10 @@ export class SilentAgents {
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.unreachableAfterMillis = Math.max(silentAfterMillis, settings.cluster.agentReregisterTimeoutSeconds * 1_000);
-    pollers.register({ name: 'silent-agents', everyMs: lookEveryMillis, pass: (now) => this.runOnce(now) });
+    pollers.register({ name: 'silent-agents', everyMs: lookEveryMillis, pass: () => this.runOnce() });
     degradations.add(() => this.describe());
     metrics.gauge('muster_agents_silent', 'Agents that do not answer the leader', [], (gauge) =>
-      gauge.set(this.silent(this.clock.now()).length),
+      gauge.set(this.silent().length),
     );
     metrics.gauge(
       'muster_agent_last_heard_seconds',
@@ -59,65 +63,77 @@ export class SilentAgents {
       (gauge) => {
         gauge.reset();
         if (this.leadership.current() === undefined) return;
-        for (const [agent, { heardAt }] of this.agents) gauge.set({ agent }, (this.clock.now() - heardAt) / 1_000);
+        for (const [agent, { silentForMillis }] of this.agents)
+          gauge.set({ agent }, (silentForMillis + this.sinceLook()) / 1_000);
       },
     );
   }
 
-  async runOnce(now: number): Promise<void> {
+  async runOnce(): Promise<void> {
     const epoch = this.leadership.current();
     if (epoch === undefined) return;
     if (this.term?.epoch !== epoch) {
-      this.term = { epoch, since: now };
+      this.term = { epoch, since: this.clock.monotonic() };
       this.aside.clear();
     }
     this.agents = await this.look(this.term.since);
-    await this.takeBack(now);
-    for (const [agentId, agent] of this.silent(now)) {
+    await this.takeBack();
+    for (const [agentId, agent] of this.silent()) {
       if (!this.aside.has(agentId) && agent.wasHeard) {
         this.aside.add(agentId);
-        const reason = `Its agent has not answered since ${new Date(agent.heardAt).toISOString()}`;
+        const lastAnswer = new Date(this.clock.now() - agent.silentForMillis);
+        const reason = `Its agent has not answered since ${lastAnswer.toISOString()}`;
         for (const slaveId of agent.slaveIds) await this.watch.machineSilent(slaveId, reason);
       }
-      if (now - agent.heardAt >= this.unreachableAfterMillis) await this.watch.tasksUnreachable(agent.slaveIds);
+      if (agent.silentForMillis >= this.unreachableAfterMillis) await this.watch.tasksUnreachable(agent.slaveIds);
     }
   }
 
   private async look(since: number): Promise<Map<string, Agent>> {
-    const heard = new Map(this.driver.machines().map(({ agentId, seenAt }) => [agentId, seenAt]));
+    const heard = new Map(this.driver.machines().map(({ agentId, silentForMillis }) => [agentId, silentForMillis]));
+    this.lookedAt = this.clock.monotonic();
+    const ofTerm = this.lookedAt - since;
     const agents = new Map<string, Agent>();
     for (const { id, agentId } of await this.slaves.agents(this.db.leaderSource.manager)) {
       const agent = agents.get(agentId);
-      const heardAt = heard.get(agentId);
+      const silentFor = heard.get(agentId);
       // Gone, which is not silent: machines that are compared with the list see to it.
-      if (heardAt === undefined && this.driver.listsEveryMachine) continue;
+      if (silentFor === undefined && this.driver.listsEveryMachine) continue;
       if (agent) agent.slaveIds.push(id);
-      else agents.set(agentId, { slaveIds: [id], heardAt: heardAt ?? since, wasHeard: heardAt !== undefined });
+      else {
+        const silentForMillis = silentFor ?? ofTerm;
+        agents.set(agentId, { slaveIds: [id], silentForMillis, wasHeard: silentFor !== undefined });
+      }
     }
     return agents;
   }
 
   /** Those that answer again: also where the driver has never noticed that they did not. */
-  private async takeBack(now: number): Promise<void> {
-    for (const machine of this.driver.machines()) {
-      if (this.aside.has(machine.agentId) && !isSilent(machine.seenAt, now)) await this.watch.machineUp(machine);
-    }
+  private async takeBack(): Promise<void> {
+    const back = this.driver
+      .machines()
+      .filter(({ agentId, silentForMillis }) => this.aside.has(agentId) && !isSilent(silentForMillis));
+    const agents = groupBy(back, ({ agentId }) => agentId);
+    if (agents.size > 0) await this.watch.machines([...agents].map(([agentId, machines]) => ({ agentId, machines })));
     for (const agentId of this.aside) {
       const agent = this.agents.get(agentId);
-      if (!agent || !isSilent(agent.heardAt, now)) this.aside.delete(agentId);
+      if (!agent || !isSilent(agent.silentForMillis)) this.aside.delete(agentId);
     }
   }
 
-  private silent(now: number): [agentId: string, agent: Agent][] {
+  private silent(): [agentId: string, agent: Agent][] {
     if (this.leadership.current() === undefined) return [];
-    return [...this.agents].filter(([, { heardAt }]) => isSilent(heardAt, now));
+    return [...this.agents].filter(([, { silentForMillis }]) => isSilent(silentForMillis));
   }
 
   private describe(): string[] {
-    const now = this.clock.now();
-    return this.silent(now).map(([agentId, { slaveIds, heardAt }]) => {
-      const seconds = Math.round((now - heardAt) / 1_000);
+    return this.silent().map(([agentId, { slaveIds, silentForMillis }]) => {
+      const seconds = Math.round((silentForMillis + this.sinceLook()) / 1_000);
       return `Agent '${agentId}' of slaves ${slaveIds.join(', ')} has not answered for ${seconds} seconds`;
     });
+  }
+
+  private sinceLook(): number {
+    return this.clock.monotonic() - this.lookedAt;
   }
 }

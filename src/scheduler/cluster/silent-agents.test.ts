@@ -20,10 +20,10 @@ async function start({ listsEveryMachine }: { listsEveryMachine?: boolean } = {}
   world = await SchedulerWorld.start({ machines: 2 });
   const { driver } = world;
   const machines = driver.machines.bind(driver);
-  const seenAt = (one: MachineSnapshot) => silentSince.get(one.slaveId) ?? world.now;
+  const silentForMillis = (one: MachineSnapshot) => world.now - (silentSince.get(one.slaveId) ?? world.now);
   Object.assign(driver, {
     listsEveryMachine,
-    machines: () => machines().map((one) => ({ ...one, seenAt: seenAt(one) })),
+    machines: () => machines().map((one) => ({ ...one, silentForMillis: silentForMillis(one) })),
   });
 }
 function fallSilent(slaveId: string): void {
@@ -36,7 +36,7 @@ function answerAgain(slaveId: string): void {
 }
 async function later(seconds: number): Promise<void> {
   await world.cluster.advance(seconds * 1_000);
-  await world.get(SilentAgents).runOnce(world.now);
+  await world.get(SilentAgents).runOnce();
 }
 const stateOf = async (id: string) =>
   [...(await world.get(MachineReads).slaves())].find((slave) => slave.id === id)?.currentState.state;

@@ -2,18 +2,21 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { FleetComparison, type ComparisonOptions } from '../../modules/slaves/fleet-comparison.service.js';
 import { MachineRemoval } from '../../modules/slaves/machine-removal.service.js';
 import type { Epoch } from '../../cluster/cluster-driver.js';
+import { Clock } from '../../platform/clock.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { ClusterWatch } from './cluster-watch.service.js';
+import { KnownFleet } from './known-fleet.service.js';
 
-/** A cluster that will list all its machines may not have answered yet when the leader began. */
-const wholeEveryMillis = 2_000;
+/** Agents, or a cluster that will list all its machines, may not have answered yet when the leader began. */
+const lookAgainMillis = 2_000;
 
 /** How far this leader has come with the machines that were there before its time. */
 interface Term {
   epoch: Epoch;
+  /** By the monotonic clock. */
   since: number;
   comparedAtStart: boolean;
   /** That comparison was with a list of all machines. */
@@ -23,8 +26,8 @@ interface Term {
 
 /**
  * Compares the slaves we know with those that the cluster lists: when a leader begins, regularly, and when a record was
- * removed. It begins after the driver has, so that every agent that answers has been heard; those that do not get the time
- * of a machine that vanished.
+ * removed. Nothing is missed before each agent that is known has answered, or has had the time to; those that do not get the time of a
+ * machine that vanished.
  */
 @Injectable()
 export class SlaveReconciliation {
@@ -39,6 +42,8 @@ export class SlaveReconciliation {
     private readonly comparison: FleetComparison,
     private readonly removal: MachineRemoval,
     private readonly watch: ClusterWatch,
+    private readonly fleet: KnownFleet,
+    private readonly clock: Clock,
     private readonly wake: Wake,
     pollers: Pollers,
     @Inject(SETTINGS) settings: Settings,
@@ -59,17 +64,28 @@ export class SlaveReconciliation {
     const epoch = this.leadership.current();
     if (epoch === undefined) return undefined;
     if (this.term?.epoch !== epoch) {
-      this.term = { epoch, since: now, comparedAtStart: false, comparedWhole: false, silentJudged: false };
+      this.term = {
+        epoch,
+        since: this.clock.monotonic(),
+        comparedAtStart: false,
+        comparedWhole: false,
+        silentJudged: false,
+      };
       this.lastRegularAt = now;
     }
     const { term } = this;
-    const silentUntil = term.since + this.silenceMillis;
+    if (!(await this.fleet.isHeard())) {
+      await this.comparison.record(now);
+      return now + lookAgainMillis;
+    }
+    const silentForMillis = term.since + this.silenceMillis - this.clock.monotonic();
     const { isWhole } = this.comparison;
     if (!term.comparedAtStart || (isWhole && !term.comparedWhole)) {
       await this.compare({ now, atStart: true, missing: 'UNLISTED' });
       term.comparedAtStart = true;
       term.comparedWhole = isWhole === true;
-    } else if (!term.silentJudged && now >= silentUntil) {
+      this.fleet.compared();
+    } else if (!term.silentJudged && silentForMillis <= 0) {
       await this.compare({ now, atStart: true, missing: 'SILENT' });
       term.silentJudged = true;
     } else if (this.everyMillis >= 1 && now - this.lastRegularAt >= this.everyMillis) {
@@ -79,8 +95,8 @@ export class SlaveReconciliation {
     } else {
       await this.comparison.record(now);
     }
-    if (isWhole === false) return now + wholeEveryMillis;
-    return term.silentJudged ? undefined : silentUntil;
+    if (isWhole === false) return now + lookAgainMillis;
+    return term.silentJudged ? undefined : now + silentForMillis;
   }
 
   private async compare(options: ComparisonOptions): Promise<void> {

@@ -226,14 +226,14 @@ describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
     const kubeconfig = await kubeconfigOf(lab, 'muster', 'muster', folder);
     const settings = lab.settings({ kubeconfig, startSeconds: 1 });
     const events = {
-      machineUp: async () => undefined,
+      machines: async () => undefined,
       machineDown: async () => undefined,
       statusUpdates: async () => undefined,
       outranked: () => undefined,
     };
     // Only what starts is called running by the node: this one waits until it is given up.
     await node.stop();
-    const open = () => KubernetesDriver.open({ settings, defaultRackId: 'DEFAULT', log: quiet });
+    const open = () => KubernetesDriver.open({ now: Date.now, settings, defaultRackId: 'DEFAULT', log: quiet });
     const [former, driver] = await Promise.all([open(), open()]);
     try {
       await former.start(1, events);

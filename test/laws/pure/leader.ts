@@ -1,6 +1,7 @@
 import {
   type ClusterEvents,
   type LaunchAnswer,
+  type AgentMachines,
   type MachineSnapshot,
   StaleEpochError,
   type StatusUpdate,
@@ -91,7 +92,11 @@ export class Leader implements ClusterEvents {
     }
   }
 
-  machineUp(machine: MachineSnapshot): Promise<void> {
+  async machines(agents: readonly AgentMachines[]): Promise<void> {
+    for (const machine of agents.flatMap(({ machines }) => machines)) await this.machineUp(machine);
+  }
+
+  private machineUp(machine: MachineSnapshot): Promise<void> {
     return this.heard(() => {
       seen(this.model, machine);
       const former = tasksOn(this.model.tables, machine.slaveId).filter(

@@ -24,5 +24,5 @@ export const storedSlaves = ({ tables }: Model): StoredSlave[] =>
     rackState: tables.racks.get(machine.rackId) ?? 'ACTIVE',
     agentId: machine.agentId,
     incarnation: machine.incarnation,
-    seenAt: machine.seenAt,
+    seenAt: 0,
   }));

@@ -20,7 +20,7 @@ async function lead(options: SimulatedClusterOptions = {}) {
     return launchSpec({
       taskId: `task-${number}`,
       slaveId,
-      incarnation: seen.machines.get(slaveId)!.incarnation,
+      incarnation: seen.slaves.get(slaveId)!.incarnation,
       ...changes,
     });
   };
@@ -99,7 +99,7 @@ test('an agent that begins anew has another incarnation, and starts nothing that
   await cluster.advance(100);
   cluster.reincarnate('slave-1');
   await cluster.advance(100);
-  expect(seen.machines.get('slave-1')?.incarnation).not.toBe(old.incarnation);
+  expect(seen.slaves.get('slave-1')?.incarnation).not.toBe(old.incarnation);
   expect(await driver.launch([old], 1)).toMatchObject([{ outcome: 'REFUSED' }]);
   await driver.launch([spec(2)], 1);
   await cluster.advance(100);
@@ -110,15 +110,15 @@ test('machines that come and change are told', async () => {
   const { cluster, seen } = await lead();
   cluster.addMachine({ slaveId: 'new', rackId: 'r2', cpus: 3 });
   await cluster.advance(0);
-  expect(seen.machines.get('new')).toMatchObject({ rackId: 'r2', cpus: 3 });
+  expect(seen.slaves.get('new')).toMatchObject({ rackId: 'r2', cpus: 3 });
   cluster.changeMachine('new', { portsInUse: [31_005] });
   await cluster.advance(0);
-  expect(seen.machines.get('new')?.portsInUse).toEqual([31_005]);
+  expect(seen.slaves.get('new')?.portsInUse).toEqual([31_005]);
 });
 
 test('one agent may present many machines', async () => {
   const { cluster, seen } = await lead({ machines: 5_000, machinesPerAgent: 1_000 });
-  expect([seen.machines.size, cluster.agents.size]).toEqual([5_000, 5]);
+  expect([seen.slaves.size, cluster.agents.size]).toEqual([5_000, 5]);
 });
 
 test('orders to a slow machine are not answered, and carried out late; its updates come late, too', async () => {
@@ -172,7 +172,7 @@ test('a machine that vanished comes back empty, with a new folder', async () => 
   cluster.restoreMachine('slave-1');
   await cluster.advance(1);
   expect(cluster.runningTasks()).toEqual([]);
-  expect(seen.machines.get('slave-1')?.incarnation).not.toBe(before.incarnation);
+  expect(seen.slaves.get('slave-1')?.incarnation).not.toBe(before.incarnation);
   expect(() => cluster.restoreMachine('slave-1')).toThrow('has not vanished');
 });
 

@@ -15,6 +15,8 @@ export interface SimulatedClusterOptions {
   machines?: number;
   /** How many machines one agent presents. */
   machinesPerAgent?: number;
+  /** Whether drivers know of machines whose agents have not answered them. Default true. */
+  listsEveryMachine?: boolean;
   /** Updates are handed over at most this often while time passes. Default 0: at their very moment. */
   deliverEveryMillis?: number;
   faults?: Faults;
@@ -55,6 +57,7 @@ export class SimulatedCluster {
   private clock: number;
   private script: LaunchScript = () => ({});
   private readonly drivers = new Set<SimulatedDriver>();
+  readonly listsEveryMachine: boolean;
   private readonly machinesPerAgent: number;
   private readonly deliverEveryMillis: number;
   private deliveredAt = 0;
@@ -66,6 +69,7 @@ export class SimulatedCluster {
     startAt = 1_700_000_000_000,
     machines = 1,
     machinesPerAgent = 1,
+    listsEveryMachine = true,
     deliverEveryMillis = 0,
     faults = {},
   }: SimulatedClusterOptions = {}) {
@@ -73,6 +77,7 @@ export class SimulatedCluster {
     this.clock = startAt;
     this.faults = faults;
     this.machinesPerAgent = machinesPerAgent;
+    this.listsEveryMachine = listsEveryMachine;
     this.deliverEveryMillis = deliverEveryMillis;
     for (let number = 1; number <= machines; number++) this.addMachine({ slaveId: `slave-${number}` });
   }
@@ -103,7 +108,7 @@ export class SimulatedCluster {
       diskMb: 1_000_000,
       portRanges: [{ begin: 31_000, end: 31_999 }],
       portsInUse: [],
-      seenAt: this.clock,
+      silentForMillis: 0,
       ...machine,
       agentId: agent.agentId,
       incarnation: agent.incarnation,

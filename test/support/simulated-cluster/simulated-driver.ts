@@ -33,7 +33,9 @@ interface Session {
 /** One scheduler's view of a simulated cluster, through the faults that are switched on. */
 export class SimulatedDriver implements ClusterDriver {
   readonly name = 'simulated';
-  readonly listsEveryMachine = true;
+  readonly listsEveryMachine: true | undefined;
+  /** Ids of the agents that have answered since the start. */
+  private readonly heard = new Set<string>();
   private session: Session | undefined;
   /** Agents to introduce, and agents to pull from. A set keeps the order, so runs are repeatable. */
   private readonly changed = new Set<SimulatedAgent>();
@@ -46,6 +48,7 @@ export class SimulatedDriver implements ClusterDriver {
 
   constructor(private readonly cluster: SimulatedCluster) {
     this.network = new Network(cluster);
+    this.listsEveryMachine = cluster.listsEveryMachine ? true : undefined;
   }
 
   /** The scheduler's process stands still: its orders wait on the way, and it hears of nothing. */
@@ -68,6 +71,7 @@ export class SimulatedDriver implements ClusterDriver {
 
   async start(epoch: Epoch, events: ClusterEvents, appliedUpdate: AppliedUpdate): Promise<void> {
     for (const agent of this.reachable()) agent.hello(epoch);
+    this.heard.clear();
     this.session = { epoch, events, appliedUpdate, after: new Map() };
     for (const agent of this.cluster.agents.values()) this.changed.add(agent);
     await this.deliver();
@@ -75,16 +79,18 @@ export class SimulatedDriver implements ClusterDriver {
 
   async stop(): Promise<void> {
     this.session = undefined;
-    await this.delivering;
+    await this.delivering.catch(() => undefined);
     this.cluster.forget(this);
   }
 
+  async whyUnreachable(): Promise<string | undefined> {
+    return this.network.isOpen && this.reachable().length > 0 ? undefined : 'No simulated machine answers';
+  }
+
   machines(): MachineSnapshot[] {
-    // None is silent, whichever clock the scheduler goes by.
-    const seenAt = Math.max(this.cluster.now(), Date.now());
-    return [...this.cluster.agents.values()].flatMap((agent) =>
-      [...agent.machines.values()].map((machine) => ({ ...machine, seenAt })),
-    );
+    return [...this.cluster.agents.values()]
+      .filter(({ agentId }) => this.listsEveryMachine || this.heard.has(agentId))
+      .flatMap((agent) => [...agent.machines.values()]);
   }
 
   async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {
@@ -136,7 +142,8 @@ export class SimulatedDriver implements ClusterDriver {
 
   /** Hands over what there is. One at a time, as the port demands. */
   deliver(): Promise<void> {
-    this.delivering = this.delivering.then(() => this.deliverAll());
+    // What could not be told keeps nothing from being told later.
+    this.delivering = this.delivering.catch(() => undefined).then(() => this.deliverAll());
     return this.delivering;
   }
 
@@ -150,8 +157,9 @@ export class SimulatedDriver implements ClusterDriver {
   private async introduce(agent: SimulatedAgent): Promise<void> {
     if (!this.session || !agent.reachable) return;
     if (!this.isAdmitted(agent, this.session.epoch)) return;
-    for (const machine of agent.machines.values())
-      await this.session?.events.machineUp({ ...machine, seenAt: this.cluster.now() });
+    const machines = [...agent.machines.values()];
+    this.heard.add(agent.agentId);
+    await this.session.events.machines([{ agentId: agent.agentId, machines }]);
     this.withNews.add(agent);
   }
 
