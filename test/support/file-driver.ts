@@ -79,6 +79,10 @@ export class FileDriver implements ClusterDriver {
   async stop(): Promise<void> {}
   machines = (): MachineSnapshot[] => [];
   launch = async (): Promise<LaunchAnswer[]> => [];
+  async withdraw(): Promise<string[]> {
+    return [];
+  }
+
   kill = async (): Promise<KillAnswer> => 'GONE';
   runCommand = async (): Promise<ShellCommandAnswer> => 'UNKNOWN';
   reconcile = async (): Promise<AgentTaskList[]> => [];

@@ -157,6 +157,16 @@ export class LocalDriver implements ClusterDriver {
     }
   }
 
+  async withdraw(taskIds: readonly string[], _slaveId: string, epoch: Epoch): Promise<string[]> {
+    try {
+      return await this.agent.askAsLeader(epoch, (agent) => agent.withdraw({ taskIds: [...taskIds] }));
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) throw cause;
+      this.options.log.info(`${taskIds.length} launches cannot be withdrawn now: ${messageOf(cause)}`);
+      return [];
+    }
+  }
+
   async runCommand(order: ShellCommandOrder, _slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
     try {
       return await this.agent.askAsLeader(epoch, (agent) => agent.runCommand({ order }));
