@@ -1,9 +1,13 @@
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { readEndpoint } from '../../src/agent/agent-folder.js';
+import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
+import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** First of all the task notes that it was started; so could a second start of it, which would have another user. */
@@ -47,6 +51,30 @@ describeClusterDriver('local', async (): Promise<DriverHarness> => {
     pause: () => delay(300),
     close: () => cluster.close(),
   };
+});
+
+test('a launch that the line holds back starts nothing when it comes after it was withdrawn', async () => {
+  const cluster = await AgentCluster.start();
+  onTestFinished(() => cluster.close());
+  const endpoint = (await readEndpoint(cluster.root))!;
+  const line = await startTcpProxy(endpoint);
+  onTestFinished(() => line.close());
+  const behind = tempFolder();
+  onTestFinished(() => behind.remove());
+  copyFileSync(join(cluster.root, 'secret'), join(behind.path, 'secret'));
+  writeFileSync(join(behind.path, 'endpoint.json'), JSON.stringify({ ...endpoint, port: line.port }));
+  const driver = new LocalDriver({ agentFolder: behind.path, log: cluster.log });
+  const spec = cluster.spec({ command: { shell: true, value: 'exec sleep 600', arguments: [] } });
+  line.freeze();
+  const late = driver.launch([spec], 1);
+  await waitFor('the launch to be on its way', () => line.connections.length > 0);
+  expect(await cluster.driver.withdraw([spec.taskId], spec.slaveId, 1)).toEqual([spec.taskId]);
+  line.restore();
+  expect(await late).toMatchObject([{ taskId: spec.taskId, outcome: 'REFUSED' }]);
+  expect(cluster.processes()).toEqual([]);
+  // Nothing is heard of what cannot be asked, and so nothing is given to another.
+  line.cut();
+  expect(await driver.withdraw([spec.taskId], spec.slaveId, 1)).toEqual([]);
 });
 
 test('a machine is seen for as long as its agent answers, even when it has nothing to tell', async () => {

@@ -1,4 +1,4 @@
-import { type EndedTask, isRelaunched, type RequestOfTask } from './ended-task.js';
+import { isRelaunched, type RequestOfTask } from './ended-task.js';
 import { isInProgress } from '../load-balancer/index.js';
 import { isAlwaysRunning, isRunnable, isTerminal, type TaskState } from '../model/enums.js';
 import type { LoadBalancerUpdate } from '../model/load-balancer.js';
@@ -158,14 +158,18 @@ interface Recovery {
 
 /**
  * Whether the end that a machine tells of a task counts, in place of the one that was concluded. That its launch never came
- * counts only where nothing was ever heard of the task, and what runs again goes its own way.
+ * counts only where nothing was ever heard of the task. One that came back and could not go on was killed for that alone,
+ * which says nothing about its deploy; and what runs again goes its own way.
  */
-export const isEndTold = (
+export function isEndTold(
   end: TaskState,
-  { hasBegun, ...task }: { end: Pick<EndedTask, 'state' | 'reason'>; hasBegun: boolean },
+  given: Pick<RecoveredTask, 'end' | 'hadToGo'> & { hasBegun: boolean },
   request: RequestOfTask | undefined,
-): boolean =>
-  !(end === 'TASK_DROPPED' && hasBegun) && !(request && isRelaunched(task.end, request.request.requestType));
+): boolean {
+  if (end === 'TASK_DROPPED' && given.hasBegun) return false;
+  if (end === 'TASK_KILLED' && !given.hadToGo) return false;
+  return request === undefined || !isRelaunched(given.end, request.request.requestType);
+}
 
 /** What becomes of a task that was thought dead and is alive. `request` undefined: it was deleted meanwhile. */
 export function decideRecovery(task: RecoveredTask, request: RequestOfTask | undefined, now: number): Recovery {

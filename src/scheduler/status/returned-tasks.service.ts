@@ -101,7 +101,8 @@ export class ReturnedTasks {
     const before = stateBeforeEnd([...reasons.keys()]);
     const end = { state, reason: reasons.get(state) ?? undefined };
     const hasBegun = isAnswered || before !== 'TASK_LAUNCHED';
-    if (!isEndTold(report.state, { end, hasBegun }, request)) return;
+    const hadToGo = reasons.has('TASK_CLEANING');
+    if (!isEndTold(report.state, { end, hadToGo, hasBegun }, request)) return;
     this.log.warn(`Task '${taskId.id}' was ${state}, and its machine says that it is ${report.state}`);
     alive.push({ taskId, state: before, stateAt });
   }
