@@ -1,13 +1,9 @@
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { readEndpoint } from '../../src/agent/agent-folder.js';
-import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
-import { startTcpProxy } from '../support/tcp-proxy.js';
-import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** First of all the task notes that it was started; so could a second start of it, which would have another user. */
@@ -56,14 +52,7 @@ describeClusterDriver('local', async (): Promise<DriverHarness> => {
 test('a launch that the line holds back starts nothing when it comes after it was withdrawn', async () => {
   const cluster = await AgentCluster.start();
   onTestFinished(() => cluster.close());
-  const endpoint = (await readEndpoint(cluster.root))!;
-  const line = await startTcpProxy(endpoint);
-  onTestFinished(() => line.close());
-  const behind = tempFolder();
-  onTestFinished(() => behind.remove());
-  copyFileSync(join(cluster.root, 'secret'), join(behind.path, 'secret'));
-  writeFileSync(join(behind.path, 'endpoint.json'), JSON.stringify({ ...endpoint, port: line.port }));
-  const driver = new LocalDriver({ agentFolder: behind.path, log: cluster.log });
+  const { line, driver } = await cluster.driverBehindLine();
   const spec = cluster.spec({ command: { shell: true, value: 'exec sleep 600', arguments: [] } });
   line.freeze();
   const late = driver.launch([spec], 1);

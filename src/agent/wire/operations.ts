@@ -88,7 +88,9 @@ class LeaderOperations implements Service<typeof LeaderApi> {
   }
 
   async withdraw({ taskIds }: Args<typeof LeaderApi, 'withdraw'>) {
-    const answers = await inParallel(taskIds, launchesAtOnce, (taskId) => withdrawLaunch(this.parts, taskId, this.epoch));
+    const answers = await inParallel(taskIds, launchesAtOnce, (taskId) =>
+      withdrawLaunch(this.parts, taskId, this.epoch),
+    );
     return taskIds.filter((_, index) => answers[index]);
   }
 
@@ -143,7 +145,11 @@ function withdrawLaunch(
     const name = fileNameOf(taskId);
     // One that was refused before keeps its reason.
     if (!(await tombstones.find(name)))
-      await tombstones.put(name, { reason: 'KILLED_BEFORE_LAUNCH', message: 'given up before it came', at: Date.now() });
+      await tombstones.put(name, {
+        reason: 'KILLED_BEFORE_LAUNCH',
+        message: 'given up before it came',
+        at: Date.now(),
+      });
     return true;
   });
 }

@@ -21,7 +21,7 @@ import {
   type TaskStatistics,
   type Unsupported,
 } from '../cluster-driver.js';
-import { AgentUnreachable, orUnreachable } from '../agent-answers.js';
+import { AgentRefused, AgentUnreachable, orUnreachable } from '../agent-answers.js';
 import { type AgentTask, openAgentSandbox } from '../agent-sandbox.js';
 import { AgentConnection } from './agent-connection.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
@@ -161,9 +161,9 @@ export class LocalDriver implements ClusterDriver {
     try {
       return await this.agent.askAsLeader(epoch, (agent) => agent.withdraw({ taskIds: [...taskIds] }));
     } catch (cause) {
-      if (cause instanceof StaleEpochError) throw cause;
-      this.options.log.info(`${taskIds.length} launches cannot be withdrawn now: ${messageOf(cause)}`);
-      return [];
+      // Asked again; one of an older version cannot do it at all.
+      if (cause instanceof AgentUnreachable || cause instanceof AgentRefused) return [];
+      throw cause;
     }
   }
 

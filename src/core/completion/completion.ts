@@ -29,10 +29,14 @@ export function completeTask(
   // That its machine was silent was counted, and nothing has happened since.
   const isJudgedAlready = isUndelivered(task);
   return {
-    counts: isJudgedAlready ? { ...counts, lastTaskState: task.state } : countEnd(counts, task, requestType, sequentialRetries(next, counts)),
+    counts: isJudgedAlready
+      ? { ...counts, lastTaskState: task.state }
+      : countEnd(counts, task, requestType, sequentialRetries(next, counts)),
     enqueue: next.kind === 'nothing' ? undefined : next.entry,
     cooldown:
-      request && !isJudgedAlready && isJudged(task, request, next) ? cooldownChange(task, request, counts, cooldown, now) : undefined,
+      request && !isJudgedAlready && isJudged(task, request, next)
+        ? cooldownChange(task, request, counts, cooldown, now)
+        : undefined,
     leavesLoadBalancer: request === undefined || request.request.loadBalanced === true,
     next: next.kind,
   };

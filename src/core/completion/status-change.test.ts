@@ -177,7 +177,9 @@ describe('reports of a task that was given up, which came together', () => {
   test.each<{ states: TaskState[]; before: TaskState }>([
     { states: ['TASK_LAUNCHED', 'TASK_CLEANING', 'TASK_UNREACHABLE'], before: 'TASK_LAUNCHED' },
     { states: ['TASK_RUNNING', 'TASK_LAUNCHED', 'TASK_STARTING', 'TASK_LOST'], before: 'TASK_RUNNING' },
-  ])('are taken up from where it had come: $states', ({ states, before }) => expect(stateBeforeEnd(states)).toBe(before));
+  ])('are taken up from where it had come: $states', ({ states, before }) =>
+    expect(stateBeforeEnd(states)).toBe(before),
+  );
 });
 
 describe('the end that a machine tells of a task that was given up', () => {

@@ -98,7 +98,9 @@ export function returnOf<R extends ReportedStatus>(task: KnownTask, reports: rea
 
 /** How far a task had come before its end was concluded, of the states that it was in. */
 export const stateBeforeEnd = (states: readonly TaskState[]): TaskState =>
-  states.filter((state) => progress[state] !== undefined).reduce((a, b) => (rank(b) > rank(a) ? b : a), 'TASK_LAUNCHED');
+  states
+    .filter((state) => progress[state] !== undefined)
+    .reduce((a, b) => (rank(b) > rank(a) ? b : a), 'TASK_LAUNCHED');
 
 /** What a task may use, in MB. */
 export interface TaskLimits {

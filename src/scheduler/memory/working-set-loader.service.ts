@@ -115,7 +115,8 @@ export class WorkingSetLoader {
       ...recordedMachine(stored),
       hostname,
       usedPorts,
-      ...((closedBecause !== undefined || this.unasked.has(slaveId)) && { isClosed: true }),
+      ...(closedBecause !== undefined && { isClosed: true }),
+      ...(this.unasked.has(slaveId) && { isReturning: true }),
       ...(isDiskFull && { isDiskFull }),
       ...(runsContainers !== undefined && { runsContainers }),
     };

@@ -20,7 +20,7 @@ const lookForStalledEveryMillis = 5_000;
  */
 @Injectable()
 export class AskedTasks {
-  /** Named tasks whose updates were still on their way. */
+  /** Tasks whose updates were still on their way, or whose launches could not be withdrawn. */
   private askAgain = new Set<string>();
   /** When each stalled launch was asked after last, in epoch milliseconds. */
   private stalledAskedAt = new Map<string, number>();
@@ -42,8 +42,9 @@ export class AskedTasks {
     const stalled = await this.stalledLaunches(now);
     const returned = await this.ofReturnedMachines(now);
     if (named.length + stalled.length + returned.length === 0) return;
-    const { tooEarly, slaveIds } = await this.comparison.only(epoch, [...new Set([...named, ...stalled, ...returned])]);
-    this.askAgain = new Set(tooEarly);
+    const asked = [...new Set([...named, ...stalled, ...returned])];
+    const { tooEarly, unsettled, slaveIds } = await this.comparison.only(epoch, asked);
+    this.askAgain = new Set([...tooEarly, ...unsettled]);
     this.release(slaveIds);
   }
 

@@ -16,11 +16,16 @@ import { StatusUpdates } from '../status/status-updates.service.js';
 /** After so many lists other work gets its turn: the lease is renewed by the same thread. */
 const listsInOneGo = 100;
 
+/** A machine writes each of them to its disk before it answers. */
+const withdrawnPerCall = 200;
+
 interface Comparison {
   /** Active tasks for which their machine has answered. */
   answered: string[];
-  /** Tasks of which updates were still on their way: what is missing in the list says nothing yet. */
+  /** Active tasks of which updates were still on their way: what is missing in the list says nothing yet. */
   tooEarly: string[];
+  /** Tasks that were given up, of which the same is true, or whose launch could not be withdrawn. */
+  unsettled: string[];
   /** Slaves of which all is recorded that their list says. */
   slaveIds: string[];
 }
@@ -54,7 +59,7 @@ export class ListComparison {
     const believed = await this.tasks.believed(this.db.manager, taskIds);
     const agents = this.agentsOfSlaves();
     const asked = new Set(believed.map(({ slaveId }) => agents.get(slaveId) ?? slaveId));
-    if (asked.size === 0) return { answered: [], tooEarly: [], slaveIds: [] };
+    if (asked.size === 0) return { answered: [], tooEarly: [], unsettled: [], slaveIds: [] };
     return this.compare(await this.driver.reconcile(epoch, asked), believed, epoch);
   }
 
@@ -72,7 +77,7 @@ export class ListComparison {
       else bySlave.set(task.slaveId, [task]);
     }
     const slavesOfAgents = this.slavesOfAgents();
-    const result: Comparison = { answered: [], tooEarly: [], slaveIds: [] };
+    const result: Comparison = { answered: [], tooEarly: [], unsettled: [], slaveIds: [] };
     const returning = new Set(believed.filter(({ ended }) => ended).map(({ taskId }) => taskId));
     for (let first = 0; first < lists.length; first += listsInOneGo) {
       const some = lists.slice(first, first + listsInOneGo);
@@ -113,8 +118,9 @@ export class ListComparison {
       if (task.incarnation !== list.incarnation) continue;
       const found = compareTask(task, states.get(task.taskId), list.incarnation);
       if (found && isCurrent) reports.push({ ...found, timestamp });
-      if (found && !isCurrent) result.tooEarly.push(task.taskId);
-      else if (!task.ended) result.answered.push(task.taskId);
+      const isTooEarly = found && !isCurrent;
+      if (task.ended) result.unsettled.push(...(isTooEarly ? [task.taskId] : []));
+      else (isTooEarly ? result.tooEarly : result.answered).push(task.taskId);
     }
   }
 
@@ -127,11 +133,13 @@ export class ListComparison {
     const bySlave = groupBy(reports.filter(isMissing), ({ slaveId }) => slaveId);
     const withdrawn = new Set<string>();
     for (const [slaveId, missing] of bySlave) {
-      const ids = missing.map(({ taskId }) => taskId);
-      for (const id of await this.driver.withdraw(ids, slaveId, epoch)) withdrawn.add(id);
+      for (let first = 0; first < missing.length; first += withdrawnPerCall) {
+        const ids = missing.slice(first, first + withdrawnPerCall).map(({ taskId }) => taskId);
+        for (const id of await this.driver.withdraw(ids, slaveId, epoch)) withdrawn.add(id);
+      }
     }
     const isCertain = (report: Report): boolean => !isMissing(report) || withdrawn.has(report.taskId);
-    result.tooEarly.push(...reports.filter((report) => !isCertain(report)).map(({ taskId }) => taskId));
+    result.unsettled.push(...reports.filter((report) => !isCertain(report)).map(({ taskId }) => taskId));
     return reports.filter(isCertain);
   }
 

@@ -12,7 +12,11 @@ import type { StoredRequest } from '../../modules/requests/request.repository.js
 import { LaunchedTaskRepository } from '../../modules/tasks/launched-task.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
-import { TaskStatusRepository, type GivenUpTask, type ReportedTask } from '../../modules/tasks/task-status.repository.js';
+import {
+  TaskStatusRepository,
+  type GivenUpTask,
+  type ReportedTask,
+} from '../../modules/tasks/task-status.repository.js';
 import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
 import type { Report } from './report.js';
@@ -155,9 +159,11 @@ export class ReturnedTasks {
     if (updates.length === 0) return;
     await this.outbox.tasks(
       tx,
-      updates.map(({ taskId, report: { timestamp, state: taskState, message: statusMessage, reason: statusReason } }) => {
-        return { taskId, timestamp, taskState, statusMessage, statusReason, previous: [] };
-      }),
+      updates.map(
+        ({ taskId, report: { timestamp, state: taskState, message: statusMessage, reason: statusReason } }) => {
+          return { taskId, timestamp, taskState, statusMessage, statusReason, previous: [] };
+        },
+      ),
       (ids) => this.launched.records(tx, ids),
     );
   }
