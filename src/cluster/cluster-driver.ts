@@ -292,6 +292,11 @@ export interface ClusterDriver {
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
   /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace, where the cluster can. */
   kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer>;
+  /**
+   * Launches that were given up: answers those of which nothing is or was there, and whose ids can never start there from now
+   * on, however late a launch arrives. All others may run, or are not known, where the cluster could not be reached.
+   */
+  withdraw(taskIds: readonly string[], slaveId: string, epoch: Epoch): Promise<string[]>;
   /** Asking twice for the same command is safe. Its updates are numbered with those of the task, which has not ended before. */
   runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer>;
   /** What each reachable agent holds now, or each of those named. Agents that do not answer are missing from the list. */
@@ -321,7 +326,7 @@ export class MachineUnreachableError extends Error {
   }
 }
 
-/** Thrown by start, launch, kill, runCommand and reconcile when a machine has seen a higher epoch: this process no longer leads. */
+/** Thrown by start, launch, kill, withdraw, runCommand and reconcile when a machine has seen a higher epoch: this process no longer leads. */
 export class StaleEpochError extends Error {
   constructor(
     readonly epoch: Epoch,

@@ -20,6 +20,7 @@ import { WaitingReasons } from './explain/waiting-reasons.service.js';
 import { LeaderMemory } from './memory/leader-memory.service.js';
 import { MemoryCheck } from './memory/memory-check.service.js';
 import { RunTimes } from './memory/run-times.service.js';
+import { UnaskedMachines } from './memory/unasked-machines.js';
 import { UsageFiguresLoader } from './memory/usage-figures.service.js';
 import { UsageRechecks } from './memory/usage-rechecks.service.js';
 import { WorkingSetLoader } from './memory/working-set-loader.service.js';
@@ -56,6 +57,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     ExplainLoader,
     WaitingReasons,
     LeaderMemory,
+    UnaskedMachines,
     RunTimes,
     MemoryCheck,
     UsageFiguresLoader,

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
+import { MachineTaskRepository } from '../modules/tasks/machine-task.repository.js';
 import { PendingRequestRepository } from '../modules/tasks/pending-request.repository.js';
 import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
@@ -12,6 +13,7 @@ import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
 import { DrainService } from './drain/drain.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';
 import { LeaderMemory } from './memory/leader-memory.service.js';
+import { UnaskedMachines } from './memory/unasked-machines.js';
 import { PlacementService } from './placement/placement.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { HeldUpdates } from './status/held-updates.service.js';
@@ -45,6 +47,8 @@ export class Scheduler implements LeaderDuty {
     private readonly queue: PendingRequestRepository,
     private readonly cursors: AgentCursorRepository,
     private readonly held: HeldUpdates,
+    private readonly tasks: MachineTaskRepository,
+    private readonly unasked: UnaskedMachines,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) settings: Settings,
@@ -92,6 +96,7 @@ export class Scheduler implements LeaderDuty {
     await this.held.load(this.db.manager);
     // `lost` was called while this one waited: what began now would end with no term.
     if (this.leadership.current() !== epoch) throw new NotLeaderError(`epoch ${epoch} is over`);
+    this.unasked.load((await this.tasks.givenUp(this.db.manager)).map(({ slaveId }) => slaveId));
     try {
       await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));
       await this.launches.load();

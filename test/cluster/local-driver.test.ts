@@ -50,6 +50,23 @@ describeClusterDriver('local', async (): Promise<DriverHarness> => {
   };
 });
 
+test('a launch that the line holds back starts nothing when it comes after it was withdrawn', async () => {
+  const cluster = await AgentCluster.start();
+  onTestFinished(() => cluster.close());
+  const { line, driver } = await cluster.driverBehindLine();
+  const spec = cluster.spec({ command: { shell: true, value: 'exec sleep 600', arguments: [] } });
+  line.freeze();
+  const late = driver.launch([spec], 1);
+  await waitFor('the launch to be on its way', () => line.connections.length > 0);
+  expect(await cluster.driver.withdraw([spec.taskId], spec.slaveId, 1)).toEqual([spec.taskId]);
+  line.restore();
+  expect(await late).toMatchObject([{ taskId: spec.taskId, outcome: 'REFUSED' }]);
+  expect(cluster.processes()).toEqual([]);
+  // Nothing is heard of what cannot be asked, and so nothing is given to another.
+  line.cut();
+  expect(await driver.withdraw([spec.taskId], spec.slaveId, 1)).toEqual([]);
+});
+
 test('a machine is heard for as long as its agent answers, even when it has nothing to tell', async () => {
   const cluster = await AgentCluster.start();
   onTestFinished(() => cluster.close());

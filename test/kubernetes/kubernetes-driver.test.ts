@@ -51,6 +51,7 @@ function withEpochsFrom(base: number, driver: KubernetesDriver): ClusterDriver {
     machines: () => driver.machines(),
     launch: (batch, epoch) => orStale(driver.launch(batch, epoch + base)),
     kill: (taskId, slaveId, graceMillis, epoch) => orStale(driver.kill(taskId, slaveId, graceMillis, epoch + base)),
+    withdraw: (taskIds, slaveId, epoch) => orStale(driver.withdraw(taskIds, slaveId, epoch + base)),
     runCommand: (order, slaveId, epoch) => orStale(driver.runCommand(order, slaveId, epoch + base)),
     reconcile: (epoch, agentIds) => orStale(driver.reconcile(epoch + base, agentIds)),
     sandbox: (taskId, slaveId, view) => driver.sandbox(taskId, slaveId, view),

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { EventRecorder } from './event-recorder.js';
 import { launchSpec } from './launch-spec.js';
 import { spawnNode, type TestProcess } from './spawn.js';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 import { tempFolder } from './temp-folder.js';
 import { waitFor } from './wait-for.js';
 
@@ -62,6 +63,7 @@ export class AgentCluster {
   incarnation = '';
   private agent: RunningAgent | undefined;
   private agentProcess: TestProcess | undefined;
+  private readonly lines: TcpProxy[] = [];
   private readonly folder = tempFolder();
 
   private constructor(private readonly options: AgentClusterOptions) {}
@@ -124,6 +126,20 @@ export class AgentCluster {
     return driver;
   }
 
+  /** A line to the agent that a test can cut or freeze, and a driver that knows no other. Both end with the cluster. */
+  async driverBehindLine(): Promise<{ line: TcpProxy; driver: LocalDriver }> {
+    const endpoint = (await readEndpoint(this.root))!;
+    const line = await startTcpProxy(endpoint);
+    this.lines.push(line);
+    const agentFolder = join(this.folder.path, `behind-${line.port}`);
+    mkdirSync(agentFolder);
+    copyFileSync(join(this.root, 'secret'), join(agentFolder, 'secret'));
+    writeFileSync(join(agentFolder, 'endpoint.json'), JSON.stringify({ ...endpoint, port: line.port }));
+    const driver = new LocalDriver({ agentFolder, log: this.log });
+    this.drivers.push(driver);
+    return { line, driver };
+  }
+
   spec(changes: Partial<LaunchSpec> = {}): LaunchSpec {
     return launchSpec({ taskId: newTaskId(), incarnation: this.incarnation, ...changes });
   }
@@ -184,6 +200,7 @@ export class AgentCluster {
 
   async close(): Promise<void> {
     for (const driver of this.drivers) await driver.stop();
+    for (const line of this.lines) await line.close();
     await this.stopAgent();
     await this.endEverything();
     this.folder.remove();

@@ -171,6 +171,20 @@ export function describeClusterDriver(
       expect(seen.updates).toEqual([]);
     });
 
+    test('a launch that was withdrawn starts nothing, however late it comes; one that came cannot be withdrawn', async () => {
+      const spec = launchOf('RUNS');
+      const withdraw = (...ids: string[]) => driver.withdraw(ids, spec.slaveId, 1);
+      expect(await withdraw(spec.taskId)).toEqual([spec.taskId]);
+      expect(outcomes(await driver.launch([spec], 1))).toEqual(['REFUSED']);
+      const [running, ended] = [await launch('RUNS'), await launch({ exit: 0 })];
+      await untilState(running, 'TASK_RUNNING');
+      await untilState(ended, 'TASK_FINISHED');
+      // Asking once more is safe.
+      expect(await withdraw(running.taskId, spec.taskId, ended.taskId)).toEqual([spec.taskId]);
+      expect([harness.starts(spec.taskId), seen.statesOf(spec.taskId)]).toEqual([0, []]);
+      expect(seen.statesOf(running.taskId)).toEqual(['TASK_STARTING', 'TASK_RUNNING']);
+    });
+
     test('refuses a launch meant for another incarnation', async () => {
       const spec = { ...launchOf('RUNS'), incarnation: 'another' };
       expect(outcomes(await driver.launch([spec], 1))).toEqual(['REFUSED']);

@@ -80,6 +80,10 @@ export class FileDriver implements ClusterDriver {
   whyUnreachable = async (): Promise<undefined> => undefined;
   machines = (): MachineSnapshot[] => [];
   launch = async (): Promise<LaunchAnswer[]> => [];
+  async withdraw(): Promise<string[]> {
+    return [];
+  }
+
   kill = async (): Promise<KillAnswer> => 'GONE';
   runCommand = async (): Promise<ShellCommandAnswer> => 'UNKNOWN';
   reconcile = async (): Promise<AgentTaskList[]> => [];

@@ -56,6 +56,8 @@ export const LeaderApi = contract('LeaderApi', {
     { maxBodyBytes: maxLaunchBytes },
   ),
   kill: post({ taskId: z.string().min(1), graceMillis: Millis }, z.enum(['KILLING', 'GONE'])),
+  /** Answers the ids of which nothing is or was here; from then on none of them can start. */
+  withdraw: post({ taskIds: z.array(z.string().min(1)) }, z.array(z.string())),
   runCommand: post({ order: shellCommandOrder }, z.enum(['ACCEPTED', 'GONE'])),
   /** Asking for what comes after n says that everything up to n is stored: the agent forgets it. */
   updates: get(

@@ -87,6 +87,13 @@ class LeaderOperations implements Service<typeof LeaderApi> {
     return killTask(this.parts, { taskId, graceMillis, epoch: this.epoch });
   }
 
+  async withdraw({ taskIds }: Args<typeof LeaderApi, 'withdraw'>) {
+    const answers = await inParallel(taskIds, launchesAtOnce, (taskId) =>
+      withdrawLaunch(this.parts, taskId, this.epoch),
+    );
+    return taskIds.filter((_, index) => answers[index]);
+  }
+
   runCommand({ order }: Args<typeof LeaderApi, 'runCommand'>) {
     return runCommand(this.parts, order, this.epoch);
   }
@@ -125,6 +132,27 @@ function killTask(
     if (!(await tasks.stateOf(taskId)))
       await tombstones.put(fileNameOf(taskId), { reason: 'KILLED_BEFORE_LAUNCH', at: Date.now() });
     return 'GONE';
+  });
+}
+
+/** Whether nothing of the task is or was here; then its id is forbidden, on disk. `epoch` has been admitted. */
+function withdrawLaunch(
+  { tasks, tombstones, epochs }: Pick<AgentParts, 'tasks' | 'tombstones' | 'epochs'>,
+  taskId: string,
+  epoch: number,
+): Promise<boolean> {
+  return tasks.decisions.run(taskId, async () => {
+    epochs.require(epoch);
+    if (await tasks.stateOf(taskId)) return false;
+    const name = fileNameOf(taskId);
+    // One that was refused before keeps its reason.
+    if (!(await tombstones.find(name)))
+      await tombstones.put(name, {
+        reason: 'KILLED_BEFORE_LAUNCH',
+        message: 'given up before it came',
+        at: Date.now(),
+      });
+    return true;
   });
 }
 

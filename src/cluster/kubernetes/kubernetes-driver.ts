@@ -227,6 +227,21 @@ export class KubernetesDriver implements ClusterDriver {
     }
   }
 
+  async withdraw(taskIds: readonly string[], _slaveId: string, epoch: Epoch): Promise<string[]> {
+    const withdrawn: string[] = [];
+    try {
+      for (const taskId of taskIds) {
+        await this.lease.check(epoch);
+        const isOver = this.following?.pods.isOver(this.calls.nameOf(taskId));
+        if (!isOver && (await this.calls.withdraw(taskId))) withdrawn.push(taskId);
+      }
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) throw cause;
+      this.options.log.warn(`Launches cannot be withdrawn now: ${messageOf(cause)}`);
+    }
+    return withdrawn;
+  }
+
   /** Without agents nothing on the nodes would run it. */
   async runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
     await this.lease.check(epoch);

@@ -93,6 +93,13 @@ export class PodCalls {
     return told === undefined ? this.kill(taskId, graceMillis) : 'KILLING';
   }
 
+  /** Whether nothing of the task is there; then nothing ever will. */
+  async withdraw(taskId: string): Promise<boolean> {
+    const pod = await this.find(this.nameOf(taskId));
+    if (pod) return pod.metadata?.labels?.[tombstoneLabel] !== undefined;
+    return this.bury(taskId);
+  }
+
   /** When it is gone the object does not tell any more when it was told to go. Only as it was seen: it may have ended meanwhile. */
   private async noteKill(pod: Pod): Promise<void> {
     const { uid, resourceVersion, annotations: given } = pod.metadata ?? {};

@@ -21,7 +21,7 @@ import {
   type TaskStatistics,
   type Unsupported,
 } from '../cluster-driver.js';
-import { AgentUnreachable, orUnreachable } from '../agent-answers.js';
+import { AgentRefused, AgentUnreachable, orUnreachable } from '../agent-answers.js';
 import { type AgentTask, openAgentSandbox } from '../agent-sandbox.js';
 import { AgentConnection } from './agent-connection.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
@@ -167,6 +167,16 @@ export class LocalDriver implements ClusterDriver {
     } catch (cause) {
       if (cause instanceof StaleEpochError) throw cause;
       return 'UNKNOWN';
+    }
+  }
+
+  async withdraw(taskIds: readonly string[], _slaveId: string, epoch: Epoch): Promise<string[]> {
+    try {
+      return await this.agent.askAsLeader(epoch, (agent) => agent.withdraw({ taskIds: [...taskIds] }));
+    } catch (cause) {
+      // Asked again; one of an older version cannot do it at all.
+      if (cause instanceof AgentUnreachable || cause instanceof AgentRefused) return [];
+      throw cause;
     }
   }
 

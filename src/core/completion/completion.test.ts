@@ -50,6 +50,28 @@ const failuresAgo = (...seconds: number[]): DeployCounts => ({
 const complete = (task: EndedTask, of: RequestOfTask | undefined, counts = noCounts) =>
   completeTask(task, of, counts, cooldown, now);
 
+describe('a run whose launch never came', () => {
+  const dropped = ended('TASK_DROPPED', { reason: 'REASON_TASK_UNKNOWN' });
+  const counts = { ...noCounts, numTasks: 7, numFailures: 2, lastTaskState: 'TASK_UNREACHABLE' as const };
+  test.each(['ON_DEMAND', 'SCHEDULED', 'RUN_ONCE'] as const)(
+    'goes again, uses up no retry and is no failure: %s',
+    (type) => {
+      const completion = completeTask(dropped, request(type), counts, { ...cooldown, failureThreshold: 1 }, now);
+      expect(completion).toMatchObject({ next: 'relaunch', enqueue: { pendingType: 'RETRY', deployId: 'd1' } });
+      expect([completion.cooldown, completion.counts]).toEqual([
+        undefined,
+        { ...counts, lastTaskState: 'TASK_DROPPED' },
+      ]);
+    },
+  );
+  test('of a service has its tasks counted again', () =>
+    expect(completeTask(dropped, request('SERVICE'), counts, cooldown, now).enqueue?.pendingType).toBe('TASK_DONE'));
+  test('does not go again when it had to go', () => {
+    const killed = { ...dropped, hadToGo: true, cleanupType: 'USER_REQUESTED' as const };
+    expect(completeTask(killed, request('ON_DEMAND'), counts, cooldown, now).enqueue).toBeUndefined();
+  });
+});
+
 describe('what is queued', () => {
   interface Case {
     name: string;

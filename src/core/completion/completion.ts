@@ -1,5 +1,5 @@
 import { cooldownChange } from './cooldown.js';
-import { isRelaunched, type EndedTask, type RequestOfTask } from './ended-task.js';
+import { isRelaunched, isUndelivered, type EndedTask, type RequestOfTask } from './ended-task.js';
 import type { CooldownRules } from './cooldown.js';
 import { countEnd, type DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
@@ -26,11 +26,17 @@ export function completeTask(
 ): Completion {
   const requestType = request?.request.requestType ?? 'ON_DEMAND';
   const next: NextStep = request ? nextStep(task, request, counts, now) : { kind: 'nothing' };
+  // That its machine was silent was counted, and nothing has happened since.
+  const isJudgedAlready = isUndelivered(task);
   return {
-    counts: countEnd(counts, task, requestType, sequentialRetries(next, counts)),
+    counts: isJudgedAlready
+      ? { ...counts, lastTaskState: task.state }
+      : countEnd(counts, task, requestType, sequentialRetries(next, counts)),
     enqueue: next.kind === 'nothing' ? undefined : next.entry,
     cooldown:
-      request && isJudged(task, request, next) ? cooldownChange(task, request, counts, cooldown, now) : undefined,
+      request && !isJudgedAlready && isJudged(task, request, next)
+        ? cooldownChange(task, request, counts, cooldown, now)
+        : undefined,
     leavesLoadBalancer: request === undefined || request.request.loadBalanced === true,
     next: next.kind,
   };

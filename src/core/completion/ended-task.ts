@@ -39,8 +39,13 @@ const relaunchReasons: ReadonlySet<string> = new Set([
   'REASON_AGENT_DISCONNECTED',
 ]);
 
-/** A run of a job that was lost with its machine: it is asked for again as it was. */
-export const isRelaunched = (
-  { state, reason }: Pick<EndedTask, 'state' | 'reason'>,
-  requestType: RequestType,
-): boolean => state === 'TASK_LOST' && relaunchReasons.has(reason ?? '') && !isLongRunning(requestType);
+/** The machine of a task is back and never got its launch, which can reach it no more: nothing of it ran. */
+export const undelivered = { state: 'TASK_DROPPED', reason: 'REASON_TASK_UNKNOWN' } as const;
+
+export const isUndelivered = ({ state, reason }: Pick<EndedTask, 'state' | 'reason'>): boolean =>
+  state === undelivered.state && reason === undelivered.reason;
+
+/** A run of a job that was lost with its machine, or never got there: it is asked for again as it was. */
+export const isRelaunched = (end: Pick<EndedTask, 'state' | 'reason'>, requestType: RequestType): boolean =>
+  !isLongRunning(requestType) &&
+  (isUndelivered(end) || (end.state === 'TASK_LOST' && relaunchReasons.has(end.reason ?? '')));

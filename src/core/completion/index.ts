@@ -10,14 +10,19 @@ export {
   type ObservedDeploy,
   reviewCrashLoops,
 } from './crash-loops.js';
-export type { EndedTask, RequestOfTask } from './ended-task.js';
+export { type EndedTask, type RequestOfTask, undelivered } from './ended-task.js';
 export { countEnd, type DeployCounts, failureType, noCounts } from './statistics.js';
 export {
+  afterChange,
   decideRecovery,
+  isEndTold,
   type KnownTask,
   type RecoveredTask,
+  returnOf,
+  stateBeforeEnd,
   statusChange,
   type StatusChange,
   statusText,
   type TaskLimits,
+  type TaskReturn,
 } from './status-change.js';

@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isTerminal, taskStates, type TaskState } from '../model/enums.js';
-import { type KnownTask, statusChange, type StatusChange, statusText } from './index.js';
+import { isTerminal, type RequestType, taskStates, type TaskState } from '../model/enums.js';
+import {
+  afterChange,
+  isEndTold,
+  type KnownTask,
+  returnOf,
+  stateBeforeEnd,
+  statusChange,
+  type StatusChange,
+  statusText,
+} from './index.js';
 
 const known = (state: TaskState, own: Partial<KnownTask> = {}): KnownTask => ({
   state,
@@ -63,7 +72,25 @@ describe('a status', () => {
     },
     {
       name: 'that ends a task a second time is ignored',
+      task: known('TASK_FAILED'),
+      state: 'TASK_FINISHED',
+      is: ignored,
+    },
+    {
+      name: 'that tells the end of a task whose end was concluded counts',
+      task: known('TASK_UNREACHABLE'),
+      state: 'TASK_FINISHED',
+      is: { kind: 'recover' },
+    },
+    {
+      name: 'that a task was lost says nothing new of one that was',
       task: known('TASK_LOST'),
+      state: 'TASK_ERROR',
+      is: ignored,
+    },
+    {
+      name: 'that tells the end of a task in a former life of the machine is ignored',
+      task: known('TASK_UNREACHABLE', { incarnation: 'i2' }),
       state: 'TASK_FINISHED',
       is: ignored,
     },
@@ -101,6 +128,78 @@ describe('a status', () => {
       }
     },
   );
+});
+
+describe('reports of a task that was given up, which came together', () => {
+  const given = (...states: TaskState[]) => states.map((state) => ({ state, incarnation: 'i1' }));
+  test.each<{ of: TaskState; states: TaskState[]; first?: TaskState; end?: TaskState }>([
+    { of: 'TASK_UNREACHABLE', states: ['TASK_STARTING', 'TASK_RUNNING'], first: 'TASK_STARTING' },
+    {
+      of: 'TASK_UNREACHABLE',
+      states: ['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED'],
+      first: 'TASK_STARTING',
+      end: 'TASK_FINISHED',
+    },
+    { of: 'TASK_LOST', states: ['TASK_FAILED', 'TASK_LOST'], first: 'TASK_FAILED', end: 'TASK_FAILED' },
+    { of: 'TASK_UNREACHABLE', states: ['TASK_LOST'], first: 'TASK_LOST', end: 'TASK_LOST' },
+    { of: 'TASK_UNREACHABLE', states: ['TASK_KILLING', 'TASK_KILLED'], first: 'TASK_KILLED', end: 'TASK_KILLED' },
+    { of: 'TASK_UNREACHABLE', states: ['TASK_KILLING'] },
+    { of: 'TASK_FINISHED', states: ['TASK_STARTING', 'TASK_FAILED'] },
+    { of: 'TASK_RUNNING', states: ['TASK_RUNNING', 'TASK_FINISHED'] },
+  ])('$of, then $states: comes back with $first, and ends as $end', ({ of, states, first, end }) => {
+    const found = returnOf(known(of), given(...states));
+    expect([found?.first.state, found?.end?.state]).toEqual([first, end]);
+  });
+
+  test('are judged as they would be one by one', () =>
+    fc.assert(
+      fc.property(
+        fc.constantFrom<TaskState>('TASK_UNREACHABLE', 'TASK_LOST'),
+        fc.array(fc.constantFrom(...taskStates), { maxLength: 8 }),
+        (of, states) => {
+          const found = returnOf(known(of), given(...states));
+          // One by one: the first report that brings it back has it live again, and the others follow.
+          let task = known(of);
+          let end: TaskState | undefined;
+          for (const report of given(...states)) {
+            const change = statusChange(task, report);
+            if (change.kind === 'recover' && !isTerminal(report.state)) task = known(report.state);
+            else if (change.kind === 'recover') [task, end] = [known('TASK_FINISHED'), report.state];
+            else if (change.kind === 'record' && change.ends) [task, end] = [known('TASK_FINISHED'), report.state];
+            else task = afterChange(task, report, change);
+          }
+          expect(found?.end?.state).toBe(end);
+          expect(found !== undefined).toBe(task.state !== of);
+        },
+      ),
+    ));
+
+  test.each<{ states: TaskState[]; before: TaskState }>([
+    { states: ['TASK_LAUNCHED', 'TASK_CLEANING', 'TASK_UNREACHABLE'], before: 'TASK_LAUNCHED' },
+    { states: ['TASK_RUNNING', 'TASK_LAUNCHED', 'TASK_STARTING', 'TASK_LOST'], before: 'TASK_RUNNING' },
+  ])('are taken up from where it had come: $states', ({ states, before }) =>
+    expect(stateBeforeEnd(states)).toBe(before),
+  );
+});
+
+describe('the end that a machine tells of a task that was given up', () => {
+  const gone = { end: { state: 'TASK_UNREACHABLE' as const }, hadToGo: false, hasBegun: true };
+  const of = (requestType: RequestType) => ({ request: { id: 'r', requestType }, state: 'ACTIVE' as const });
+  test.each<{ name: string; end: TaskState; task: Partial<typeof gone>; counts: boolean }>([
+    { name: 'counts', end: 'TASK_FAILED', task: {}, counts: true },
+    { name: 'counts when it was told to go', end: 'TASK_KILLED', task: { hadToGo: true }, counts: true },
+    { name: 'is that of its return when it was not', end: 'TASK_KILLED', task: {}, counts: false },
+    { name: 'is none where nothing was heard of it', end: 'TASK_DROPPED', task: { hasBegun: false }, counts: true },
+    { name: 'is another where it had begun', end: 'TASK_DROPPED', task: {}, counts: false },
+  ])('$name: $end, $counts', ({ end, task, counts }) =>
+    expect(isEndTold(end, { ...gone, ...task }, of('ON_DEMAND'))).toBe(counts),
+  );
+
+  test('does not count for a run that was asked for again', () => {
+    const end = { state: 'TASK_LOST', reason: 'REASON_AGENT_REMOVED' } as const;
+    expect(isEndTold('TASK_FINISHED', { ...gone, end }, of('ON_DEMAND'))).toBe(false);
+    expect(isEndTold('TASK_FINISHED', { ...gone, end }, of('SERVICE'))).toBe(true);
+  });
 });
 
 test('whatever arrives in whatever order, a task only moves forward and ends at most once', () =>

@@ -23,7 +23,7 @@ export type StatusChange =
   | { kind: 'ignore' }
   /** The scheduler does not want it to run (any more). */
   | { kind: 'kill' }
-  /** It was given up although its end was not seen, and it is alive: see decideRecovery. */
+  /** It was given up although its end was not seen, and its machine tells what became of it: see decideRecovery and isEndTold. */
   | { kind: 'recover' }
   /** advances: the task is in that state now; a late TASK_STARTING is only recorded, if it is not yet. */
   | { kind: 'record'; advances: boolean; ends: boolean };
@@ -53,13 +53,54 @@ export function statusChange(task: KnownTask | undefined, reported: ReportedStat
   if (task === undefined) return ends ? { kind: 'ignore' } : { kind: 'kill' };
   const isOfNow = reported.incarnation === undefined || reported.incarnation === task.incarnation;
   if (task.ended) {
-    if (ends) return { kind: 'ignore' };
-    const mayLive = isOfNow && !witnessed.has(task.state) && signsOfLife.has(reported.state);
-    return mayLive ? { kind: 'recover' } : { kind: 'kill' };
+    const mayReturn = isOfNow && !witnessed.has(task.state);
+    if (ends) return mayReturn && isTruerEnd(task, reported) ? { kind: 'recover' } : { kind: 'ignore' };
+    return mayReturn && signsOfLife.has(reported.state) ? { kind: 'recover' } : { kind: 'kill' };
   }
   if (!isOfNow || reported.state === task.state) return { kind: 'ignore' };
   return { kind: 'record', advances: rank(reported.state) > rank(task.state), ends };
 }
+
+/** What a machine tells of an end counts more than what was concluded from its silence. */
+const isTruerEnd = (task: KnownTask, { state, incarnation }: ReportedStatus): boolean =>
+  incarnation !== undefined &&
+  state !== task.state &&
+  (witnessed.has(state) || (task.state === 'TASK_UNREACHABLE' && isTerminal(state)));
+
+/** The task after a report that changed it so. */
+export function afterChange<T extends KnownTask>(task: T, { state }: ReportedStatus, change: StatusChange): T {
+  return change.kind === 'record' && change.advances ? { ...task, state, ended: change.ends } : task;
+}
+
+/** What a machine tells, all at once, of a task that was given up. */
+export interface TaskReturn<R> {
+  /** The first report that says what became of it. */
+  first: R;
+  /** The end that follows: it is over by now. */
+  end?: R;
+}
+
+/**
+ * Of reports that came together, in their order, each is judged against the state that the one before made: a task that
+ * began and ended while its machine was not heard comes back, and ends as it ended. undefined: it does not come back.
+ */
+export function returnOf<R extends ReportedStatus>(task: KnownTask, reports: readonly R[]): TaskReturn<R> | undefined {
+  const index = reports.findIndex((report) => statusChange(task, report).kind === 'recover');
+  const first = reports[index];
+  if (!task.ended || !first) return undefined;
+  let back: KnownTask = { ...task, ended: false, state: isTerminal(first.state) ? 'TASK_LAUNCHED' : first.state };
+  for (const report of reports.slice(index)) {
+    back = afterChange(back, report, statusChange(back, report));
+    if (back.ended) return { first, end: report };
+  }
+  return { first };
+}
+
+/** How far a task had come before its end was concluded, of the states that it was in. */
+export const stateBeforeEnd = (states: readonly TaskState[]): TaskState =>
+  states
+    .filter((state) => progress[state] !== undefined)
+    .reduce((a, b) => (rank(b) > rank(a) ? b : a), 'TASK_LAUNCHED');
 
 /** What a task may use, in MB. */
 export interface TaskLimits {
@@ -91,7 +132,7 @@ export interface RecoveredTask {
   hadToGo: boolean;
   /** Entries of its history, the end among them. */
   updates: number;
-  /** Another task of its deploy runs under its instance number by now. */
+  /** Another task of its deploy runs, and is healthy, under its instance number by now. */
   isReplaced?: boolean;
   /** What the load balancer said last about its removal, when that had begun. */
   removal?: LoadBalancerUpdate;
@@ -117,7 +158,22 @@ interface Recovery {
   enqueue?: PendingRequest;
 }
 
-/** What becomes of a task that was thought dead. `request` undefined: it was deleted meanwhile. */
+/**
+ * Whether the end that a machine tells of a task counts, in place of the one that was concluded. That its launch never came
+ * counts only where nothing was ever heard of the task. One that came back and could not go on was killed for that alone,
+ * which says nothing about its deploy; and what runs again goes its own way.
+ */
+export function isEndTold(
+  end: TaskState,
+  given: Pick<RecoveredTask, 'end' | 'hadToGo'> & { hasBegun: boolean },
+  request: RequestOfTask | undefined,
+): boolean {
+  if (end === 'TASK_DROPPED' && given.hasBegun) return false;
+  if (end === 'TASK_KILLED' && !given.hadToGo) return false;
+  return request === undefined || !isRelaunched(given.end, request.request.requestType);
+}
+
+/** What becomes of a task that was thought dead and is alive. `request` undefined: it was deleted meanwhile. */
 export function decideRecovery(task: RecoveredTask, request: RequestOfTask | undefined, now: number): Recovery {
   const killedBecause = whyNot(task, request);
   const hasToGo = killedBecause === undefined && task.removal !== undefined && isInProgress(task.removal);

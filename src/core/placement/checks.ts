@@ -15,6 +15,7 @@ export const rejectionReasons = [
   'RACK_AFFINITY_NOT_MATCHING',
   'SLAVE_ATTRIBUTES_DO_NOT_MATCH',
   'SLAVE_ATTRIBUTE_MINIMUMS',
+  'SLAVE_RETURNING',
   'SLAVE_CLOSED',
   'SLAVE_DISK_FULL',
   'SLAVE_WITHOUT_CONTAINERS',
@@ -64,6 +65,7 @@ const shapeChecks: readonly Check<Shape>[] = [
   ({ rackAffinity }, { view }) =>
     rackAffinity.length > 0 && !rackAffinity.includes(view.rackId) ? 'RACK_AFFINITY_NOT_MATCHING' : undefined,
   (shape, machine) => (attributesMatch(shape, machine) ? undefined : 'SLAVE_ATTRIBUTES_DO_NOT_MATCH'),
+  (_shape, { view }) => (view.isReturning ? 'SLAVE_RETURNING' : undefined),
   (_shape, { view }) => (view.isClosed ? 'SLAVE_CLOSED' : undefined),
   (_shape, { view }) => (view.isDiskFull ? 'SLAVE_DISK_FULL' : undefined),
   ({ container }, { view }) => (container && view.runsContainers === false ? 'SLAVE_WITHOUT_CONTAINERS' : undefined),

@@ -96,6 +96,7 @@ const rejectionTexts: Record<RejectionReason, string> = {
   RACK_AFFINITY_NOT_MATCHING: 'in another rack than wanted',
   SLAVE_ATTRIBUTES_DO_NOT_MATCH: 'without the right attributes',
   SLAVE_ATTRIBUTE_MINIMUMS: 'needed by others for an attribute minimum',
+  SLAVE_RETURNING: 'back, and not asked yet what they run',
   SLAVE_CLOSED: 'closed to new tasks by their cluster',
   SLAVE_DISK_FULL: 'almost out of disk space',
   SLAVE_WITHOUT_CONTAINERS: 'without a container engine',

@@ -79,6 +79,11 @@ describe('which machine', () => {
       on: 'NOT_ENOUGH_DISK',
     },
     {
+      name: 'not one that is back and was not asked yet what it runs',
+      machines: [machine('s1', { isReturning: true, isClosed: true })],
+      on: 'SLAVE_RETURNING',
+    },
+    {
       name: 'not one that its cluster has closed',
       machines: [machine('s1', { isClosed: true, isDiskFull: true })],
       on: 'SLAVE_CLOSED',

@@ -70,6 +70,8 @@ export interface MachineView {
   used: { cpus: number; memoryMb: number; diskMb: number };
   /** Ports of tasks, and ports found taken by something else. */
   usedPorts: Iterable<number>;
+  /** Tasks were given up there, and it was not asked yet which of them it has. */
+  isReturning?: boolean;
   /** Its cluster says that it takes no new tasks. */
   isClosed?: boolean;
   /** It starts nothing until more of its disk is free. */

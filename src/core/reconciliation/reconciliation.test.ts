@@ -32,6 +32,20 @@ describe('a cycle', () => {
   });
 });
 
+describe('the list of a machine that is back', () => {
+  const given = { taskId: 't', slaveId: 's', incarnation: 'i1', state: 'TASK_UNREACHABLE', ended: true } as const;
+  const stateOf = (own: Partial<BelievedTask>, listed?: TaskState, incarnation = 'i1') =>
+    compareTask({ ...given, acknowledged: false, ...own }, listed, incarnation)?.state;
+  test('without a task whose launch it never answered says that it never got it', () =>
+    expect(stateOf({})).toBe('TASK_DROPPED'));
+  test.each<{ name: string; own: Partial<BelievedTask>; listed?: TaskState; incarnation?: string; state?: TaskState }>([
+    { name: 'that has it says how it is', own: {}, listed: 'TASK_RUNNING', state: 'TASK_RUNNING' },
+    { name: 'without a task that it had says nothing', own: { acknowledged: true } },
+    { name: 'without a task that was lost says nothing', own: { state: 'TASK_LOST' } },
+    { name: 'of a new folder says nothing of what was before', own: {}, incarnation: 'i2' },
+  ])('$name', ({ own, listed, incarnation, state }) => expect(stateOf(own, listed, incarnation)).toBe(state));
+});
+
 describe('the list of a machine', () => {
   const task = (own: Partial<BelievedTask> = {}): BelievedTask => ({
     taskId: 't',

@@ -1,3 +1,4 @@
+import { undelivered } from '../completion/ended-task.js';
 import { isTerminal, type TaskState } from '../model/enums.js';
 import type { TaskReconciliationStatistics } from '../model/state.js';
 
@@ -16,7 +17,7 @@ interface FoundStatus {
   taskId: string;
   slaveId: string;
   state: TaskState;
-  /** Of the machine that has it; absent: it has no such task. */
+  /** Of the machine that has it, or never got it; absent: it has no such task any more. */
   incarnation?: string;
   reason?: string;
   message: string;
@@ -24,7 +25,8 @@ interface FoundStatus {
 
 /**
  * What the list of a machine says about one task, as a status to be applied; undefined: nothing new. `listed`: its state
- * there, undefined when the machine does not have it. Believe a status only when all updates up to the list are applied.
+ * there, undefined when the machine does not have it. Believe a status only when all updates up to the list are applied, and
+ * that a launch never came (`undelivered`) only when the machine has promised that it never will.
  */
 export function compareTask(
   task: BelievedTask,
@@ -34,6 +36,8 @@ export function compareTask(
   if (task.incarnation !== incarnation) return undefined;
   const { taskId, slaveId } = task;
   if (task.ended) {
+    if (listed === undefined && task.state === 'TASK_UNREACHABLE' && !task.acknowledged)
+      return { taskId, slaveId, ...undelivered, incarnation, message: 'Its slave is back and never got it' };
     if (listed === undefined || isTerminal(listed)) return undefined;
     const reason = 'REASON_AGENT_REREGISTERED';
     return { taskId, slaveId, state: listed, incarnation, reason, message: 'Its slave is back with it' };

@@ -15,13 +15,16 @@ const agentRemoved = 'REASON_AGENT_REMOVED';
 
 /**
  * Ended, not of the request's pending deploy (whose outcome is still judged by it), off the load balancer, and not able to
- * come back.
+ * come back. One whose launch was never answered waits for as long as its machine may come back, which then says whether it
+ * ever got it: if not, the run goes again.
  */
 const mayMove = (heldBackUntil: string): string => `t.ended_at IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM request r WHERE r.id = t.request_id AND r.pending_deploy_id = t.deploy_id)
   AND NOT EXISTS (SELECT 1 FROM load_balancer_removal b WHERE b.task_id = t.task_id)
   AND NOT EXISTS (SELECT 1 FROM task_update u WHERE u.task_id = t.task_id AND u.at > ${heldBackUntil}
-    AND (u.state = 'TASK_UNREACHABLE' OR u.state = 'TASK_LOST' AND u.reason = '${agentRemoved}'))`;
+    AND (u.state = 'TASK_UNREACHABLE' OR u.state = 'TASK_LOST' AND u.reason = '${agentRemoved}'))
+  AND NOT (t.state = 'TASK_UNREACHABLE' AND t.answered_at IS NULL AND t.running_at IS NULL
+    AND EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.incarnation = t.incarnation))`;
 
 /** Member of a JSON object, with the comma before it, where there is a value. */
 const textMember = (name: string, value: string): string => `coalesce(',"${name}":' || to_json(${value})::text, '')`;

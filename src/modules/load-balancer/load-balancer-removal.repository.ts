@@ -40,8 +40,9 @@ export class LoadBalancerRemovalRepository {
   async remove(tx: EntityManager, taskId: string): Promise<void> {
     await tx.getRepository(LoadBalancerRemovalEntity).delete({ taskId });
   }
-  /** Of tasks whose own rows go. */
+  /** Of tasks whose own rows go, or that enter again. */
   async removeAll(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+    if (taskIds.length === 0) return;
     await tx.query('DELETE FROM load_balancer_removal WHERE task_id = ANY ($1)', [taskIds]);
   }
 }

@@ -100,6 +100,18 @@ export class MachineTaskRepository {
     return found.map((row) => row.task_id);
   }
 
+  /** Live tasks whose end was concluded while their machine was away, and that may come back with it. */
+  async givenUp(tx: EntityManager, slaveIds?: readonly string[]): Promise<TaskOfSlave[]> {
+    const found = await rows<TaskOfSlaveRow>(
+      tx,
+      `SELECT t.task_id, t.slave_id FROM task t WHERE t.ended_at IS NOT NULL AND ($1::text[] IS NULL OR t.slave_id = ANY ($1))
+         AND (t.state = 'TASK_UNREACHABLE' OR t.state = 'TASK_LOST' AND EXISTS (SELECT 1 FROM task_update u
+           WHERE u.task_id = t.task_id AND u.state = t.state AND u.reason = 'REASON_AGENT_REMOVED'))`,
+      [slaveIds ?? null],
+    );
+    return found.map(taskOfSlave);
+  }
+
   /** What the rows say about these live tasks, or about all of them. */
   async believed(tx: EntityManager, taskIds?: readonly string[]): Promise<BelievedTask[]> {
     const found = await rows<BelievedRow>(

@@ -4,6 +4,7 @@ import type { KnownTask, TaskLimits } from '../../core/completion/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { TaskId } from '../../core/model/task.js';
 import { rows, toTime } from '../../platform/database/sql.js';
+import { hasHttpCheck } from './health/watched-task.repository.js';
 import { taskIdOfRow, type TaskIdRow } from './task.repository.js';
 
 /** That a task is in a state now. */
@@ -47,6 +48,29 @@ interface TaskRow extends TaskIdRow {
   has_data: boolean;
 }
 
+/** A task that was given up, when its machine tells of it again. */
+export interface GivenUpTask {
+  /** Its machine answered its launch, or it ran. */
+  isAnswered: boolean;
+  /** By each state that it was in: the reason that came with it. */
+  reasons: ReadonlyMap<TaskState, string | null>;
+  /** Another task of its deploy runs under its instance number, and is healthy. */
+  isReplaced: boolean;
+}
+
+interface GivenUpRow {
+  task_id: string;
+  answered: boolean;
+  updates: Partial<Record<TaskState, string | null>>;
+  replaced: boolean;
+}
+
+/** SQL: a running task has passed its health check, or has none. */
+const isHealthy = (task: string): string => `(${task}.healthchecks_finished OR ${task}.skip_healthchecks
+  OR EXISTS (SELECT 1 FROM request r WHERE r.id = ${task}.request_id AND (r.document ->> 'skipHealthchecks')::boolean)
+  OR NOT EXISTS (SELECT 1 FROM deploy_history d WHERE d.request_id = ${task}.request_id AND d.deploy_id = ${task}.deploy_id
+    AND ${hasHttpCheck('d')}))`;
+
 /**
  * What status updates need and change of live tasks.
  * By hand: thousands of updates a second, many rows at a time and no more columns than needed.
@@ -66,26 +90,24 @@ export class TaskStatusRepository {
     return new Map(found.map((row) => [row.task_id, reportedTask(row)]));
   }
 
-  /** The request of a live task. */
-  async requestIdOf(tx: EntityManager, taskId: string): Promise<string | undefined> {
-    const [found] = await rows<{ request_id: string }>(tx, 'SELECT request_id FROM task WHERE task_id = $1', [taskId]);
-    return found?.request_id;
-  }
-
-  /** The states that a live task was in so far, in no order, each with the reason that came with it. */
-  statesOf(tx: EntityManager, taskId: string): Promise<{ state: TaskState; reason: string | null }[]> {
-    return rows(tx, 'SELECT state, reason FROM task_update WHERE task_id = $1', [taskId]);
-  }
-
-  /** Whether another task of its deploy runs under its instance number. */
-  async runsElsewhere(tx: EntityManager, { id, requestId, deployId, instanceNo }: TaskId): Promise<boolean> {
-    const found = await rows(
+  /** What else is known of tasks that have ended as far as their rows say; locked in `tx`. By task id. */
+  async givenUp(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, GivenUpTask>> {
+    const found = await rows<GivenUpRow>(
       tx,
-      `SELECT 1 FROM task WHERE request_id = $1 AND deploy_id = $2 AND instance_no = $3 AND task_id <> $4
-         AND ended_at IS NULL AND state = 'TASK_RUNNING' LIMIT 1`,
-      [requestId, deployId, instanceNo, id],
+      `SELECT t.task_id, t.answered_at IS NOT NULL OR t.running_at IS NOT NULL AS answered,
+         (SELECT json_object_agg(u.state, u.reason) FROM task_update u WHERE u.task_id = t.task_id) AS updates,
+         EXISTS (SELECT 1 FROM task o WHERE o.request_id = t.request_id AND o.deploy_id = t.deploy_id
+           AND o.instance_no = t.instance_no AND o.task_id <> t.task_id AND o.ended_at IS NULL AND o.state = 'TASK_RUNNING'
+           AND ${isHealthy('o')}) AS replaced
+       FROM task t WHERE t.task_id = ANY ($1)`,
+      [taskIds],
     );
-    return found.length > 0;
+    return new Map(
+      found.map(({ task_id: taskId, answered, updates, replaced }) => {
+        const states = new Map(Object.entries(updates) as [TaskState, string | null][]);
+        return [taskId, { isAnswered: answered, reasons: states, isReplaced: replaced }];
+      }),
+    );
   }
 
   /** The first update per task and state wins. Answers those that are new. */
@@ -132,26 +154,41 @@ export class TaskStatusRepository {
   }
 
   /**
-   * A task that has ended, and is locked in `tx`, lives again: its newest entry, the end, is dropped, and the reported
-   * state stands in its place. What that state's entry said before is kept in it.
+   * Tasks that have ended, and are locked in `tx`, live again: of each its newest entry, the end, is dropped, and the state
+   * stands in its place. Where it is `told`, it gets an entry, in which is kept what its entry said before.
    */
-  async reactivate(tx: EntityManager, { taskId, state, timestamp, message, reason }: NewStatus): Promise<void> {
-    const at = new Date(timestamp);
+  async reactivate(tx: EntityManager, tasks: readonly (NewStatus & { told: boolean })[]): Promise<void> {
+    if (tasks.length === 0) return;
+    const ids = tasks.map(({ taskId }) => taskId);
+    const times = tasks.map(({ timestamp }) => new Date(timestamp));
+    const states = tasks.map(({ state }) => state);
     await tx.query(
-      `DELETE FROM task_update u USING task t WHERE t.task_id = $1 AND u.task_id = t.task_id AND u.state = t.state`,
-      [taskId],
+      `DELETE FROM task_update u USING task t WHERE t.task_id = ANY ($1) AND u.task_id = t.task_id AND u.state = t.state`,
+      [ids],
     );
     await tx.query(
-      `INSERT INTO task_update AS former (task_id, state, at, message, reason) VALUES ($1, $2, $3, $4, $5)
+      `INSERT INTO task_update AS former (task_id, state, at, message, reason)
+       SELECT task_id, state, at, message, reason FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[],
+         $6::boolean[]) AS n (task_id, state, at, message, reason, told) WHERE told
        ON CONFLICT (task_id, state) DO UPDATE SET at = excluded.at, message = excluded.message, reason = excluded.reason,
          previous = former.previous || jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
            'timestamp', (extract(epoch FROM former.at) * 1000)::bigint, 'statusMessage', former.message)))`,
-      [taskId, state, at, message ?? null, reason ?? null],
+      [
+        ids,
+        states,
+        times,
+        tasks.map(({ message }) => message ?? null),
+        tasks.map(({ reason }) => reason ?? null),
+        tasks.map(({ told }) => told),
+      ],
     );
     await tx.query(
-      `UPDATE task SET state = $2, state_at = $3, ended_at = NULL,
-         running_at = coalesce(running_at, CASE WHEN $2 = 'TASK_RUNNING' THEN $3::timestamptz END) WHERE task_id = $1`,
-      [taskId, state, at],
+      `UPDATE task SET state = n.state, state_at = n.at, ended_at = NULL,
+         answered_at = CASE WHEN n.told THEN coalesce(task.answered_at, n.at) ELSE task.answered_at END,
+         running_at = coalesce(task.running_at, CASE WHEN n.told AND n.state = 'TASK_RUNNING' THEN n.at END)
+       FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::boolean[]) AS n (task_id, state, at, told)
+       WHERE task.task_id = n.task_id`,
+      [ids, states, times, tasks.map(({ told }) => told)],
     );
   }
 }

@@ -18,8 +18,13 @@ import { PlacementSwitches } from '../placement/placement-switches.service.js';
 import { placementRules } from '../rules.js';
 import { WaitingReasonRepository } from './waiting-reason.repository.js';
 
-/** What machines tell the leader alone, and no row says. */
-const toldToLeader: readonly RejectionReason[] = ['SLAVE_CLOSED', 'SLAVE_DISK_FULL', 'SLAVE_WITHOUT_CONTAINERS'];
+/** What the leader alone knows of machines, and no row says. */
+const toldToLeader: readonly RejectionReason[] = [
+  'SLAVE_RETURNING',
+  'SLAVE_CLOSED',
+  'SLAVE_DISK_FULL',
+  'SLAVE_WITHOUT_CONTAINERS',
+];
 
 export interface ExplainData {
   loaded: LoadedRequest;

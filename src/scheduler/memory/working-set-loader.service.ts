@@ -15,6 +15,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { recordedMachine } from './recorded-machine.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { RunTimes } from './run-times.service.js';
+import { UnaskedMachines } from './unasked-machines.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 
 /** A request with its tasks and pending tasks; without `request`: what is left of one that is gone. */
@@ -37,6 +38,7 @@ export class WorkingSetLoader {
     private readonly pendingTasks: PendingTaskRepository,
     private readonly recent: RecentTasks,
     private readonly runTimes: RunTimes,
+    private readonly unasked: UnaskedMachines,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -99,7 +101,7 @@ export class WorkingSetLoader {
         .machines()
         .map(({ slaveId, hostname, incarnation, portsInUse, closedBecause, isDiskFull = false, runsContainers }) => [
           slaveId,
-          `${hostname} ${incarnation} ${portsInUse.join()} ${closedBecause} ${isDiskFull} ${runsContainers}`,
+          `${hostname} ${incarnation} ${portsInUse.join()} ${closedBecause} ${isDiskFull} ${runsContainers} ${this.unasked.has(slaveId)}`,
         ]),
     );
   }
@@ -114,6 +116,7 @@ export class WorkingSetLoader {
       hostname,
       usedPorts,
       ...(closedBecause !== undefined && { isClosed: true }),
+      ...(this.unasked.has(slaveId) && { isReturning: true }),
       ...(isDiskFull && { isDiskFull }),
       ...(runsContainers !== undefined && { runsContainers }),
     };

@@ -1,9 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Epoch } from '../../cluster/cluster-driver.js';
+import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../../cluster/cluster-driver.js';
+import { isSilent } from '../../core/machines/silence.js';
 import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
 import { ReconciliationWishRepository } from '../../modules/tasks/reconciliation-wish.repository.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { UnaskedMachines } from '../memory/unasked-machines.js';
 import { ListComparison } from './list-comparison.service.js';
 
 /** How often one stalled launch is asked after. */
@@ -11,10 +14,13 @@ const askAgainMillis = 15_000;
 /** Looking for stalled launches reads all live tasks. */
 const lookForStalledEveryMillis = 5_000;
 
-/** Single tasks that are asked after: launches without a sign of life, and those that a caller named. */
+/**
+ * Single tasks that are asked after: launches without a sign of life, those that a caller named, and those that were given up
+ * on a machine that is back.
+ */
 @Injectable()
 export class AskedTasks {
-  /** Named tasks whose updates were still on their way. */
+  /** Tasks whose updates were still on their way, or whose launches could not be withdrawn. */
   private askAgain = new Set<string>();
   /** When each stalled launch was asked after last, in epoch milliseconds. */
   private stalledAskedAt = new Map<string, number>();
@@ -25,15 +31,43 @@ export class AskedTasks {
     private readonly wishes: ReconciliationWishRepository,
     private readonly tasks: MachineTaskRepository,
     private readonly comparison: ListComparison,
+    private readonly unasked: UnaskedMachines,
+    private readonly wake: Wake,
+    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async runOnce(epoch: Epoch, now: number): Promise<void> {
     const named = [...this.askAgain, ...(await this.takeWishes())];
     const stalled = await this.stalledLaunches(now);
-    if (named.length + stalled.length === 0) return;
-    const { tooEarly } = await this.comparison.only(epoch, [...new Set([...named, ...stalled])]);
-    this.askAgain = new Set(tooEarly);
+    const returned = await this.ofReturnedMachines(now);
+    if (named.length + stalled.length + returned.length === 0) return;
+    const asked = [...new Set([...named, ...stalled, ...returned])];
+    const { tooEarly, unsettled, slaveIds } = await this.comparison.only(epoch, asked);
+    this.askAgain = new Set([...tooEarly, ...unsettled]);
+    this.release(slaveIds);
+  }
+
+  /** Tasks that were given up, of machines that answer again: before anything is placed there. */
+  private async ofReturnedMachines(now: number): Promise<string[]> {
+    const waiting = new Set(this.unasked.all());
+    if (waiting.size === 0) return [];
+    const back = this.driver
+      .machines()
+      .filter(({ slaveId, seenAt }) => waiting.has(slaveId) && !isSilent(seenAt, now))
+      .map(({ slaveId }) => slaveId);
+    if (back.length === 0) return [];
+    const tasks = await this.tasks.givenUp(this.db.manager, back);
+    const withTasks = new Set(tasks.map(({ slaveId }) => slaveId));
+    this.release(back.filter((slaveId) => !withTasks.has(slaveId)));
+    return tasks.map(({ taskId }) => taskId);
+  }
+
+  private release(slaveIds: readonly string[]): void {
+    const waited = slaveIds.filter((slaveId) => this.unasked.has(slaveId));
+    if (waited.length === 0) return;
+    this.unasked.asked(waited);
+    this.wake.signal('scheduler');
   }
 
   private async takeWishes(): Promise<string[]> {

@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CLUSTER_DRIVER, type AgentTaskList, type ClusterDriver, type Epoch } from '../../cluster/cluster-driver.js';
+import { undelivered } from '../../core/completion/index.js';
+import { groupBy } from '../../core/group-by.js';
 import { compareTask, type BelievedTask } from '../../core/reconciliation/reconciliation.js';
 import { isTerminal } from '../../core/model/enums.js';
 import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
@@ -14,11 +16,18 @@ import { StatusUpdates } from '../status/status-updates.service.js';
 /** After so many lists other work gets its turn: the lease is renewed by the same thread. */
 const listsInOneGo = 100;
 
+/** A machine writes each of them to its disk before it answers. */
+const withdrawnPerCall = 200;
+
 interface Comparison {
   /** Active tasks for which their machine has answered. */
   answered: string[];
   /** Active tasks of which updates were still on their way: what is missing in the list says nothing yet. */
   tooEarly: string[];
+  /** Tasks that were given up, of which the same is true, or whose launch could not be withdrawn. */
+  unsettled: string[];
+  /** Slaves of which all is recorded that their list says. */
+  slaveIds: string[];
 }
 
 /** Asks machines which tasks they hold, and believes them where they differ from our rows. */
@@ -40,7 +49,7 @@ export class ListComparison {
     const believed = await this.tasks.believed(this.db.manager);
     const lists = await this.driver.reconcile(epoch, agentIds);
     const known = new Set(believed.map(({ taskId }) => taskId));
-    const result = await this.compare(lists, believed);
+    const result = await this.compare(lists, believed, epoch);
     await this.killStrangers(lists, known);
     return result;
   }
@@ -50,11 +59,15 @@ export class ListComparison {
     const believed = await this.tasks.believed(this.db.manager, taskIds);
     const agents = this.agentsOfSlaves();
     const asked = new Set(believed.map(({ slaveId }) => agents.get(slaveId) ?? slaveId));
-    if (asked.size === 0) return { answered: [], tooEarly: [] };
-    return this.compare(await this.driver.reconcile(epoch, asked), believed);
+    if (asked.size === 0) return { answered: [], tooEarly: [], unsettled: [], slaveIds: [] };
+    return this.compare(await this.driver.reconcile(epoch, asked), believed, epoch);
   }
 
-  private async compare(lists: readonly AgentTaskList[], believed: readonly BelievedTask[]): Promise<Comparison> {
+  private async compare(
+    lists: readonly AgentTaskList[],
+    believed: readonly BelievedTask[],
+    epoch: Epoch,
+  ): Promise<Comparison> {
     const bySlave = new Map<string, BelievedTask[]>();
     for (const task of believed) {
       // What waits to be stored knows better than the absence of the task, which its machine may have forgotten.
@@ -64,7 +77,8 @@ export class ListComparison {
       else bySlave.set(task.slaveId, [task]);
     }
     const slavesOfAgents = this.slavesOfAgents();
-    const result: Comparison = { answered: [], tooEarly: [] };
+    const result: Comparison = { answered: [], tooEarly: [], unsettled: [], slaveIds: [] };
+    const returning = new Set(believed.filter(({ ended }) => ended).map(({ taskId }) => taskId));
     for (let first = 0; first < lists.length; first += listsInOneGo) {
       const some = lists.slice(first, first + listsInOneGo);
       const cursors = await this.cursors.findMany(
@@ -72,6 +86,7 @@ export class ListComparison {
         some.map(({ agentId }) => agentId),
       );
       const reports: Report[] = [];
+      const current: string[] = [];
       for (const list of some) {
         const slaves = slavesOfAgents.get(list.agentId) ?? [list.agentId];
         const tasks = slaves.flatMap((slaveId) => bySlave.get(slaveId) ?? []);
@@ -79,9 +94,12 @@ export class ListComparison {
         const applied = cursor?.incarnation === list.incarnation ? cursor.number : 0;
         // More is acknowledged than applied only when the database is older than it was: those updates come no more.
         const stored = Math.max(applied, list.acknowledged ?? 0);
-        this.compareList(list, tasks, stored >= list.asOfUpdate, result, reports);
+        const isCurrent = stored >= list.asOfUpdate;
+        this.compareList(list, tasks, isCurrent, result, reports);
+        if (isCurrent) current.push(...slaves);
       }
-      await this.status.concluded(reports);
+      await this.status.concluded(await this.withoutDoubt(reports, result, epoch), returning);
+      result.slaveIds.push(...current);
       await nextTurn();
     }
     return result;
@@ -100,9 +118,29 @@ export class ListComparison {
       if (task.incarnation !== list.incarnation) continue;
       const found = compareTask(task, states.get(task.taskId), list.incarnation);
       if (found && isCurrent) reports.push({ ...found, timestamp });
-      if (task.ended) continue;
-      (found && !isCurrent ? result.tooEarly : result.answered).push(task.taskId);
+      const isTooEarly = found && !isCurrent;
+      if (task.ended) result.unsettled.push(...(isTooEarly ? [task.taskId] : []));
+      else (isTooEarly ? result.tooEarly : result.answered).push(task.taskId);
     }
+  }
+
+  /**
+   * A launch that a machine does not know may still be on its way to it. So it has to promise first that it will start nothing
+   * under its id; where it does not, it is asked again.
+   */
+  private async withoutDoubt(reports: readonly Report[], result: Comparison, epoch: Epoch): Promise<Report[]> {
+    const isMissing = ({ state }: Report): boolean => state === undelivered.state;
+    const bySlave = groupBy(reports.filter(isMissing), ({ slaveId }) => slaveId);
+    const withdrawn = new Set<string>();
+    for (const [slaveId, missing] of bySlave) {
+      for (let first = 0; first < missing.length; first += withdrawnPerCall) {
+        const ids = missing.slice(first, first + withdrawnPerCall).map(({ taskId }) => taskId);
+        for (const id of await this.driver.withdraw(ids, slaveId, epoch)) withdrawn.add(id);
+      }
+    }
+    const isCertain = (report: Report): boolean => !isMissing(report) || withdrawn.has(report.taskId);
+    result.unsettled.push(...reports.filter((report) => !isCertain(report)).map(({ taskId }) => taskId));
+    return reports.filter(isCertain);
   }
 
   /** Rows exist before a launch is sent, so a task without one is not wanted any more. */

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../../platform/clock.js';
 import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { HeldUpdates, type HeldTaskUpdates } from './held-updates.service.js';
-import { StatusApplier } from './status-applier.service.js';
 import { StatusUpdates } from './status-updates.service.js';
 
 const lookEveryMillis = 5_000;
@@ -16,9 +14,7 @@ export class HeldUpdatesPoller {
     pollers: Pollers,
     private readonly db: Database,
     private readonly held: HeldUpdates,
-    private readonly applier: StatusApplier,
     private readonly status: StatusUpdates,
-    private readonly clock: Clock,
   ) {
     pollers.register({ name: 'held-updates', everyMs: lookEveryMillis, pass: (now) => this.runOnce(now) });
   }
@@ -32,13 +28,11 @@ export class HeldUpdatesPoller {
 
   private async attempt(task: HeldTaskUpdates): Promise<void> {
     try {
-      const applied = await this.db.leaderTransaction(async (tx) => {
+      await this.status.write(async (tx, apply) => {
         await this.held.release(tx, task);
-        const reports = task.updates.map(({ update }) => update);
-        return this.applier.apply(tx, reports, this.clock.now());
+        return apply(task.updates.map(({ update }) => update));
       });
       await this.held.released(this.db.manager, task);
-      await this.status.follow(applied);
     } catch (cause) {
       if (isPassing(cause)) throw cause;
       await this.db.leaderTransaction((tx) => this.held.failedAgain(tx, task, cause));

@@ -1,31 +1,53 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { decideRecovery, statusChange } from '../../core/completion/index.js';
-import { isInProgress } from '../../core/load-balancer/index.js';
+import { decideRecovery, isEndTold, stateBeforeEnd, type TaskReturn } from '../../core/completion/index.js';
+import { isInProgress, noRecords } from '../../core/load-balancer/index.js';
+import type { TaskState } from '../../core/model/enums.js';
+import type { PendingRequest, TaskCleanup, TaskId } from '../../core/model/task.js';
+import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { LoadBalancerRecordRepository } from '../../modules/load-balancer/load-balancer-record.repository.js';
 import { LoadBalancerRemovalRepository } from '../../modules/load-balancer/load-balancer-removal.repository.js';
 import { LoadBalancer } from '../../modules/load-balancer/load-balancer.js';
-import type { TaskId } from '../../core/model/task.js';
-import { RequestRepository } from '../../modules/requests/request.repository.js';
+import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { LaunchedTaskRepository } from '../../modules/tasks/launched-task.repository.js';
-import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
-import { TaskStatusRepository, type ReportedTask } from '../../modules/tasks/task-status.repository.js';
-import { OutboxRepository } from '../../modules/events/outbox.repository.js';
-import { Clock } from '../../platform/clock.js';
+import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
+import {
+  TaskStatusRepository,
+  type GivenUpTask,
+  type ReportedTask,
+} from '../../modules/tasks/task-status.repository.js';
+import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
 import type { Report } from './report.js';
 
-export type ReturnOutcome = 'GOES_ON' | 'KILL' | 'NOTHING_TO_DO';
+/** Calls of the load balancer at a time, before tasks come back to it. */
+const questionsAtOnce = 10;
 
-/** Tasks that were given up before their end was seen, and whose machine is back with them. */
+/** What becomes of tasks that return. */
+export interface SettledReturns {
+  /** Those whose rows say that they live again, with the state from which their reports are taken up. */
+  alive: { taskId: TaskId; state: TaskState; stateAt: number }[];
+  /** Alive, but they cannot go on. */
+  refused: Report[];
+}
+
+/** What is written about returns, together at the end. */
+interface Writes {
+  alive: (SettledReturns['alive'][number] & { told?: Report })[];
+  refused: Report[];
+  enqueued: PendingRequest[];
+  cleanups: TaskCleanup[];
+  entering: string[];
+}
+
+/** Tasks that were given up before their end was seen, and of which their machine tells again. */
 @Injectable()
 export class ReturnedTasks {
   private readonly log = new Logger(ReturnedTasks.name);
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestRepository,
     private readonly statuses: TaskStatusRepository,
     private readonly queue: PendingRequestRepository,
     private readonly cleanups: TaskCleanupRepository,
@@ -34,71 +56,115 @@ export class ReturnedTasks {
     private readonly leaving: LoadBalancerRemovalRepository,
     private readonly launched: LaunchedTaskRepository,
     private readonly outbox: OutboxRepository,
-    private readonly clock: Clock,
   ) {}
 
-  /** In a transaction of its own: the request's lock comes before the task's, and only now is it known to be needed. */
-  async settle(report: Report): Promise<ReturnOutcome> {
-    await this.askLoadBalancer(report.taskId);
-    return this.db.leaderTransaction(async (tx) => {
-      const task = await this.lock(tx, report);
-      if (!task) return 'KILL';
-      // Looked at again under the locks: it may have gone on, or ended for good, meanwhile.
-      const change = statusChange(task, report);
-      if (change.kind === 'kill') return 'KILL';
-      if (change.kind !== 'recover') return 'NOTHING_TO_DO';
-      return this.recover(tx, task, report);
+  /** How far their removal is: once that is over, a task may come in again. Before the transaction that settles them. */
+  async askLoadBalancer(taskIds: Iterable<string>): Promise<void> {
+    const records = await this.balancing.find(this.db.manager, [...taskIds]);
+    await inParallel([...records], questionsAtOnce, async ([taskId, { remove }]) => {
+      if (!remove || !isInProgress(remove)) return;
+      const answer = await this.loadBalancer.state(remove.loadBalancerRequestId);
+      await this.db.leaderTransaction((tx) => this.balancing.saveAnswer(tx, taskId, 'REMOVE', remove, answer));
     });
   }
 
-  /** How far its removal is: once that is over, the task may come in again. */
-  private async askLoadBalancer(taskId: string): Promise<void> {
-    const { remove } = (await this.balancing.find(this.db.manager, [taskId])).get(taskId)!;
-    if (!remove || !isInProgress(remove)) return;
-    const answer = await this.loadBalancer.state(remove.loadBalancerRequestId);
-    await this.db.leaderTransaction((tx) => this.balancing.saveAnswer(tx, taskId, 'REMOVE', remove, answer));
+  /**
+   * In a few statements, however many they are. Their requests and their rows are locked in `tx`: the lock of a request comes
+   * before that of its tasks.
+   */
+  async settle(
+    tx: EntityManager,
+    returns: readonly TaskReturn<Report>[],
+    tasks: ReadonlyMap<string, ReportedTask>,
+    requests: ReadonlyMap<string, StoredRequest>,
+    now: number,
+  ): Promise<SettledReturns> {
+    const writes: Writes = { alive: [], refused: [], enqueued: [], cleanups: [], entering: [] };
+    if (returns.length === 0) return writes;
+    const ids = returns.map(({ first }) => first.taskId);
+    const [known, balanced] = [await this.statuses.givenUp(tx, ids), await this.balancing.find(tx, ids)];
+    for (const one of returns) {
+      const { taskId: id } = one.first;
+      const task = tasks.get(id)!;
+      const request = requests.get(task.taskId.requestId);
+      if (one.end) this.takeEnd(one.end, task, known.get(id)!, request, writes);
+      else this.takeUp(one.first, task, known.get(id)!, (balanced.get(id) ?? noRecords).remove, request, writes, now);
+    }
+    await this.write(tx, writes);
+    return writes;
   }
 
-  private async lock(tx: EntityManager, { taskId }: Report): Promise<ReportedTask | undefined> {
-    const requestId = await this.statuses.requestIdOf(tx, taskId);
-    if (requestId === undefined) return undefined;
-    await this.requests.lock(tx, requestId);
-    return (await this.statuses.lockTasks(tx, [taskId])).get(taskId);
+  /** It is over: from where it was when it was given up, its reports lead to its end as those of any task. */
+  private takeEnd(
+    report: Report,
+    { taskId, state, stateAt }: ReportedTask,
+    { reasons, isAnswered }: GivenUpTask,
+    request: StoredRequest | undefined,
+    { alive }: Writes,
+  ): void {
+    const before = stateBeforeEnd([...reasons.keys()]);
+    const end = { state, reason: reasons.get(state) ?? undefined };
+    const hasBegun = isAnswered || before !== 'TASK_LAUNCHED';
+    const hadToGo = reasons.has('TASK_CLEANING');
+    if (!isEndTold(report.state, { end, hadToGo, hasBegun }, request)) return;
+    this.log.warn(`Task '${taskId.id}' was ${state}, and its machine says that it is ${report.state}`);
+    alive.push({ taskId, state: before, stateAt });
   }
 
-  private async recover(tx: EntityManager, { taskId, state }: ReportedTask, report: Report): Promise<ReturnOutcome> {
-    const request = await this.requests.find(tx, taskId.requestId);
-    const updates = await this.statuses.statesOf(tx, taskId.id);
-    const hadToGo = updates.some((update) => update.state === 'TASK_CLEANING');
-    const endReason = updates.find((update) => update.state === state)?.reason ?? undefined;
-    const removal = (await this.balancing.find(tx, [taskId.id])).get(taskId.id)!.remove;
-    const isReplaced = await this.statuses.runsElsewhere(tx, taskId);
-    const now = this.clock.now();
-    const end = { state, reason: endReason };
-    const known = { taskId, end, hadToGo, updates: updates.length, isReplaced, removal };
-    const decision = decideRecovery(known, request, now);
-    if (decision.enqueue) await this.queue.enqueue(tx, decision.enqueue);
-    if (decision.killedBecause !== undefined) {
-      this.log.warn(`Task '${taskId.id}' was ${state} and is alive, but cannot go on: ${decision.killedBecause}`);
-      return 'KILL';
+  private takeUp(
+    report: Report,
+    { taskId, state }: ReportedTask,
+    { reasons, isReplaced }: GivenUpTask,
+    removal: Parameters<typeof decideRecovery>[0]['removal'],
+    request: StoredRequest | undefined,
+    writes: Writes,
+    now: number,
+  ): void {
+    const end = { state, reason: reasons.get(state) ?? undefined };
+    const hadToGo = reasons.has('TASK_CLEANING');
+    const task = { taskId, end, hadToGo, updates: reasons.size, isReplaced, removal };
+    const { killedBecause, hasToGo, enqueue } = decideRecovery(task, request, now);
+    if (enqueue) writes.enqueued.push(enqueue);
+    if (killedBecause !== undefined) {
+      this.log.warn(`Task '${taskId.id}' was ${state} and is alive, but cannot go on: ${killedBecause}`);
+      writes.refused.push(report);
+      return;
     }
     this.log.warn(`Task '${taskId.id}' was ${state} and is alive: it goes on as ${report.state}`);
-    await this.statuses.reactivate(tx, report);
-    await this.enterLoadBalancer(tx, taskId, decision.hasToGo, now);
-    const { timestamp, message, reason } = report;
-    const update = { taskId, timestamp, taskState: report.state, statusMessage: message, statusReason: reason };
-    await this.outbox.tasks(tx, [{ ...update, previous: [] }], (ids) => this.launched.records(tx, ids));
-    return 'GOES_ON';
+    writes.alive.push({ taskId, state: report.state, stateAt: report.timestamp, told: report });
+    if (!hasToGo) writes.entering.push(taskId.id);
+    else {
+      const message = 'The task came back while the load balancer was letting go of it';
+      writes.cleanups.push({ taskId, cleanupType: 'DECOMISSIONING', timestamp: now, message });
+    }
   }
 
-  /** As if it were new there; unless it is just being let go of, which goes on to its end. */
-  private async enterLoadBalancer(tx: EntityManager, taskId: TaskId, hasToGo: boolean, now: number): Promise<void> {
-    if (hasToGo) {
-      const message = 'The task came back while the load balancer was letting go of it';
-      await this.cleanups.create(tx, { taskId, cleanupType: 'DECOMISSIONING', timestamp: now, message });
-    } else {
-      await this.leaving.remove(tx, taskId.id);
-      await this.balancing.forget(tx, [taskId.id]);
-    }
+  private async write(tx: EntityManager, { alive, enqueued, cleanups, entering }: Writes): Promise<void> {
+    await this.queue.enqueueAll(tx, enqueued);
+    await this.statuses.reactivate(
+      tx,
+      alive.map(({ taskId, state, stateAt, told }) => ({
+        ...told,
+        taskId: taskId.id,
+        state,
+        timestamp: stateAt,
+        told: told !== undefined,
+      })),
+    );
+    await this.cleanups.createAll(tx, cleanups);
+    // As if they were new there; but for those that it is just letting go of, which goes on to its end.
+    await this.leaving.removeAll(tx, entering);
+    await this.balancing.forget(tx, entering);
+    const updates = alive.flatMap(({ taskId, told }) => (told ? [{ taskId, report: told }] : []));
+    if (updates.length === 0) return;
+    await this.outbox.tasks(
+      tx,
+      updates.map(
+        ({ taskId, report: { timestamp, state: taskState, message: statusMessage, reason: statusReason } }) => {
+          return { taskId, timestamp, taskState, statusMessage, statusReason, previous: [] };
+        },
+      ),
+      (ids) => this.launched.records(tx, ids),
+    );
   }
 }

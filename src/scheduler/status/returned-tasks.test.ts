@@ -1,7 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { TaskState } from '../../core/model/enums.js';
+import { Database } from '../../platform/database/database.js';
 import { ClusterWatch } from '../cluster/cluster-watch.service.js';
+import { HistoryMover } from '../../modules/history/history-mover.service.js';
+import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
+import { Scheduler } from '../scheduler.service.js';
 import { Reconciliation } from '../reconciliation/reconciliation.service.js';
 import { StatusUpdates } from './status-updates.service.js';
 
@@ -15,10 +19,18 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
+const away = () => world.cluster.setReachable('slave-1', false);
 /** The machine is given up while its tasks run on. */
-const giveUp = () => world.get(ClusterWatch).machineDown('slave-1', 'silent for long');
+const giveUp = () => {
+  away();
+  return world.get(ClusterWatch).machineDown('slave-1', 'silent for long');
+};
 const conclude = (state: TaskState) =>
   world.get(StatusUpdates).concluded([{ taskId, slaveId: 'slave-1', state, timestamp: world.now }]);
+const unreachable = () => {
+  away();
+  return world.get(ClusterWatch).tasksUnreachable(['slave-1']);
+};
 /** And is there again, in the same incarnation. */
 const comeBack = async () => {
   world.cluster.setReachable('slave-1', true);
@@ -82,7 +94,7 @@ describe('where another was started in its place, two tasks of the wanted two ru
   };
   test.each([
     { state: 'TASK_LOST', end: giveUp },
-    { state: 'TASK_UNREACHABLE', end: () => conclude('TASK_UNREACHABLE') },
+    { state: 'TASK_UNREACHABLE', end: unreachable },
   ])('which are those that ran meanwhile: one that was $state is killed', async ({ state, end }) => {
     await end();
     await world.run(2);
@@ -194,3 +206,244 @@ test('a single run of a deploy that another one replaced meanwhile goes on when 
     .statusUpdates([{ ...report, slaveId: first!.slaveId, state: 'TASK_RUNNING', timestamp: world.now }]);
   expect((await world.active('once')).map((task) => task.taskId.id)).toEqual([first!.taskId.id]);
 });
+
+describe('a run of a job whose machine was not heard meanwhile', () => {
+  let runId: string;
+  /** Placed on a machine that hears of it, and is not heard. */
+  const placed = async (options: { arrives: boolean; requestType?: 'ON_DEMAND' | 'RUN_ONCE' | 'SCHEDULED' }) => {
+    const { arrives, requestType = 'ON_DEMAND' } = options;
+    world.cluster.onLaunch(() => ({ startAfter: 3_600_000 }));
+    const schedule = requestType === 'SCHEDULED' ? { schedule: '0 0 1 1 *' } : {};
+    const wish = requestType === 'RUN_ONCE' ? 'NEW_DEPLOY' : requestType === 'SCHEDULED' ? 'IMMEDIATE' : 'ONEOFF';
+    if (!arrives) world.cluster.faults = { delayLaunch: 1, launchDelayMillis: 90_000 };
+    await world.deployed(
+      { id: 'job', requestType, ...schedule },
+      {},
+      { pendingType: wish, ...(wish !== 'NEW_DEPLOY' && { runId: 'r1' }) },
+    );
+    await world.get(Scheduler).runOnce(world.now);
+    await world.settled();
+    world.cluster.faults = {};
+    const [task] = await world.active('job');
+    runId = task!.taskId.id;
+    world.cluster.setReachable(task!.slaveId, false);
+    await world.get(ClusterWatch).tasksUnreachable([task!.slaveId]);
+    return { taskId: runId, slaveId: task!.slaveId, incarnation: task!.slaveId.replace('slave', 'incarnation') };
+  };
+  const told = ({ slaveId, ...of }: Awaited<ReturnType<typeof placed>>, ...all: TaskState[]) =>
+    world.get(ClusterWatch).statusUpdates(
+      all.map((state, index) => ({
+        ...of,
+        slaveId,
+        agentId: slaveId.replace('slave', 'agent'),
+        number: 1_000 + index,
+        state,
+        timestamp: world.now,
+      })),
+    );
+  const isBack = async ({ slaveId }: { slaveId: string }) => {
+    world.cluster.setReachable(slaveId, true);
+    await world.cluster.advance(0);
+  };
+  const runsOfJob = () =>
+    world.query<{ task_id: string; state: string; reason: string | null; run_id: string | null }>(
+      `SELECT task_id, last_task_status AS state, run_id, data #>> '{taskUpdates,-1,statusReason}' AS reason FROM task_history
+         WHERE request_id = 'job'
+       UNION ALL SELECT task_id, state, run_id, NULL FROM task WHERE request_id = 'job' ORDER BY task_id`,
+    );
+
+  test.each<{ updates: TaskState[]; end: string }>([
+    { updates: ['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED'], end: 'TASK_FINISHED' },
+    { updates: ['TASK_STARTING', 'TASK_FAILED'], end: 'TASK_FAILED' },
+    { updates: ['TASK_FINISHED'], end: 'TASK_FINISHED' },
+    { updates: ['TASK_LOST'], end: 'TASK_LOST' },
+  ])('ends as it ended when it is told at once: $updates', async ({ updates, end }) => {
+    await told(await placed({ arrives: true }), ...updates);
+    expect(await runsOfJob()).toMatchObject([{ task_id: runId, state: end, run_id: 'r1' }]);
+    const [row] = await world.query<{ states: string[] }>(
+      `SELECT jsonb_path_query_array(data, '$.taskUpdates[*].taskState') AS states FROM task_history WHERE task_id = $1`,
+      [runId],
+    );
+    expect(row!.states).toEqual(['TASK_LAUNCHED', ...updates]);
+  });
+
+  test('goes on from where it is, when all that is told at once is that it runs', async () => {
+    await told(await placed({ arrives: true }), 'TASK_STARTING', 'TASK_RUNNING');
+    expect(await world.active('job')).toMatchObject([{ state: 'TASK_RUNNING' }]);
+  });
+
+  test.each(['ON_DEMAND', 'RUN_ONCE', 'SCHEDULED'] as const)(
+    'goes again once, with its run id, when its launch never came: %s',
+    async (requestType) => {
+      const run = await placed({ arrives: false, requestType });
+      await isBack(run);
+      await world.run(3);
+      world.get(Reconciliation).request();
+      await world.run(3);
+      const [first, second, ...others] = await runsOfJob();
+      expect(first).toMatchObject({ task_id: runId, state: 'TASK_DROPPED', reason: 'REASON_TASK_UNKNOWN' });
+      expect(second).toMatchObject({ state: 'TASK_STARTING', run_id: first!.run_id });
+      expect(others).toEqual([]);
+    },
+  );
+
+  test('never starts by its first launch, which comes after it was given to another', async () => {
+    const run = await placed({ arrives: false });
+    await isBack(run);
+    await world.run(3);
+    await world.cluster.advance(90_000);
+    await world.run(2);
+    expect(world.cluster.starts.get(runId)).toBeUndefined();
+    const [, second] = await runsOfJob();
+    expect(world.cluster.starts.get(second!.task_id)).toBe(1);
+  });
+
+  test('goes on as it is, and not again, when its launch came although it was never answered', async () => {
+    const run = await placed({ arrives: false });
+    await world.cluster.advance(30_000);
+    world.cluster.faults = { loseLaunchAnswer: 1 };
+    world.cluster.setReachable(run.slaveId, true);
+    await world.cluster.advance(60_000);
+    await world.run(3);
+    expect(await runsOfJob()).toMatchObject([{ task_id: runId, state: 'TASK_STARTING' }]);
+  });
+
+  test('waits in the live tables for as long as its machine may come back, and no longer', async () => {
+    const { slaveId } = await placed({ arrives: false });
+    await world.cluster.advance(48 * 3_600_000);
+    await world.get(HistoryMover).move([runId]);
+    expect(await runsOfJob()).toMatchObject([{ state: 'TASK_UNREACHABLE' }]);
+    expect(await world.query('SELECT 1 FROM task WHERE task_id = $1', [runId])).toHaveLength(1);
+    world.cluster.setReachable(slaveId, true);
+    world.cluster.reincarnate(slaveId);
+    await world.cluster.advance(0);
+    await world.run(2);
+    await world.get(HistoryMover).move([runId]);
+    expect(await runsOfJob()).toMatchObject([{ task_id: runId, state: 'TASK_UNREACHABLE' }]);
+    expect(await world.query('SELECT 1 FROM task WHERE task_id = $1', [runId])).toEqual([]);
+  });
+
+  test.each(['before', 'after'] as const)('goes again once when the leader dies %s it is recorded', async (when) => {
+    const run = await placed({ arrives: false });
+    const { driver } = world;
+    const withdraw = driver.withdraw.bind(driver);
+    const died = new Error('The leader is dead');
+    const asked = vi.spyOn(driver, 'withdraw').mockImplementation(async (...of) => {
+      const answer = await withdraw(...of);
+      if (when === 'before') throw died;
+      return answer;
+    });
+    world.cluster.setReachable(run.slaveId, true);
+    await world.cluster.advance(0);
+    await world
+      .get(Reconciliation)
+      .runWhenDue(world.now)
+      .catch((cause: unknown) => expect(cause).toBe(died));
+    expect(asked).toHaveBeenCalled();
+    await world.crash();
+    await world.run(4);
+    const runs = await runsOfJob();
+    expect(runs).toMatchObject([
+      { task_id: runId, state: 'TASK_DROPPED' },
+      { state: 'TASK_STARTING', run_id: 'r1' },
+    ]);
+  });
+});
+
+describe('a machine that comes back just after its time', () => {
+  test('is asked what it runs before anything is placed there: nothing is restarted', async () => {
+    const before = (await world.active()).map((task) => task.taskId.id).toSorted();
+    world.cluster.setReachable('slave-2', false);
+    await unreachable();
+    await world.get(ClusterWatch).tasksUnreachable(['slave-2']);
+    await world.run(2);
+    // Both are shown as good machines, as they are in the moment in which they are heard again.
+    expect(await world.active()).toEqual([]);
+    for (const slaveId of ['slave-1', 'slave-2']) world.cluster.setReachable(slaveId, true);
+    await world.cluster.advance(0);
+    await world.run(4);
+    expect((await world.active()).map((task) => task.taskId.id).toSorted()).toEqual(before);
+    expect(world.cluster.starts.size).toBe(2);
+    expect(await world.query('SELECT id FROM pending_task')).toEqual([]);
+  });
+
+  test('takes tasks again once it was asked, also of a leader that began meanwhile', async () => {
+    world.cluster.setReachable('slave-2', false);
+    await unreachable();
+    await world.get(ClusterWatch).tasksUnreachable(['slave-2']);
+    await world.crash();
+    await world.run(2);
+    expect(world.cluster.starts.size).toBe(2);
+    for (const slaveId of ['slave-1', 'slave-2']) world.cluster.setReachable(slaveId, true);
+    await world.cluster.advance(0);
+    await world.run(2);
+    await world.changeRequest('svc', { instances: 3 });
+    await world.enqueue({ requestId: 'svc', pendingType: 'UPDATED_REQUEST' });
+    await world.run(2);
+    expect(await world.active()).toHaveLength(3);
+    expect(world.cluster.starts.size).toBe(3);
+  });
+
+  test('keeps its task where the other one runs, and is not healthy yet', async () => {
+    const healthcheck = JSON.stringify({ deploy: { healthcheck: { uri: '/' } } });
+    await unreachable();
+    await world.run(2);
+    await world.query(
+      `UPDATE deploy_history SET data = jsonb_set(data, '{deploy,healthcheck}', $1::jsonb #> '{deploy,healthcheck}')`,
+      [healthcheck],
+    );
+    await comeBack();
+    for (let second = 0; second < 3; second++) {
+      await world.run();
+      await world.killCleaned();
+    }
+    expect((await world.active()).map((task) => task.taskId.id)).toContain(taskId);
+    expect(await world.active()).toHaveLength(2);
+  });
+});
+
+test('a thousand tasks that come back are settled in a handful of transactions', async () => {
+  const many = 1_000;
+  world.cluster.onLaunch(() => ({ startAfter: 3_600_000 }));
+  await world.deployed(
+    { id: 'many', requestType: 'ON_DEMAND', instances: many },
+    { resources: { cpus: 0.01, memoryMb: 1 } },
+  );
+  await world.db.transaction(async (tx) => {
+    const entries = Array.from({ length: many }, (_, index) => {
+      return {
+        requestId: 'many',
+        deployId: 'd1',
+        timestamp: world.now + index,
+        pendingType: 'ONEOFF' as const,
+        runId: `r${index}`,
+      };
+    });
+    await world.get(PendingRequestRepository).enqueueAll(tx, entries);
+  });
+  await world.pass();
+  const tasks = await world.active('many');
+  expect(tasks).toHaveLength(many);
+  await world.get(StatusUpdates).concluded(
+    tasks.map(({ taskId: { id }, slaveId }) => {
+      return { taskId: id, slaveId, state: 'TASK_UNREACHABLE' as const, timestamp: world.now };
+    }),
+  );
+  const transactions = vi.spyOn(world.get(Database), 'leaderTransaction');
+  const updates = tasks.flatMap(({ taskId: { id }, slaveId }, index) =>
+    (['TASK_STARTING', 'TASK_RUNNING'] as const).map((state, place) => ({
+      agentId: 'agent-9',
+      incarnation: slaveId.replace('slave', 'incarnation'),
+      number: index * 2 + place + 1,
+      taskId: id,
+      slaveId,
+      state,
+      timestamp: world.now,
+    })),
+  );
+  await world.get(ClusterWatch).statusUpdates(updates);
+  // Four batches of 500 updates, each tried once more with the locks that it turns out to need.
+  expect(transactions.mock.calls.length).toBeLessThanOrEqual(8);
+  transactions.mockRestore();
+  expect(new Set((await world.active('many')).map(({ state }) => state))).toEqual(new Set(['TASK_RUNNING']));
+}, 60_000);

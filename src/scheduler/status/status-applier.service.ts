@@ -15,14 +15,17 @@ import { TaskStatusRepository } from '../../modules/tasks/task-status.repository
 import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { Completions } from './completions.service.js';
 import type { Report } from './report.js';
+import { ReturnedTasks } from './returned-tasks.service.js';
 import { StatusBatch } from './status-batch.js';
 
 /** What a batch of reports changed, for after the commit. */
 export interface Applied {
   /** Tasks that run although they are not wanted. */
   strangers: Report[];
-  /** Tasks that were given up and are alive. */
-  returned: Report[];
+  /** Requests of tasks that were given up and go on. */
+  recovered: string[];
+  /** Slaves of tasks that were given up now, and may come back with them. */
+  givenUpOn: string[];
   /** Tasks whose launch document is gone. */
   dataless: Report[];
   /** Requests of whose tasks a status was new. */
@@ -33,6 +36,13 @@ export interface Applied {
   failed: Report[];
   /** Requests of whose tasks a command may have ended that a kill waits for. */
   commandsEnded: string[];
+}
+
+/** The lock of a request comes before those of its tasks, and only now is it known to be needed: to be tried again with it. */
+export class ReturnsNotLocked extends Error {
+  constructor(readonly taskIds: readonly string[]) {
+    super(`${taskIds.length} tasks come back whose requests are not locked`);
+  }
 }
 
 /** They did what they were to do, or were told to go. */
@@ -49,19 +59,32 @@ export class StatusApplier {
     private readonly launched: LaunchedTaskRepository,
     private readonly outbox: OutboxRepository,
     private readonly commands: ShellCommandRepository,
+    private readonly returned: ReturnedTasks,
   ) {}
 
-  async apply(tx: EntityManager, given: readonly Report[], now: number): Promise<Applied> {
+  /** `returning`: tasks that are known to come back; others that do have ReturnsNotLocked thrown, and nothing is written. */
+  async apply(
+    tx: EntityManager,
+    given: readonly Report[],
+    now: number,
+    returning: ReadonlySet<string>,
+  ): Promise<Applied> {
     const reports = given.filter(({ shellCommand }) => !shellCommand);
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
     const [locked, tasks] = await Promise.all([
-      this.lockRequestsOfEnds(tx, reports),
+      this.lockRequests(tx, reports, returning),
       this.statuses.lockTasks(tx, taskIds),
     ]);
-    const batch = new StatusBatch(tasks, now);
+    const batch = new StatusBatch(tasks, reports, now);
+    const returns = batch.returns();
+    const notLocked = returns.filter(({ first, end }) => !end && !returning.has(first.taskId));
+    if (notLocked.length > 0) throw new ReturnsNotLocked(notLocked.map(({ first }) => first.taskId));
     // Before the ends, which take the commands of their tasks along into the history.
     const commandsEnded = await this.commands.record(tx, given.flatMap(commandUpdate));
-    for (const report of reports) batch.take(report);
+    const { alive, refused } = await this.returned.settle(tx, returns, tasks, locked, now);
+    for (const { taskId, state, stateAt } of alive) batch.lives(taskId.id, { state, stateAt });
+    for (const report of batch.reports) batch.take(report);
+    for (const report of refused) batch.refuse(report);
     const [fresh] = await Promise.all([
       this.statuses.insertUpdates(tx, batch.recorded),
       this.statuses.advance(tx, [...batch.advances.values()]),
@@ -74,25 +97,33 @@ export class StatusApplier {
       await this.commands.endThoseOf(tx, endedIds, now);
       await this.tasks.dropOrders(tx, endedIds);
     }
-    const { strangers, returned, dataless } = batch;
+    const { strangers, dataless } = batch;
+    const endReports = batch.ends.map(({ report }) => report);
     return {
       strangers,
-      returned,
       dataless,
+      recovered: [...new Set(alive.map(({ taskId }) => taskId.requestId))],
+      givenUpOn: endReports.filter(mayComeBack).map(({ slaveId }) => slaveId),
       changed: requestIdsOf(fresh),
       ended,
-      failed: batch.ends.map(({ report }) => report).filter(({ state }) => !endsWell.has(state)),
+      failed: endReports.filter(({ state }) => !endsWell.has(state)),
       commandsEnded: commandsEnded ? requestIdsOf(given.filter(({ shellCommand }) => shellCommand)) : [],
     };
   }
 
   /**
-   * Only an end changes anything about its request. All other statuses change the task's row alone, whose own lock is
-   * enough; so the many updates of a large roll-out neither wait for the calls of users nor hold them up.
+   * Only an end, and a return, change anything about their request. All other statuses change the task's row alone, whose own
+   * lock is enough; so the many updates of a large roll-out neither wait for the calls of users nor hold them up.
    */
-  private async lockRequestsOfEnds(tx: EntityManager, reports: readonly Report[]): Promise<Map<string, StoredRequest>> {
+  private async lockRequests(
+    tx: EntityManager,
+    reports: readonly Report[],
+    returning: ReadonlySet<string>,
+  ): Promise<Map<string, StoredRequest>> {
     const ids = new Set(
-      reports.filter(({ state }) => isTerminal(state)).map(({ taskId }) => parseTaskId(taskId)?.requestId ?? ''),
+      reports
+        .filter(({ taskId, state }) => isTerminal(state) || returning.has(taskId))
+        .map(({ taskId }) => parseTaskId(taskId)?.requestId ?? ''),
     );
     if (ids.size === 0) return new Map();
     const locked = await this.requests.lockMany(tx, [...ids]);
@@ -111,6 +142,10 @@ export class StatusApplier {
     return this.outbox.tasks(tx, updates, (ids) => this.launched.records(tx, ids));
   }
 }
+
+/** Ends that were concluded while their machine was away. */
+const mayComeBack = ({ state, reason }: Report): boolean =>
+  state === 'TASK_UNREACHABLE' || (state === 'TASK_LOST' && reason === 'REASON_AGENT_REMOVED');
 
 const requestIdsOf = (reports: readonly Report[]): string[] => [
   ...new Set(reports.flatMap(({ taskId }) => parseTaskId(taskId)?.requestId ?? [])),

@@ -1,4 +1,6 @@
-import { statusChange, statusText } from '../../core/completion/index.js';
+import { afterChange, returnOf, statusChange, statusText, type TaskReturn } from '../../core/completion/index.js';
+import { groupBy } from '../../core/group-by.js';
+import { isTerminal } from '../../core/model/enums.js';
 import type { TaskId } from '../../core/model/task.js';
 import type { ReportedTask, TaskAdvance } from '../../modules/tasks/task-status.repository.js';
 import type { Report } from './report.js';
@@ -11,34 +13,58 @@ export interface TaskEnd {
 
 /** The tasks of a batch while its reports are taken one after the other: what is to be written, and what follows. */
 export class StatusBatch {
+  /** Of tasks that are known, times and texts as they are recorded. */
+  readonly reports: readonly Report[];
   readonly recorded: Report[] = [];
   readonly advances = new Map<string, TaskAdvance>();
   readonly ends: TaskEnd[] = [];
-  /** Tasks that run although they are not wanted. */
-  readonly strangers: Report[] = [];
-  /** Tasks that were given up and are alive. */
-  readonly returned: Report[] = [];
   /** Tasks whose launch document is gone. */
   readonly dataless: Report[] = [];
+  private readonly unwanted = new Map<string, Report>();
 
   /** By task id; changed by `take`. */
   constructor(
-    private readonly tasks: ReadonlyMap<string, ReportedTask>,
+    private readonly tasks: Map<string, ReportedTask>,
+    given: readonly Report[],
     private readonly now: number,
-  ) {}
+  ) {
+    this.reports = given.map((report) => this.asRecorded(report));
+  }
+
+  /** Tasks that run although they are not wanted. */
+  get strangers(): Report[] {
+    return [...this.unwanted.values()];
+  }
 
   taskId(id: string): TaskId {
     return this.tasks.get(id)!.taskId;
   }
 
-  take(given: Report): void {
-    const task = this.tasks.get(given.taskId);
-    const report = task
-      ? { ...given, message: statusText(given, task), timestamp: this.possible(given.timestamp, task) }
-      : given;
+  /** Tasks that were given up, and of which their machine tells. */
+  returns(): TaskReturn<Report>[] {
+    const ended = this.reports.filter(({ taskId }) => this.tasks.get(taskId)?.ended && this.tasks.get(taskId)?.hasData);
+    return [...groupBy(ended, ({ taskId }) => taskId)].flatMap(
+      ([taskId, reports]) => returnOf(this.tasks.get(taskId)!, reports) ?? [],
+    );
+  }
+
+  /** It was given up, is alive, and cannot go on. */
+  refuse(report: Report): void {
+    this.unwanted.set(report.taskId, report);
+  }
+
+  /** It was given up, and its rows say by now that it goes on from there. */
+  lives(taskId: string, now: Pick<ReportedTask, 'state' | 'stateAt'>): void {
+    this.tasks.set(taskId, { ...this.tasks.get(taskId)!, ...now, ended: false });
+  }
+
+  take(report: Report): void {
+    const task = this.tasks.get(report.taskId);
     const change = statusChange(task, report);
-    if (change.kind === 'kill') this.strangers.push(report);
-    if (change.kind === 'recover') this.returned.push(report);
+    // One that has ended by the end of the batch need not be killed.
+    if (change.kind === 'kill') this.unwanted.set(report.taskId, report);
+    else if (isTerminal(report.state)) this.unwanted.delete(report.taskId);
+    if (change.kind === 'recover' && !task?.hasData) this.dataless.push(report);
     if (change.kind !== 'record' || !task) return;
     if (!task.hasData) {
       this.dataless.push(report);
@@ -46,8 +72,16 @@ export class StatusBatch {
     }
     this.recorded.push(report);
     if (change.ends) this.ends.push({ taskId: task.taskId, report });
-    if (change.advances) Object.assign(task, { state: report.state, stateAt: report.timestamp, ended: change.ends });
-    this.advance(task, report);
+    const after = afterChange(task, report, change);
+    const advanced = change.advances ? { ...after, stateAt: report.timestamp } : after;
+    this.tasks.set(report.taskId, advanced);
+    this.advance(advanced, report);
+  }
+
+  private asRecorded(report: Report): Report {
+    const task = this.tasks.get(report.taskId);
+    if (!task) return report;
+    return { ...report, message: statusText(report, task), timestamp: this.possible(report.timestamp, task) };
   }
 
   /** Whatever the clock of its machine said: a whole number, not before its launch, nor in the future. */

@@ -15,11 +15,12 @@ import { Wake } from '../../platform/wake/wake.js';
 import { BatchLanes } from '../batch-lanes.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { RunTimes } from '../memory/run-times.service.js';
+import { UnaskedMachines } from '../memory/unasked-machines.js';
 import { DatalessTasks } from './dataless-tasks.service.js';
 import { HeldUpdates } from './held-updates.service.js';
 import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
-import { StatusApplier, type Applied } from './status-applier.service.js';
+import { ReturnsNotLocked, StatusApplier, type Applied } from './status-applier.service.js';
 import { AgentCursorRepository } from './agent-cursor.repository.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
@@ -44,6 +45,7 @@ export class StatusUpdates {
     private readonly held: HeldUpdates,
     private readonly returned: ReturnedTasks,
     private readonly dataless: DatalessTasks,
+    private readonly unasked: UnaskedMachines,
     private readonly leadership: Leadership,
     private readonly memory: LeaderMemory,
     private readonly runTimes: RunTimes,
@@ -62,30 +64,46 @@ export class StatusUpdates {
     for (const batch of slices(updates.map(storable))) await this.lanes.add(batch[0]!.agentId, batch);
   }
 
-  /** Concluded by the scheduler itself; changes nothing where a task has ended already. */
-  async concluded(reports: readonly Report[]): Promise<void> {
+  /** Concluded by the scheduler itself; where a task has ended already, only what its machine says of it changes anything. */
+  async concluded(reports: readonly Report[], returning?: ReadonlySet<string>): Promise<void> {
     for (const batch of slices(reports)) {
-      await this.write((tx) => this.applier.apply(tx, batch, this.clock.now()));
+      const ofBatch = batch.filter(({ taskId }) => returning?.has(taskId)).map(({ taskId }) => taskId);
+      await this.write((_tx, apply) => apply(batch), ofBatch);
     }
   }
 
   /** What one transaction cannot take is halved until it is known which update it is; that one alone is held back. */
   private store(updates: readonly StatusUpdate[]): Promise<void> {
     return byHalves(updates, {
-      work: (some) => this.write((tx) => this.storeIn(tx, some)),
+      work: (some) => this.write((tx, apply) => this.storeIn(tx, some, apply)),
       isAboutItems: (cause) => !isPassing(cause),
       alone: (update, cause) => this.holdBack(update, cause),
     });
   }
 
-  private async write(work: (tx: EntityManager) => Promise<Applied>): Promise<void> {
-    try {
-      await this.follow(await this.db.leaderTransaction(work));
-    } catch (cause) {
-      // Whether it was committed is not known: the rows say which tasks have ended.
-      if (isPassing(cause)) this.memory.drop();
-      throw cause;
-    }
+  /**
+   * Applies reports in one transaction, with whatever else `work` does in it; then what follows. `returning`: tasks known to
+   * come back. Where more of them do, nothing is written, and it is done once more with their requests locked.
+   */
+  async write(
+    work: (tx: EntityManager, apply: (reports: readonly Report[]) => Promise<Applied>) => Promise<Applied>,
+    returning: readonly string[] = [],
+  ): Promise<void> {
+    const attempt = async (known: ReadonlySet<string>): Promise<Applied> => {
+      try {
+        if (known.size > 0) await this.returned.askLoadBalancer(known);
+        return await this.db.leaderTransaction((tx) =>
+          work(tx, (reports) => this.applier.apply(tx, reports, this.clock.now(), known)),
+        );
+      } catch (cause) {
+        if (cause instanceof ReturnsNotLocked) return attempt(new Set([...known, ...cause.taskIds]));
+        // Whether it was committed is not known: the rows say which tasks have ended.
+        if (isPassing(cause)) this.memory.drop();
+        throw cause;
+      }
+    };
+    const applied = await attempt(new Set(returning));
+    await this.follow(applied);
   }
 
   /** The rows of their requests are not locked meanwhile. What fails here is moved later by the history poller. */
@@ -98,13 +116,17 @@ export class StatusUpdates {
   }
 
   /** What was applied before is left out; how far each agent is now is stored with what it reported. */
-  private async storeIn(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<Applied> {
+  private async storeIn(
+    tx: EntityManager,
+    updates: readonly StatusUpdate[],
+    apply: (reports: readonly Report[]) => Promise<Applied>,
+  ): Promise<Applied> {
     const fresh = await this.notYetApplied(tx, updates);
     const waiting = fresh.filter(({ taskId }) => this.held.has(taskId));
     await this.held.append(tx, waiting);
     // One without a slave is about no task that was ever launched.
     const reports = fresh.filter(({ taskId, slaveId }) => slaveId !== '' && !this.held.has(taskId));
-    const applied = await this.applier.apply(tx, reports, this.clock.now());
+    const applied = await apply(reports);
     await this.saveCursors(tx, fresh);
     return applied;
   }
@@ -136,16 +158,19 @@ export class StatusUpdates {
   }
 
   /** After the commit: the one place that knows what has changed. */
-  async follow({ strangers, returned, dataless, changed, ended, failed, commandsEnded }: Applied): Promise<void> {
+  private async follow(applied: Applied): Promise<void> {
+    const { strangers, recovered, givenUpOn, dataless, changed, ended, failed, commandsEnded } = applied;
     this.memory.ended(ended);
     this.runTimes.ended(ended);
+    this.unasked.add(givenUpOn);
     this.tellFailed(failed);
     this.killStrangers(strangers);
+    for (const requestId of recovered) this.memory.touched(requestId);
+    this.wake.signalOf(recovered, 'scheduler', 'deploys', 'webhooks', 'load-balancer');
     this.wake.signalOf(commandsEnded, 'cleanup');
     this.wake.signalOf(changed, 'deploys', 'cleanup', 'webhooks');
     if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer', 'mails');
-    for (const report of returned) await this.settle(report, () => this.returned.settle(report));
-    for (const report of dataless) await this.settle(report, () => this.dataless.settle(report));
+    for (const report of dataless) await this.settleDataless(report);
     await this.moveEnded(ended);
   }
 
@@ -157,9 +182,9 @@ export class StatusUpdates {
   }
 
   /** What fails here is found again by the next comparison with the machines. */
-  private async settle(report: Report, settle: () => Promise<string>): Promise<void> {
+  private async settleDataless(report: Report): Promise<void> {
     try {
-      if ((await settle()) === 'KILL') this.killStrangers([report]);
+      if ((await this.dataless.settle(report)) === 'KILL') this.killStrangers([report]);
       const requestId = parseTaskId(report.taskId)?.requestId ?? '';
       this.memory.touched(requestId);
       this.wake.signalOf([requestId], 'scheduler', 'deploys', 'webhooks', 'load-balancer');

@@ -76,6 +76,13 @@ export class Network {
     return agent.kill(taskId, graceMillis, epoch);
   }
 
+  withdraw(taskIds: readonly string[], slaveId: string, epoch: Epoch): string[] {
+    if (!this.isOpen) return [];
+    const agent = this.admitted(slaveId, epoch);
+    if (!agent || this.happens('loseKill')) return [];
+    return taskIds.filter((taskId) => agent.withdraw(taskId, epoch));
+  }
+
   runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): ShellCommandAnswer {
     const carryOut = (agent: SimulatedAgent) => agent.runCommand(order, epoch);
     if (this.keeps(() => this.arriveAt(slaveId, epoch, carryOut))) return 'UNKNOWN';

@@ -116,6 +116,13 @@ export class SimulatedAgent {
     return 'KILLING';
   }
 
+  withdraw(taskId: string, epoch: Epoch): boolean {
+    this.hello(epoch);
+    if (this.tasks.has(taskId) || this.ended.has(taskId)) return false;
+    if (!this.refusals.has(taskId)) this.refuse({ taskId, outcome: 'REFUSED', reason: 'given up before it came' });
+    return true;
+  }
+
   runCommand(order: ShellCommandOrder, epoch: Epoch): Exclude<ShellCommandAnswer, 'UNKNOWN'> {
     this.hello(epoch);
     const key = `${order.taskId} ${order.name} ${order.timestamp}`;

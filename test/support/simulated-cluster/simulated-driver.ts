@@ -101,6 +101,10 @@ export class SimulatedDriver implements ClusterDriver {
     return this.network.kill(taskId, slaveId, graceMillis, epoch);
   }
 
+  async withdraw(taskIds: readonly string[], slaveId: string, epoch: Epoch): Promise<string[]> {
+    return this.network.withdraw(taskIds, slaveId, epoch);
+  }
+
   async runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
     return this.network.runCommand(order, slaveId, epoch);
   }

@@ -100,7 +100,7 @@ export class WatchedTaskRepository {
 }
 
 /** Word for word as the index deploy_history_checked says it: otherwise that index is not used. */
-const hasHttpCheck = (deploy: string): string =>
+export const hasHttpCheck = (deploy: string): string =>
   `${deploy}.data #> '{deploy,healthcheck}' IS NOT NULL AND ${deploy}.data #> '{deploy,healthcheck,healthcheckResultFilePath}' IS NULL`;
 
 /** A live task of a deploy without health checks: nothing more needs to be read to judge it. */
