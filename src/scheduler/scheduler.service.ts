@@ -6,6 +6,7 @@ import { Database } from '../platform/database/database.js';
 import { Leadership, type LeaderDuty } from '../platform/leadership/leadership.js';
 import { Pollers } from '../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../platform/settings/settings.js';
+import { ClockSetBack } from './clock-set-back.service.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
@@ -45,6 +46,7 @@ export class Scheduler implements LeaderDuty {
     private readonly queue: PendingRequestRepository,
     private readonly cursors: AgentCursorRepository,
     private readonly held: HeldUpdates,
+    private readonly setBack: ClockSetBack,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) settings: Settings,
@@ -88,7 +90,11 @@ export class Scheduler implements LeaderDuty {
     this.reasons.drop();
     const now = this.clock.now();
     const misplanned = await this.drain.misplanned(now);
-    await this.db.leaderTransaction((tx) => this.queue.enqueueStartups(tx, now, misplanned));
+    await this.db.leaderTransaction(async (tx) => {
+      await this.setBack.judgeAnew(tx, now);
+      await this.setBack.dropPlans(tx, now);
+      await this.queue.enqueueStartups(tx, now, misplanned);
+    });
     await this.held.load(this.db.manager);
     try {
       await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Histogram } from 'prom-client';
+import { hasPassed } from '../../core/elapsed.js';
 import type { RetryRules } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -111,7 +112,7 @@ export class WebhookDelivery {
   /** Updates past their age whose webhook is not even asked any more become dead letters. */
   private async giveUpForgotten(now: number): Promise<void> {
     const { giveUpAfterMillis, breakerThreshold } = this.rules;
-    if (giveUpAfterMillis === 0 || now - this.gaveUpAt < giveUpEveryMillis) return;
+    if (giveUpAfterMillis === 0 || !hasPassed(this.gaveUpAt, giveUpEveryMillis, now)) return;
     const since = new Date(now - giveUpAfterMillis);
     await this.db.leaderTransaction((tx) => this.queue.giveUpForgotten(tx, since, breakerThreshold, new Date(now)));
     this.gaveUpAt = now;
@@ -119,7 +120,7 @@ export class WebhookDelivery {
 
   /** Those of webhooks that are never mended would pile up. */
   private async forgetDeadLetters(now: number): Promise<void> {
-    if (now - this.forgotAt < forgetEveryMillis) return;
+    if (!hasPassed(this.forgotAt, forgetEveryMillis, now)) return;
     const { deleteDeadLettersAfterHours: hours, maxDeadLettersPerWebhook: most } = this.settings.webhooks;
     const since = hours > 0 ? new Date(now - hours * hourMillis) : undefined;
     await this.db.leaderTransaction((tx) => this.queue.forgetDeadLetters(tx, since, most));

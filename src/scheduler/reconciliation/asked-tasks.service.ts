@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { hasPassed } from '../../core/elapsed.js';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
 import { ReconciliationWishRepository } from '../../modules/tasks/reconciliation-wish.repository.js';
@@ -43,7 +44,7 @@ export class AskedTasks {
 
   /** Launched long ago and not heard of since, each of them at most every 15 seconds. */
   private async stalledLaunches(now: number): Promise<string[]> {
-    if (now - this.lookedAt < lookForStalledEveryMillis) return [];
+    if (!hasPassed(this.lookedAt, lookForStalledEveryMillis, now)) return [];
     this.lookedAt = now;
     const found = await this.tasks.silentSince(this.db.manager, now - this.settings.reconcileLaunchAfterMillis);
     const isDue = (taskId: string): boolean => now - (this.stalledAskedAt.get(taskId) ?? -Infinity) >= askAgainMillis;
