@@ -13,7 +13,9 @@ import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { hasPassed } from '../../core/elapsed.js';
 import { retryDelay } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
+import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
@@ -41,6 +43,7 @@ export class MailDelivery {
   private readonly log = new Logger(MailDelivery.name);
   private readonly smtp: Smtp | undefined;
   private readonly rules: MailRetryRules | undefined;
+  private readonly waiting = new GatheredWarning((line) => this.log.warn(line));
   private poller: Poller | undefined;
   /** Mails under way, by id. Only in memory: after a crash the row still stands and is sent again. */
   private readonly workers = new Map<string, Promise<void>>();
@@ -250,10 +253,11 @@ export class MailDelivery {
   /** It could not even be written, or marked: it is tried again, as one that the server did not take now. */
   private async broken(mail: QueuedMail, cause: unknown): Promise<void> {
     if (this.stopping.signal.aborted) return;
-    tellFailure(this.log, `Mail ${mail.id} of ${mail.type} cannot be sent now`, cause);
+    if (isPassing(cause)) this.waiting.note(`A mail waits: ${String(cause)}`);
+    else tellFailure(this.log, `Mail ${mail.id} of ${mail.type} cannot be sent now`, cause);
     const message = cause instanceof Error ? cause.message.slice(0, 500) : 'unknown';
     await this.mark(mail, { kind: 'later', message }).catch((again: unknown) =>
-      tellFailure(this.log, `Mail ${mail.id} waits`, again),
+      this.waiting.note(`A mail waits: ${String(again)}`),
     );
   }
 

@@ -4,6 +4,7 @@ import { hasPassed } from '../../core/elapsed.js';
 import type { RetryRules } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import type { Poller } from '../../platform/poller/poller.js';
@@ -42,6 +43,7 @@ const keyOf = ({ webhookId, subjectId }: Lane): string => `${webhookId} ${subjec
 @Injectable()
 export class WebhookDelivery {
   private readonly log = new Logger(WebhookDelivery.name);
+  private readonly stopped = new GatheredWarning((line) => this.log.warn(line));
   private readonly poller: Poller;
   /** Workers by lane. Only in memory: after a crash the row still stands and is sent again. */
   private readonly workers = new Map<string, Worker>();
@@ -162,7 +164,7 @@ export class WebhookDelivery {
       },
       (cause: unknown) => {
         ended();
-        this.log.warn(`Delivery to ${lane.webhookId} of ${lane.subjectId} stopped; it goes on later: ${String(cause)}`);
+        this.stopped.note(`A delivery to a webhook stopped; it goes on later: ${String(cause)}`);
       },
     );
   }

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { DataSource, EntityManager } from 'typeorm';
+import { type DataSource, type EntityManager, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership, NotLeaderError } from '../leadership/leadership.js';
 import { followCommit } from './after-commit.js';
@@ -121,6 +121,12 @@ export class Database {
 /** Nothing is done in this transaction any more, because something before has failed. */
 const isAborted = (cause: unknown): boolean => (cause as { code?: unknown }).code === '25P02';
 
+/** TypeORM releases the connection of a transaction that broke, and says only that. */
+const asBroken = (cause: unknown): unknown =>
+  cause instanceof QueryRunnerAlreadyReleasedError
+    ? new Error('Connection terminated before the transaction had ended', { cause })
+    : cause;
+
 /** Only looks, or locks. */
 const looks = /^\s*SELECT\b/;
 
@@ -147,7 +153,8 @@ async function committed<T>(
     // Of statements that go out together those behind one that fails do so, too: of what it was.
     const send = (sql: string, ...rest: unknown[]): Promise<unknown> =>
       query(sql, ...rest).catch((cause: unknown) => {
-        if (!isAborted(cause)) broken = cause;
+        // The first is the cause of the others.
+        if (!isAborted(cause)) broken ??= asBroken(cause);
         throw broken ?? cause;
       });
     let begun: Promise<unknown> | undefined = send(beginning);
