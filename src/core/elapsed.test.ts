@@ -11,7 +11,11 @@ test.each([
 
 test('no wait lasts longer than its length and what clocks differ by, whatever was noted', () =>
   fc.assert(
-    fc.property(fc.nat(2 ** 42), fc.nat(2 ** 31), fc.nat(2 ** 42), (since, millis, now) =>
-      [now, now + millis + aheadMillis].some((time) => hasPassed(since, millis, time)) || since > now + aheadMillis,
+    fc.property(
+      fc.nat(2 ** 42),
+      fc.nat(2 ** 31),
+      fc.nat(2 ** 42),
+      (since, millis, now) =>
+        [now, now + millis + aheadMillis].some((time) => hasPassed(since, millis, time)) || since > now + aheadMillis,
     ),
   ));

@@ -69,7 +69,9 @@ function startupFailures(deploy: ObservedDeploy, { startup }: CrashLoopRules, no
 
 function outOfMemory({ failures }: ObservedDeploy, { oom }: CrashLoopRules, now: number): number | undefined {
   if (oom.failureThreshold < 1) return undefined;
-  const recent = failures.filter(({ type, timestamp }) => type === 'OOM' && !hasPassed(timestamp, oom.windowMillis, now));
+  const recent = failures.filter(
+    ({ type, timestamp }) => type === 'OOM' && !hasPassed(timestamp, oom.windowMillis, now),
+  );
   return recent.length >= oom.failureThreshold ? earliest(recent) : undefined;
 }
 

@@ -32,9 +32,12 @@ export class InstanceRepository {
       .getRepository(InstanceEntity)
       .createQueryBuilder()
       .delete()
-      .where('written_at NOT BETWEEN clock_timestamp() - make_interval(secs => :seconds) AND clock_timestamp() + make_interval(secs => :seconds)', {
-        seconds,
-      })
+      .where(
+        'written_at NOT BETWEEN clock_timestamp() - make_interval(secs => :seconds) AND clock_timestamp() + make_interval(secs => :seconds)',
+        {
+          seconds,
+        },
+      )
       .execute();
   }
 

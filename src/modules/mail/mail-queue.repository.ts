@@ -105,7 +105,11 @@ export class MailQueueRepository {
 
   async decide(tx: EntityManager, stage: 'MAIL' | 'NOTICE', ids: readonly string[], now: Date): Promise<void> {
     if (ids.length === 0) return;
-    await tx.query('UPDATE mail SET stage = $1, next_attempt_at = $3, waits_since = $3 WHERE id = ANY ($2)', [stage, ids, now]);
+    await tx.query('UPDATE mail SET stage = $1, next_attempt_at = $3, waits_since = $3 WHERE id = ANY ($2)', [
+      stage,
+      ids,
+      now,
+    ]);
   }
 
   async remove(tx: EntityManager, ids: readonly string[]): Promise<void> {

@@ -103,7 +103,10 @@ export class Reconciliation {
   }
 
   private async isRegularDue(epoch: Epoch, now: number): Promise<boolean> {
-    if (this.regularIn !== epoch || !hasPassed(this.lastStartedAt, this.settings.startNewReconcileEverySeconds * 1_000, now))
+    if (
+      this.regularIn !== epoch ||
+      !hasPassed(this.lastStartedAt, this.settings.startNewReconcileEverySeconds * 1_000, now)
+    )
       return false;
     return !(await this.actions.isDisabled('TASK_RECONCILIATION'));
   }

@@ -38,7 +38,8 @@ export async function keepBusy(stage: Stage, load: Load, minutes: number): Promi
   const [until, [reached]] = [Date.now(), loadavg()];
   const terms = (await stage.epoch()) - before + 1;
   const asked = (runs: { askedAt: number }[]) => runs.filter(({ askedAt }) => askedAt < until).length;
-  for (let tries = 60; tries > 0 && (!load.isAnswered(until) || asked(load.lost(from)) > 0); tries--) await delay(1_000);
+  for (let tries = 60; tries > 0 && (!load.isAnswered(until) || asked(load.lost(from)) > 0); tries--)
+    await delay(1_000);
   return {
     minutes,
     processes: busy.length,
