@@ -6,6 +6,7 @@ import { PlacementOverrideRepository } from './modules/configuration/placement-o
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
 import { DeployHistoryRepository } from './modules/deploys/deploy-history.repository.js';
 import { DeployRepository } from './modules/deploys/deploy.repository.js';
+import { DeployTimesRepository } from './modules/deploys/deploy-times.repository.js';
 import { DeployStatisticsRepository } from './modules/deploys/deploy-statistics.repository.js';
 import { DisasterRepository } from './modules/disasters/disaster.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
@@ -70,6 +71,7 @@ const repositories = [
   DeployHistoryRepository,
   DeployRepository,
   DeployStatisticsRepository,
+  DeployTimesRepository,
   DisasterRepository,
   ExpiringActionRepository,
   HeldStatusUpdateRepository,

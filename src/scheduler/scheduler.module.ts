@@ -28,6 +28,7 @@ import { PlacementService } from './placement/placement.service.js';
 import { PlacementSwitches } from './placement/placement-switches.service.js';
 import { PlacementWriter } from './placement/placement-writer.service.js';
 import { RecentTasks } from './placement/recent-tasks.service.js';
+import { ClockSetBack } from './clock-set-back.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { CrashLoopPoller } from './pollers/crash-loop.poller.js';
 import { JobPoller } from './pollers/job.poller.js';
@@ -78,6 +79,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     Completions,
     DatalessTasks,
     HeldUpdates,
+    ClockSetBack,
     HeldUpdatesPoller,
     ReturnedTasks,
     AskedTasks,

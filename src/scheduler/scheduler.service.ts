@@ -7,6 +7,7 @@ import { Database } from '../platform/database/database.js';
 import { Leadership, NotLeaderError, type LeaderDuty } from '../platform/leadership/leadership.js';
 import { Pollers } from '../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../platform/settings/settings.js';
+import { ClockSetBack } from './clock-set-back.service.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
@@ -49,6 +50,7 @@ export class Scheduler implements LeaderDuty {
     private readonly held: HeldUpdates,
     private readonly tasks: MachineTaskRepository,
     private readonly unasked: UnaskedMachines,
+    private readonly setBack: ClockSetBack,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) settings: Settings,
@@ -92,11 +94,15 @@ export class Scheduler implements LeaderDuty {
     this.reasons.drop();
     const now = this.clock.now();
     const misplanned = await this.drain.misplanned(now);
-    await this.db.leaderTransaction((tx) => this.queue.enqueueStartups(tx, now, misplanned));
+    await this.db.leaderTransaction(async (tx) => {
+      await this.setBack.judgeAnew(tx, now);
+      await this.setBack.dropPlans(tx, now);
+      await this.queue.enqueueStartups(tx, now, misplanned);
+    });
     await this.held.load(this.db.manager);
+    this.unasked.load((await this.tasks.givenUp(this.db.manager)).map(({ slaveId }) => slaveId));
     // `lost` was called while this one waited: what began now would end with no term.
     if (this.leadership.current() !== epoch) throw new NotLeaderError(`epoch ${epoch} is over`);
-    this.unasked.load((await this.tasks.givenUp(this.db.manager)).map(({ slaveId }) => slaveId));
     try {
       await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));
       await this.launches.load();

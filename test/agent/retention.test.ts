@@ -34,7 +34,7 @@ const isArchived = (taskId: string) => existsSync(join(cluster.root, 'ended', ta
 
 test('sandboxes go when they are old enough and their end is stored, ids are remembered for a day at least', async () => {
   cluster = await AgentCluster.start();
-  const ended = await cluster.run('exit 0');
+  const ended = await cluster.run('exit 0', { launchId: 'first' });
   const running = await cluster.launch('sleep 600');
   await cluster.untilState(running, 'TASK_RUNNING');
   await waitFor('the acknowledgement', () => isArchived(ended.taskId));
@@ -44,7 +44,13 @@ test('sandboxes go when they are old enough and their end is stored, ids are rem
   expect(existsSync(cluster.sandbox(ended))).toBe(true);
   await sweepAt(Date.now() + 2 * hour, 2 * hour);
   expect(existsSync(cluster.sandbox(ended))).toBe(false);
+  // A repeated launch is answered by these few bytes.
+  const record = join(cluster.root, 'ended', ended.taskId);
+  expect(readdirSync(record)).toEqual(['end.json']);
+  expect(statSync(join(record, 'end.json')).size).toBeLessThan(500);
   expect(await driver.launch([ended], 1)).toMatchObject([{ outcome: 'ACCEPTED', state: 'TASK_FINISHED' }]);
+
+  expect(await driver.launch([{ ...ended, launchId: 'another' }], 1)).toMatchObject([{ outcome: 'ID_IN_USE' }]);
 
   await sweepAt(Date.now() + 1000 * rememberMillis, 2 * hour);
   expect(isArchived(ended.taskId)).toBe(false);

@@ -135,7 +135,7 @@ export class AgentCluster {
     mkdirSync(agentFolder);
     copyFileSync(join(this.root, 'secret'), join(agentFolder, 'secret'));
     writeFileSync(join(agentFolder, 'endpoint.json'), JSON.stringify({ ...endpoint, port: line.port }));
-    const driver = new LocalDriver({ agentFolder, log: this.log });
+    const driver = new LocalDriver({ agentFolder, log: this.log, now: Date.now });
     this.drivers.push(driver);
     return { line, driver };
   }

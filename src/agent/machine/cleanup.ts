@@ -45,22 +45,26 @@ export type Cleaning = Pick<
 > &
   Partial<Pick<AgentContext, 'finishedUploads'>>;
 
-/** An ended task whose end is stored. */
-interface Ended {
+/** An ended task whose end is stored. Known from one clean-up to the next, so that its files are read once. */
+export interface EndedTask {
   name: string;
   record: TaskFolder;
   state: string;
   endedAt: number;
+  /** Nothing but the sandbox as a whole is left to remove. */
+  isCleaned: boolean;
+  /** The sandbox has gone, and only the end is kept. */
+  isForgotten: boolean;
 }
 
 /** Removes what has been kept long enough: files and records of tasks whose end is stored, and tombstones. */
 export class Cleanup {
   private readonly result: CleanupResult;
 
-  /** `cleaned`: names of tasks of which nothing but the sandbox as a whole is left to remove. */
+  /** `known`: by name, what earlier clean-ups found. */
   constructor(
     private readonly cleaning: Cleaning,
-    private readonly cleaned = new Set<string>(),
+    private readonly known = new Map<string, EndedTask>(),
   ) {
     this.result = {
       at: cleaning.now(),
@@ -90,10 +94,11 @@ export class Cleanup {
   }
 
   /** While the disk is fuller than it may be, the sandboxes of the tasks that ended first go. */
-  async makeRoom(ended?: readonly Ended[]): Promise<number> {
+  async makeRoom(ended?: readonly EndedTask[]): Promise<number> {
     if (!(await this.isTooFull())) return 0;
     const oldestFirst = (ended ?? (await this.ended())).toSorted((a, b) => a.endedAt - b.endedAt);
-    for (const { name, endedAt } of oldestFirst) {
+    for (const { name, endedAt, isForgotten } of oldestFirst) {
+      if (isForgotten) continue;
       if (this.cleaning.stopping.aborted || !(await this.isTooFull())) break;
       if (this.now - endedAt < leastKeptMillis || (await this.isWaitedFor(name))) continue;
       await this.tryTo(() => this.removeSandbox(name, 'DISK_FULL'));
@@ -105,34 +110,38 @@ export class Cleanup {
     return this.result.at;
   }
 
-  private async ended(): Promise<Ended[]> {
+  private async ended(): Promise<EndedTask[]> {
     const { folder } = this.cleaning;
-    const found: Ended[] = [];
-    for (const name of await readdir(folder.ended)) {
+    const names = new Set(await readdir(folder.ended));
+    for (const name of this.known.keys()) if (!names.has(name)) this.known.delete(name);
+    for (const name of names) {
+      if (this.known.has(name)) continue;
       const record = TaskFolder.at(join(folder.ended, name));
       const end = await record.readEnd().catch(() => undefined);
-      found.push({ name, record, state: end?.state ?? '', endedAt: end?.acknowledgedAt ?? 0 });
+      const [state, endedAt] = [end?.state ?? '', end?.acknowledgedAt ?? 0];
+      this.known.set(name, { name, record, state, endedAt, isCleaned: false, isForgotten: false });
     }
-    return found;
+    return [...this.known.values()];
   }
 
-  private async cleanUp(task: Ended): Promise<void> {
+  private async cleanUp(task: EndedTask): Promise<void> {
     const age = this.now - task.endedAt;
-    if (age >= this.cleaning.settings.sandboxRetentionMillis && !(await this.isWaitedFor(task.name))) {
-      await this.removeSandbox(task.name, 'SANDBOX_AGE');
-      this.cleaned.delete(task.name);
+    const isOld = age >= this.cleaning.settings.sandboxRetentionMillis;
+    if (task.isForgotten || (isOld && !(await this.isWaitedFor(task.name)))) {
+      if (!task.isForgotten) await this.removeSandbox(task.name, 'SANDBOX_AGE');
       if (age >= rememberMillis) await task.record.remove();
+      else if (!task.isForgotten) await task.record.keepEndOnly();
+      task.isForgotten = true;
       this.result.successfullyCleanedTasks++;
       return;
     }
-    const isDone = this.cleaned.has(task.name) || (await this.cleanSandbox(task, age));
-    if (isDone) this.cleaned.add(task.name);
-    if (isDone) this.result.successfullyCleanedTasks++;
+    task.isCleaned ||= await this.cleanSandbox(task, age);
+    if (task.isCleaned) this.result.successfullyCleanedTasks++;
     else this.result.waitingTasks++;
   }
 
   /** Answers whether all of it is done that is done before the sandbox goes as a whole. */
-  private async cleanSandbox({ record, state }: Ended, age: number): Promise<boolean> {
+  private async cleanSandbox({ record, state }: EndedTask, age: number): Promise<boolean> {
     const { folder, settings } = this.cleaning;
     const spec = (await record.readLaunch())?.spec;
     if (!spec) return true;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentContext } from '../agent-context.js';
 import { LogRotation } from '../logs/log-rotation.js';
-import { Cleanup } from './cleanup.js';
+import { Cleanup, type EndedTask } from './cleanup.js';
 import { DiskWatch } from './disk-watch.js';
 import type { Machines } from './machines.js';
 import type { Tasks } from '../tasks/tasks.js';
@@ -26,7 +26,7 @@ export async function watchOver(
 ): Promise<void> {
   const { checkThreadsEveryMillis } = context.settings;
   const disk = new DiskWatch(context, tasks, machines);
-  const cleaned = new Set<string>();
+  const known = new Map<string, EndedTask>();
   const logs = new LogRotation(context, tasks);
   await Promise.all([
     every(diskEveryMillis, 'look at the disk', context, () => disk.look()),
@@ -39,9 +39,9 @@ export async function watchOver(
     uploader && every(logsEveryMillis, 'upload logs', context, () => uploader.look()),
     every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.lookAgain()),
     every(sweepEveryMillis, 'remove old files', context, () =>
-      new Cleanup(context, cleaned).run(tombstones).then(() => undefined),
+      new Cleanup(context, known).run(tombstones).then(() => undefined),
     ),
-    every(diskRoomEveryMillis, 'make room on the disk', context, () => makeRoom(context)),
+    every(diskRoomEveryMillis, 'make room on the disk', context, () => makeRoom(context, known)),
   ]);
 }
 
@@ -65,7 +65,7 @@ export async function every(
   }
 }
 
-async function makeRoom(context: AgentContext): Promise<void> {
-  const removed = await new Cleanup(context).makeRoom();
+async function makeRoom(context: AgentContext, known: Map<string, EndedTask>): Promise<void> {
+  const removed = await new Cleanup(context, known).makeRoom();
   if (removed > 0) context.log.warn(`The disk is too full: removed the files of ${removed} ended tasks`);
 }

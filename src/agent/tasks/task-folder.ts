@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs';
-import { link, open, rename, rm, stat } from 'node:fs/promises';
+import { link, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { TaskState } from '../../core/model/enums.js';
@@ -43,6 +43,8 @@ export type SavedKill = z.infer<typeof SavedKill>;
 const SavedEnd = z.object({
   state: z.string().transform((state) => state as TaskState),
   acknowledgedAt: z.number(),
+  /** Of the launch that it is the end of, once `spec.json` is gone. */
+  launchId: z.string().optional(),
 });
 type SavedEnd = z.infer<typeof SavedEnd>;
 
@@ -67,7 +69,7 @@ export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId)
  *     exit        by the shim: exit status of the task
  *     kill.json   the kill under way
  *     asked       processes that got its SIGTERM, one a line
- *     end.json    the end, once acknowledged
+ *     end.json    the end, once acknowledged; all that is kept when the sandbox has gone
  *     commands/   shell commands that were accepted
  *     shim.log    what the shell had to say
  */
@@ -190,6 +192,17 @@ export class TaskFolder {
   async readEnd(): Promise<SavedEnd | undefined> {
     const text = await readIfThere(this.end);
     return text === undefined ? undefined : SavedEnd.parse(JSON.parse(text));
+  }
+
+  /** Keeps what a repeated launch is answered by. A crash in the middle is made good by doing it again. */
+  async keepEndOnly(): Promise<void> {
+    const [end, launch] = await Promise.all([this.readEnd(), this.readLaunch().catch(() => undefined)]);
+    if (!end) return;
+    if (launch) await this.saveEnd({ ...end, launchId: launch.spec.launchId });
+    for (const name of await readdir(this.path)) {
+      const path = join(this.path, name);
+      if (path !== this.end) await rm(path, { recursive: true, force: true });
+    }
   }
 
   moveTo = (other: TaskFolder): Promise<void> => rename(this.path, other.path);

@@ -43,9 +43,10 @@ export class Tasks {
 
   /** By which launch the task came that is or was here. */
   async launchIdOf(taskId: string): Promise<string | undefined> {
-    const spec =
-      this.runs.get(taskId)?.spec ?? (await TaskFolder.ended(this.context.folder, taskId).readLaunch())?.spec;
-    return spec?.launchId;
+    const run = this.runs.get(taskId);
+    if (run) return run.spec.launchId;
+    const ended = TaskFolder.ended(this.context.folder, taskId);
+    return (await ended.readLaunch())?.spec.launchId ?? (await ended.readEnd())?.launchId;
   }
 
   /** What was begun before is in the list: a launch under way is either decided first or carries a later epoch. */

@@ -1,3 +1,4 @@
+import { hasPassed } from '../elapsed.js';
 import type { EndedTask, RequestOfTask } from './ended-task.js';
 import type { DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isLongRunning } from '../model/enums.js';
@@ -11,7 +12,7 @@ export interface CooldownRules {
 /** The cooldown condition: enough failures of a deploy within the last window. */
 export function isFailingFast(failuresAt: readonly number[], rules: CooldownRules, now: number): boolean {
   if (rules.failureThreshold < 1) return false;
-  const recent = failuresAt.filter((at) => now - at < rules.windowMillis);
+  const recent = failuresAt.filter((at) => !hasPassed(at, rules.windowMillis, now));
   return recent.length >= rules.failureThreshold;
 }
 

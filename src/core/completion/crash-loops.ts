@@ -1,3 +1,4 @@
+import { hasPassed } from '../elapsed.js';
 import { type CooldownRules, isFailingFast } from './cooldown.js';
 import { groupBy } from '../group-by.js';
 import type { CrashLoopInfo } from '../model/crash-loop.js';
@@ -68,7 +69,9 @@ function startupFailures(deploy: ObservedDeploy, { startup }: CrashLoopRules, no
 
 function outOfMemory({ failures }: ObservedDeploy, { oom }: CrashLoopRules, now: number): number | undefined {
   if (oom.failureThreshold < 1) return undefined;
-  const recent = failures.filter(({ type, timestamp }) => type === 'OOM' && now - timestamp < oom.windowMillis);
+  const recent = failures.filter(
+    ({ type, timestamp }) => type === 'OOM' && !hasPassed(timestamp, oom.windowMillis, now),
+  );
   return recent.length >= oom.failureThreshold ? earliest(recent) : undefined;
 }
 
@@ -104,7 +107,7 @@ function unexpectedExits(
 ): number | undefined {
   if (!isLongRunning(requestType)) return undefined;
   const recent = failures.filter(
-    ({ type, timestamp }) => type === 'UNEXPECTED_EXIT' && now - timestamp < unexpectedExitsMillis,
+    ({ type, timestamp }) => type === 'UNEXPECTED_EXIT' && !hasPassed(timestamp, unexpectedExitsMillis, now),
   );
   return recent.length > unexpectedExitsAllowed ? earliest(recent) : undefined;
 }
@@ -143,7 +146,7 @@ function startupFailureLoop(
     return since.length > failedReplacements ? since : [];
   });
   if (stuck.length === 0) return [];
-  const recent = starts.filter(({ timestamp }) => now - timestamp < limit.windowMillis);
+  const recent = starts.filter(({ timestamp }) => !hasPassed(timestamp, limit.windowMillis, now));
   const many = recent.length > limit.failureThreshold ? recent : [];
   return [...stuck, ...many];
 }

@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { hasPassed } from '../../core/elapsed.js';
 import { byHalves } from '../../platform/database/by-halves.js';
 import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -73,7 +74,7 @@ export class HistoryPoller {
   }
 
   private async look(now: number): Promise<number | undefined> {
-    if (now < this.lookedAt + restMillis) return this.lookedAt + restMillis;
+    if (!hasPassed(this.lookedAt, restMillis, now)) return this.lookedAt + restMillis;
     this.lookedAt = now;
     await this.runOnce();
     return undefined;

@@ -48,13 +48,18 @@ export class InstanceRepository {
     return found?.document.hostAddress;
   }
 
-  /** Removes those that did not write for so long. */
+  /** Removes those that did not write for so long, or by a clock that has been set back since. */
   async removeOlderThan(tx: EntityManager, seconds: number): Promise<void> {
     await tx
       .getRepository(InstanceEntity)
       .createQueryBuilder()
       .delete()
-      .where('written_at < clock_timestamp() - make_interval(secs => :seconds)', { seconds })
+      .where(
+        'written_at NOT BETWEEN clock_timestamp() - make_interval(secs => :seconds) AND clock_timestamp() + make_interval(secs => :seconds)',
+        {
+          seconds,
+        },
+      )
       .execute();
   }
 
@@ -70,7 +75,7 @@ export class InstanceRepository {
       `SELECT document, status_delay_millis AS "statusDelayMillis", coalesce(i.epoch = e.epoch, false) AS leads,
          (extract(epoch FROM clock_timestamp() - written_at) * 1000)::bigint AS "ageMillis"
        FROM instance i CROSS JOIN leader_epoch e
-       WHERE id <> $1 AND worker_of IS NULL AND written_at >= clock_timestamp() - make_interval(secs => $2)`,
+       WHERE id <> $1 AND worker_of IS NULL AND written_at BETWEEN clock_timestamp() - make_interval(secs => $2) AND clock_timestamp() + make_interval(secs => $2)`,
       [id, seconds],
     );
   }

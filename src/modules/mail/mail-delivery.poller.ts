@@ -10,9 +10,12 @@ import {
   type Recipients,
 } from '../../core/mail/index.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
+import { hasPassed } from '../../core/elapsed.js';
 import { retryDelay } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
+import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
@@ -40,12 +43,13 @@ export class MailDelivery {
   private readonly log = new Logger(MailDelivery.name);
   private readonly smtp: Smtp | undefined;
   private readonly rules: MailRetryRules | undefined;
+  private readonly waiting = new GatheredWarning((line) => this.log.warn(line));
   private poller: Poller | undefined;
   /** Mails under way, by id. Only in memory: after a crash the row still stands and is sent again. */
   private readonly workers = new Map<string, Promise<void>>();
   private stopping = new AbortController();
-  /** Failures of the server in a row, and until when it is left alone. */
-  private server = { failures: 0, until: 0 };
+  /** Failures of the server in a row, and how long it is left alone since the last one. */
+  private server = { failures: 0, since: 0, waitMillis: 0 };
   private cleanedAt = 0;
 
   constructor(
@@ -95,7 +99,7 @@ export class MailDelivery {
       const underWay = [...this.workers.keys()];
       for (const mail of await this.queue.due(this.db.leaderManager, new Date(now), underWay, room)) this.start(mail);
     }
-    if (now < this.server.until) return this.server.until;
+    if (this.isLeftAlone(now)) return this.server.since + this.server.waitMillis;
     return this.queue.nextDue(this.db.leaderManager, new Date(now));
   }
 
@@ -104,14 +108,18 @@ export class MailDelivery {
     while (this.workers.size > 0) await Promise.all(this.workers.values());
   }
 
+  private isLeftAlone(now: number): boolean {
+    return !hasPassed(this.server.since, this.server.waitMillis, now);
+  }
+
   private room(now: number, { mailMaxThreads }: Smtp): number {
-    if (now < this.server.until) return 0;
+    if (this.isLeftAlone(now)) return 0;
     return (this.server.failures > 0 ? 1 : mailMaxThreads) - this.workers.size;
   }
 
   /** What cannot be told any more, and what is too much to be kept. */
   private async clean(now: number, smtp: Smtp): Promise<void> {
-    if (now - this.cleanedAt < cleanEveryMillis) return;
+    if (!hasPassed(this.cleanedAt, cleanEveryMillis, now)) return;
     const kept = Math.max(smtp.rateLimitPeriodMillis, smtp.rateLimitCooldownMillis);
     const givenUp = await this.db.leaderTransaction(async (tx) => {
       await this.queue.forget(tx, new Date(now - smtp.deleteGivenUpAfterHours * hourMillis), new Date(now - kept));
@@ -219,6 +227,7 @@ export class MailDelivery {
       await this.queue.putOff(tx, mail.id, {
         attempts,
         error: problem.message,
+        now: new Date(now),
         until: new Date(next.kind === 'retry' ? next.nextAttemptAt : now),
         unreached: isPartly ? result.unreached : undefined,
       });
@@ -233,21 +242,22 @@ export class MailDelivery {
   private noteServer(result: SendResult, now: number): void {
     if (result.kind !== 'server') {
       if (this.server.failures > 0) this.log.log('The mail server takes mails again');
-      this.server = { failures: 0, until: 0 };
+      this.server = { failures: 0, since: 0, waitMillis: 0 };
       return;
     }
     const failures = this.server.failures + 1;
     if (failures === 1) this.log.warn(`The mail server takes no mails; they wait: ${result.message}`);
-    this.server = { failures, until: now + retryDelay(failures, this.rules!, Math.random()) };
+    this.server = { failures, since: now, waitMillis: retryDelay(failures, this.rules!, Math.random()) };
   }
 
   /** It could not even be written, or marked: it is tried again, as one that the server did not take now. */
   private async broken(mail: QueuedMail, cause: unknown): Promise<void> {
     if (this.stopping.signal.aborted) return;
-    tellFailure(this.log, `Mail ${mail.id} of ${mail.type} cannot be sent now`, cause);
+    if (isPassing(cause)) this.waiting.note(`A mail waits: ${String(cause)}`);
+    else tellFailure(this.log, `Mail ${mail.id} of ${mail.type} cannot be sent now`, cause);
     const message = cause instanceof Error ? cause.message.slice(0, 500) : 'unknown';
     await this.mark(mail, { kind: 'later', message }).catch((again: unknown) =>
-      tellFailure(this.log, `Mail ${mail.id} waits`, again),
+      this.waiting.note(`A mail waits: ${String(again)}`),
     );
   }
 

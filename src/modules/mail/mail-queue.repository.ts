@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Audience, MailFacts, RateLimitState } from '../../core/mail/index.js';
 import type { EmailType } from '../../core/model/enums.js';
+import type { ClockLimit } from '../../platform/clock-limit.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
 export interface QueuedMail {
@@ -104,7 +105,11 @@ export class MailQueueRepository {
 
   async decide(tx: EntityManager, stage: 'MAIL' | 'NOTICE', ids: readonly string[], now: Date): Promise<void> {
     if (ids.length === 0) return;
-    await tx.query('UPDATE mail SET stage = $1, next_attempt_at = $3 WHERE id = ANY ($2)', [stage, ids, now]);
+    await tx.query('UPDATE mail SET stage = $1, next_attempt_at = $3, waits_since = $3 WHERE id = ANY ($2)', [
+      stage,
+      ids,
+      now,
+    ]);
   }
 
   async remove(tx: EntityManager, ids: readonly string[]): Promise<void> {
@@ -135,12 +140,25 @@ export class MailQueueRepository {
   async putOff(
     tx: EntityManager,
     id: string,
-    { attempts, error, until, unreached }: { attempts: number; error: string; until: Date; unreached?: string[] },
+    { now, until, ...result }: { attempts: number; error: string; now: Date; until: Date; unreached?: string[] },
   ): Promise<void> {
     await tx.query(
-      `UPDATE mail SET attempts = $2, last_error = $3, next_attempt_at = $4, unreached = coalesce($5, unreached) WHERE id = $1`,
-      [id, attempts, error, until, unreached ?? null],
+      `UPDATE mail SET attempts = $2, last_error = $3, next_attempt_at = $4, waits_since = $6,
+         unreached = coalesce($5, unreached) WHERE id = $1`,
+      [id, result.attempts, result.error, until, result.unreached ?? null, now],
     );
+  }
+
+  /** What waits since a time that is still to come is due now, and no rate counts mails of then. Answers how many mails. */
+  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+    await tx.query('DELETE FROM mail_rate WHERE changed_at > $1', [latest]);
+    const due = await rows(
+      tx,
+      `UPDATE mail SET next_attempt_at = $1, waits_since = $1, queued_at = least(queued_at, $1)
+       WHERE dead_at IS NULL AND next_attempt_at > $1 AND greatest(queued_at, waits_since) > $2 RETURNING 1`,
+      [now, latest],
+    );
+    return due.length;
   }
 
   async giveUp(tx: EntityManager, id: string, now: Date): Promise<void> {

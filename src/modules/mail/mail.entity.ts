@@ -46,6 +46,9 @@ export class MailEntity {
   @Column({ name: 'next_attempt_at', type: 'timestamptz' })
   nextAttemptAt: Date;
 
+  @Column({ name: 'waits_since', type: 'timestamptz', nullable: true })
+  waitsSince: Date | null;
+
   @Column({ name: 'last_error', type: 'text', nullable: true })
   lastError: string | null;
 

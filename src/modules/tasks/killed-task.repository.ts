@@ -5,6 +5,7 @@ import type { Deploy } from '../../core/model/deploy.js';
 import type { RequestCleanupType, TaskCleanupType } from '../../core/model/enums.js';
 import type { KilledTaskIdRecord, TaskCleanup } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
+import type { ClockLimit } from '../../platform/clock-limit.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
@@ -128,6 +129,17 @@ export class KilledTaskRepository {
         new Date(now),
       ]);
     }
+  }
+
+  /** Kills of a time that is still to come count as sent now. Answers how many. */
+  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+    const taken = await rows(
+      tx,
+      `UPDATE killed_task SET killed_at = least(killed_at, $1), first_killed_at = least(first_killed_at, $1)
+       WHERE killed_at > $2 OR first_killed_at > $2 RETURNING 1`,
+      [now, latest],
+    );
+    return taken.length;
   }
 
   /** Whether `repeat` would find something to do: a read, for the many passes in which it would not. */

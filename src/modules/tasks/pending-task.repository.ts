@@ -12,6 +12,7 @@ import {
 import type { Request } from '../../core/model/request.js';
 import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
+import type { ClockLimit } from '../../platform/clock-limit.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** Order of pending tasks everywhere. */
@@ -94,6 +95,19 @@ export class PendingTaskRepository {
       [id],
     );
     return found && { task: found.document, requestType: found.request_type ?? undefined };
+  }
+
+  /**
+   * Tasks of services and workers that wait, for the end of a cooldown, since a time that is still to come. A takeover plans what is
+   * missing of them.
+   */
+  async dropPlannedAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<void> {
+    await tx.query(
+      `UPDATE pending_task p SET delete_requested = true FROM request r
+       WHERE r.id = p.request_id AND r.active_deploy_id = p.deploy_id AND r.request_type IN ('SERVICE', 'WORKER')
+         AND p.next_run_at > $1 AND p.next_run_at > p.created_at AND p.created_at > $2 AND NOT p.delete_requested`,
+      [now, latest],
+    );
   }
 
   async markUnwanted(tx: EntityManager, id: string): Promise<void> {

@@ -1,8 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Histogram } from 'prom-client';
+import { hasPassed } from '../../core/elapsed.js';
 import type { RetryRules } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import type { Poller } from '../../platform/poller/poller.js';
@@ -41,6 +43,7 @@ const keyOf = ({ webhookId, subjectId }: Lane): string => `${webhookId} ${subjec
 @Injectable()
 export class WebhookDelivery {
   private readonly log = new Logger(WebhookDelivery.name);
+  private readonly stopped = new GatheredWarning((line) => this.log.warn(line));
   private readonly poller: Poller;
   /** Workers by lane. Only in memory: after a crash the row still stands and is sent again. */
   private readonly workers = new Map<string, Worker>();
@@ -111,7 +114,7 @@ export class WebhookDelivery {
   /** Updates past their age whose webhook is not even asked any more become dead letters. */
   private async giveUpForgotten(now: number): Promise<void> {
     const { giveUpAfterMillis, breakerThreshold } = this.rules;
-    if (giveUpAfterMillis === 0 || now - this.gaveUpAt < giveUpEveryMillis) return;
+    if (giveUpAfterMillis === 0 || !hasPassed(this.gaveUpAt, giveUpEveryMillis, now)) return;
     const since = new Date(now - giveUpAfterMillis);
     await this.db.leaderTransaction((tx) => this.queue.giveUpForgotten(tx, since, breakerThreshold, new Date(now)));
     this.gaveUpAt = now;
@@ -119,7 +122,7 @@ export class WebhookDelivery {
 
   /** Those of webhooks that are never mended would pile up. */
   private async forgetDeadLetters(now: number): Promise<void> {
-    if (now - this.forgotAt < forgetEveryMillis) return;
+    if (!hasPassed(this.forgotAt, forgetEveryMillis, now)) return;
     const { deleteDeadLettersAfterHours: hours, maxDeadLettersPerWebhook: most } = this.settings.webhooks;
     const since = hours > 0 ? new Date(now - hours * hourMillis) : undefined;
     await this.db.leaderTransaction((tx) => this.queue.forgetDeadLetters(tx, since, most));
@@ -161,7 +164,7 @@ export class WebhookDelivery {
       },
       (cause: unknown) => {
         ended();
-        this.log.warn(`Delivery to ${lane.webhookId} of ${lane.subjectId} stopped; it goes on later: ${String(cause)}`);
+        this.stopped.note(`A delivery to a webhook stopped; it goes on later: ${String(cause)}`);
       },
     );
   }

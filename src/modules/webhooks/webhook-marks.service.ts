@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { hasPassed } from '../../core/elapsed.js';
 import { afterFailure, isBroken, type RetryRules } from '../../core/webhooks/delivery.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -102,7 +103,7 @@ export class WebhookMarks {
   private tellDown({ update: { webhookId }, problem, now }: Mark, failuresInRow: number): void {
     const told = this.told.get(webhookId);
     const isNew = failuresInRow === 1 || told?.isDown === false;
-    if (!isNew || now - (told?.at ?? -Infinity) < tellAgainMillis) return;
+    if (!isNew || !hasPassed(told?.at ?? -Infinity, tellAgainMillis, now)) return;
     if (this.told.size >= mostTold) this.told.clear();
     this.told.set(webhookId, { at: now, isDown: true });
     this.log.warn(`The webhook ${shownId(webhookId)} takes no updates; they wait and are sent again: ${problem}`);

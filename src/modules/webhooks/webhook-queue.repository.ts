@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { WebhookType } from '../../core/model/enums.js';
+import type { ClockLimit } from '../../platform/clock-limit.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
 /** What one webhook hears of one request. Its updates go out one after the other, in the order they were queued. */
@@ -171,6 +172,25 @@ export class WebhookQueueRepository {
       webhookId,
       now,
     ]);
+  }
+
+  /**
+   * What waits since a time that is still to come is due now: since it was queued, or since its webhook was last asked, which is
+   * noted with each wait. Answers how many updates. Locks the webhooks before their updates, as everywhere.
+   */
+  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+    const asked = await rows<{ id: string }>(
+      tx,
+      `UPDATE webhook SET last_attempt_at = $1, next_probe_at = least(next_probe_at, $1) WHERE last_attempt_at > $2 RETURNING id`,
+      [now, latest],
+    );
+    const due = await rows(
+      tx,
+      `UPDATE webhook_update SET next_attempt_at = $1, queued_at = least(queued_at, $1)
+       WHERE next_attempt_at > $1 AND (queued_at > $2 OR webhook_id = ANY ($3)) RETURNING 1`,
+      [now, latest, asked.map(({ id }) => id)],
+    );
+    return due.length;
   }
 
   /** These webhooks took an update. Answers those that had failed before. */

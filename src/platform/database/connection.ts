@@ -9,12 +9,7 @@ const int8 = 20;
  */
 export async function connect(url: string, use: string, queryTimeoutMillis: number | undefined): Promise<Client> {
   const client = new Client({
-    connectionString: url,
-    application_name: `muster ${use}`,
-    connectionTimeoutMillis: Math.min(5_000, queryTimeoutMillis ?? 5_000),
-    query_timeout: queryTimeoutMillis,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 1_000,
+    ...plainOptions(url, use, queryTimeoutMillis),
     types: { getTypeParser: (oid, format) => (oid === int8 ? Number : types.getTypeParser(oid, format)) },
   });
   // A connection that breaks while no query waits for it would otherwise end the process.
@@ -27,6 +22,16 @@ export async function connect(url: string, use: string, queryTimeoutMillis: numb
   }
   return client;
 }
+
+/** What `connect` connects with, as far as it can be handed to another thread. */
+export const plainOptions = (url: string, use: string, queryTimeoutMillis: number | undefined) => ({
+  connectionString: url,
+  application_name: `muster ${use}`,
+  connectionTimeoutMillis: Math.min(5_000, queryTimeoutMillis ?? 5_000),
+  query_timeout: queryTimeoutMillis,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 1_000,
+});
 
 /** Ends a connection whose state is not known: without waiting for the server's goodbye. */
 export function discard(client: Client): void {

@@ -43,6 +43,25 @@ describe('a transaction of the leader', () => {
     expect(await rowCount(2)).toBe(0);
   });
 
+  test('whose connection breaks between two statements says so, and not what the driver did with it', async () => {
+    const failed = db.leaderTransaction(async (tx) => {
+      const [{ pid }] = await tx.query('SELECT pg_backend_pid() AS pid');
+      await test_.source.query('SELECT pg_terminate_backend($1)', [pid]);
+      await waitFor('the connection to be gone', async () => {
+        const [{ n }] = await test_.source.query('SELECT count(*)::int AS n FROM pg_stat_activity WHERE pid = $1', [
+          pid,
+        ]);
+        return n === 0;
+      });
+      await tx.query('SELECT 1').catch(() => undefined);
+      await tx.query('SELECT 1');
+    });
+    const cause: unknown = await failed.catch((thrown: unknown) => thrown);
+    expect(String(cause)).toMatch(/terminat/i);
+    expect(String(cause)).not.toContain('QueryRunner');
+    expect(isPassing(cause)).toBe(true);
+  });
+
   test('makes a takeover wait until it has ended', async () => {
     let takenOver = false;
     let takeover: Promise<void> | undefined;

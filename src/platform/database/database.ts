@@ -1,5 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { DataSource, EntityManager } from 'typeorm';
+import {
+  type DataSource,
+  type EntityManager,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+} from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { Leadership, NotLeaderError } from '../leadership/leadership.js';
 import { followCommit } from './after-commit.js';
@@ -121,6 +126,13 @@ export class Database {
 /** Nothing is done in this transaction any more, because something before has failed. */
 const isAborted = (cause: unknown): boolean => (cause as { code?: unknown }).code === '25P02';
 
+/** TypeORM releases the connection of a transaction when it breaks, and what is asked next is told only that. */
+const isReleased = (cause: unknown): boolean =>
+  cause instanceof QueryRunnerAlreadyReleasedError || cause instanceof QueryRunnerProviderAlreadyReleasedError;
+
+const connectionBroke = (cause: unknown): unknown =>
+  isReleased(cause) ? new Error('Connection terminated before the transaction had ended', { cause }) : cause;
+
 /** Only looks, or locks. */
 const looks = /^\s*SELECT\b/;
 
@@ -137,17 +149,18 @@ async function committed<T>(
   const query = runner.query.bind(runner) as (sql: string, ...rest: unknown[]) => Promise<unknown>;
   // Of what goes on side by side in `work`, one part may fail while another is between two statements of its own.
   let isOver = false;
+  let broken: unknown;
   const end = (statement: 'COMMIT' | 'ROLLBACK'): Promise<unknown> => {
     isOver = true;
     return query(statement);
   };
   try {
     await runner.connect();
-    let broken: unknown;
     // Of statements that go out together those behind one that fails do so, too: of what it was.
     const send = (sql: string, ...rest: unknown[]): Promise<unknown> =>
       query(sql, ...rest).catch((cause: unknown) => {
-        if (!isAborted(cause)) broken = cause;
+        // The first is the cause of the others.
+        if (!isAborted(cause)) broken ??= cause;
         throw broken ?? cause;
       });
     let begun: Promise<unknown> | undefined = send(beginning);
@@ -172,7 +185,7 @@ async function committed<T>(
   } catch (cause) {
     // A connection that is broken has rolled back already.
     await end('ROLLBACK').catch(() => undefined);
-    throw cause;
+    throw isReleased(cause) ? connectionBroke(broken ?? cause) : cause;
   } finally {
     await runner.release();
   }

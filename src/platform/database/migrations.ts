@@ -39,6 +39,7 @@ import { WebhookResults1765520000001 } from '../../../migrations/1765520000001-w
 import { ReportViews1765540000000 } from '../../../migrations/1765540000000-report-views.js';
 import { Workers1765830000000 } from '../../../migrations/1765830000000-workers.js';
 import { AgentReach1765840000001 } from '../../../migrations/1765840000001-agent-reach.js';
+import { WhenWaitsBegan1765920000000 } from '../../../migrations/1765920000000-when-waits-began.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 
@@ -87,4 +88,5 @@ export const migrations = [
   WhyDeploysWait1765640000000,
   Workers1765830000000,
   AgentReach1765840000001,
+  WhenWaitsBegan1765920000000,
 ];

@@ -31,14 +31,18 @@ export class IdempotentCallRepository {
     return begun.length > 0;
   }
 
-  /** Instances write their rows every few seconds; one that has just started may not have one yet. */
+  /**
+   * Instances write their rows every few seconds; one that has just started may not have one yet. What lies in the future was
+   * written by a clock that has been set back since, and says nothing.
+   */
   async find(tx: EntityManager, scope: string): Promise<KeptCall | undefined> {
     const [found] = await rows<KeptCall>(
       tx,
       `SELECT scope, fingerprint, claim, instance_id AS "instanceId", status, content_type AS "contentType", body,
          acted_at IS NOT NULL AS acted,
-         begun_at > clock_timestamp() - interval '5 seconds' OR EXISTS (SELECT 1 FROM instance
-           WHERE id = c.instance_id AND written_at > clock_timestamp() - interval '15 seconds') AS "maybeRunning"
+         begun_at BETWEEN clock_timestamp() - interval '5 seconds' AND clock_timestamp() + interval '5 seconds' OR EXISTS (SELECT 1 FROM instance
+           WHERE id = c.instance_id
+             AND written_at BETWEEN clock_timestamp() - interval '15 seconds' AND clock_timestamp() + interval '15 seconds') AS "maybeRunning"
        FROM idempotent_call c WHERE scope = $1`,
       [scope],
     );

@@ -9,7 +9,17 @@ import { migrations } from '../database/migrations.js';
 /** Measured by the clock of the database only. */
 const leaseSeconds = 3;
 /** Longer than the server lets any statement run: a takeover waits for the transactions of the former leader. */
-const answerTimeoutMillis = 12_000;
+export const answerTimeoutMillis = 12_000;
+
+export const leaseUrl = (url: string): string => withParameters(url, leaseParameters);
+
+/** `$1` is the holder, `$2` its epoch. */
+export const leaseStatements = {
+  /** Changes no row when the lease has run out or belongs to another instance. */
+  renew: `UPDATE leader_lease SET expires_at = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+    WHERE holder = $1 AND epoch = $2 AND expires_at >= clock_timestamp() RETURNING 1`,
+  giveBack: `UPDATE leader_lease SET expires_at = '-infinity' WHERE holder = $1 AND epoch = $2`,
+};
 
 const knownMigrations = migrations.map(({ name }) => name);
 /** The newest migration that only a newer program knows; `$1` are those of this one. */
@@ -62,19 +72,11 @@ export class Lease {
 
   /** False: the lease has run out or belongs to another instance. */
   async renew(epoch: Epoch): Promise<boolean> {
-    const renewed = await this.query(
-      `UPDATE leader_lease SET expires_at = clock_timestamp() + make_interval(secs => $3)
-       WHERE holder = $1 AND epoch = $2 AND expires_at >= clock_timestamp() RETURNING 1`,
-      [this.holder, epoch, leaseSeconds],
-    );
-    return renewed.length === 1;
+    return (await this.query(leaseStatements.renew, [this.holder, epoch])).length === 1;
   }
 
   async giveBack(epoch: Epoch): Promise<void> {
-    await this.query(`UPDATE leader_lease SET expires_at = '-infinity' WHERE holder = $1 AND epoch = $2`, [
-      this.holder,
-      epoch,
-    ]);
+    await this.query(leaseStatements.giveBack, [this.holder, epoch]);
   }
 
   /** Another instance has led since that epoch, even if none does now. */
@@ -89,7 +91,7 @@ export class Lease {
   }
 
   private async query<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {
-    this.client ??= await connect(withParameters(this.url, leaseParameters), 'lease', answerTimeoutMillis);
+    this.client ??= await connect(leaseUrl(this.url), 'lease', answerTimeoutMillis);
     try {
       return (await this.client.query<Row>(sql, values)).rows;
     } catch (cause) {

@@ -4,6 +4,7 @@ import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { StaleEpochError } from '../../cluster/cluster-driver.js';
 import { connect } from '../database/connection.js';
+import { monotonicMillis } from '../monotonic.js';
 import { Wake } from '../wake/wake.js';
 import type { LeaderDuty } from './leadership.js';
 import { PgLeadership } from './pg-leadership.js';
@@ -26,6 +27,7 @@ interface Options {
   monotonic?: () => number;
   readAddress?: () => Promise<string | undefined>;
   competes?: boolean;
+  standstillMillis?: number;
 }
 
 function contender({ holder = 'one', wake = new Wake(), ...rest }: Options = {}): PgLeadership {
@@ -245,7 +247,7 @@ describe('a leader that is told to fail over', () => {
 
   test('leads again by itself when no other wants to, within 15 s and not at once', async () => {
     let ahead = 0;
-    const only = contender({ monotonic: () => performance.now() + ahead });
+    const only = contender({ monotonic: () => monotonicMillis() + ahead });
     only.start('http://only');
     await ready(only);
     only.failOver('a test wants it');
@@ -317,15 +319,61 @@ describe('an instance that', () => {
   });
 });
 
-test('the very moment the lease could not be renewed for 2 s, before any timer, this instance leads no more', async () => {
-  let ahead = 0;
-  const leadership = contender({ monotonic: () => performance.now() + ahead });
+describe('a main thread that stands still', () => {
+  const standStill = (millis: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
+
+  test('for longer than a lease lasts goes on in the same term', async () => {
+    const leadership = contender();
+    leadership.start('http://here');
+    await ready(leadership);
+    standStill(3_500);
+    expect([leadership.current(), leadership.ready()]).toEqual([1, true]);
+    // Its timers and messages have run by the second look at the time of the database.
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(leadership.current()).toBe(1);
+  });
+
+  test('for longer than it may lets the lease go meanwhile, and leads no more from that very moment', async () => {
+    const leadership = contender({ standstillMillis: 300 });
+    leadership.start('http://here');
+    await ready(leadership);
+    standStill(1_200);
+    expect(leadership.current()).toBeUndefined();
+    await ready(leadership);
+    expect(leadership.current()).toBe(2);
+  });
+
+  test('while the lease cannot be renewed leads no more after 2 s, before any timer has run', async () => {
+    const { hostname: host, port } = new URL(url);
+    const proxy = await startTcpProxy({ host, port: Number(port) });
+    onTestFinished(() => proxy.close());
+    const leadership = contender({ url: throughProxy(url, proxy) });
+    leadership.start('http://here');
+    await ready(leadership);
+    // The line is of this thread, and stands still with it.
+    standStill(2_100);
+    expect(leadership.current()).toBeUndefined();
+    expect(leadership.ready()).toBe(false);
+  });
+});
+
+test('connections of the lease that break one after the other do not end the term', async () => {
+  const leadership = contender();
   leadership.start('http://here');
   await ready(leadership);
-  // What a thawed process sees: the clock has moved on, and no timer has run yet.
-  ahead = 2_100;
-  expect(leadership.current()).toBeUndefined();
-  expect(leadership.ready()).toBe(false);
+  const client = await connect(url, 'test', 5_000);
+  onTestFinished(() => client.end());
+  const broken = new Set<number>();
+  await waitFor('four of them to have been broken', async () => {
+    const { rows } = await client.query<{ pid: number }>(
+      `SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name LIKE 'muster lease%'`,
+    );
+    for (const { pid } of rows) broken.add(pid);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return broken.size >= 4;
+  });
+  expect(leadership.current()).toBe(1);
 });
 
 describe('while the database', () => {

@@ -3,15 +3,16 @@ import { Logger } from '@nestjs/common';
 import { type Epoch, StaleEpochError } from '../../cluster/cluster-driver.js';
 import { backOffMillis } from '../async.js';
 import type { DatabaseClock } from '../database/database-clock.js';
+import { monotonicMillis } from '../monotonic.js';
 import { Wake, wakeTopics } from '../wake/wake.js';
 import { type LeaderDuty, Leadership, NotLeaderError, type Standing } from './leadership.js';
 import { Lease } from './lease.js';
+import { LeaseThread } from './lease-thread.js';
 import { Orders, Term } from './term.js';
 import { tellFailure } from '../tell-failure.js';
 
-const renewEveryMillis = 1_000;
-/** A failed renewal is tried again soon: there are only seconds until the lease becomes doubtful. */
-const renewAgainMillis = 200;
+/** How often a leader looks at the schema and at the time of the database. */
+const lookEveryMillis = 1_000;
 const competeEveryMillis = 500;
 const watchEveryMillis = 100;
 const firstPauseMillis = 1_000;
@@ -31,6 +32,8 @@ interface PgLeadershipOptions {
   clock?: DatabaseClock;
   /** Whether it may lead, true unless given. */
   competes?: boolean;
+  /** How long its main thread may stand still before it lets the lease go. */
+  standstillMillis?: number;
 }
 
 /**
@@ -41,6 +44,7 @@ export class PgLeadership extends Leadership {
   private readonly log = new Logger('Leadership');
   private readonly duties: LeaderDuty[] = [];
   private readonly lease: Lease;
+  private readonly thread: LeaseThread;
   private readonly monotonic: () => number;
   private readonly stopping = new AbortController();
   private readonly orders = new Orders();
@@ -64,7 +68,8 @@ export class PgLeadership extends Leadership {
   ) {
     super();
     this.lease = new Lease(options.url, options.holder, options.clock);
-    this.monotonic = options.monotonic ?? (() => performance.now());
+    this.thread = new LeaseThread(options.url, options.holder, options.standstillMillis);
+    this.monotonic = options.monotonic ?? monotonicMillis;
     this.neverLeads = options.competes === false;
     this.wake.on('leadership', () => this.cutPause.abort());
   }
@@ -159,6 +164,7 @@ export class PgLeadership extends Leadership {
     this.cutPause.abort();
     this.stepDown('this instance stops');
     await this.competing;
+    await this.thread.stop();
     this.lease.close();
   }
 
@@ -175,14 +181,16 @@ export class PgLeadership extends Leadership {
       this.found(await this.lease.newerSchema());
       if (this.neverLeads || this.orders.suspended || this.newerSchema !== undefined) return undefined;
       if (this.yields() && !this.orders.byForce) return undefined;
+      await this.thread.started();
       const epoch = await this.lease.take(address, { byForce: this.orders.byForce, above: this.highestSeen });
       if (this.databaseAway) this.log.log('The database answers again');
       this.databaseAway = false;
       if (epoch === undefined) return undefined;
       this.orders.byForce = false;
       // The takeover may have waited long for the former leader, so how old the lease is by now is not known.
-      const sentAt = this.monotonic();
-      return (await this.lease.renew(epoch)) ? new Term(epoch, sentAt, this.monotonic) : undefined;
+      const sentAt = monotonicMillis();
+      if (!(await this.lease.renew(epoch))) return undefined;
+      return new Term(epoch, (lost) => this.thread.keep(epoch, sentAt, lost));
     } catch (cause) {
       if (!this.databaseAway) this.log.warn(`Cannot compete for the leadership, trying again: ${String(cause)}`);
       this.databaseAway = true;
@@ -197,16 +205,18 @@ export class PgLeadership extends Leadership {
     if (this.stopping.signal.aborted) term.finish('this instance stops');
     if (this.orders.suspended) term.finish('it was told to stop');
     this.log.log(`Leads in epoch ${term.epoch}`);
-    const renewing = this.keepLease(term);
+    const watching = this.watch(term);
     const begun: LeaderDuty[] = [];
     const begin = this.begin(term, begun);
     await term.ended;
+    // It may wait for an answer that never comes.
+    this.lease.close();
     this.ledUntil = this.monotonic();
     this.changed();
     const level = this.stopping.signal.aborted ? 'log' : 'warn';
     this.log[level](`Leads no more (epoch ${term.epoch}): ${term.endedBecause()}`);
     for (const duty of begun.toReversed()) await this.endDuty(duty);
-    await Promise.race([Promise.all([begin, renewing]), delay(dutyEndMillis, undefined, { ref: false })]);
+    await Promise.race([Promise.all([begin, watching]), delay(dutyEndMillis, undefined, { ref: false })]);
     this.term = undefined;
     await this.giveBack(term.epoch);
     if (this.orders.standAside) await this.waitForSuccessor(term.epoch);
@@ -243,28 +253,18 @@ export class PgLeadership extends Leadership {
     }
   }
 
-  /** Renews until the term ends, and ends it as soon as the lease is lost or in doubt. */
-  private async keepLease(term: Term): Promise<void> {
-    const watch = setInterval(() => {
-      if (!term.doubtful()) return;
-      term.finish('the lease could not be renewed in time');
-      this.lease.close();
-    }, watchEveryMillis);
+  /** Until the term ends: ends it as soon as the lease is lost or in doubt, and looks at the schema and the time. */
+  private async watch(term: Term): Promise<void> {
+    const watching = setInterval(() => term.look(), watchEveryMillis);
     while (term.holds()) {
-      const sentAt = this.monotonic();
-      let next = renewEveryMillis;
       try {
-        if (await this.lease.renew(term.epoch)) term.renewed(sentAt);
-        else term.finish('the lease has run out or another instance holds it');
         this.found(await this.lease.newerSchema());
       } catch (cause) {
-        this.log.warn(`Could not renew the lease: ${String(cause)}`);
-        next = renewAgainMillis;
+        if (term.holds()) this.log.warn(`Could not look at the schema and the time: ${String(cause)}`);
       }
-      await Promise.race([term.ended, delay(next, undefined, { ref: false })]);
+      await Promise.race([term.ended, delay(lookEveryMillis, undefined, { ref: false })]);
     }
-    await term.ended;
-    clearInterval(watch);
+    clearInterval(watching);
   }
 
   /** Looked at as often as the lease: an older program would misread what a newer one writes, and write what it does not expect. */

@@ -1,42 +1,41 @@
 import type { Epoch } from '../../cluster/cluster-driver.js';
+import type { KeptLease } from './lease-thread.js';
 
-/** A leader that could not renew its lease for this long stops: the lease itself runs out a second later. */
-const trustMillis = 2_000;
-
-/** One time of leading, from the takeover to its end. Measures by the monotonic clock, which is never set back. */
+/** One time of leading, from the takeover to its end. */
 export class Term {
   /** Every duty has begun. */
   ready = false;
   readonly ended: Promise<void>;
   private end!: () => void;
   private reason: string | undefined;
+  private readonly lease: KeptLease;
 
   constructor(
     readonly epoch: Epoch,
-    /** Monotonic time at which the statement was sent that last prolonged the lease. */
-    private renewedAt: number,
-    private readonly monotonic: () => number,
+    keep: (lost: () => void) => KeptLease,
   ) {
     this.ended = new Promise((resolve) => (this.end = resolve));
+    this.lease = keep(() => this.holds());
   }
 
-  renewed(sentAt: number): void {
-    this.renewedAt = sentAt;
-  }
-
-  /** False from the very moment the lease became doubtful, even before any timer has noticed. */
+  /** False from the very moment the lease became doubtful, even before any timer has noticed; and from then on. */
   holds(): boolean {
-    return this.reason === undefined && !this.doubtful();
+    const problem = this.reason === undefined ? this.lease.problem() : undefined;
+    if (problem !== undefined) this.finish(problem);
+    return this.reason === undefined;
   }
 
-  doubtful(): boolean {
-    return this.monotonic() - this.renewedAt >= trustMillis;
+  /** The main thread lives; the term ends if its lease is in doubt. */
+  look(): void {
+    this.lease.alive();
+    this.holds();
   }
 
   /** The first reason counts. */
   finish(reason: string): void {
     this.reason ??= reason;
     this.ready = false;
+    this.lease.release();
     this.end();
   }
 

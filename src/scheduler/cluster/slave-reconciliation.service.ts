@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { hasPassed } from '../../core/elapsed.js';
 import { FleetComparison, type ComparisonOptions } from '../../modules/slaves/fleet-comparison.service.js';
 import { MachineRemoval } from '../../modules/slaves/machine-removal.service.js';
 import type { Epoch } from '../../cluster/cluster-driver.js';
@@ -88,7 +89,7 @@ export class SlaveReconciliation {
     } else if (!term.silentJudged && silentForMillis <= 0) {
       await this.compare({ now, atStart: true, missing: 'SILENT' });
       term.silentJudged = true;
-    } else if (this.everyMillis >= 1 && now - this.lastRegularAt >= this.everyMillis) {
+    } else if (this.everyMillis >= 1 && hasPassed(this.lastRegularAt, this.everyMillis, now)) {
       await this.compare({ now, atStart: false, missing: 'UNLISTED' });
       await this.removal.forgetOld(now);
       this.lastRegularAt = now;

@@ -3,6 +3,7 @@ import { CLUSTER_DRIVER, StaleEpochError, type ClusterDriver } from '../../clust
 import { KilledTaskRepository, type DecidedKill } from '../../modules/tasks/killed-task.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Reconciliation } from '../reconciliation/reconciliation.service.js';
 
@@ -10,6 +11,7 @@ import { Reconciliation } from '../reconciliation/reconciliation.service.js';
 @Injectable()
 export class KillDispatcher {
   private readonly log = new Logger(KillDispatcher.name);
+  private readonly failed = new GatheredWarning((line) => this.log.warn(line));
   private readonly inFlight = new Map<string, Promise<void>>();
 
   constructor(
@@ -47,7 +49,7 @@ export class KillDispatcher {
       if (answer === 'GONE') this.reconciliation.request();
     } catch (cause) {
       if (cause instanceof StaleEpochError) this.leadership.outranked(cause);
-      else this.log.warn(`The kill of task '${taskId}' is sent again: ${String(cause)}`);
+      else this.failed.note(`The kill of task '${taskId}' is sent again: ${String(cause)}`);
     }
   }
 }

@@ -5,6 +5,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { LaunchAnswers } from './launch-answers.service.js';
 
@@ -29,6 +30,7 @@ interface Unanswered {
 @Injectable()
 export class LaunchDispatcher {
   private readonly log = new Logger(LaunchDispatcher.name);
+  private readonly failed = new GatheredWarning((line) => this.log.warn(line));
   private readonly unanswered = new Map<string, Unanswered>();
   private readonly calls = new Set<Promise<void>>();
   private agents: ReadonlyMap<string, string> = new Map();
@@ -108,7 +110,7 @@ export class LaunchDispatcher {
       for (const { taskId, outcome } of answers) if (outcome !== 'UNKNOWN') this.unanswered.delete(taskId);
     } catch (cause) {
       if (cause instanceof StaleEpochError) this.leadership.outranked(cause);
-      else this.log.warn(`${specs.length} launches are sent again: ${String(cause)}`);
+      else this.failed.note(`${specs.length} launches are sent again: ${String(cause)}`);
     }
     for (const entry of entries) {
       entry.inFlight = false;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { hasPassed } from '../../core/elapsed.js';
 import { explainWaiting, explanationText, type WaitingOutcome } from '../../core/placement/index.js';
 import { Database } from '../../platform/database/database.js';
 import { WaitingReasonRepository, type WaitingTaskReason } from './waiting-reason.repository.js';
@@ -54,7 +55,7 @@ function changedReason(
 ): WaitingTaskReason | [] {
   const { pendingTaskId } = outcome.pending;
   const known = former.get(pendingTaskId.id);
-  if (known?.reason === outcome.why && now - known.at < rewriteAfterMillis) return [];
+  if (known?.reason === outcome.why && !hasPassed(known.at, rewriteAfterMillis, now)) return [];
   const explanation = explainWaiting(outcome, slaves);
   const text = explanationText(explanation);
   return known?.text === text ? [] : { pendingTaskId, explanation, text };

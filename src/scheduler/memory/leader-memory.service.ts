@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { hasPassed } from '../../core/elapsed.js';
 import { groupBy } from '../../core/group-by.js';
 import type { TaskId } from '../../core/model/task.js';
 import type { FleetSnapshot, PlacementRules } from '../../core/placement/index.js';
@@ -218,7 +219,7 @@ export class LeaderMemory {
   private async readChanges(held: Held, now: number): Promise<void> {
     await this.noteChanges(held, now);
     await Promise.all([this.readRequests(held), this.readDirtySlaves(held)]);
-    if (now - held.usageAt >= this.settings.checkUsageEveryMillis) await this.readUsage(held, now);
+    if (hasPassed(held.usageAt, this.settings.checkUsageEveryMillis, now)) await this.readUsage(held, now);
   }
 
   private async takeChanges(): Promise<Changes> {

@@ -34,7 +34,8 @@ export class MemoryCheck {
 
   /** Call within a round, after the memory was refreshed. */
   async runWhenDue(now: number): Promise<void> {
-    if (now < this.nextAt) return;
+    // Further away than it ever is: the clock was set back.
+    if (now < this.nextAt && this.nextAt - now <= partEveryMillis) return;
     if (this.suspects.length > 0) return this.lookAgain(now);
     if (this.parts.length === 0) this.parts = partsOf(await this.everything());
     this.nextAt = now + partEveryMillis;

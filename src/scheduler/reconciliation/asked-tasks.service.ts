@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../../cluster/cluster-driver.js';
 import { isSilent } from '../../core/machines/silence.js';
+import { hasPassed } from '../../core/elapsed.js';
 import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
 import { ReconciliationWishRepository } from '../../modules/tasks/reconciliation-wish.repository.js';
 import { Database } from '../../platform/database/database.js';
@@ -40,7 +41,7 @@ export class AskedTasks {
   async runOnce(epoch: Epoch, now: number): Promise<void> {
     const named = [...this.askAgain, ...(await this.takeWishes())];
     const stalled = await this.stalledLaunches(now);
-    const returned = await this.ofReturnedMachines(now);
+    const returned = await this.ofReturnedMachines();
     if (named.length + stalled.length + returned.length === 0) return;
     const asked = [...new Set([...named, ...stalled, ...returned])];
     const { tooEarly, unsettled, slaveIds } = await this.comparison.only(epoch, asked);
@@ -49,12 +50,12 @@ export class AskedTasks {
   }
 
   /** Tasks that were given up, of machines that answer again: before anything is placed there. */
-  private async ofReturnedMachines(now: number): Promise<string[]> {
+  private async ofReturnedMachines(): Promise<string[]> {
     const waiting = new Set(this.unasked.all());
     if (waiting.size === 0) return [];
     const back = this.driver
       .machines()
-      .filter(({ slaveId, seenAt }) => waiting.has(slaveId) && !isSilent(seenAt, now))
+      .filter(({ slaveId, silentForMillis }) => waiting.has(slaveId) && !isSilent(silentForMillis))
       .map(({ slaveId }) => slaveId);
     if (back.length === 0) return [];
     const tasks = await this.tasks.givenUp(this.db.manager, back);
@@ -77,7 +78,7 @@ export class AskedTasks {
 
   /** Launched long ago and not heard of since, each of them at most every 15 seconds. */
   private async stalledLaunches(now: number): Promise<string[]> {
-    if (now - this.lookedAt < lookForStalledEveryMillis) return [];
+    if (!hasPassed(this.lookedAt, lookForStalledEveryMillis, now)) return [];
     this.lookedAt = now;
     const found = await this.tasks.silentSince(this.db.manager, now - this.settings.reconcileLaunchAfterMillis);
     const isDue = (taskId: string): boolean => now - (this.stalledAskedAt.get(taskId) ?? -Infinity) >= askAgainMillis;

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Epoch } from '../../cluster/cluster-driver.js';
+import { hasPassed } from '../../core/elapsed.js';
 import { ReconciliationCycle } from '../../core/reconciliation/reconciliation.js';
 import { StateRepository } from '../../modules/state/state.repository.js';
 import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
@@ -102,7 +103,10 @@ export class Reconciliation {
   }
 
   private async isRegularDue(epoch: Epoch, now: number): Promise<boolean> {
-    if (this.regularIn !== epoch || now - this.lastStartedAt < this.settings.startNewReconcileEverySeconds * 1_000)
+    if (
+      this.regularIn !== epoch ||
+      !hasPassed(this.lastStartedAt, this.settings.startNewReconcileEverySeconds * 1_000, now)
+    )
       return false;
     return !(await this.actions.isDisabled('TASK_RECONCILIATION'));
   }

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { hasPassed } from '../../core/elapsed.js';
 import {
   completeTask,
   type Completion,
@@ -99,7 +100,7 @@ export class Completions {
 
   private cooldownMail(request: Request, counts: DeployCounts, now: number): MailEvent {
     const { windowMillis } = cooldownRules(this.settings);
-    const failures = counts.failureEvents.filter(({ timestamp }) => now - timestamp < windowMillis).length;
+    const failures = counts.failureEvents.filter(({ timestamp }) => !hasPassed(timestamp, windowMillis, now)).length;
     const delayMillis = this.settings.cooldownMinScheduleSeconds * 1_000;
     return {
       type: 'REQUEST_IN_COOLDOWN',

@@ -23,6 +23,9 @@ export class HeldStatusUpdateEntity {
   @Column({ name: 'next_attempt_at', type: 'timestamptz' })
   nextAttemptAt: Date;
 
+  @Column({ name: 'waits_since', type: 'timestamptz', nullable: true })
+  waitsSince?: Date | null;
+
   @Column({ name: 'last_error', type: 'text' })
   lastError: string;
 

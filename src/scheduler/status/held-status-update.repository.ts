@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, type EntityManager } from 'typeorm';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
+import type { ClockLimit } from '../../platform/clock-limit.js';
 import { rows } from '../../platform/database/sql.js';
 import { HeldStatusUpdateEntity } from './held-status-update.entity.js';
 
@@ -40,9 +41,20 @@ export class HeldStatusUpdateRepository {
   async postpone(
     tx: EntityManager,
     taskId: string,
-    changes: Pick<HeldStatusUpdateEntity, 'attempts' | 'nextAttemptAt' | 'lastError'>,
+    changes: Pick<HeldStatusUpdateEntity, 'attempts' | 'nextAttemptAt' | 'waitsSince' | 'lastError'>,
   ): Promise<void> {
     await tx.getRepository(HeldStatusUpdateEntity).update({ taskId }, changes);
+  }
+
+  /** What waits since a time that is still to come is due now. Answers how many. */
+  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+    const due = await rows(
+      tx,
+      `UPDATE held_status_update SET next_attempt_at = $1, waits_since = $1, held_at = least(held_at, $1)
+       WHERE next_attempt_at > $1 AND greatest(held_at, waits_since) > $2 RETURNING 1`,
+      [now, latest],
+    );
+    return due.length;
   }
 
   /** How many there are, and the task and the error of the oldest. */

@@ -78,9 +78,11 @@ export class HeldUpdates {
   }
 
   async failedAgain(tx: EntityManager, { taskId, attempts }: HeldTaskUpdates, cause: unknown): Promise<void> {
+    const now = this.clock.now();
     await this.rows.postpone(tx, taskId, {
       attempts: attempts + 1,
-      nextAttemptAt: new Date(this.clock.now() + waitMillis(attempts + 1)),
+      nextAttemptAt: new Date(now + waitMillis(attempts + 1)),
+      waitsSince: new Date(now),
       lastError: String(cause),
     });
   }

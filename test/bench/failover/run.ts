@@ -5,6 +5,7 @@ import { pidsOfTask } from '../../e2e/support/processes.js';
 import { waitFor } from '../../support/wait-for.js';
 import { installAudit, type LateWrite, writesOf } from './audit.js';
 import { actAsLeaderOf } from './former-leader.js';
+import { type BusyOutcome, keepBusy, survived } from './busy-machine.js';
 import { Load } from './load.js';
 import { scenarios, type Scenario } from './scenarios.js';
 import { readiness, Stage } from './stage.js';
@@ -37,6 +38,7 @@ export async function runFailovers(argv: string[]): Promise<number> {
     options: {
       'stop-seconds': { type: 'string', default: '60' },
       'cut-seconds': { type: 'string', default: '10' },
+      'busy-minutes': { type: 'string', default: '5' },
       faults: { type: 'string' },
     },
   });
@@ -58,10 +60,12 @@ export async function runFailovers(argv: string[]): Promise<number> {
     load.start();
     await delay(warmUpMillis);
     for (const scenario of plan) outcomes.push(await play(scenario, stage, load, silent));
+    const minutes = Number(values['busy-minutes']);
+    const busy = minutes > 0 ? await keepBusy(stage, load, minutes) : undefined;
     await load.stop();
-    return report(outcomes);
+    return report(outcomes, busy);
   } catch (cause) {
-    report(outcomes);
+    report(outcomes, undefined);
     for (const { name, instance } of stage.players) console.error(`--- ${name}\n${instance.output.slice(-5_000)}`);
     throw cause;
   } finally {
@@ -127,7 +131,7 @@ const isGood = (outcome: Outcome): boolean =>
   outcome.refusedWrite.startsWith('refused') &&
   outcome.refusedLaunch.startsWith('409');
 
-function report(outcomes: readonly Outcome[]): number {
+function report(outcomes: readonly Outcome[], busy: BusyOutcome | undefined): number {
   const seconds = (millis: number): string => `${(millis / 1_000).toFixed(1)} s`;
   console.table(
     Object.fromEntries(
@@ -154,6 +158,8 @@ function report(outcomes: readonly Outcome[]): number {
     memoryGb: Math.round(totalmem() / 2 ** 30),
     node: process.version,
   };
-  console.log(JSON.stringify({ bench: 'failover', unit: 'ms', good: outcomes.every(isGood), outcomes, machine }));
-  return outcomes.every(isGood) ? 0 : 1;
+  if (busy) console.table({ 'a busy machine': { ...busy, load: busy.load.toFixed(1), good: survived(busy) } });
+  const good = outcomes.every(isGood) && (!busy || survived(busy));
+  console.log(JSON.stringify({ bench: 'failover', unit: 'ms', good, outcomes, busy, machine }));
+  return good ? 0 : 1;
 }

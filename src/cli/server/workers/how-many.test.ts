@@ -23,11 +23,11 @@ test('what is asked for holds, whatever the machine', () => {
 
 test('more than the database has connections for is refused by name', () => {
   expect(() => howManyWorkers(64, large)).toThrow(
-    'http.workers is 64: that takes up to 535 connections, and the database has 197 for its users',
+    'http.workers is 64: that takes up to 536 connections, and the database has 197 for its users',
   );
 });
 
 test('the more workers, the fewer connections each of them has, and never fewer than four', () => {
   expect([1, 2, 3, 4, 64].map(poolOf)).toEqual([10, 8, 5, 4, 4]);
-  expect([0, 1, 2, 3, 4].map(connectionsFor)).toEqual([23, 37, 47, 50, 55]);
+  expect([0, 1, 2, 3, 4].map(connectionsFor)).toEqual([24, 38, 48, 51, 56]);
 });

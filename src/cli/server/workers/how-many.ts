@@ -16,8 +16,8 @@ const mostByCores = 4;
 /** A worker takes 180 MB, more with large lists. */
 const memoryWithWorkers = 2 * 1024 ** 3;
 
-/** Both pools of the process that leads, and what each process has for news, for notices and for the lease. */
-const connectionsOfLeader = 23;
+/** Both pools of the process that leads, and what each process has for news, for notices and for the lease; its thread has one more. */
+const connectionsOfLeader = 24;
 /** With that of a worker's second pool, which it does not use. */
 const besidePool = 4;
 const pool = { all: 16, most: 10, least: 4 };

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
+import { hasPassed } from '../../../core/elapsed.js';
 import { Clock } from '../../../platform/clock.js';
 import { outsideOfCalls } from '../../../platform/database/permits.js';
 import { isPassing } from '../../../platform/database/database-errors.js';
@@ -86,7 +87,7 @@ export class AuditTrail implements BeforeApplicationShutdown, OnApplicationShutd
     if (sameAs) {
       const now = this.clock.now();
       const last = this.repeated.get(sameAs.key);
-      if (last && now - last.at < sameAs.withinMillis) return;
+      if (last && !hasPassed(last.at, sameAs.withinMillis, now)) return;
       this.repeated.put(sameAs.key, undefined, now);
     }
     if (this.waiting.length >= (entry.callerId === null ? unknownAtMost : waitingAtMost)) return this.lose(1);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import { hasPassed } from '../../../core/elapsed.js';
 import { RecentAnswers } from '../recent-answers.js';
 
 const addressesAtMost = 10_000;
@@ -28,7 +29,9 @@ export class FailedAttempts {
   /** 0: not at all. */
   waitSeconds(address: string, now: number): number {
     if (this.known.isEmpty) return 0;
-    const waitsUntil = this.known.get(placeOf(address))?.answer.waitsUntil ?? 0;
+    const known = this.known.get(placeOf(address));
+    if (!known || hasPassed(known.at, longestWaitMillis, now)) return 0;
+    const { waitsUntil } = known.answer;
     return Math.max(0, Math.ceil((waitsUntil - now) / 1_000));
   }
 
@@ -37,7 +40,7 @@ export class FailedAttempts {
     const place = placeOf(address);
     const before = this.known.get(place);
     const { failures, proofs }: Omit<Attempts, 'waitsUntil'> =
-      before && now - before.at < forgottenAfterMillis ? before.answer : { failures: 0, proofs: [] };
+      before && !hasPassed(before.at, forgottenAfterMillis, now) ? before.answer : { failures: 0, proofs: [] };
     const counted = failures + (proofs.includes(digest) ? weightOfRepeated : 1);
     const beyond = Math.floor(counted - this.freeFailures);
     const waitMillis = beyond < 0 ? 0 : Math.min(longestWaitMillis, firstWaitMillis * 2 ** beyond);

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { hasPassed } from '../../../core/elapsed.js';
 import { nameOf, type AccessRules, type User } from '../../../core/authorization/index.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
@@ -125,7 +126,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     const now = this.clock.now();
     const key = digest(text).toString('hex');
     const known = this.believed.get(key);
-    if (known && now - known.at < believedMillis && now < known.answer.user.provenUntil) {
+    if (known && !hasPassed(known.at, believedMillis, now) && now < known.answer.user.provenUntil) {
       return this.used(known.answer, now);
     }
     if (wary && !isUnguessable(text)) return undefined;
@@ -192,7 +193,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
   /** Noted once a minute, and no call waits for it. */
   private used({ id, user }: Believed, now: number): User {
     const last = this.noted.get(id);
-    if (!last || now - last.at >= minuteMillis) {
+    if (!last || hasPassed(last.at, minuteMillis, now)) {
       this.noted.put(id, undefined, now);
       this.store
         .noteUse(this.db.manager, id, now)

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Any, JsonContains, type EntityManager } from 'typeorm';
+import { Any, JsonContains, MoreThan, type EntityManager } from 'typeorm';
 import type { MachineKind } from '../../../core/model/machine.js';
+import type { ClockLimit } from '../../../platform/clock-limit.js';
 import { replaceRows } from '../../../platform/database/entity-values.js';
 import { rows } from '../../../platform/database/sql.js';
 import {
@@ -28,6 +29,14 @@ type ActionRow = Omit<ExpiringActionEntity, 'user' | 'startMillis'> & { user: st
  */
 @Injectable()
 export class ExpiringActionRepository {
+  /** Those that began at a time that is still to come begin now. Answers how many. */
+  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+    const changed = await tx
+      .getRepository(ExpiringActionEntity)
+      .update({ startMillis: MoreThan(latest.getTime()) }, { startMillis: now.getTime() });
+    return changed.affected ?? 0;
+  }
+
   /** Overwrites the one of this kind that the request has. */
   save(tx: EntityManager, action: ExpiringRequestAction): Promise<void> {
     return replaceRows(tx.getRepository(ExpiringActionEntity), [action]);

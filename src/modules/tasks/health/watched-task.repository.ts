@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { ObservedTask } from '../../../core/health/index.js';
 import type { TaskCleanupType } from '../../../core/model/enums.js';
 import type { TaskHealthcheckResult, TaskId } from '../../../core/model/task.js';
+import type { ClockLimit } from '../../../platform/clock-limit.js';
 import { rows, toMillis } from '../../../platform/database/sql.js';
 import type { LiveTask } from '../task.repository.js';
 import { hasPassed } from './task-healthcheck.repository.js';
@@ -42,6 +43,16 @@ interface ChecksRow {
  */
 @Injectable()
 export class WatchedTaskRepository {
+  /** Tasks that run since a time that is still to come run since now. Answers how many. */
+  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+    const taken = await rows(
+      tx,
+      'UPDATE task SET running_at = $1 WHERE running_at > $2 AND ended_at IS NULL RETURNING 1',
+      [now, latest],
+    );
+    return taken.length;
+  }
+
   /** In the order given. */
   async observe(tx: EntityManager, tasks: readonly LiveTask[]): Promise<WatchedTask[]> {
     if (tasks.length === 0) return [];

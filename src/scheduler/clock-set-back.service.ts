@@ -1,0 +1,71 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { aheadMillis } from '../core/elapsed.js';
+import { DeployTimesRepository } from '../modules/deploys/deploy-times.repository.js';
+import { MailQueueRepository } from '../modules/mail/mail-queue.repository.js';
+import { ExpiringActionRepository } from '../modules/requests/expiring/expiring-action.repository.js';
+import { WatchedTaskRepository } from '../modules/tasks/health/watched-task.repository.js';
+import { KilledTaskRepository } from '../modules/tasks/killed-task.repository.js';
+import { PendingTaskRepository } from '../modules/tasks/pending-task.repository.js';
+import { WebhookQueueRepository } from '../modules/webhooks/webhook-queue.repository.js';
+import type { ClockLimit } from '../platform/clock-limit.js';
+import { Database } from '../platform/database/database.js';
+import { Pollers } from '../platform/poller/pollers.js';
+import { HeldStatusUpdateRepository } from './status/held-status-update.repository.js';
+
+/** Instances that have not yet seen that the clock was set may write such times for a second or two. */
+const everyMillis = 60_000;
+
+/**
+ * Rows of a time when the clock of the database was ahead, after it was set back. What waits since a time that is still to come is
+ * due now, or waits from now on: how long ago that was is not known, and nothing waits for the time that was wrong. At each
+ * takeover, for a term ends when the clock is set; and now and then, for what others wrote meanwhile.
+ */
+@Injectable()
+export class ClockSetBack {
+  private readonly log = new Logger(ClockSetBack.name);
+
+  constructor(
+    pollers: Pollers,
+    private readonly db: Database,
+    private readonly webhooks: WebhookQueueRepository,
+    private readonly mails: MailQueueRepository,
+    private readonly held: HeldStatusUpdateRepository,
+    private readonly kills: KilledTaskRepository,
+    private readonly expiring: ExpiringActionRepository,
+    private readonly deploys: DeployTimesRepository,
+    private readonly tasks: WatchedTaskRepository,
+    private readonly pending: PendingTaskRepository,
+  ) {
+    pollers.register({ name: 'clock-set-back', everyMs: everyMillis, pass: (now) => this.runOnce(now) });
+  }
+
+  runOnce(now: number): Promise<void> {
+    return this.db.leaderTransaction((tx) => this.judgeAnew(tx, now));
+  }
+
+  /** In the lock order of all: deploys, tasks, the rest. */
+  async judgeAnew(tx: EntityManager, now: number): Promise<void> {
+    const limit = limitAt(now);
+    const counts = {
+      deploys: await this.deploys.takeTimesAhead(tx, limit),
+      tasks: await this.tasks.takeTimesAhead(tx, limit),
+      kills: await this.kills.takeTimesAhead(tx, limit),
+      'changes that lapse': await this.expiring.takeTimesAhead(tx, limit),
+      'webhook updates': await this.webhooks.takeTimesAhead(tx, limit),
+      mails: await this.mails.takeTimesAhead(tx, limit),
+      'held updates': await this.held.takeTimesAhead(tx, limit),
+    };
+    const found = Object.entries(counts).filter(([, count]) => count > 0);
+    if (found.length === 0) return;
+    const list = found.map(([what, count]) => `${count} ${what}`).join(', ');
+    this.log.warn(`Waited for times of a clock that was ahead, and do no more: ${list}`);
+  }
+
+  /** For a takeover, which plans what is missing: tasks of services that wait for the end of a pause that began in the future. */
+  async dropPlans(tx: EntityManager, now: number): Promise<void> {
+    await this.pending.dropPlannedAhead(tx, limitAt(now));
+  }
+}
+
+const limitAt = (now: number): ClockLimit => ({ now: new Date(now), latest: new Date(now + aheadMillis) });
