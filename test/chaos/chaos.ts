@@ -35,8 +35,9 @@ export interface ChaosResult {
 }
 
 /** The faults of the names chosen, or all of them. Throws for a name that there is not. */
-export function chooseFaults({ faults: names, reregister }: ChaosOptions): Fault[] {
-  const all = allFaults(reregister);
+export function chooseFaults(options: ChaosOptions): Fault[] {
+  const { faults: names } = options;
+  const all = allFaults(options);
   if (names.length === 0) return all;
   return names.map((name) => {
     const found = all.find((fault) => fault.name === name);

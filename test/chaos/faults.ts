@@ -6,9 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { killNow, workersOf } from '../e2e/support/processes.js';
 import { muster } from '../e2e/support/muster-command.js';
 import { Clock } from './clock.js';
+import type { ChaosOptions } from './options.js';
 import type { Player, Stage } from './stage.js';
 
-const clockSeconds = 600;
+const wrongBySeconds = 600;
 
 /** One way in which the cluster is disturbed, and what may come of it. */
 export interface Fault {
@@ -84,10 +85,10 @@ const leaderStopped = (count: number): Fault => ({
 });
 
 /** Of the leader, the agent and the database: ten minutes ahead or behind, for a while, and then set right. */
-const clockFaults = (): Fault[] =>
+const clockFaults = (lasts: number): Fault[] =>
   [
-    { side: 'ahead', by: clockSeconds },
-    { side: 'behind', by: -clockSeconds },
+    { side: 'ahead', by: wrongBySeconds },
+    { side: 'behind', by: -wrongBySeconds },
   ].flatMap(({ side, by }) => {
     const common = { setsClocks: true, worksOn: true, whyNot: () => (Clock.available ? undefined : 'no libfaketime') };
     const fault = (who: string, changesLeader: Fault['changesLeader'], act: Fault['act']): Fault => ({
@@ -97,10 +98,10 @@ const clockFaults = (): Fault[] =>
       act,
     });
     return [
-      fault('leader', 'NO', async (stage) => clockOff((await stage.leader()).clock!, by, 60)),
-      fault('agent', 'NO', (stage) => clockOff(stage.agentClock!, by, 30)),
+      fault('leader', 'NO', async (stage) => clockOff((await stage.leader()).clock!, by, lasts)),
+      fault('agent', 'NO', (stage) => clockOff(stage.agentClock!, by, lasts)),
       // The lease ends, or does not, by this clock.
-      fault('database', 'MAYBE', (stage) => clockOff(stage.databaseClock!, by, 30)),
+      fault('database', 'MAYBE', (stage) => clockOff(stage.databaseClock!, by, lasts)),
     ];
   });
 
@@ -147,7 +148,7 @@ async function backUp({ installation, database }: Stage): Promise<void> {
   if (code !== 0) throw new Error(`muster backup failed: ${err}`);
 }
 
-export const allFaults = (reregister: number): Fault[] => [
+export const allFaults = ({ reregister, clockSeconds }: ChaosOptions): Fault[] => [
   {
     name: 'leader_kill9',
     changesLeader: 'YES',
@@ -255,7 +256,7 @@ export const allFaults = (reregister: number): Fault[] => [
     act: ({ database }) => database.full(20),
     whyNot: ({ database }) => database.whyNotFull(),
   },
-  ...clockFaults(),
+  ...clockFaults(clockSeconds),
   { name: 'busy', changesLeader: 'NO', act: () => busy(30) },
   { name: 'backup', changesLeader: 'NO', worksOn: true, act: backUp },
   {

@@ -19,6 +19,8 @@ export interface ChaosOptions {
   services: number;
   /** Seconds without faults: before the first one, and after each. */
   calm: number;
+  /** How long a clock is wrong. */
+  clockSeconds: number;
 }
 
 const defaults: ChaosOptions = {
@@ -34,6 +36,7 @@ const defaults: ChaosOptions = {
   crons: 30,
   services: 10,
   calm: 8,
+  clockSeconds: 60,
 };
 
 export const chaosOptions = (chosen: Partial<ChaosOptions>): ChaosOptions => ({ ...defaults, ...chosen });
