@@ -167,6 +167,8 @@ class ChaosRun {
 
   /** Waits until all that was accepted has come true; what has not by then is the verdict. */
   private async settle(): Promise<Verdict> {
+    // What was accepted has not had the time to start.
+    if (this.signal.aborted) return { ...this.judge(undefined), lost: [] };
     this.say('settling');
     let verdict = this.judge(undefined);
     await waitFor(
