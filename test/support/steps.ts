@@ -15,6 +15,7 @@ export const deep = [
   'test/crash-points/',
   'test/simulation/',
   'test/faults/',
+  'test/chaos/',
   'test/load-balancer/',
   // Every type of mail by what causes it, and a scheduler that is killed while it sends one.
   'test/mail/',

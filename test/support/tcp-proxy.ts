@@ -1,43 +1,61 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
+/** Where the server of a line listens. */
+export interface TcpTarget {
+  host: string;
+  port: number;
+}
+
 /** A line between a client and a server that a test can cut or freeze. */
 export interface TcpProxy {
   port: number;
+  /** The server that new connections lead to. */
+  target: TcpTarget;
   /** By which port the server has seen each of its clients so far, and since when (epoch milliseconds): ports come again. */
   readonly connections: readonly { port: number; since: number }[];
   /** Existing connections break, new ones are refused at once. */
   cut(): void;
   /** Nothing is carried any more, but connections stay open: what a lost network looks like. */
   freeze(): void;
-  /** Carries again, what was held back included. */
+  /** What comes from one side, or from both, is thrown away while connections seem open: a network that loses everything. */
+  swallow(from: 'client' | 'server' | 'both'): void;
+  /** Carries again, what was held back included. Connections that have lost something break. */
   restore(): void;
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
   const connections: { port: number; since: number }[] = [];
   const pairs = new Set<[Socket, Socket]>();
+  const lossy = new Set<Socket>();
   const each = (act: (socket: Socket) => void): void => [...pairs].flat().forEach(act);
   let mode: 'open' | 'cut' | 'frozen' = 'open';
+  let swallowed: 'client' | 'server' | 'both' | undefined;
   const server = createServer((near) => {
     if (mode === 'cut') return void near.destroy();
-    const far = connect(target);
+    const far = connect(proxy.target);
     far.once('connect', () => connections.push({ port: far.localPort!, since: Date.now() }));
     const pair: [Socket, Socket] = [near, far];
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as [Socket, Socket][]) {
-      from.on('data', (chunk) => to.write(chunk));
+      const side = from === near ? 'client' : 'server';
+      from.on('data', (chunk) => {
+        if (swallowed === side || swallowed === 'both') lossy.add(near);
+        else to.write(chunk);
+      });
       from.on('error', () => to.destroy());
       from.on('close', () => {
         to.destroy();
         pairs.delete(pair);
+        lossy.delete(near);
       });
       if (mode === 'frozen') from.pause();
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
+  const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
+    target,
     connections,
     cut: () => {
       mode = 'cut';
@@ -47,8 +65,13 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
       mode = 'frozen';
       each((socket) => socket.pause());
     },
+    swallow: (from) => {
+      swallowed = from;
+    },
     restore: () => {
       mode = 'open';
+      swallowed = undefined;
+      for (const socket of lossy) socket.destroy();
       each((socket) => socket.resume());
     },
     close: () => {
@@ -56,6 +79,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };
+  return proxy;
 }
 
 /** The same database URL by way of the proxy. */
