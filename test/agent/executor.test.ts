@@ -221,6 +221,7 @@ describe('files that come with the deploy', () => {
   });
 
   test.each([
+    { why: 'no base64', artifacts: [{ filename: 'a', content: 'name: x' }], says: 'a: its content is not base64' },
     { why: 'another md5', artifacts: [{ filename: 'a', content: [base64('x')], md5sum: md5('y') }], says: 'md5' },
     {
       why: 'a name twice',

@@ -168,7 +168,9 @@ function taskLabelsDiffer(
 
 /** The load balancer has to know where it puts the service, and under which path. */
 const loadBalancedRule: DeployRule = ({ serviceBasePath, loadBalancerGroups }, { request, settings }) => {
-  if (!request.loadBalanced || settings.loadBalancerUri === undefined) return [];
+  if (!request.loadBalanced) return [];
+  if (settings.loadBalancerUri === undefined)
+    return problem(true, 'requestId', 'loadBalancer', 'names a request that is loadBalanced, and loadBalancerUri is not set');
   const because = 'is required for a load balanced request';
   return [
     ...problem(!serviceBasePath, 'serviceBasePath', 'required', because),

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import {
   applyDecorators,
   type CanActivate,
@@ -26,11 +27,12 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
   const read = inOrder(
     refuseOtherMediaTypes,
     ...(readsLoosely ? [forgetUnknownEncoding] : []),
-    express.text({ limit: maxBytes, type: (request) => readsText(request as Request), verify: noteIfEmpty }),
-    express.json({ strict: false, limit: maxBytes, type: hasBody, verify: noteIfEmpty }),
+    express.text({ limit: maxBytes, type: (request) => readsText(request as Request), verify: lookAtBytes }),
+    express.json({ strict: false, limit: maxBytes, type: hasBody, verify: lookAtBytes }),
     (request, _response, next) => {
       if (request.body === undefined || request.body === null) markBodiless(request);
       try {
+        if (notInUtf8.has(request)) throw problem([], 'encoding', 'must be text in UTF-8');
         const isFormText = typeof request.body === 'string' && isForm(request.get('content-type') ?? '');
         const body: unknown = isFormText ? textOfForm(request.body as string) : request.body;
         if (isMap(body)) nullsOf.set(request, nullMembers(body));
@@ -45,9 +47,13 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
   return (request, response, next) => (withoutBody.has(request.method) ? next() : read(request, response, next));
 }
 
+/** Bytes that are no text would be read as U+FFFD. */
+const notInUtf8 = new WeakSet<object>();
+
 /** An empty body reads as {}; so does one that was never sent, which leaves nothing behind at all. */
-function noteIfEmpty(request: object, _response: unknown, bytes: Buffer): void {
+function lookAtBytes(request: object, _response: unknown, bytes: Buffer, encoding: string): void {
   if (bytes.length === 0) markBodiless(request);
+  if (encoding === 'utf-8' && !isUtf8(bytes)) notInUtf8.add(request);
 }
 
 const hasBody = (request: { method?: string }): boolean => !withoutBody.has(request.method ?? '');
