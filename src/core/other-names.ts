@@ -51,8 +51,11 @@ const places: Readonly<Record<string, string>> = {
   prohibit_overlap: 'nothing: runs of a SCHEDULED request never overlap',
 };
 
-/** undefined: it is no such name. */
-export function otherName(name: string): string | undefined {
+/** `near`: what is known by a similar name. undefined: nothing better can be said. */
+export function otherName(name: string, near: string | undefined): string | undefined {
   const key = name.slice(0, 60).toLowerCase();
-  return Object.hasOwn(places, key) ? `here it is ${places[key]}` : undefined;
+  if (!Object.hasOwn(places, key)) return undefined;
+  const place = places[key]!;
+  const [member = ''] = place.split(',');
+  return near !== undefined && (member === near || member.endsWith(`.${near}`)) ? undefined : `here it is ${place}`;
 }

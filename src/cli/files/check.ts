@@ -48,7 +48,7 @@ function problemOf({ instancePath, keyword, params, message, parentSchema }: Err
     const given = String((params as { additionalProperty: string }).additionalProperty);
     const known = Object.keys((parentSchema as { properties?: object }).properties ?? {});
     const meant = didYouMean(given, known);
-    const hint = otherName(given) ?? (meant === undefined ? undefined : `did you mean '${meant}'?`);
+    const hint = otherName(given, meant) ?? (meant === undefined ? undefined : `did you mean '${meant}'?`);
     const where = path.length > 0 ? ` of ${name}` : '';
     return { path: [...path, given], message: `there is no field '${given}'${where}${hint ? ` (${hint})` : ''}` };
   }

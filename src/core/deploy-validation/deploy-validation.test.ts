@@ -245,6 +245,18 @@ describe('health check', () => {
     { name: 'by port index', deploy: { healthcheck: { uri: '/', portIndex: 1 } } },
     { name: 'by port number', deploy: { healthcheck: { uri: '/', portNumber: 80 } } },
     {
+      name: 'by a number that the task may or may not be given',
+      deploy: { healthcheck: { uri: '/', portNumber: 31_000 } },
+      errors: ['deploy.healthcheck.portNumber ownPort'],
+    },
+    {
+      name: 'by a port of the machine that its container asks for',
+      deploy: {
+        containerInfo: mapping({ containerPort: 8080, hostPort: 8080 }),
+        healthcheck: { uri: '/', portNumber: 8080 },
+      },
+    },
+    {
       name: 'index and number',
       deploy: { healthcheck: { uri: '/', portIndex: 0, portNumber: 80 } },
       errors: ['deploy.healthcheck.portNumber exclusive'],
@@ -326,7 +338,11 @@ describe('health check', () => {
       deploy: { serviceBasePath: '/', loadBalancerGroups: ['public'] },
       context: { ...balanced, settings: { ...settings, loadBalancerUri: 'http://balancer' } },
     },
-    { name: 'a load balanced request where there is no load balancer', context: balanced },
+    {
+      name: 'a load balanced request where there is no load balancer',
+      context: balanced,
+      errors: ['deploy.requestId loadBalancer'],
+    },
   ])('$name', (given) => expect(broken(given)).toEqual(given.errors ?? []));
 });
 

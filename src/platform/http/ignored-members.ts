@@ -64,8 +64,8 @@ const shown = (name: string): string => name.slice(0, mostCharacters).replaceAll
 
 function asError({ path, name, known, inside, isQuery }: Ignored): FieldError {
   const field = shown(path + name);
-  const there = isQuery ? undefined : otherName(name);
   const meant = inside ?? didYouMean(name, known);
+  const there = isQuery ? undefined : otherName(name, meant);
   const hint = there ?? (meant === undefined ? undefined : `did you mean ${meant}?`);
   const message = `${field} is not known${hint === undefined ? '' : `: ${hint}`}`;
   return { field, rule: 'unknown', message };
