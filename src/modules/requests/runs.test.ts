@@ -47,6 +47,19 @@ describe('a run', () => {
     expect((await room.call('GET', '/api/requests/queued/pending')).body).toContainEqual(body.pendingRequest);
   });
 
+  test('is found by its id, whatever printable characters that has', async () => {
+    const ids = [...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)), 'ä', '😀', '...', 'a/../b'];
+    const taken = ids.filter((id) => id !== '.').map((id) => (id === ' ' ? 'a b' : id));
+    await job('odd');
+    for (const runId of taken) expect((await run('odd', { runId })).status).toBe(200);
+    for (const runId of taken) {
+      const encoded = encodeURIComponent(runId);
+      const all = [...Buffer.from(runId)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+      for (const path of [encoded, all])
+        expect([runId, (await room.call('GET', `/api/track/run/odd/${path}`)).status]).toEqual([runId, 200]);
+    }
+  });
+
   test('carries everything it was told', async () => {
     const runAt = room.clock.now() + 86_400_000;
     const asked = {
@@ -117,6 +130,9 @@ describe('a run', () => {
   test.each([
     ['a long runId', { runId: 'r'.repeat(101) }, ['runId', 'length']],
     ['an empty runId', { runId: '' }, ['runId', 'length']],
+    ['a runId that paths cannot name', { runId: '..' }, ['runId', 'pattern']],
+    ['a runId with a control character', { runId: 'a\nb' }, ['runId', 'pattern']],
+    ['a time in seconds', { runAt: 1_790_000_000 }, ['runAt', 'min']],
     ['a time 31 days ahead', { runAt: Date.UTC(2026, 1, 16) }, ['runAt', 'max']],
     ['arguments that are no list', { commandLineArgs: 'a' }, ['commandLineArgs', 'type']],
     ['a reserved variable', { envOverrides: { STARTED_BY_USER: 'x' } }, ['envOverrides.STARTED_BY_USER', 'reserved']],
