@@ -22,4 +22,5 @@ export function oneBase64(texts: readonly string[]): string {
 /** A secret of Standard Webhooks: plain, or base64 behind this word. A key of no bytes would sign for anybody. */
 export const base64Secret = 'whsec_';
 export const isSigningKey = (secret: string): boolean =>
-  !secret.startsWith(base64Secret) || (/\w/.test(secret.slice(base64Secret.length)) && isBase64(secret.slice(base64Secret.length)));
+  !secret.startsWith(base64Secret) ||
+  (/\w/.test(secret.slice(base64Secret.length)) && isBase64(secret.slice(base64Secret.length)));

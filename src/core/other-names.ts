@@ -47,7 +47,8 @@ const places: Readonly<Record<string, string>> = {
   nodeselector: 'requiredSlaveAttributes, of the request',
   type: 'requestType, of the request',
   kind: 'requestType, of the request',
-  concurrencypolicy: 'nothing: runs of a SCHEDULED request never overlap, and instances of an ON_DEMAND request limits them',
+  concurrencypolicy:
+    'nothing: runs of a SCHEDULED request never overlap, and instances of an ON_DEMAND request limits them',
   prohibit_overlap: 'nothing: runs of a SCHEDULED request never overlap',
 };
 

@@ -336,7 +336,10 @@ describe.skipIf(withoutObjectStore !== undefined)('artifacts of a store', () => 
         }),
       ];
       const spec = await finished(
-        await launch({ embeddedArtifacts: [embedded('a', 'A')], objstoreArtifacts: lists }, 'cat a b c d e f ../one.json'),
+        await launch(
+          { embeddedArtifacts: [embedded('a', 'A')], objstoreArtifacts: lists },
+          'cat a b c d e f ../one.json',
+        ),
       );
       expect(textOf(spec, 'tail_of_finished_service.log')).toMatch(/^ABCDEF\{"embeddedArtifacts"/);
       expect(existsSync(inArea(spec, 'third.json'))).toBe(true);

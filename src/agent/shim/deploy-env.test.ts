@@ -54,7 +54,16 @@ test.each(shells)('%s: everything but references is taken as it is', (shell) =>
   fc.assert(
     fc.property(
       fc.array(
-        fc.constantFrom(...'ab1 \\"\'`!#&|;<>(){}[]*?~\n\t$@-=:%', '$(', '$(id)', '`id`', '\\"', '\\\\', '${', '$[1+1]'),
+        fc.constantFrom(
+          ...'ab1 \\"\'`!#&|;<>(){}[]*?~\n\t$@-=:%',
+          '$(',
+          '$(id)',
+          '`id`',
+          '\\"',
+          '\\\\',
+          '${',
+          '$[1+1]',
+        ),
         { maxLength: 12 },
       ),
       (parts) => {

@@ -25,11 +25,8 @@ const refusal = (content: string | Uint8Array) =>
   );
 
 /** What YAML, or one of its versions, takes for something else than text. */
-const written = [
-  ...['010', '0o17', '0x1F', '1e3', '1_000', '1.10', '1.0', '+5', '-0', '.5', '5.', '.inf', '-.inf', '.nan', '00'],
-  ...['12345678901234567890', 'true', 'True', 'FALSE', 'yes', 'no', 'on', 'off', 'y', 'N'],
-  ...['2026-01-05', '2026-01-05T12:00:00Z', '12:30:45', '0b11', '1e400', '=', '<'],
-];
+const written = `010 0o17 0x1F 1e3 1_000 1.10 1.0 +5 -0 .5 5. .inf -.inf .nan 00 12345678901234567890 1e400
+  true True FALSE yes no on off y N 2026-01-05 2026-01-05T12:00:00Z 12:30:45 0b11 = <`.split(/\s+/);
 
 describe('values that look like something else are kept as they are written', () => {
   test.each(['env', 'labels', 'metadata'])('in the map %s', async (map) => {
@@ -57,7 +54,8 @@ describe('values that look like something else are kept as they are written', ()
   });
 
   test('in attributes of a request, through aliases and merge keys, and in JSON', async () => {
-    const yaml = 'id: r\nrequestType: SERVICE\ninstances: 0x2\nrequiredSlaveAttributes: { zone: 010, <<: { disk: 1.0 } }\n';
+    const yaml =
+      'id: r\nrequestType: SERVICE\ninstances: 0x2\nrequiredSlaveAttributes: { zone: 010, <<: { disk: 1.0 } }\n';
     expect((await read(yaml)).requests).toEqual([
       { id: 'r', requestType: 'SERVICE', instances: 2, requiredSlaveAttributes: { zone: '010', disk: '1.0' } },
     ]);
@@ -80,18 +78,37 @@ describe('values that look like something else are kept as they are written', ()
 describe('is refused with file and line', () => {
   const head = 'deploy:\n  requestId: r\n  id: d\n  command: x\n';
   test.each([
-    ['an entry without a value', `${head}  env:\n    A:\n`, 'a.yml:6: deploy.env.A has no value: write "" for an empty text'],
+    [
+      'an entry without a value',
+      `${head}  env:\n    A:\n`,
+      'a.yml:6: deploy.env.A has no value: write "" for an empty text',
+    ],
     ['null', `${head}  env: { A: ~ }\n`, 'a.yml:5: deploy.env.A has no value: write "" for an empty text'],
     ['nothing in a list', `${head}  arguments:\n  - a\n  -\n`, 'a.yml:7: deploy.arguments.1 has no value'],
-    ['an infinite number', `${head}  resources:\n    cpus: .inf\n`, 'a.yml:6: deploy.resources.cpus must be a finite number'],
-    ['no number', `${head}  loadBalancerOptions:\n    a: .nan\n`, 'a.yml:6: deploy.loadBalancerOptions.a must be a finite'],
-    ['an asterisk without quotes', 'id: r\nrequestType: SCHEDULED\nschedule: */5 * * * *\n', 'must be quoted: schedule: "*/5 * * * *"'],
+    [
+      'an infinite number',
+      `${head}  resources:\n    cpus: .inf\n`,
+      'a.yml:6: deploy.resources.cpus must be a finite number',
+    ],
+    [
+      'no number',
+      `${head}  loadBalancerOptions:\n    a: .nan\n`,
+      'a.yml:6: deploy.loadBalancerOptions.a must be a finite',
+    ],
+    [
+      'an asterisk without quotes',
+      'id: r\nrequestType: SCHEDULED\nschedule: */5 * * * *\n',
+      'must be quoted: schedule: "*/5 * * * *"',
+    ],
     ['a tag that nobody knows', `${head}  env: { A: !secret x }\n`, 'a.yml:5: Unresolved tag'],
     ['bytes that are no UTF-8', Buffer.from(`${head}  env: { A: caf\xe9 }\n`, 'latin1'), 'a.yml must be text in UTF-8'],
   ])('%s', async (_name, content, message) => expect(await refusal(content)).toContain(message));
 
-  test.each(['id: r\nrequestType: SERVICE\n---\n', '---\nid: r\nrequestType: SERVICE\n---\n# nothing\n', '\ufeffid: r\nrequestType: SERVICE\n---'])(
-    'but an empty last document is none: %j',
-    async (text) => expect((await read(text)).requests).toEqual([{ id: 'r', requestType: 'SERVICE' }]),
+  test.each([
+    'id: r\nrequestType: SERVICE\n---\n',
+    '---\nid: r\nrequestType: SERVICE\n---\n# nothing\n',
+    '\ufeffid: r\nrequestType: SERVICE\n---',
+  ])('but an empty last document is none: %j', async (text) =>
+    expect((await read(text)).requests).toEqual([{ id: 'r', requestType: 'SERVICE' }]),
   );
 });

@@ -172,7 +172,12 @@ function taskLabelsDiffer(
 const loadBalancedRule: DeployRule = ({ serviceBasePath, loadBalancerGroups }, { request, settings }) => {
   if (!request.loadBalanced) return [];
   if (settings.loadBalancerUri === undefined)
-    return problem(true, 'requestId', 'loadBalancer', 'names a request that is loadBalanced, and loadBalancerUri is not set');
+    return problem(
+      true,
+      'requestId',
+      'loadBalancer',
+      'names a request that is loadBalanced, and loadBalancerUri is not set',
+    );
   const because = 'is required for a load balanced request';
   return [
     ...problem(!serviceBasePath, 'serviceBasePath', 'required', because),

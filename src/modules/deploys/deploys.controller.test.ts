@@ -60,15 +60,19 @@ describe('embedded files', () => {
       executorData: { cmd: 'x', embeddedArtifacts: [{ filename: 'c.yml', content }] },
     });
 
-  test.each<[unknown]>([['bmFtZTogeA=='], [['bmFtZTogeA==']], [['bmFt', 'ZTogeA==']], ['bmFt\nZTogeA==\n'], [''], [[]]])(
-    'come back as they were sent: %j',
-    async (content) => {
-      await insertRequest(tx);
-      const { status, body } = await post({ deploy: embedded(content) });
-      expect([status, body.message]).toEqual([200, undefined]);
-      expect(body.pendingDeploy?.executorData?.embeddedArtifacts?.[0]?.content).toEqual(content);
-    },
-  );
+  test.each<[unknown]>([
+    ['bmFtZTogeA=='],
+    [['bmFtZTogeA==']],
+    [['bmFt', 'ZTogeA==']],
+    ['bmFt\nZTogeA==\n'],
+    [''],
+    [[]],
+  ])('come back as they were sent: %j', async (content) => {
+    await insertRequest(tx);
+    const { status, body } = await post({ deploy: embedded(content) });
+    expect([status, body.message]).toEqual([200, undefined]);
+    expect(body.pendingDeploy?.executorData?.embeddedArtifacts?.[0]?.content).toEqual(content);
+  });
 
   test.each<[unknown, string]>([
     ['name: x', 'base64'],

@@ -48,7 +48,13 @@ describe('a run', () => {
   });
 
   test('is found by its id, whatever printable characters that has', async () => {
-    const ids = [...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)), 'ä', '😀', '...', 'a/../b'];
+    const ids = [
+      ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
+      'ä',
+      '😀',
+      '...',
+      'a/../b',
+    ];
     const taken = ids.filter((id) => id !== '.').map((id) => (id === ' ' ? 'a b' : id));
     await job('odd');
     for (const runId of taken) expect((await run('odd', { runId })).status).toBe(200);

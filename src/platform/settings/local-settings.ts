@@ -19,7 +19,10 @@ const dots = 'must not be "." or "..", and must have no control characters: no p
 
 /** One machine that the agent presents. Several on one agent serve examples and tests of racks and attributes. */
 export const SlaveSetting = z.strictObject({
-  id: z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, 'must be 1 to 100 letters, digits, "_", "." or "-"').refine(isPathPart, dots),
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{1,100}$/, 'must be 1 to 100 letters, digits, "_", "." or "-"')
+    .refine(isPathPart, dots),
   hostname: z.string().min(1).default('localhost'),
   /** Absent: the attribute that names racks says it. */
   rackId: z.string().min(1).refine(isPathPart, dots).optional(),

@@ -146,7 +146,8 @@ const WebhookSettings = z.strictObject({
   signingSecret: z
     .string()
     .refine(isSigningKey, 'must be base64 behind whsec_')
-    .optional().describe('When set, deliveries are signed (Standard Webhooks)'),
+    .optional()
+    .describe('When set, deliveries are signed (Standard Webhooks)'),
   maxWaitingUpdatesPerWebhook: z
     .number()
     .int()

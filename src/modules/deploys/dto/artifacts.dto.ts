@@ -130,7 +130,11 @@ export class EmbeddedArtifactDto implements EmbeddedArtifact {
   /** Content in base64: one text, or several that are written one after the other. It is answered as it was sent. */
   @ApiProperty({ oneOf: [base64Schema, { type: 'array', maxItems: mostMembers, items: base64Schema }] })
   @IsOptional()
-  @is('base64', 'must be base64, with its padding', (value) => !isOneOrMoreTexts(value) || textsOf(value).every(isBase64))
+  @is(
+    'base64',
+    'must be base64, with its padding',
+    (value) => !isOneOrMoreTexts(value) || textsOf(value).every(isBase64),
+  )
   @is('length', `must have at most ${longestText.file} characters`, (value) => isSmall(value, 'file'))
   @is('type', 'must be a text or a list of texts', isOneOrMoreTexts)
   content?: string | string[];
