@@ -47,25 +47,6 @@ describe('a run', () => {
     expect((await room.call('GET', '/api/requests/queued/pending')).body).toContainEqual(body.pendingRequest);
   });
 
-  test('is found by its id, whatever printable characters that has', async () => {
-    const ids = [
-      ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
-      'ä',
-      '😀',
-      '...',
-      'a/../b',
-    ];
-    const taken = ids.filter((id) => id !== '.').map((id) => (id === ' ' ? 'a b' : id));
-    await job('odd');
-    for (const runId of taken) expect((await run('odd', { runId })).status).toBe(200);
-    for (const runId of taken) {
-      const encoded = encodeURIComponent(runId);
-      const all = [...Buffer.from(runId)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
-      for (const path of [encoded, all])
-        expect([runId, (await room.call('GET', `/api/track/run/odd/${path}`)).status]).toEqual([runId, 200]);
-    }
-  });
-
   test('carries everything it was told', async () => {
     const runAt = room.clock.now() + 86_400_000;
     const asked = {
