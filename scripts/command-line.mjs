@@ -16,7 +16,9 @@ const target = join(folder, 'cli');
 const outfile = join(target, 'commands.cjs');
 
 const isWithin = (parent, path) => path.startsWith(parent + sep);
-const staysOutside = (path) => !isWithin(commands, path) || isWithin(join(commands, 'server'), path);
+const shared = ['did-you-mean.js', 'other-names.js'].map((name) => join(sources, 'core', name));
+const staysOutside = (path) =>
+  (!isWithin(commands, path) && !shared.includes(path)) || isWithin(join(commands, 'server'), path);
 
 const { outputFiles } = await build({
   write: false,

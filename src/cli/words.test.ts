@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { matches } from './commands/look.js';
 import { isTask } from './commands/history.js';
-import { closest } from './files/check.js';
 import { cleanUrl } from './remote/address.js';
 import { durationMillis, shownDuration, wholeNumber } from './words.js';
 
@@ -40,16 +39,6 @@ test.each([
   ['web', false],
   ['my-web-2026-11-23', false],
 ])('%s names a task: %s', (id, is) => expect(isTask(id)).toBe(is));
-
-test.each([
-  ['instnaces', 'instances'],
-  ['cpu', 'cpus'],
-  ['memory', 'memoryMb'],
-  ['timeZone', undefined],
-  ['x', undefined],
-])('by %s may be meant %s', (given, meant) =>
-  expect(closest(given, ['instances', 'cpus', 'memoryMb', 'id', 'requestType'])).toBe(meant),
-);
 
 test.each([
   ['http://localhost:7099/api/', 'http://localhost:7099'],

@@ -112,13 +112,14 @@ describe('the command', () => {
   test('sees variables that refer to others, and everything else in them as it is', async () => {
     const environment = {
       NAME: 'world',
+      PASSWORD: 'P@ss$word1 US$100 a$$b',
       GREETING: 'hello ${NAME}',
       ODD: '`id` $(id) "x" \\n ! \'y\' \n z',
       PATH: '/opt/none:$PATH',
     };
-    const spec = await run({ cmd: 'printenv GREETING ODD PATH CLUSTER_TASK_ID' }, { environment });
+    const spec = await run({ cmd: 'printenv PASSWORD GREETING ODD PATH CLUSTER_TASK_ID' }, { environment });
     const log = serviceLog(spec);
-    expect(log.startsWith(`hello world\n${environment.ODD}\n/opt/none:/`)).toBe(true);
+    expect(log.startsWith(`P@ss$word1 US$100 a$b\nhello world\n${environment.ODD}\n/opt/none:/`)).toBe(true);
     expect(log.endsWith(`\n${spec.taskId}\n`)).toBe(true);
   });
 
@@ -131,6 +132,43 @@ describe('the command', () => {
     await cluster.driver.kill(spec.taskId, 's1', 60_000, 1);
     expect(await cluster.untilState(spec, 'TASK_KILLED')).toContain('exit code 42');
     expect(await cluster.untilState(spec, 'TASK_RUNNING')).toMatch(/^Running sh \(pid \d+\)$/);
+  });
+
+  const here = 'cat <<EOF\nin $GREETING\nEOF\n';
+  test('is a line for a shell with everything that one may have, whose exit code is its own', async () => {
+    // One task for all of them: each line is run as the cmd of a task is, and says how it ended.
+    const lines: [cmd: string, output: string, exitCode: number][] = [
+      ['printf one; printf two', 'onetwo', 0],
+      ['exit 3', '', 3],
+      ['echo a | tr a b | cat', 'b\n', 0],
+      ['true && exit 4 || exit 5', '', 4],
+      ['# nothing\necho said # why', 'said\n', 0],
+      [here, 'in hello\n', 0],
+      ['if [ "$GREETING" = hello ]; then echo yes; fi', 'yes\n', 0],
+      ['for i in 1 2; do echo $i; done', '1\n2\n', 0],
+      ['(exit 6)', '', 6],
+      ['{ echo in; exit 7; }', 'in\n', 7],
+      ['! true', '', 1],
+      ["echo 'it''s' \"$GREETING\"", 'its hello\n', 0],
+      ['f() { echo f; }; f', 'f\n', 0],
+      ['WORD=1 sh -c "echo $GREETING"', 'hello\n', 0],
+      ['echo $# $1', '0\n', 0],
+      ['-x', expect.stringContaining('not found') as string, 127],
+      ["trap 'echo bye' EXIT; exit 8", 'bye\n', 8],
+      ['echo on \\\nward', 'on ward\n', 0],
+    ];
+    const seen = await Promise.all(
+      lines.map(async ([cmd]) => {
+        const data = { cmd, skipLogrotateAndCompress: true };
+        const spec = await cluster.launch('', managed(data, { environment: { GREETING: 'hello' } }));
+        const state = await Promise.race([
+          cluster.untilState(spec, 'TASK_FINISHED'),
+          cluster.untilState(spec, 'TASK_FAILED'),
+        ]);
+        return [cmd, readFileSync(inArea(spec, 'service.log'), 'utf8'), Number(/^Exit code (\d+)/.exec(state)?.[1])];
+      }),
+    );
+    expect(seen).toEqual(lines);
   });
 
   test('has the open files it was given', async () => {
@@ -183,6 +221,7 @@ describe('files that come with the deploy', () => {
   });
 
   test.each([
+    { why: 'no base64', artifacts: [{ filename: 'a', content: 'name: x' }], says: 'a: its content is not base64' },
     { why: 'another md5', artifacts: [{ filename: 'a', content: [base64('x')], md5sum: md5('y') }], says: 'md5' },
     {
       why: 'a name twice',

@@ -306,6 +306,11 @@ describe.skipIf(withoutObjectStore !== undefined)('artifacts of a store', () => 
   describe('a list of artifacts', () => {
     const listOf = (name: string, content: unknown, changes: ObjstoreArtifact = {}) =>
       put(name, typeof content === 'string' ? content : JSON.stringify(content), { isArtifactList: true, ...changes });
+    const asOlder = ({ objstoreBucket, objstoreObjectKey, ...rest }: ObjstoreArtifact) => ({
+      ...rest,
+      s3Bucket: objstoreBucket,
+      s3ObjectKey: objstoreObjectKey,
+    });
     const embedded = (filename: string, text: string) => ({
       filename,
       content: [Buffer.from(text).toString('base64')],
@@ -321,11 +326,22 @@ describe.skipIf(withoutObjectStore !== undefined)('artifacts of a store', () => 
           objstoreArtifacts: [put('c', 'C', { targetFolderRelativeToTask: 'app' }), third],
         }),
         listOf('two.json', { objstoreArtifacts: [put('d', 'D', { targetFolderRelativeToTask: 'app' })] }),
+        // As the original's own classes write one.
+        listOf('three.json', {
+          embeddedArtifacts: [{ ...embedded('e', 'E'), content: Buffer.from('E').toString('base64'), md5sum: null }],
+          externalArtifacts: null,
+          s3Artifacts: [
+            { ...asOlder(put('f', 'F', { targetFolderRelativeToTask: 'app' })), md5sum: null, isArtifactList: false },
+          ],
+        }),
       ];
       const spec = await finished(
-        await launch({ embeddedArtifacts: [embedded('a', 'A')], objstoreArtifacts: lists }, 'cat a b c d ../one.json'),
+        await launch(
+          { embeddedArtifacts: [embedded('a', 'A')], objstoreArtifacts: lists },
+          'cat a b c d e f ../one.json',
+        ),
       );
-      expect(textOf(spec, 'tail_of_finished_service.log')).toMatch(/^ABCD\{"embeddedArtifacts"/);
+      expect(textOf(spec, 'tail_of_finished_service.log')).toMatch(/^ABCDEF\{"embeddedArtifacts"/);
       expect(existsSync(inArea(spec, 'third.json'))).toBe(true);
       expect(existsSync(inArea(spec, 'app', 'deepest'))).toBe(false);
     });

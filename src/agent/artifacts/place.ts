@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isBase64, oneBase64, textsOf } from '../../core/base64.js';
 import type { ClusterArtifact, EmbeddedArtifact } from '../../core/model/deploy.js';
 import { errorCode } from '../files.js';
 import { fileNameOf } from '../wire/unsupported.js';
@@ -35,8 +36,9 @@ export async function placeDownload(artifact: Kept<ClusterArtifact>, staging: St
 export async function placeEmbedded(artifact: EmbeddedArtifact, staging: Staging): Promise<void> {
   staging.meter.present = artifact.filename ?? '';
   const target = join(await targetFolder(artifact, staging), artifact.filename ?? '');
-  // Each element is base64 text of its own: padding may end any of them.
-  const content = Buffer.concat((artifact.content ?? []).map((text) => Buffer.from(text, 'base64')));
+  const texts = textsOf(artifact.content);
+  if (!texts.every(isBase64)) throw new DeployFault(`${artifact.filename}: its content is not base64`);
+  const content = Buffer.from(oneBase64(texts), 'base64');
   await staging.meter.count(content.length);
   const file = await newFile(target, staging, artifact.filename);
   await file.writeFile(content).finally(() => file.close());

@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import type { ExecutorData, ObjstoreArtifact } from '../../core/model/deploy.js';
 import { messageOf } from '../files.js';
+import { legacyNames } from '../../platform/http/legacy-names.js';
 import type { LocalClusterSettings } from '../settings.js';
 import { ArtifactList } from '../wire/launch-spec.js';
 import { unsupportedExecutorFields } from '../wire/unsupported.js';
@@ -101,10 +103,19 @@ async function readList(filename: string, { handle }: KeptFile): Promise<Artifac
   const { size } = await handle.stat();
   if (size > longestList) throw new DeployFault(`${filename}: is larger than a list of artifacts may be (8 MB)`);
   const { buffer } = await handle.read(Buffer.alloc(size), 0, size, 0);
-  const list = ArtifactList.safeParse(parsed(filename, buffer.toString('utf8')));
+  if (!isUtf8(buffer)) throw new DeployFault(`${filename}: is no list of artifacts: it is not in UTF-8`);
+  const list = ArtifactList.safeParse(inOurWords(parsed(filename, buffer.toString('utf8'))));
   if (list.success) return list.data;
   const [issue] = list.error.issues;
   throw new DeployFault(`${filename}: is no list of artifacts: ${issue?.path.join('.')} ${issue?.message}`);
+}
+
+/** As the API reads a deploy: lists are written by older programs, too, which say null where there is nothing. */
+function inOurWords(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOurWords);
+  if (value === null || typeof value !== 'object') return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [legacyNames[name] ?? name, inOurWords(member)]));
 }
 
 function parsed(filename: string, text: string): unknown {

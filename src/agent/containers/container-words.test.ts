@@ -132,7 +132,7 @@ test('an executor has the network of the machine, and its command is text for a 
     { executorData: { cmd: 'x' }, command: { shell: true, value: 'run "a b"', arguments: ['$X'] } },
   );
   expect(found).toContain('--network=host');
-  expect(found.slice(-4)).toEqual(['app', '/bin/sh', '-c', 'exec run "a b" $X']);
+  expect(found.slice(-5)).toEqual(['app', '/bin/sh', '-c', '--', 'run "a b" $X']);
 });
 
 test('whatever a deploy says, no word of it is an option before the image but those of its parameters', () =>

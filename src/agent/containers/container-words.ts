@@ -181,8 +181,8 @@ function mount({ type, source, destination, isReadOnly = false, more = [] }: Mou
 function command({ spec }: ContainerPlan, parameters: readonly Parameter[]): string[] {
   const image = imageOf(spec.container)?.name ?? '';
   const { shell, value, arguments: words } = spec.command;
-  // As in tasks without a container it is text for a shell, and one process where it is one command.
-  if (spec.executorData) return [image, '/bin/sh', '-c', `exec ${[value, ...words].join(' ')}`];
+  // As in tasks without a container it is a line for a shell. Shells become the command of a line that is one command.
+  if (spec.executorData) return [image, '/bin/sh', '-c', '--', [value, ...words].join(' ')];
   if (!shell) return [image, ...(value === '' ? [] : [value]), ...words];
   const line = ['-c', value, 'sh', ...words];
   return has(parameters, 'entrypoint') ? [image, '/bin/sh', ...line] : ['--entrypoint=/bin/sh', image, ...line];

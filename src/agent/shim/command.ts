@@ -20,7 +20,7 @@ export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): Ta
     const { folder, runner, serviceLog, bashLog } = sandbox.executor;
     const openFiles = String(spec.executorData?.maxOpenFiles ?? '');
     return {
-      words: [shell, runner, folder, serviceLog, openFiles, commandText(spec)],
+      words: [shell, runner, folder, serviceLog, openFiles, shell, commandText(spec)],
       stdout: bashLog,
       stderr: bashLog,
       workingFolder: folder,

@@ -24,20 +24,51 @@ function sourced(shell: string, environment: Record<string, string>): Record<str
   return Object.fromEntries(entries.filter(([name]) => name! in environment)) as Record<string, string>;
 }
 
-test.each(['/bin/sh', '/bin/bash'])('%s: a value may refer to what is set already, and to values above it', (shell) => {
-  const environment = { A: 'hello $WORLD', B: '${A}!', C: '$NOBODY.' };
-  expect(sourced(shell, environment)).toEqual({ A: 'hello earth', B: 'hello earth!', C: '.' });
+const shells = ['/bin/sh', '/bin/bash'];
+
+test.each(shells)('%s: a value may refer to what is set already, and to values above it', (shell) => {
+  const environment = { A: 'hello $WORLD', B: '${A}!', C: '$NOBODY.', D: '${NOBODY}.', E: '$D$C', LATER: '$Z', Z: 'z' };
+  expect(sourced(shell, environment)).toEqual({
+    A: 'hello earth',
+    B: 'hello earth!',
+    C: '$NOBODY.',
+    D: '${NOBODY}.',
+    E: '${NOBODY}.$NOBODY.',
+    LATER: '$Z',
+    Z: 'z',
+  });
 });
 
-test.each(['/bin/sh', '/bin/bash'])('%s: everything but references is taken as it is', (shell) =>
+test.each(shells)('%s: two dollar signs stand for one, and what follows them is no name', (shell) => {
+  const environment = { A: 'a$$b', B: '$$WORLD', C: '$$$WORLD', D: '$$$$' };
+  expect(sourced(shell, environment)).toEqual({ A: 'a$b', B: '$WORLD', C: '$earth', D: '$$' });
+});
+
+test.each(shells)('%s: what a shell itself keeps is no variable of a task', (shell) => {
+  const own = ['$_', '$IFS', '$PWD', '$OLDPWD', '$PPID', '$OPTIND', '$RANDOM', '$UID', '$BASH_VERSION', '$PS4'];
+  const environment = Object.fromEntries([...own, '$muster_task'].map((value, index) => [`V${index}`, value]));
+  expect(sourced(shell, environment)).toEqual(environment);
+});
+
+test.each(shells)('%s: everything but references is taken as it is', (shell) =>
   fc.assert(
     fc.property(
-      fc.array(fc.constantFrom(...'ab \\"\'`!#&|;<>(){}[]*?~\n\t$(', '$(', '$(id)', '`id`', '\\"', '\\\\'), {
-        maxLength: 12,
-      }),
+      fc.array(
+        fc.constantFrom(
+          ...'ab1 \\"\'`!#&|;<>(){}[]*?~\n\t$@-=:%',
+          '$(',
+          '$(id)',
+          '`id`',
+          '\\"',
+          '\\\\',
+          '${',
+          '$[1+1]',
+        ),
+        { maxLength: 12 },
+      ),
       (parts) => {
-        // A dollar sign may only begin a command substitution here; anything else would be a reference.
-        const value = parts.join('').replace(/\$(?!\()/g, '');
+        // Two of them in a row stand for one.
+        const value = parts.join('').replaceAll(/\$+/g, '$');
         expect(sourced(shell, { VALUE: value })).toEqual({ VALUE: value });
       },
     ),

@@ -38,7 +38,7 @@ export function launcherScript(environment: Record<string, string>, outputs: 'FI
  * Variables that shells (dash, bash) read-only, count in or compute. They are none of the program's secrets, so they may be
  * seen on a command line for a moment.
  */
-const isOfShells = (name: string): boolean =>
+export const isOfShells = (name: string): boolean =>
   /^(_|PPID|E?UID|GROUPS|OPTIND|LINENO|S?RANDOM|SECONDS|EPOCH\w+|HISTCMD|DIRSTACK|FUNCNAME|SHLVL|SHELLOPTS|BASH\w*)$/.test(
     name,
   );

@@ -55,14 +55,17 @@ exit "$status"
 /**
  * Start script of tasks with executorData. Its own output goes to executor.bash.log, that of the command to the service log.
  *
- *     runner.sh <task folder> <service log> <open files or ''> <command line>
+ *     runner.sh <task folder> <service log> <open files or ''> <shell> <command line>
+ *
+ * The line is read by a shell of its own, which sees the exported variables and nothing else of this script, and ends as the line
+ * does. That shell becomes the program of a line that is one command, so that signals reach it.
  */
 export const runner = ({
   extraScriptContent,
 }: Pick<
   LocalClusterSettings,
   'extraScriptContent'
->): string => `muster_task=$1 muster_log=$2 muster_files=$3 muster_command=$4
+>): string => `muster_task=$1 muster_log=$2 muster_files=$3 muster_shell=$4 muster_command=$5
 cd "$muster_task" || exit 125
 for muster_file in /etc/profile.d/*.sh; do
   [ -r "$muster_file" ] && . "$muster_file"
@@ -75,7 +78,7 @@ done
 ${extraScriptContent}
 [ -z "$muster_files" ] || ulimit -S -n "$muster_files" || exit 125
 exec >>"$muster_log" 2>&1
-eval "exec $muster_command"
+exec "$muster_shell" -c -- "$muster_command"
 `;
 
 /** Puts the shim where /bin/sh finds it. Tasks that run already have opened theirs: it is replaced, not rewritten. */

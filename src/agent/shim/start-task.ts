@@ -10,7 +10,7 @@ import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '
 import type { Outcome } from '../tasks/outcome.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
 import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
-import { fitsKernel, launcherScript, writeForUser } from './launcher.js';
+import { fitsKernel, isOfShells, launcherScript, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
 
@@ -88,8 +88,9 @@ const startFiles = (layout: ExecutorLayout, { environment, context: { shell, set
 ];
 
 /**
- * The file that a task with executorData sources: one export per variable, in the order given. `$NAME` in a value is
- * expanded, so that a value may refer to a variable above it; everything else in it is literal.
+ * The file that a task with executorData sources: one export per variable, in the order given. `$NAME` and `${NAME}` in a value
+ * are expanded where that variable is set by then: one above it, one of the agent's, or one of the machine's profile. `$$` stands
+ * for a dollar sign. Everything else is literal, names that nothing has set among them: a password may have a `$`.
  */
 export function deployEnv(environment: Record<string, string>): string {
   return Object.entries(environment)
@@ -97,5 +98,20 @@ export function deployEnv(environment: Record<string, string>): string {
     .join('');
 }
 
-/** Within double quotes a shell looks at backslash, quote, backtick and `$(`; an exclamation mark is plain in scripts. */
-const quoted = (value: string): string => value.replace(/[\\"`]|\$(?=\()/g, '\\$&');
+const reference = /\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/;
+/** Within double quotes a shell looks at these; an exclamation mark is plain in scripts. */
+const special = /[\\"`$]/;
+const either = new RegExp(`${reference.source}|${special.source}`, 'g');
+
+const quoted = (value: string): string =>
+  value.replace(either, (text: string, bare?: string, braced?: string) => {
+    const name = bare ?? braced;
+    if (text === '$$') return '\\$';
+    if (name === undefined || isOfTheScript(name)) return text.replace(/[\\"`$]/g, '\\$&');
+    return `\${${name}-${braced === undefined ? `\\$${name}` : `\\$\{${name}\\}`}}`;
+  });
+
+/** Set in the shell that reads the file, and not meant by anybody. */
+const isOfTheScript = (name: string): boolean =>
+  isOfShells(name) ||
+  /^(IFS|OLDPWD|PWD|OPTARG|OPTERR|PS[0-4]|SHELL|HOST(NAME|TYPE)|MACHTYPE|OSTYPE|muster_\w+)$/.test(name);

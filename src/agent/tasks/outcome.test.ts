@@ -22,6 +22,9 @@ test.each([
   },
   { name: 'exit 1', changes: { exitCode: 1 }, is: ['TASK_FAILED', 'Exit code 1'] },
   { name: 'a signal', changes: { exitCode: 139 }, is: ['TASK_FAILED', 'Exit code 139 (signal 11)'] },
+  { name: 'the last signal', changes: { exitCode: 192 }, is: ['TASK_FAILED', 'Exit code 192 (signal 64)'] },
+  { name: 'no signal any more', changes: { exitCode: 193 }, is: ['TASK_FAILED', 'Exit code 193'] },
+  { name: 'exit 255', changes: { exitCode: 255 }, is: ['TASK_FAILED', 'Exit code 255'] },
   { name: 'a listed code', changes: { exitCode: 9, successfulExitCodes: [9] }, is: ['TASK_FINISHED', 'Exit code 9'] },
   { name: '0 that is not listed', changes: { successfulExitCodes: [9] }, is: ['TASK_FAILED', 'Exit code 0'] },
   {

@@ -56,10 +56,15 @@ export function outcomeOf(facts: EndFacts): Outcome {
   // No longer than messages are by default: the rest would be cut off.
   if (facts.exitCode === notFound && facts.programIsShellLine)
     return failed('Exit code 127: not a program; a shell line with arguments needs shell: true');
-  const signal = facts.exitCode > 128 ? ` (signal ${facts.exitCode - 128})` : '';
+  const number = facts.exitCode - shellSignal;
+  const signal = number >= 1 && number <= lastSignal ? ` (signal ${number})` : '';
   const early = facts.waitingForHealthFile ? ' before the health file was there' : '';
   return failed(`Exit code ${facts.exitCode}${signal}${early}`);
 }
+
+/** A shell tells the end by a signal as this and its number. Greater ones are exit codes: ssh, perl and php end with 255. */
+const shellSignal = 128;
+const lastSignal = 64;
 
 /** How a shell ends that finds no such program. */
 const notFound = 127;

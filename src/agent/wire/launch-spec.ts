@@ -11,7 +11,7 @@ const EmbeddedArtifact = z.object({
   name: z.string().optional(),
   filename: relativePath,
   md5sum: z.string().optional(),
-  content: z.array(z.string()).optional(),
+  content: z.union([z.string(), z.array(z.string())]).optional(),
   targetFolderRelativeToTask: word.optional(),
 });
 const ExternalArtifact = z.object({

@@ -1,4 +1,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { Schema } from './written-texts.js';
+import { didYouMean } from '../../core/did-you-mean.js';
+import { otherName } from '../../core/other-names.js';
 import { projectFile } from '../project-file.js';
 
 export interface Problem {
@@ -9,6 +12,13 @@ export type Kind = 'request' | 'deploy';
 
 export const schemaText = (kind: Kind): string => projectFile(`schemas/${kind}.schema.json`);
 
+const schemas = new Map<Kind, Schema>();
+export function schemaOf(kind: Kind): Schema {
+  const schema = schemas.get(kind) ?? (JSON.parse(schemaText(kind)) as Schema);
+  schemas.set(kind, schema);
+  return schema;
+}
+
 const validators = new Map<Kind, ValidateFunction>();
 
 /** What of a document breaks the published schema; misspelt names first, since they make others missing. */
@@ -17,7 +27,7 @@ export async function problemsOf(kind: Kind, value: unknown): Promise<Problem[]>
   if (!validate) {
     const { Ajv } = await import('ajv');
     validate = new Ajv({ strict: false, allErrors: true, verbose: true, validateFormats: false }).compile(
-      JSON.parse(schemaText(kind)) as object,
+      schemaOf(kind),
     );
     validators.set(kind, validate);
   }
@@ -37,12 +47,10 @@ function problemOf({ instancePath, keyword, params, message, parentSchema }: Err
   if (keyword === 'additionalProperties') {
     const given = String((params as { additionalProperty: string }).additionalProperty);
     const known = Object.keys((parentSchema as { properties?: object }).properties ?? {});
-    const meant = closest(given, known);
+    const meant = didYouMean(given, known);
+    const hint = otherName(given, meant) ?? (meant === undefined ? undefined : `did you mean '${meant}'?`);
     const where = path.length > 0 ? ` of ${name}` : '';
-    return {
-      path: [...path, given],
-      message: `there is no field '${given}'${where}${meant ? ` (did you mean '${meant}'?)` : ''}`,
-    };
+    return { path: [...path, given], message: `there is no field '${given}'${where}${hint ? ` (${hint})` : ''}` };
   }
   if (keyword === 'required') {
     const missing = (params as { missingProperty: string }).missingProperty;
@@ -55,33 +63,4 @@ function problemOf({ instancePath, keyword, params, message, parentSchema }: Err
     };
   }
   return { path, message: `${name} ${message}` };
-}
-
-/** The known name with the fewest letters to change, if these are few. */
-export function closest(given: string, known: readonly string[]): string | undefined {
-  const lower = given.toLowerCase();
-  const ranked = known
-    .map((name) => ({ name, distance: distanceOf(lower, name.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  const [best] = ranked;
-  if (best && best.distance <= Math.max(1, Math.floor(given.length / 3))) return best.name;
-  // Such as cpu for cpus, memory for memoryMb.
-  return known.find((name) => lower.length >= 3 && name.toLowerCase().startsWith(lower));
-}
-
-/** Letters to insert, leave out, replace or swap with their neighbour. */
-function distanceOf(a: string, b: string): number {
-  const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let best = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
-        best = Math.min(best, rows[i - 2]![j - 2]! + 1);
-      row.push(best);
-    }
-    rows.push(row);
-  }
-  return rows[a.length]!.at(-1)!;
 }

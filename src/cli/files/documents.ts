@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { DeployRequest, Request } from 'muster-client';
-import { type Document, isNode, LineCounter, parseAllDocuments, visit } from 'yaml';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
 import { CliError } from '../exit-codes.js';
 import { type Problem, problemsOf } from './check.js';
+import { hintOf, keepTextsAsWritten } from './written-texts.js';
 
 /** What a file may hold, any number of both, one document after the other. */
 export interface Wanted {
@@ -25,12 +26,18 @@ export async function readDocuments(files: readonly string[]): Promise<Wanted> {
     const name = file === '-' ? 'stdin' : file;
     const text = read(file, name);
     const lines = new LineCounter();
-    const documents = parseAllDocuments(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false });
+    const options = { lineCounter: lines, uniqueKeys: true, prettyErrors: false, merge: true };
+    const documents = parseAllDocuments(text, options);
     for (const document of Array.isArray(documents) ? documents : []) {
-      const [error] = document.errors;
-      if (error) throw new CliError('usage', `${name}:${lines.linePos(error.pos[0]).line}: ${error.message}`);
+      // A warning is about a tag that nobody knows, and what it stands for would be lost.
+      const [error] = [...document.errors, ...document.warnings];
+      if (error) {
+        const { line } = lines.linePos(error.pos[0]);
+        const hint = hintOf(text.split('\n')[line - 1] ?? '');
+        throw new CliError('usage', `${name}:${line}: ${error.message}${hint === undefined ? '' : ` (${hint})`}`);
+      }
       // A separator at the end, or comments alone.
-      if (document.contents === null) continue;
+      if (document.contents === null || (isScalar(document.contents) && document.contents.source === '')) continue;
       refuseAnchors(document, name, lines);
       await sort(document, name, lines, wanted);
     }
@@ -43,9 +50,10 @@ export async function readDocuments(files: readonly string[]): Promise<Wanted> {
 
 function read(file: string, name: string): string {
   try {
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8');
-    if (text.length <= maxFileBytes) return text;
+    const bytes = readFileSync(file === '-' ? 0 : file);
+    if (bytes.length <= maxFileBytes) return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
+    if (cause instanceof TypeError) throw new CliError('usage', `${name} must be text in UTF-8`, { cause });
     throw new CliError('usage', `Cannot read ${name}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
   }
   throw new CliError('usage', `${name} is greater than ${maxFileBytes} bytes`);
@@ -64,9 +72,12 @@ function refuseAnchors(document: Document.Parsed, name: string, lines: LineCount
 }
 
 async function sort(document: Document.Parsed, name: string, lines: LineCounter, wanted: Wanted): Promise<void> {
+  const { contents } = document;
+  const isDeploy = isMap(contents) && (contents.has('deploy') || !(contents.has('requestType') || contents.has('id')));
+  keepTextsAsWritten(isDeploy ? 'deploy' : 'request', document, (node, message) => {
+    throw new CliError('usage', `${name}:${lines.linePos(node.range?.[0] ?? 0).line}: ${message}`);
+  });
   const value = withoutNulls(document.toJS({ maxAliasCount: 100 })) as Record<string, unknown>;
-  const isDeploy =
-    typeof value === 'object' && value !== null && ('deploy' in value || !('requestType' in value || 'id' in value));
   const problems = await problemsOf(isDeploy ? 'deploy' : 'request', value);
   if (problems.length > 0)
     throw new CliError('usage', problems.map((each) => tell(each, document, name, lines)).join('; '));

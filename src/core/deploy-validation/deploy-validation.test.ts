@@ -80,6 +80,9 @@ describe('id and request', () => {
     { name: 'an id with dot and underscore', deploy: { id: 'v1.2_3' } },
     { name: 'no id', deploy: { id: '' }, errors: ['deploy.id required'] },
     { name: 'a dash, which divides task ids', deploy: { id: 'a-b' }, errors: ['deploy.id pattern'] },
+    { name: 'a dot, which is no part of a path', deploy: { id: '.' }, errors: ['deploy.id pattern'] },
+    { name: 'two dots', deploy: { id: '..' }, errors: ['deploy.id pattern'] },
+    { name: 'three dots', deploy: { id: '...' } },
     { name: 'a slash', deploy: { id: 'a/b' }, errors: ['deploy.id pattern'] },
     { name: '50 characters', deploy: { id: 'd'.repeat(50) } },
     { name: '51 characters', deploy: { id: 'd'.repeat(51) }, errors: ['deploy.id length'] },
@@ -245,6 +248,18 @@ describe('health check', () => {
     { name: 'by port index', deploy: { healthcheck: { uri: '/', portIndex: 1 } } },
     { name: 'by port number', deploy: { healthcheck: { uri: '/', portNumber: 80 } } },
     {
+      name: 'by a number that the task may or may not be given',
+      deploy: { healthcheck: { uri: '/', portNumber: 31_000 } },
+      errors: ['deploy.healthcheck.portNumber ownPort'],
+    },
+    {
+      name: 'by a port of the machine that its container asks for',
+      deploy: {
+        containerInfo: mapping({ containerPort: 8080, hostPort: 8080 }),
+        healthcheck: { uri: '/', portNumber: 8080 },
+      },
+    },
+    {
       name: 'index and number',
       deploy: { healthcheck: { uri: '/', portIndex: 0, portNumber: 80 } },
       errors: ['deploy.healthcheck.portNumber exclusive'],
@@ -326,7 +341,11 @@ describe('health check', () => {
       deploy: { serviceBasePath: '/', loadBalancerGroups: ['public'] },
       context: { ...balanced, settings: { ...settings, loadBalancerUri: 'http://balancer' } },
     },
-    { name: 'a load balanced request where there is no load balancer', context: balanced },
+    {
+      name: 'a load balanced request where there is no load balancer',
+      context: balanced,
+      errors: ['deploy.requestId loadBalancer'],
+    },
   ])('$name', (given) => expect(broken(given)).toEqual(given.errors ?? []));
 });
 

@@ -1,5 +1,6 @@
 import type { FieldError } from '../field-error.js';
 import { healthcheckTimings } from '../health/index.js';
+import { literalHostPorts } from '../launch/index.js';
 import type { Deploy, HealthcheckOptions } from '../model/deploy.js';
 import { problem, type DeployRule, type DeployValidationSettings } from './context.js';
 
@@ -11,13 +12,15 @@ export const healthcheckRule: DeployRule = (deploy, { settings }) => {
 
 /** What to ask, and on which port. */
 function targetProblems(
-  { resources }: Deploy,
+  { resources, containerInfo }: Deploy,
   { uri, portIndex, portNumber, ...rest }: HealthcheckOptions,
   { healthcheckPortNumbers }: DeployValidationSettings,
 ): FieldError[] {
   const numPorts = resources?.numPorts ?? 0;
   const bothPorts = portIndex !== undefined && portNumber !== undefined;
-  const isForeign = portNumber !== undefined && numPorts === 0 && !healthcheckPortNumbers.includes(portNumber);
+  // Which numbers a task is given nobody knows beforehand, but for those that its container asks for.
+  const asked = containerInfo ? literalHostPorts(containerInfo, numPorts) : [];
+  const isForeign = portNumber !== undefined && ![...healthcheckPortNumbers, ...asked].includes(portNumber);
   const isPath = uri === undefined || /^(?![a-z][\w+.-]*:\/\/|\/\/|\\)[^\p{Cc}]*$/iu.test(uri);
   const outside = portIndex !== undefined && resources !== undefined && (portIndex < 0 || portIndex >= numPorts);
   return [
@@ -34,7 +37,7 @@ function targetProblems(
       isForeign,
       'healthcheck.portNumber',
       'ownPort',
-      'must be a port of the task, which has none by resources.numPorts, or one of healthcheckPortNumbers',
+      `${portNumber} is no port that the task has for sure: give portIndex, or one of healthcheckPortNumbers`,
     ),
     ...problem(
       Boolean(uri) && numPorts === 0 && portNumber === undefined,

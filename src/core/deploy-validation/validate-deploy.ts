@@ -4,12 +4,14 @@ import { containerRule, resourceRule } from './resource-rules.js';
 import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
+import { isPathPart } from '../path-part.js';
 import { bucketProblems, runProblems } from '../requests/run-now.js';
 
 const idRule: DeployRule = ({ id }, { settings }) => {
   if (!id) return problem(true, 'id', 'required', 'is required');
   return [
     ...problem(!/^[a-zA-Z0-9_.]+$/.test(id), 'id', 'pattern', "may contain letters, digits, '_' and '.' only"),
+    ...problem(!isPathPart(id), 'id', 'pattern', "must not be '.' or '..', which no path can name"),
     ...problem(
       id.length > settings.maxDeployIdSize,
       'id',
@@ -168,7 +170,14 @@ function taskLabelsDiffer(
 
 /** The load balancer has to know where it puts the service, and under which path. */
 const loadBalancedRule: DeployRule = ({ serviceBasePath, loadBalancerGroups }, { request, settings }) => {
-  if (!request.loadBalanced || settings.loadBalancerUri === undefined) return [];
+  if (!request.loadBalanced) return [];
+  if (settings.loadBalancerUri === undefined)
+    return problem(
+      true,
+      'requestId',
+      'loadBalancer',
+      'names a request that is loadBalanced, and loadBalancerUri is not set',
+    );
   const because = 'is required for a load balanced request';
   return [
     ...problem(!serviceBasePath, 'serviceBasePath', 'required', because),

@@ -1,4 +1,5 @@
 import type { Cell } from './csv.js';
+import { isBase64 } from '../base64.js';
 import { isStorable } from '../storable-text.js';
 import { parseTaskId } from '../task-id.js';
 
@@ -172,7 +173,7 @@ function optionalBytes(row: DumpRow, ...columns: string[]): string | null {
     if (cell.startsWith('{')) return `\\x${Buffer.from(cell).toString('hex')}`;
     const [, digits] = /^(?:\\x|0x)?((?:[0-9a-f]{2})+)$/i.exec(cell) ?? [];
     if (digits !== undefined) return `\\x${digits}`;
-    if (!/^[A-Za-z0-9+/\s]+={0,2}$/.test(cell)) {
+    if (!isBase64(cell)) {
       throw new CellProblem(`${column} is neither JSON nor bytes in hexadecimal digits or base 64`);
     }
     return `\\x${Buffer.from(cell, 'base64').toString('hex')}`;

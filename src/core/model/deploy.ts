@@ -121,7 +121,8 @@ export interface EmbeddedArtifact {
   name?: string;
   filename?: string;
   md5sum?: string;
-  content?: string[];
+  /** Base64, in the form that it was sent in. */
+  content?: string | string[];
   targetFolderRelativeToTask?: string;
 }
 

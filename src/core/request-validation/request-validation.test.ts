@@ -15,6 +15,7 @@ import {
 } from './index.js';
 
 const limits: RequestLimits = {
+  loadBalancerUri: 'http://balancer',
   maxRequestIdSize: 100,
   allowRequestsWithoutOwners: true,
   maxNumInstancesPerRequest: 25,
@@ -259,4 +260,21 @@ describe('scaling far down', () => {
     const runs = request({ requestType: 'ON_DEMAND' });
     expect(scaleDownProblem(runs, { from: 25, to: 1, acknowledged: false }, 10)).toBeUndefined();
   });
+});
+
+test('a load balancer that is not there is asked for by nobody but older clients', () => {
+  const sent = request({ loadBalanced: true });
+  const without = { limits: { ...limits, loadBalancerUri: undefined } };
+  expect(broken(sent, without)).toEqual(['loadBalanced loadBalancer']);
+  expect(broken(sent, { ...without, stored: sent })).toEqual([]);
+  expect(broken(sent, { ...without, isOlder: true })).toEqual([]);
+});
+
+test('a RUN_ONCE request has one instance, unless it was taken over with more', () => {
+  const sent = request({ requestType: 'RUN_ONCE', instances: 5 });
+  expect(broken(sent)).toEqual(['instances single']);
+  expect(broken(request({ requestType: 'RUN_ONCE', instances: 1 }))).toEqual([]);
+  expect(broken(sent, { stored: sent })).toEqual([]);
+  expect(broken({ ...sent, instances: 4 }, { stored: sent })).toEqual(['instances single']);
+  expect(broken(sent, { isOlder: true })).toEqual([]);
 });

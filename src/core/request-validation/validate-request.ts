@@ -10,14 +10,17 @@ export interface RequestLimits extends ResourceLimits {
   allowRequestsWithoutOwners: boolean;
   maxNumInstancesPerRequest: number;
   spreadAllSlavesEnabled: boolean;
+  /** Absent: there is no load balancer. */
+  loadBalancerUri?: string | undefined;
 }
 
 interface RequestSurroundings {
   limits: RequestLimits;
   /** The request as it is stored, when this one takes its place. */
   stored?: Request;
-  /** Epoch milliseconds; absent: a schedule may be over. */
   now?: number;
+  /** Taken over from an older installation, or sent by its clients: what has no effect is accepted as it was there. */
+  isOlder?: boolean;
   /** Resources of its active and of its pending deploy: they are multiplied by the new number of instances. */
   deploys?: readonly { id: string; resources?: Resources }[];
 }
@@ -61,6 +64,10 @@ const rules: readonly Rule[] = [
   unchangedRule,
   scheduleRule,
   lifetimeRule,
+  ({ loadBalanced }, { limits, stored, isOlder }) =>
+    loadBalanced && !stored?.loadBalanced && !isOlder && limits.loadBalancerUri === undefined
+      ? problem('loadBalanced', 'loadBalancer', 'loadBalanced needs a load balancer, and loadBalancerUri is not set')
+      : [],
   ({ maxTasksPerOffer }) =>
     maxTasksPerOffer !== undefined && maxTasksPerOffer <= 0
       ? problem('maxTasksPerOffer', 'min', 'maxTasksPerOffer must be more than 0')
@@ -79,13 +86,15 @@ const rules: readonly Rule[] = [
 
 function instancesRule(
   { requestType, instances, maxScale, slavePlacement }: Request,
-  { limits }: RequestSurroundings,
+  { limits, stored, isOlder }: RequestSurroundings,
 ): FieldError[] {
   if (maxScale !== undefined && maxScale <= 0) return problem('maxScale', 'min', 'maxScale must be more than 0');
   if (instances === undefined) return [];
   if (instances <= 0) return problem('instances', 'min', 'instances must be more than 0');
-  if (requestType === 'SCHEDULED' && instances !== 1) {
-    return problem('instances', 'single', 'instances must be 1 for a SCHEDULED request');
+  // One that is stored from before may keep its number, which has no effect.
+  const isOnceTaken = requestType === 'RUN_ONCE' && (isOlder || stored?.instances === instances);
+  if ((requestType === 'SCHEDULED' || (requestType === 'RUN_ONCE' && !isOnceTaken)) && instances !== 1) {
+    return problem('instances', 'single', `instances must be 1 for a ${requestType} request`);
   }
   // A request that follows the number of slaves is not asked for its own.
   if (slavePlacement === 'SPREAD_ALL_SLAVES') return [];
@@ -140,9 +149,9 @@ function scheduleRule(request: Request, around: RequestSurroundings): FieldError
 }
 
 /** One that is stored may be over: other members of its request can still be changed. */
-function futureRule(request: Request, spec: ScheduleSpec, { stored, now }: RequestSurroundings): FieldError[] {
+function futureRule(request: Request, spec: ScheduleSpec, { stored, now, isOlder }: RequestSurroundings): FieldError[] {
   const isStored = scheduleFields.every((field) => request[field] === stored?.[field]);
-  if (now === undefined || isStored || nextRun(spec, now) !== undefined) return [];
+  if (now === undefined || isOlder || isStored || nextRun(spec, now) !== undefined) return [];
   const field = request.schedule === undefined ? 'quartzSchedule' : 'schedule';
   return problem(field, 'future', `${field} '${request[field]}' has no future time: it would never run`);
 }

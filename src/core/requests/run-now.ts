@@ -1,3 +1,4 @@
+import { isPathPart } from '../path-part.js';
 import type { ResourceLimits } from '../deploy-validation/context.js';
 import { resourceProblems } from '../deploy-validation/resource-rules.js';
 import type { FieldError } from '../field-error.js';
@@ -19,12 +20,22 @@ export interface RunLimits extends ResourceLimits {
   uploadBuckets?: readonly string[] | undefined;
 }
 
+/** Times from 2001 to 2286 in seconds: in milliseconds they are in the spring of 1970, and the run would begin at once. */
+const inSeconds = { first: 1_000_000_000, last: 9_999_999_999 };
+
 /** What is wrong with the wishes of a run, without looking at the request. */
 export function runProblems(run: RunNowRequest, now: number, limits: RunLimits): FieldError[] {
   const errors: FieldError[] = [];
   const { runId, runAt, envOverrides, commandLineArgs } = run;
   if (runId !== undefined && (runId === '' || runId.length > limits.maxRunIdSize)) {
     errors.push(problem('runId', 'length', `runId must have 1 to ${limits.maxRunIdSize} characters (maxRunIdSize)`));
+  }
+  if (runId !== undefined && !isPathPart(runId)) {
+    const message = "runId must not be '.' or '..', and must have no control characters: no path could name it";
+    errors.push(problem('runId', 'pattern', message));
+  }
+  if (runAt !== undefined && runAt >= inSeconds.first && runAt <= inSeconds.last && runAt < now) {
+    errors.push(problem('runAt', 'min', 'runAt must be in epoch milliseconds, not in seconds'));
   }
   const latest = now + limits.maxRunNowTaskLaunchDelayDays * dayMillis;
   if (runAt !== undefined && runAt > latest) {

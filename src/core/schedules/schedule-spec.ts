@@ -46,6 +46,8 @@ function readExpression(fields: ScheduleFields): Expression | FieldError {
   if (schedule === undefined && quartzSchedule === undefined) {
     return { field: 'schedule', rule: 'required', message: 'a SCHEDULED request needs schedule or quartzSchedule' };
   }
+  const zoned = zoneInside('schedule', schedule) ?? zoneInside('quartzSchedule', quartzSchedule);
+  if (zoned) return zoned;
   const long = tooLong('schedule', schedule) ?? tooLong('quartzSchedule', quartzSchedule);
   if (long) return long;
   if (quartzSchedule !== undefined) {
@@ -71,6 +73,13 @@ const tooLong = (field: string, expression: string | undefined): FieldError | un
   expression === undefined || expression.length <= longestExpression
     ? undefined
     : { field, rule: 'length', message: `${field} must have at most ${longestExpression} characters` };
+
+/** Some programs say the zone in front of the expression. */
+function zoneInside(field: string, expression: string | undefined): FieldError | undefined {
+  const [, given, zone] = /^\s*((?:CRON_)?TZ=(\S{0,60}))/i.exec(expression ?? '') ?? [];
+  if (given === undefined) return undefined;
+  return { field, rule: 'timeZone', message: `${field}: '${given}' is no part of it: say scheduleTimeZone ${zone}` };
+}
 
 function readQuartz(field: string, quartz: string): Expression | FieldError {
   const schedule = parseQuartz(quartz);

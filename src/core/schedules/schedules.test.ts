@@ -273,3 +273,13 @@ test('the next hit is always later, and nothing lies between it and the asked ti
       },
     ),
   ));
+
+test.each([
+  ['CRON_TZ=Asia/Tokyo 0 8 * * *', 'say scheduleTimeZone Asia/Tokyo'],
+  ['TZ=UTC 0 8 * * *', 'say scheduleTimeZone UTC'],
+  ['@every 5m', 'say scheduleType RFC5545'],
+  ['0 0 1-7 * 2', "say it by '2#1'"],
+])('what other programs read in %s is told in words of this one', (schedule, told) => {
+  const read = readSchedule({ schedule });
+  expect('errors' in read && read.errors[0]?.message).toContain(told);
+});

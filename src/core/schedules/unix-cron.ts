@@ -17,6 +17,10 @@ const nicknames: Readonly<Record<string, string>> = {
  */
 export function deriveQuartz(cron: string): { quartz: string } | { error: string } {
   const word = cron.trim().toLowerCase();
+  if (word.startsWith('@every'))
+    return {
+      error: `'${cron}' is no cron schedule: say scheduleType RFC5545 and a rule such as FREQ=MINUTELY;INTERVAL=5`,
+    };
   if (word.startsWith('@') && !Object.hasOwn(nicknames, word)) {
     return { error: `'${cron}' is none of ${Object.keys(nicknames).join(', ')}` };
   }
@@ -31,7 +35,9 @@ export function deriveQuartz(cron: string): { quartz: string } | { error: string
   const anyDate = date === '*' || date === '?';
   const anyWeekday = weekday === '*' || weekday === '?';
   if (!anyDate && !anyWeekday) {
-    return { error: `'${cron}' restricts both day of month and day of week; leave one of them '*'` };
+    return {
+      error: `'${cron}' restricts both day of month and day of week; leave one of them '*', or say it by '2#1' (the first Tuesday) or by BYDAY and BYMONTHDAY of scheduleType RFC5545`,
+    };
   }
   const weekdays = anyWeekday ? '?' : renumberWeekdays(weekday.toUpperCase());
   if (weekdays === undefined) return { error: `day of week: cannot read '${weekday}' (0 or 7 is Sunday) in '${cron}'` };

@@ -52,6 +52,43 @@ type Body = RequestParent & { code: string; message: string; errors: FieldError[
 const post = (body: object, query = '') => rooms.call<Body>('POST', `/api/deploys${query}`, body);
 const queue = () => tx.query('SELECT deploy_id, pending_type, document FROM pending_request');
 
+describe('embedded files', () => {
+  const embedded = (content: unknown) =>
+    deploy({
+      command: undefined,
+      customExecutorCmd: '/bin/ex',
+      executorData: { cmd: 'x', embeddedArtifacts: [{ filename: 'c.yml', content }] },
+    });
+
+  test.each<[unknown]>([
+    ['bmFtZTogeA=='],
+    [['bmFtZTogeA==']],
+    [['bmFt', 'ZTogeA==']],
+    ['bmFt\nZTogeA==\n'],
+    [''],
+    [[]],
+  ])('come back as they were sent: %j', async (content) => {
+    await insertRequest(tx);
+    const { status, body } = await post({ deploy: embedded(content) });
+    expect([status, body.message]).toEqual([200, undefined]);
+    expect(body.pendingDeploy?.executorData?.embeddedArtifacts?.[0]?.content).toEqual(content);
+  });
+
+  test.each<[unknown, string]>([
+    ['name: x', 'base64'],
+    [['bmFt', 'not base64!!'], 'base64'],
+    ['data:text/plain;base64,eA==', 'base64'],
+    ['bmFtZT', 'base64'],
+    [7, 'type'],
+    [['bmFt', 7], 'type'],
+  ])('that are none are refused: %j', async (content, rule) => {
+    await insertRequest(tx);
+    const { status, body } = await post({ deploy: embedded(content) });
+    const field = 'deploy.executorData.embeddedArtifacts.0.content';
+    expect([status, body.errors.map((error) => [error.field, error.rule])]).toEqual([400, [[field, rule]]]);
+  });
+});
+
 describe('starting a deploy', () => {
   test('of a service keeps it in progress, and answers with everything around the request', async () => {
     await insertRequest(tx, { request: { instances: 3 } });

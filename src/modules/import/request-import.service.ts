@@ -84,7 +84,7 @@ export class RequestImport {
     const { id } = request;
     // First, so that its deploy is not judged beside a request that is refused.
     await this.checks.valid(this.db.manager, request, await this.requests.find(this.db.manager, id), {
-      mayBeOver: true,
+      isOlder: true,
     });
     const deploy = await this.deployOf(theirs, request, run);
     const readable = { theirs, fingerprint: fingerprintOf(theirs), deploy };
@@ -108,7 +108,7 @@ export class RequestImport {
     const stored = run.dryRun ? await this.requests.find(tx, sent.id) : await this.requests.lock(tx, sent.id);
     const { decision, item } = await this.decide(tx, theirs, stored);
     if (decision.kind === 'LEAVE') return decision.why;
-    const request = await this.checks.valid(tx, sent, stored, { mayBeOver: true });
+    const request = await this.checks.valid(tx, sent, stored, { isOlder: true });
     if (run.dryRun) {
       const here = stateHere({ state: theirs.state, requestType: request.requestType }, item?.held ?? false);
       tellDifferences(theirs, { request, ...here, activeDeployId: deploy?.id }, run.report);

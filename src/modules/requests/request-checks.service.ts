@@ -35,18 +35,19 @@ export class RequestChecks {
     this.limits = { ...settings.cluster, ...settings };
   }
 
-  /** Answers the request as it is to be stored in place of `stored`. mayBeOver: its schedule need not have a future time. */
+  /** Answers the request as it is to be stored in place of `stored`. isOlder: of an older installation, or its clients. */
   async valid(
     tx: EntityManager,
     request: Request,
     stored: StoredRequest | undefined,
-    { mayBeOver = this.settings.compatibility === '1.5' } = {},
+    { isOlder = this.settings.compatibility === '1.5' } = {},
   ): Promise<Request> {
     const normalized = normalizeRequest(await this.sized(tx, request), stored?.request);
     const errors = validateRequest(normalized, {
       limits: this.limits,
       stored: stored?.request,
-      now: mayBeOver ? undefined : this.clock.now(),
+      now: this.clock.now(),
+      isOlder,
       deploys: stored ? await this.deploysOf(tx, stored) : [],
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);

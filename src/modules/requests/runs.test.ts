@@ -117,6 +117,9 @@ describe('a run', () => {
   test.each([
     ['a long runId', { runId: 'r'.repeat(101) }, ['runId', 'length']],
     ['an empty runId', { runId: '' }, ['runId', 'length']],
+    ['a runId that paths cannot name', { runId: '..' }, ['runId', 'pattern']],
+    ['a runId with a control character', { runId: 'a\nb' }, ['runId', 'pattern']],
+    ['a time in seconds', { runAt: 1_790_000_000 }, ['runAt', 'min']],
     ['a time 31 days ahead', { runAt: Date.UTC(2026, 1, 16) }, ['runAt', 'max']],
     ['arguments that are no list', { commandLineArgs: 'a' }, ['commandLineArgs', 'type']],
     ['a reserved variable', { envOverrides: { STARTED_BY_USER: 'x' } }, ['envOverrides.STARTED_BY_USER', 'reserved']],

@@ -4,7 +4,7 @@ import { openRequestsRoom, type RequestsRoom } from '../../../test/support/reque
 
 let room: RequestsRoom;
 beforeAll(async () => {
-  room = await openRequestsRoom();
+  room = await openRequestsRoom({ loadBalancerUri: 'http://127.0.0.1:9' });
 });
 afterAll(() => room.close());
 
@@ -38,7 +38,7 @@ describe('creating', () => {
     ],
     ['both forms', { requestType: 'SCHEDULED', schedule: '*/5 * * * *', quartzSchedule: '0 */5 * * * ?' }, {}],
     ['instances of an on-demand job', { requestType: 'ON_DEMAND', instances: 2 }, {}],
-    ['instances of a run-once job', { requestType: 'RUN_ONCE', instances: 2 }, {}],
+    ['one instance of a run-once job', { requestType: 'RUN_ONCE', instances: 1 }, {}],
     ['a load-balanced worker', { requestType: 'WORKER', loadBalanced: true }, {}],
     ['more instances than racks', { requestType: 'SERVICE', instances: 3, rackSensitive: true }, {}],
     [

@@ -3,7 +3,9 @@ import { createHmac } from 'node:crypto';
 import { lookup as lookUp, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, request } from 'undici';
+import { base64Secret } from '../../core/base64.js';
 import { fillPlaceholders } from '../../core/webhooks/delivery.js';
+import { withEmbeddedTexts } from '../../platform/http/legacy-names.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { Targets } from '../../platform/targets.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -37,10 +39,12 @@ export class WebhookSender implements OnApplicationShutdown {
   connections = 0;
   private sending = 0;
   private readonly wholeMillis: number;
+  private readonly readsAsOlderClients: boolean;
   private readonly signingSecret: string | undefined;
   private readonly targets: Targets | undefined;
 
-  constructor(metrics: Metrics, @Inject(SETTINGS) { webhooks }: Settings) {
+  constructor(metrics: Metrics, @Inject(SETTINGS) { webhooks, compatibility }: Settings) {
+    this.readsAsOlderClients = compatibility === '1.5';
     this.mostKept = webhooks.maxConcurrent;
     this.wholeMillis = webhooks.requestTimeoutMillis;
     this.signingSecret = webhooks.signingSecret;
@@ -73,7 +77,7 @@ export class WebhookSender implements OnApplicationShutdown {
   }
 
   async send(delivery: Delivery, now: number, signal: AbortSignal): Promise<DeliveryProblem> {
-    const body = JSON.stringify(delivery.body);
+    const body = JSON.stringify(this.readsAsOlderClients ? withEmbeddedTexts(delivery.body) : delivery.body);
     const secret = delivery.secret ?? this.signingSecret;
     const timeout = AbortSignal.timeout(this.wholeMillis);
     this.sending++;
@@ -138,7 +142,8 @@ const lookUpWithin =
 /** Headers of Standard Webhooks: a receiver that knows the secret can tell that the update is ours, whole and recent. */
 export function signature(id: string, now: number, body: string, secret: string): Record<string, string> {
   const timestamp = Math.floor(now / 1000);
-  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret);
+  const isEncoded = secret.startsWith(base64Secret);
+  const key = isEncoded ? Buffer.from(secret.slice(base64Secret.length), 'base64') : Buffer.from(secret);
   const signed = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signed}` };
 }

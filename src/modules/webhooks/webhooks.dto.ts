@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsOptional } from 'class-validator';
+import { isSigningKey } from '../../core/base64.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import { type WebhookType, webhookTypes } from '../../core/model/enums.js';
 import { type AccessScope, accessScopes } from '../../core/authorization/index.js';
@@ -57,6 +58,7 @@ export class WebhookDto implements Partial<Webhook> {
   @Since('muster')
   @ApiProperty({ writeOnly: true })
   @IsOptional()
+  @is('base64', 'must be base64 behind whsec_', (value) => typeof value !== 'string' || isSigningKey(value))
   @Text('uri')
   secret?: string;
   /** The type and the encoded uri. One that is sent is ignored. */

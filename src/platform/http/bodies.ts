@@ -70,7 +70,7 @@ function decode(bytes: Buffer, contentType: string): string {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw problem([], 'encoding', `is not text in ${charset.toUpperCase()}`);
+    throw problem([], 'encoding', `must be text in ${charset.toUpperCase()}`);
   }
 }
 

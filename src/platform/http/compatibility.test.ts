@@ -32,6 +32,11 @@ class ThingsController {
   @Get() read(): unknown {
     return { slaveId: 's1', clusterTask: { name: 'n' }, numActiveSlaves: 2, numLostSlaves: 1 };
   }
+  @Get('files') files(): unknown {
+    const file = (content: unknown) => ({ filename: 'c', content });
+    const embeddedArtifacts = [file('eA=='), file(['eA==', 'eQ==']), file(['eA==']), file([]), file(undefined)];
+    return { deploys: [{ executorData: { embeddedArtifacts } }] };
+  }
   @Get('task') readTask(): unknown {
     const command = { environment: { variables: [{ name: 'A', value: 'b' }] } };
     return { clusterTask: { executor: { executorId: { value: 'e1' } }, command } };
@@ -176,4 +181,16 @@ describe('the settings', () => {
   test.each([1.5, '1.4', true, ''])('compatibility %j is none', (compatibility) =>
     expect(problems({ compatibility })).toEqual(['compatibility']),
   );
+});
+
+test('the content of embedded files is one text for older clients, and as it was sent for others', async () => {
+  const contents = async (from: NestExpressApplication) => {
+    const answer = await fetch(`${await from.getUrl()}/api/things/files`);
+    const { deploys } = (await answer.json()) as {
+      deploys: { executorData: { embeddedArtifacts: { content?: unknown }[] } }[];
+    };
+    return deploys[0]!.executorData.embeddedArtifacts.map(({ content }) => content);
+  };
+  expect(await contents(lenient)).toEqual(['eA==', 'eHk=', 'eA==', '', undefined]);
+  expect(await contents(strict)).toEqual(['eA==', ['eA==', 'eQ=='], ['eA=='], [], undefined]);
 });

@@ -193,7 +193,7 @@ export const Small = (kind: TextKind): PropertyDecorator =>
     (value) => isSmall(value, kind),
   );
 
-function isSmall(value: unknown, kind: TextKind): boolean {
+export function isSmall(value: unknown, kind: TextKind): boolean {
   if (Array.isArray(value)) return value.length <= mostMembers && value.every((member) => isSmall(member, kind));
   if (!isMap(value)) return isShort(value, kind);
   const entries = Object.entries(value);

@@ -189,6 +189,16 @@ describe('bodies', () => {
     expect(body.message).toBe(body.errors[0]?.message);
   });
 
+  test.each(['"\xe9"', '"\xc3"', '"\xed\xa0\x80"', '"\xc0\xaf"', '"a", "\xff": "b"'])(
+    'bytes that are no UTF-8 are 400, not another text: %j',
+    async (text) => {
+      const bytes = new Uint8Array(Buffer.from(`{"id": ${text}}`, 'latin1'));
+      const sent = { body: bytes, headers: { 'content-type': 'application/json' } };
+      const { status, body } = await call('POST', '/api/things', sent);
+      expect([status, body.message]).toEqual([400, 'The body must be text in UTF-8']);
+    },
+  );
+
   test.each([
     [{ count: '2' }, 'count must be a whole number, not "2"'],
     [{ count: -3 }, 'count must be at least 1, not -3'],

@@ -1,6 +1,7 @@
 import { type ExecutionContext, Injectable, type Type as ClassOf } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { didYouMean } from '../../core/did-you-mean.js';
+import { otherName } from '../../core/other-names.js';
 import type { FieldError } from '../../core/field-error.js';
 import { SchedulerError } from '../errors.js';
 import { Around, type Steps } from './around.js';
@@ -13,6 +14,8 @@ interface Taken {
   body?: ClassOf;
   query: ReadonlySet<string>;
 }
+
+type Ignored = UnknownMember & { isQuery?: boolean };
 
 /** What every operation takes: parts of a list, who calls where a proxy says so, and what older clients send with every read. */
 const queryOfAll = ['property', 'limit', 'cursor', 'user', 'useWebCache', 'skipCache'];
@@ -43,7 +46,7 @@ export class IgnoredMembers extends Around {
     return { failed: (cause) => withIgnored(cause, errors) };
   }
 
-  private ignoredBy(context: ExecutionContext, request: Request): UnknownMember[] {
+  private ignoredBy(context: ExecutionContext, request: Request): Ignored[] {
     const handler = context.getHandler();
     let taken = this.known.get(handler);
     if (!taken) this.known.set(handler, (taken = takenBy(context)));
@@ -51,7 +54,7 @@ export class IgnoredMembers extends Around {
     const ofBody = body && isMap(request.body) ? unknownMembers(request.body, body, mostTold) : [];
     const ofQuery = Object.entries(request.query)
       .filter(([name, value]) => !query.has(name) && [value].flat().some((one) => !isNotGiven(one)))
-      .map(([name]) => ({ path: '', name, known: query }));
+      .map(([name]) => ({ path: '', name, known: query, isQuery: true }));
     return [...ofBody, ...ofQuery].slice(0, mostTold);
   }
 }
@@ -59,10 +62,12 @@ export class IgnoredMembers extends Around {
 /** Printable characters of ASCII, which alone may stand in a header; without those that end what is quoted there. */
 const shown = (name: string): string => name.slice(0, mostCharacters).replaceAll(/[^\x20-\x7E]|["\\]/g, '?');
 
-function asError({ path, name, known, inside }: UnknownMember): FieldError {
-  const meant = inside ?? didYouMean(name, known);
+function asError({ path, name, known, inside, isQuery }: Ignored): FieldError {
   const field = shown(path + name);
-  const message = `${field} is not known${meant === undefined ? '' : `: did you mean ${meant}?`}`;
+  const meant = inside ?? didYouMean(name, known);
+  const there = isQuery ? undefined : otherName(name, meant);
+  const hint = there ?? (meant === undefined ? undefined : `did you mean ${meant}?`);
+  const message = `${field} is not known${hint === undefined ? '' : `: ${hint}`}`;
   return { field, rule: 'unknown', message };
 }
 

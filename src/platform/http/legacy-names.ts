@@ -1,4 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
+import { oneBase64 } from '../../core/base64.js';
 import type { Settings } from '../settings/settings.js';
 
 /** How far callers are met that were made for an older version of this API. */
@@ -118,13 +119,32 @@ export function withLegacyNames(value: unknown): unknown {
   if (value === null || typeof value !== 'object' || value instanceof Date) return value;
   const result: Record<string, unknown> = {};
   for (const [name, member] of Object.entries(value)) {
-    const written = freeFormMembers.has(name) ? member : withLegacyNames(member);
+    const written = freeFormMembers.has(name) ? member : withLegacyNames(asOlderClientsRead(name, member));
     result[name] = written;
     const legacy = emitted.get(name);
     if (legacy !== undefined && !(legacy in value))
       result[legacy] = name === 'clusterTask' ? asSought(written) : written;
   }
   return result;
+}
+
+/** In the records of older clients the content of an embedded file is bytes, which they read from one text. */
+const asOlderClientsRead = (name: string, member: unknown): unknown =>
+  name === 'embeddedArtifacts' && Array.isArray(member)
+    ? member.map((file: { content?: string | string[] }) =>
+        Array.isArray(file?.content) ? { ...file, content: oneBase64(file.content) } : file,
+      )
+    : member;
+
+/** The same of a document that keeps its own names, such as that of a webhook. */
+export function withEmbeddedTexts(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withEmbeddedTexts);
+  if (value === null || typeof value !== 'object') return value;
+  const members = Object.entries(value).map(([name, member]) => [
+    name,
+    withEmbeddedTexts(asOlderClientsRead(name, member)),
+  ]);
+  return Object.fromEntries(members);
 }
 
 /** Of a task that has an executor, older clients seek the command and its environment in the executor, and rely on both. */

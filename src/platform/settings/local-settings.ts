@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isPathPart } from '../../core/path-part.js';
 import { artifactSettings } from './artifact-settings.js';
 import { count, millis, timeout } from './bounds.js';
 import { containerSettings } from './container-settings.js';
@@ -14,12 +15,17 @@ export const PortRanges = z
     message: 'each range must begin at 1 or more, end at 65535 or less, and not end before it begins',
   });
 
+const dots = 'must not be "." or "..", and must have no control characters: no path could name it';
+
 /** One machine that the agent presents. Several on one agent serve examples and tests of racks and attributes. */
 export const SlaveSetting = z.strictObject({
-  id: z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, 'must be 1 to 100 letters, digits, "_", "." or "-"'),
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{1,100}$/, 'must be 1 to 100 letters, digits, "_", "." or "-"')
+    .refine(isPathPart, dots),
   hostname: z.string().min(1).default('localhost'),
   /** Absent: the attribute that names racks says it. */
-  rackId: z.string().min(1).optional(),
+  rackId: z.string().min(1).refine(isPathPart, dots).optional(),
   attributes: z.record(z.string(), z.string()).default({}),
   cpus: z.number().positive().max(1_000_000),
   memoryMb: z.number().positive().max(1_000_000_000_000),

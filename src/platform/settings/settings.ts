@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isSigningKey } from '../../core/base64.js';
 import { disableableActions } from '../../core/disasters/index.js';
 import { isTargetPattern } from '../targets.js';
 import { loadMetrics, slavePlacements } from '../../core/model/enums.js';
@@ -142,7 +143,11 @@ const WebhookSettings = z.strictObject({
   requestTimeoutMillis: timeout().default(60_000).describe('Time for a whole delivery'),
   firstRetryMillis: millis().default(1_000).describe('Wait after the first failed delivery; doubled each time'),
   lastRetryMillis: millis().default(600_000).describe('Longest wait between two deliveries of an update'),
-  signingSecret: z.string().optional().describe('When set, deliveries are signed (Standard Webhooks)'),
+  signingSecret: z
+    .string()
+    .refine(isSigningKey, 'must be base64 behind whsec_')
+    .optional()
+    .describe('When set, deliveries are signed (Standard Webhooks)'),
   maxWaitingUpdatesPerWebhook: z
     .number()
     .int()

@@ -43,7 +43,7 @@ export interface EmbeddedArtifact {
   /** Checksum of the content. */
   md5sum?: string;
   /** Content in base64; several texts are written one after the other. */
-  content?: Base64[];
+  content?: Base64 | Base64[];
   /** Folder to write to, relative to the task's. */
   targetFolderRelativeToTask?: string;
 }

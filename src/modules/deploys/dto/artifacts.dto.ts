@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional } from 'class-validator';
+import { isBase64, textsOf } from '../../../core/base64.js';
 import type {
   ClusterArtifact,
   EmbeddedArtifact,
@@ -11,6 +12,8 @@ import type {
 } from '../../../core/model/deploy.js';
 import {
   Int32,
+  is,
+  isSmall,
   NestedList,
   OneOf,
   TextMap,
@@ -20,7 +23,7 @@ import {
   Bytes,
   Integers,
 } from '../../../platform/http/fields.js';
-import { longestText } from '../../../platform/http/input-limits.js';
+import { longestText, mostMembers } from '../../../platform/http/input-limits.js';
 
 /** A file that is fetched into the sandbox before the task starts. */
 export class ClusterArtifactDto implements ClusterArtifact {
@@ -106,6 +109,10 @@ export const UploaderFiles = () =>
     textAs(ObjstoreUploaderFileDto, 'filename'),
   );
 
+const base64Schema = { type: 'string', format: 'byte', maxLength: longestText.file } as const;
+const isOneOrMoreTexts = (value: unknown): value is string | string[] =>
+  typeof value === 'string' || (Array.isArray(value) && value.every((one) => typeof one === 'string'));
+
 /** A file whose content stands in the deploy itself. */
 export class EmbeddedArtifactDto implements EmbeddedArtifact {
   /** Name of the artifact. */
@@ -120,12 +127,17 @@ export class EmbeddedArtifactDto implements EmbeddedArtifact {
   @IsOptional()
   @Text('name')
   md5sum?: string;
-  /** Content in base64; several texts are written one after the other. */
-  @ApiProperty({ items: { type: 'string', format: 'byte', maxLength: longestText.file } })
+  /** Content in base64: one text, or several that are written one after the other. It is answered as it was sent. */
+  @ApiProperty({ oneOf: [base64Schema, { type: 'array', maxItems: mostMembers, items: base64Schema }] })
   @IsOptional()
-  @Texts('file')
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value), { toClassOnly: true })
-  content?: string[];
+  @is(
+    'base64',
+    'must be base64, with its padding',
+    (value) => !isOneOrMoreTexts(value) || textsOf(value).every(isBase64),
+  )
+  @is('length', `must have at most ${longestText.file} characters`, (value) => isSmall(value, 'file'))
+  @is('type', 'must be a text or a list of texts', isOneOrMoreTexts)
+  content?: string | string[];
   /** Folder to write to, relative to the task's. */
   @IsOptional()
   @Text('path')

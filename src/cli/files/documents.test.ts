@@ -1,0 +1,114 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.js';
+import { readDocuments } from './documents.js';
+
+const folder = tempFolder();
+afterAll(() => folder.remove());
+
+async function read(content: string | Uint8Array, name = 'a.yml') {
+  const file = join(folder.path, name);
+  writeFileSync(file, content);
+  const { requests, deploys } = await readDocuments([file]);
+  return { requests: requests.map(({ value }) => value), deploys: deploys.map(({ value }) => value.deploy) };
+}
+const deployOf = async (lines: string) => {
+  const text = `deploy:\n  requestId: r\n  id: d1\n  command: x\n${lines.replace(/^/gm, '  ')}\n`;
+  return (await read(text)).deploys[0];
+};
+const refusal = (content: string | Uint8Array) =>
+  read(content).then(
+    () => 'it was taken',
+    (cause: Error) => cause.message.replaceAll(`${folder.path}/`, ''),
+  );
+
+/** What YAML, or one of its versions, takes for something else than text. */
+const written = `010 0o17 0x1F 1e3 1_000 1.10 1.0 +5 -0 .5 5. .inf -.inf .nan 00 12345678901234567890 1e400
+  true True FALSE yes no on off y N 2026-01-05 2026-01-05T12:00:00Z 12:30:45 0b11 = <`.split(/\s+/);
+
+describe('values that look like something else are kept as they are written', () => {
+  test.each(['env', 'labels', 'metadata'])('in the map %s', async (map) => {
+    const lines = written.map((value, index) => `  V${index}: ${value}`);
+    const deploy = (await deployOf([`${map}:`, ...lines].join('\n'))) as unknown as Record<string, object>;
+    expect(Object.values(deploy[map]!)).toEqual(written);
+  });
+
+  test('in lists, in records in lists, in maps of maps, and as keys', async () => {
+    const deploy = await deployOf(
+      [
+        'arguments:',
+        ...written.map((value) => `- ${value}`),
+        'taskEnv: { 1: { A: 010, 007: 0x1F } }',
+        'clusterLabels: [{ key: 1.10, value: 1e3 }]',
+        'labels: { 1.10: 1e3 }',
+      ].join('\n'),
+    );
+    expect(deploy).toMatchObject({
+      arguments: written,
+      taskEnv: { 1: { A: '010', '007': '0x1F' } },
+      clusterLabels: [{ key: '1.10', value: '1e3' }],
+      labels: { '1.10': '1e3' },
+    });
+  });
+
+  test('in attributes of a request, through aliases and merge keys, and in JSON', async () => {
+    const yaml =
+      'id: r\nrequestType: SERVICE\ninstances: 0x2\nrequiredSlaveAttributes: { zone: 010, <<: { disk: 1.0 } }\n';
+    expect((await read(yaml)).requests).toEqual([
+      { id: 'r', requestType: 'SERVICE', instances: 2, requiredSlaveAttributes: { zone: '010', disk: '1.0' } },
+    ]);
+    const deploy = await deployOf('env: &all { A: &a 010, B: *a }\nlabels: { <<: *all, C: no }');
+    expect(deploy).toMatchObject({ env: { A: '010', B: '010' }, labels: { A: '010', B: '010', C: 'no' } });
+    const json = '{"deploy":{"requestId":"r","id":"d","command":"x","env":{"A":1.10,"B":1e3,"C":true}}}';
+    expect((await read(json)).deploys[0]).toMatchObject({ env: { A: '1.10', B: '1e3', C: 'true' } });
+  });
+
+  test('whatever plain word it is', () =>
+    fc.assert(
+      fc.asyncProperty(fc.stringMatching(/^[0-9+.-][0-9a-fox_.+:e-]{0,8}$/), async (value) => {
+        fc.pre(!/^-+$|^-$|:$|^\.{3}/.test(value) && !value.startsWith('---'));
+        expect((await deployOf(`env:\n  A: ${value}`))?.env).toEqual({ A: value });
+      }),
+      { numRuns: 60 },
+    ));
+});
+
+describe('is refused with file and line', () => {
+  const head = 'deploy:\n  requestId: r\n  id: d\n  command: x\n';
+  test.each([
+    [
+      'an entry without a value',
+      `${head}  env:\n    A:\n`,
+      'a.yml:6: deploy.env.A has no value: write "" for an empty text',
+    ],
+    ['null', `${head}  env: { A: ~ }\n`, 'a.yml:5: deploy.env.A has no value: write "" for an empty text'],
+    ['nothing in a list', `${head}  arguments:\n  - a\n  -\n`, 'a.yml:7: deploy.arguments.1 has no value'],
+    [
+      'an infinite number',
+      `${head}  resources:\n    cpus: .inf\n`,
+      'a.yml:6: deploy.resources.cpus must be a finite number',
+    ],
+    [
+      'no number',
+      `${head}  loadBalancerOptions:\n    a: .nan\n`,
+      'a.yml:6: deploy.loadBalancerOptions.a must be a finite',
+    ],
+    [
+      'an asterisk without quotes',
+      'id: r\nrequestType: SCHEDULED\nschedule: */5 * * * *\n',
+      'must be quoted: schedule: "*/5 * * * *"',
+    ],
+    ['a tag that nobody knows', `${head}  env: { A: !secret x }\n`, 'a.yml:5: Unresolved tag'],
+    ['bytes that are no UTF-8', Buffer.from(`${head}  env: { A: caf\xe9 }\n`, 'latin1'), 'a.yml must be text in UTF-8'],
+  ])('%s', async (_name, content, message) => expect(await refusal(content)).toContain(message));
+
+  test.each([
+    'id: r\nrequestType: SERVICE\n---\n',
+    '---\nid: r\nrequestType: SERVICE\n---\n# nothing\n',
+    '\ufeffid: r\nrequestType: SERVICE\n---',
+  ])('but an empty last document is none: %j', async (text) =>
+    expect((await read(text)).requests).toEqual([{ id: 'r', requestType: 'SERVICE' }]),
+  );
+});

@@ -1,0 +1,87 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
+import { type Kind, schemaOf } from './check.js';
+
+/** What of a JSON schema says where texts are meant. */
+export interface Schema {
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  $ref?: string;
+  definitions?: Record<string, Schema>;
+}
+
+/** Refuses a document, at a place of it. */
+export type Refuse = (node: Node, message: string) => never;
+
+/**
+ * YAML takes 010, 1e3, 1.10, .inf and yes-or-no words of its own for numbers, booleans and nothing. Where the schema means a text
+ * they are kept as the file has them; an entry without a value in a map or list of texts, and a number that JSON cannot say, are
+ * refused.
+ */
+export function keepTextsAsWritten(kind: Kind, document: Document.Parsed, refuse: Refuse): void {
+  new WrittenTexts(schemaOf(kind), document, refuse).walk(document.contents, [schemaOf(kind)], '', false);
+}
+
+class WrittenTexts {
+  constructor(
+    private readonly root: Schema,
+    private readonly document: Document.Parsed,
+    private readonly refuse: Refuse,
+  ) {}
+
+  /** `given`: what the node may be. `isEntry`: of a map or a list, and no member of a record, which may be left out. */
+  walk(node: unknown, given: readonly Schema[], path: string, isEntry: boolean): void {
+    const schemas = given.flatMap((schema) => this.alternatives(schema));
+    if (isAlias(node)) return this.walk(node.resolve(this.document), given, path, isEntry);
+    if (isScalar(node)) return this.keep(node, schemas, path, isEntry);
+    if (isSeq(node)) {
+      const items = schemas.flatMap(({ items: one }) => one ?? []);
+      node.items.forEach((item, index) => this.walk(item, items, `${path}.${index}`, true));
+    }
+    if (!isMap(node)) return;
+    for (const { key, value } of node.items) {
+      if (isScalar(key) && isNoText(key) && key.source !== undefined) key.value = key.source;
+      // What is merged in stands for members of this map.
+      if (isScalar(key) && key.source === '<<' && key.type === 'PLAIN') {
+        const merged = isSeq(value) ? value.items : [value];
+        for (const one of merged) this.walk(one, given, path, false);
+        continue;
+      }
+      const name = isScalar(key) ? String(key.value) : '';
+      const members = schemas.flatMap(({ properties }) => properties?.[name] ?? []);
+      const others = schemas.flatMap(({ additionalProperties: any }) => (typeof any === 'object' ? any : []));
+      const isMember = members.length > 0;
+      this.walk(value, isMember ? members : others, path === '' ? name : `${path}.${name}`, !isMember);
+    }
+  }
+
+  private keep(node: Scalar, schemas: readonly Schema[], path: string, isEntry: boolean): void {
+    const isText = schemas.some(({ type }) => [type].flat().includes('string'));
+    if (isText && node.value === null && isEntry)
+      this.refuse(node as Node, `${path} has no value: write "" for an empty text`);
+    if (isText && isNoText(node) && node.source !== undefined && node.value !== null) node.value = node.source;
+    if (typeof node.value === 'number' && !Number.isFinite(node.value))
+      this.refuse(node as Node, `${path} must be a finite number`);
+  }
+
+  private alternatives(schema: Schema): Schema[] {
+    const { $ref, allOf = [], anyOf = [], oneOf = [] } = schema;
+    const target = $ref === undefined ? undefined : this.root.definitions?.[$ref.split('/').at(-1)!];
+    const inner = [...(target ? [target] : []), ...allOf, ...anyOf, ...oneOf];
+    return [schema, ...inner.flatMap((one) => this.alternatives(one))];
+  }
+}
+
+const isNoText = ({ value }: Scalar): boolean =>
+  value === null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint';
+
+/** Of an error of the parser, what is probably meant; undefined: nothing that is known. */
+export function hintOf(line: string): string | undefined {
+  const [, name = '', value = ''] = /^\s*(?:-\s+)?(?:(["']?[\w.-]+["']?)\s*:\s+)?([*&!%@`].*?)\s*$/.exec(line) ?? [];
+  if (value === '') return undefined;
+  return `a value that begins with '${value[0]}' must be quoted: ${name === '' ? '' : `${name}: `}"${value}"`;
+}
