@@ -12,6 +12,7 @@ import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
 import { isPassing, isRefusedText, isShortOfResources } from '../database/database-errors.js';
 import { KeptAnswer } from './kept-answer.js';
 import { requestIdOf } from './middleware.js';
+import { inNamesSent } from './names-sent.js';
 
 const refused = new WeakMap<Response, { code: ErrorCode; message: string }>();
 
@@ -53,7 +54,7 @@ export class ErrorFilter implements ExceptionFilter {
         return this.send(request, response, wrongMethod(request, allowed));
       }
     }
-    const answer = toErrorAnswer(cause);
+    const answer = inNamesSent(toErrorAnswer(cause), request);
     const failed = `${request.method} ${request.path} failed, requestId ${requestIdOf(request)}`;
     // One line per call is enough for an outage.
     if (answer.status === 503) this.log.warn(`${failed}: ${cause instanceof Error ? cause.message : String(cause)}`);
