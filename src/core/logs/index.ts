@@ -14,3 +14,4 @@ export {
   spanOfRequest,
   spanOfTask,
 } from './search-places.js';
+export { type UploadBounds, withinBounds } from './upload-bounds.js';

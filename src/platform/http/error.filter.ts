@@ -161,18 +161,23 @@ const answer = (code: ErrorCode, message: string): ErrorAnswer => ({
 });
 
 interface Layer {
-  route?: { methods: Record<string, boolean> };
+  route?: { path: unknown; methods: Record<string, boolean> };
   match(path: string): boolean;
 }
 
-/** Answers which methods a path knows, for 405 and OPTIONS. Empty: no such path. Asked only when no route took a call. */
+/**
+ * Answers which methods a path knows, for 405 and OPTIONS. Empty: no such path. Asked only when no route took a call. A path that
+ * has routes of its own is not that of an id which happens to be called so.
+ */
 export function routesOf(app: INestApplication): (path: string) => string[] {
   const express = app.getHttpAdapter().getInstance() as Express;
   return (path) => {
+    const layers = express.router.stack as unknown as Layer[];
+    const routes = layers.filter((layer) => layer.route && matches(layer, path)).map(({ route }) => route!);
+    const own = routes.filter((route) => !/[:*]/.test(String(route.path)));
     const methods = new Set<string>();
-    for (const layer of express.router.stack as unknown as Layer[]) {
-      if (!layer.route || !matches(layer, path)) continue;
-      for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
+    for (const route of own.length > 0 ? own : routes) {
+      for (const method of Object.keys(route.methods)) methods.add(method.toUpperCase());
     }
     if (methods.has('GET')) methods.add('HEAD');
     if (methods.size > 0) methods.add('OPTIONS');
