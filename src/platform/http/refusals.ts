@@ -8,6 +8,7 @@ export const refusals: Readonly<Record<string, Readonly<Record<number, string>>>
   'GET /api/history/request/{requestId}/run/{runId}': { 404: 'No task has this run id.' },
   'POST /api/deploys': { 409: 'Deploys are disabled, or one of the request is in progress.' },
   'GET /api/priority/freeze': { 404: 'There is no freeze.' },
+  'DELETE /api/priority/freeze': { 400: 'There is no freeze.' },
   'GET /api/groups/group/{requestGroupId}': { 404: 'There is no such group.' },
   'GET /api/requests/request/{requestId}': { 404: 'There is no such request.' },
   'GET /api/requests/request/{requestId}/simple': { 404: 'There is no such request.' },
