@@ -47,6 +47,7 @@ import { TaskCleanupRepository } from './modules/tasks/task-cleanup.repository.j
 import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthcheck.repository.js';
 import { TaskHistoryMoveRepository } from './modules/history/task-history-move.repository.js';
 import { TaskHistoryRepository } from './modules/history/task-history.repository.js';
+import { UploadPlacesRepository } from './modules/logs/upload-places.repository.js';
 import { TaskLaunchRepository } from './modules/tasks/task-launch.repository.js';
 import { TaskMetadataRepository } from './modules/tasks/metadata/task-metadata.repository.js';
 import { TaskRepository } from './modules/tasks/task.repository.js';
@@ -114,6 +115,7 @@ const repositories = [
   TaskHealthcheckRepository,
   TaskHistoryMoveRepository,
   TaskHistoryRepository,
+  UploadPlacesRepository,
   TaskLaunchRepository,
   TaskMetadataRepository,
   TaskRepository,

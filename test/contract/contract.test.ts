@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Installation } from '../e2e/support/product.js';
 import { readAdditions, readContract } from './contract.js';
 import type { Document } from './document.js';
-import { beyond, walk } from './walk.js';
+import { alikeMembers, beyond, walk } from './walk.js';
 
 /** Of the built product: the plugin that describes records from their comments and types runs in the build only. */
 const installation = new Installation();
@@ -23,6 +23,27 @@ test('every operation, parameter, body, answer and record of the contract is in 
   const missing = [...found.operations, ...found.records].map(([name, what]) => `${name}: ${what.join('; ')}`);
   console.log([`${whole('operations')}, ${whole('records')}`, ...missing].join('\n'));
   expect(missing).toEqual([]);
+});
+
+test('a client can be generated from it: members, templates of paths and servers are what every generator needs', () => {
+  expect(alikeMembers(document)).toEqual([]);
+  const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{\w+\}/g, '{}'));
+  expect(shapes.filter((shape, index) => shapes.indexOf(shape) !== index)).toEqual([]);
+  expect(document.servers).toEqual([{ url: '/' }]);
+});
+
+test('OPTIONS names the methods that the document has, at paths beside those of ids, too', async () => {
+  const plain = Object.entries(document.paths).filter(([path]) => path.startsWith('/api/') && !path.includes('{'));
+  const wrong = await Promise.all(
+    plain.map(async ([path, operations]) => {
+      const answer = await fetch(url + path, { method: 'OPTIONS' });
+      const allowed = (answer.headers.get('allow') ?? '').split(', ').filter((one) => !/^(HEAD|OPTIONS)$/.test(one));
+      const documented = Object.keys(operations).map((method) => method.toUpperCase());
+      return allowed.toSorted().join() === documented.toSorted().join() ? '' : `${path}: ${allowed.join()}`;
+    }),
+  );
+  expect(plain.length).toBeGreaterThan(50);
+  expect(wrong.filter(Boolean)).toEqual([]);
 });
 
 test('what goes beyond the contract is marked as an addition, and its operations are listed', () => {

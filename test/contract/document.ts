@@ -1,5 +1,6 @@
 /** As much of an OpenAPI document as the walk looks at. */
 export interface Document {
+  servers?: { url: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
 }

@@ -13,7 +13,7 @@ export function walk(contract: Contract, document: Document): Findings {
   const schemas = new Schemas(document.components.schemas);
   const operations = contract.operations.map((wanted): [string, string[]] => {
     const { method, path } = wanted;
-    const served = document.paths[path]?.[method.toLowerCase()];
+    const served = underPath(document, path)?.[method.toLowerCase()];
     return [`${method} ${path}`, served ? compareOperation(wanted, served, contract, schemas) : ['does not exist']];
   });
   const records = Object.keys(contract.records).map((record): [string, string[]] => [
@@ -24,10 +24,29 @@ export function walk(contract: Contract, document: Document): Findings {
   return { operations: different(operations), records: different(records) };
 }
 
+/** A path has one template in the document, whatever its parameters are called there. */
+const shapeOf = (path: string): string => path.replaceAll(/\{\w+\}/g, '{}');
+const underPath = ({ paths }: Document, path: string): Record<string, Operation> | undefined =>
+  paths[path] ?? Object.entries(paths).find(([served]) => shapeOf(served) === shapeOf(path))?.[1];
+
+/** Names that are one but for capital letters and underscores are one member, in the newer spelling. */
+const spellingOf = (name: string): string => name.replaceAll('_', '').toLowerCase();
+const isOlderSpelling = (name: string, members: Iterable<string>): boolean =>
+  name.includes('_') && [...members].some((one) => one !== name && spellingOf(one) === spellingOf(name));
+
+/** Pairs of members of a record that no language with one style of names can tell apart. */
+export const alikeMembers = ({ components }: Document): string[] =>
+  Object.entries(components.schemas).flatMap(([record, { properties = {} }]) => {
+    const names = Object.keys(properties);
+    return names.filter((name) => isOlderSpelling(name, names)).map((name) => `${record}.${name}`);
+  });
+
 /** What a served document has below /api that the contract does not know: the operations, and what bears no mark as an addition. */
 export function beyond(contract: Contract, document: Document): { operations: string[]; unmarked: string[] } {
   const schemas = new Schemas(document.components.schemas);
-  const known = new Map(contract.operations.map((operation) => [`${operation.method} ${operation.path}`, operation]));
+  const known = new Map(
+    contract.operations.map((operation) => [`${operation.method} ${shapeOf(operation.path)}`, operation]),
+  );
   const operations: string[] = [];
   const unmarked: string[] = [];
   const note = (what: string, marked: { 'x-since'?: string }) => {
@@ -36,9 +55,11 @@ export function beyond(contract: Contract, document: Document): { operations: st
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, served] of Object.entries(methods)) {
       const name = `${method.toUpperCase()} ${path}`;
-      const operation = known.get(name);
+      const operation = known.get(`${method.toUpperCase()} ${shapeOf(path)}`);
       if (operation) {
-        const extra = (served.parameters ?? []).filter((one) => !operation.params.some((own) => own.name === one.name));
+        const isKnown = (one: { name: string; in: string }) =>
+          one.in === 'path' || operation.params.some((own) => own.name === one.name);
+        const extra = (served.parameters ?? []).filter((one) => !isKnown(one));
         for (const parameter of extra) note(`${name}: parameter ${parameter.name}`, parameter);
       } else if (path.startsWith('/api/')) {
         operations.push(name);
@@ -64,6 +85,7 @@ function compareOperation(
 ): string[] {
   return [
     ...wanted.params.flatMap((parameter) => compareParameter(parameter, served, schemas)),
+    ...compareStatuses(wanted, served),
     ...compareBody(wanted.body, served, contract, schemas),
     ...compareResponse(wanted.response, served, schemas),
   ];
@@ -75,7 +97,11 @@ function compareParameter(
   schemas: Schemas,
 ): string[] {
   const name = `parameter ${wanted.name}`;
-  const served = parameters.find((one) => one.in === wanted.in && one.name === wanted.name);
+  // The template of the path is found by its shape, whatever its parameters are called.
+  const ofPath = parameters.filter((one) => one.in === 'path');
+  const served =
+    parameters.find((one) => one.in === wanted.in && one.name === wanted.name) ??
+    (wanted.in === 'path' && ofPath.length === 1 ? ofPath[0] : undefined);
   if (!served) return [`${name} does not exist`];
   const differences = compareTypes(wanted.type, served.schema, schemas).map((difference) => `${name} ${difference}`);
   if ((served.required ?? false) !== wanted.required) differences.push(`${name} ${mustBe(wanted.required)}`);
@@ -83,6 +109,17 @@ function compareParameter(
     differences.push(`${name} has default ${String(served.schema?.default)}, not ${String(wanted.default)}`);
   }
   return differences;
+}
+
+/** Every status that is stated stands in the document; those of errors with the record of errors. */
+function compareStatuses({ statedStatuses }: ContractOperation, { responses }: Operation): string[] {
+  const stated = statedStatuses.match(/\b[2-5]\d\d\b/g) ?? [];
+  return stated.flatMap((status) => {
+    const served = responses[status];
+    if (!served) return [`status ${status} does not exist`];
+    const isError = served.content?.['application/json']?.schema !== undefined;
+    return status.startsWith('2') || isError ? [] : [`status ${status} has no record`];
+  });
 }
 
 function compareBody(
@@ -117,6 +154,7 @@ function compareRecord(record: string, contract: Contract, schemas: Schemas): st
   const { properties = {} } = schemas.named(name);
   return Object.entries(contract.records[record]!).flatMap(([field, wanted]) => {
     const served = properties[field];
+    if (!served && isOlderSpelling(field, Object.keys(properties))) return [];
     if (!served) return [`${field} does not exist`];
     const differences = compareTypes(wanted.type, served, schemas).map((difference) => `${field} ${difference}`);
     return wanted.writeOnly && !served.writeOnly ? [...differences, `${field} is not marked writeOnly`] : differences;

@@ -106,3 +106,22 @@ test('bounces with truth values as text', async () => {
   const bounce = '{"incremental":"true","skipHealthchecks":"false","durationMillis":"60000"}';
   expect((await send('POST', '/requests/request/web/bounce', bounce)).status).toBe(200);
 });
+
+test('is refused by the names that it sent', async () => {
+  const deploy = { requestId: 'web', id: 'd2', command: 'true' };
+  const images = { type: 'MESOS', mesos: { image: { type: 'APPC', appc: { name: 'x' } } } };
+  const refusal = async (changes: object) => {
+    const { body } = await send<{ message: string }>(
+      'POST',
+      '/deploys',
+      JSON.stringify({ deploy: { ...deploy, ...changes } }),
+    );
+    return body.message;
+  };
+  expect(await refusal({ containerInfo: images })).toContain('deploy.containerInfo.mesos.image.type');
+  expect(await refusal({ mesosLabels: [{ value: 'no key' }] })).toContain('deploy.mesosLabels.0.key');
+  const artifacts = [{ name: 'a', filename: 'a', s3Bucket: 7 }];
+  expect(await refusal({ executorData: { cmd: 'x', s3Artifacts: artifacts } })).toContain('.s3Artifacts.0.');
+  const action = await send<{ message: string }>('POST', '/disasters/disabled-actions/VIEW_AGENTS', '{}');
+  expect([action.status, action.body.message]).toEqual([400, expect.stringContaining('VIEW_AGENTS')]);
+});

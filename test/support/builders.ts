@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { MachineSnapshot } from '../../src/cluster/cluster-driver.js';
 import { planLaunch, taskRecord, type LaunchInput } from '../../src/core/launch/index.js';
 import { isTerminal, type RequestState, type TaskState } from '../../src/core/model/enums.js';
-import type { Deploy, DeployResult } from '../../src/core/model/deploy.js';
+import type { Deploy, DeployResult, ObjstoreUploaderFile } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 import type { PendingTask, Task, TaskId } from '../../src/core/model/task.js';
 import { makePendingTaskId, makeTaskId } from '../../src/core/task-id.js';
@@ -147,6 +147,8 @@ export interface TaskRow {
   startedAt?: number;
   runId?: string;
   commandLineArguments?: string[];
+  /** Files of this run that are uploaded. */
+  uploads?: ObjstoreUploaderFile[];
   directory?: string;
   ports?: number[];
   /** States after TASK_LAUNCHED with their times, oldest first. A terminal one at the end makes the task ended. */
@@ -234,6 +236,7 @@ function launchInput(row: TaskRow): LaunchInput {
       }),
       runId: row.runId,
       cmdLineArgsList: row.commandLineArguments,
+      objstoreUploaderAdditionalFiles: row.uploads,
     }),
     ports,
     own: { cpus: 1, memoryMb: 64, diskMb: 0, numPorts: ports.length },

@@ -82,6 +82,7 @@ export const deep = [
   // Thousands of rows or targets, servers that are started and stopped, whole programs that are compiled.
   'packages/rest-contract/test/compiler-messages.test.ts',
   'packages/rest-contract/test/package.test.ts',
+  'test/contract/generated-client.test.ts',
   'src/modules/history/history-plans.test.ts',
   'src/modules/logs/logs.test.ts',
   'src/modules/logs/many-objects.test.ts',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { contract, describe, get, named, path, query } from 'rest-contract';
 import { openapi } from 'rest-contract/openapi';
 
-const User = describe(named(z.object({ id: z.string(), name: z.string() }), 'User'), 'Someone with an account');
+const User = named(describe(z.object({ id: z.string(), name: z.string() }), 'Someone with an account'), 'User');
 const UserApi = contract('UserApi', {
   getUser: get(
     { id: path(z.string()), depth: query(z.int().min(0)).whenAbsent(1).describe('How deep to look') },

@@ -19,6 +19,7 @@ export { bytes, byteStream, errorOf, httpBody, rawResponse, text, unit } from '.
 export { type ElementCodec, jsonArray, ndjson } from './codec/elements.js';
 export { float } from './codec/float.js';
 export * from './contract/errors.js';
+export { httpError, type KnownError, knownError } from './contract/known-errors.js';
 export {
   body,
   type ClientArgs,
@@ -36,6 +37,7 @@ export {
 } from './contract/params.js';
 export {
   del,
+  type ErrorTypes,
   get,
   type Method,
   type Operation,

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answer, basePathOf, withoutBase } from './node.js';
+import { answer } from './node.js';
 import { incomingBody } from './node-http/request.js';
 import { bytesBody, type HttpBody, textBody } from './raw/body.js';
 import { essence, FORM_TYPE } from './raw/media-type.js';
 import { decodePath, encodeForm } from './raw/url.js';
 import type { Entry } from './raw/message.js';
+import { basePathOf, withoutBase } from './server/base-path.js';
 import type { Served } from './server/serve.js';
 
 export interface ExpressOptions {

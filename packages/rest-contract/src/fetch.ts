@@ -2,6 +2,9 @@ import { bodyToStream } from './codec/stream-bytes.js';
 import { emptyBody, type HttpBody, streamBody } from './raw/body.js';
 import type { Entry, HandleRequest, RestRequest } from './raw/message.js';
 import { encodeCookies, requestTarget } from './raw/url.js';
+import { chunksOf, toReadable } from './raw/web-streams.js';
+
+export { fetchHandler, type FetchHandlerOptions } from './server/fetch-handler.js';
 
 export interface FetchOptions {
   /** Another implementation of fetch than the platform's. */
@@ -64,23 +67,6 @@ function contentOf(body: HttpBody): RequestInit {
   return { body: toReadable(bodyToStream(body)), duplex: 'half' } as RequestInit;
 }
 
-/** Pulled, never pushed: the source is asked only for what the network takes. */
-function toReadable(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await chunks.return(undefined);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
-
 function bodyOf(response: Response, request: RestRequest): HttpBody {
   const { body } = response;
   if (!body || response.status === 204 || response.status === 205 || response.status === 304) return emptyBody;
@@ -88,7 +74,11 @@ function bodyOf(response: Response, request: RestRequest): HttpBody {
   // A length that counts compressed bytes says nothing of the content.
   const announced = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   const length = announced === null ? undefined : Number(announced);
-  const stream = streamBody(chunksOf(body, request), mediaType, length);
+  const stream = streamBody(
+    chunksOf(body, (cause) => brokenOff(request, cause)),
+    mediaType,
+    length,
+  );
   // Of known length and within the limit, which the caller checked: the platform's own way is the fastest.
   return length === undefined ? stream : { ...stream, readAll: () => wholeOf(response, request) };
 }
@@ -98,21 +88,5 @@ async function wholeOf(response: Response, request: RestRequest): Promise<Uint8A
     return new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
     throw brokenOff(request, cause);
-  }
-}
-
-/** By a reader, because not every browser's streams are iterable. */
-async function* chunksOf(body: ReadableStream<Uint8Array>, request: RestRequest): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader();
-  let done = false;
-  try {
-    for (;;) {
-      const step = await reader.read().catch((cause: unknown) => Promise.reject(brokenOff(request, cause) as Error));
-      if (step.done) break;
-      yield step.value;
-    }
-    done = true;
-  } finally {
-    if (!done) await reader.cancel().catch(() => undefined);
   }
 }

@@ -60,21 +60,36 @@ export const zodFloat: z.ZodCodec<
   { decode: Number, encode: floatToJson },
 );
 
-const withDefault = <S extends Z>(schema: S, value: z.output<S>, isLeftOut: (given: z.output<S>) => boolean) =>
+declare const codecSet: unique symbol;
+/**
+ * What a record with such a field takes where nothing encodes it: the compiler then says that the record needs a codec, because
+ * without one the default would have no effect on what is written.
+ */
+interface NeedsZodCodecs {
+  readonly [codecSet]: 'contract(name, operations, { codecs: zodCodecs })';
+}
+type WithDefault<S extends Z> = z.ZodType<z.output<S>, NeedsZodCodecs>;
+
+const withDefault = <S extends Z>(
+  schema: S,
+  value: z.output<S>,
+  isLeftOut: (given: z.output<S>) => boolean,
+): WithDefault<S> =>
   adjustSchema(
     z.codec(schema.optional(), z.custom<z.output<S>>(), {
       decode: (given) => (given === undefined ? value : (given as never)),
       encode: (given) => (isLeftOut(given) ? undefined : (given as never)),
     }),
     (documented) => ({ ...documented, default: toJson(z.encode(schema, value)) }),
-  );
+  ) as unknown as WithDefault<S>;
 
 /**
  * A record field with a default for readers: always there in the type, on both sides, and possibly absent on the wire.
- * In OpenAPI it is optional and shows its default.
+ * In OpenAPI it is optional and shows its default. For contracts with `zodCodecs`; without, the compiler refuses it.
  */
-export const whenAbsent = <S extends Z>(schema: S, value: z.output<S>) => withDefault(schema, value, () => false);
+export const whenAbsent = <S extends Z>(schema: S, value: z.output<S>): WithDefault<S> =>
+  withDefault(schema, value, () => false);
 
 /** The same, and a value equal to its default is left out when written. */
-export const transientDefault = <S extends Z>(schema: S, value: z.output<S>) =>
+export const transientDefault = <S extends Z>(schema: S, value: z.output<S>): WithDefault<S> =>
   withDefault(schema, value, (given) => sameValue(given, value));

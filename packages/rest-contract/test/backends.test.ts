@@ -26,7 +26,7 @@ import {
   unit,
 } from '../src/index.js';
 import { expressHandler } from '../src/express.js';
-import { fetchBackend } from '../src/fetch.js';
+import { fetchBackend, fetchHandler } from '../src/fetch.js';
 import { inMemory, overTheWire } from '../src/memory.js';
 import { ContractModule, mountContract } from '../src/nest.js';
 import { nodeListener } from '../src/node.js';
@@ -119,6 +119,18 @@ const asModule = await nest({
   ],
 });
 
+/** As Bun, Deno and workers call it: a Request in, a Response out. */
+const answers = fetchHandler(served, { basePath: 'api' });
+const asPlatform = ((url: string, init: RequestInit) => {
+  const answered = answers(new Request(url, init));
+  const { signal } = init;
+  if (!signal) return answered;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  return signal.aborted ? Promise.reject(signal.reason as Error) : Promise.race([answered, aborted]);
+}) as typeof fetch;
+
 describe.each([
   ['in memory', served],
   ['over the encodings of HTTP', overTheWire(served)],
@@ -126,6 +138,7 @@ describe.each([
   ['Node under a base path', fetchBackend(`${await listen(nodeListener(served, { basePath: '/base/' }))}/base`)],
   ['Express', fetchBackend(`${expressUrl}/api/v1/`)],
   ['Express behind body parsers', fetchBackend(`${await listen(parsedFirst)}/api/v1`)],
+  ['Request and Response', fetchBackend('http://127.0.0.1:1/api', { fetch: asPlatform })],
   ['Nest, mounted', fetchBackend(`${mounted}/api/v1`)],
   ['Nest, as a module', fetchBackend(`${asModule}/api/v1`)],
 ])('%s', (_name, backend) => {
@@ -238,4 +251,32 @@ test('a signal that outlives many calls collects no listeners', async () => {
   const client = connect(Api, served);
   for (let i = 0; i < 5; i += 1) await client.nothing({}, { signal });
   expect(listeners).toBe(0);
+});
+
+describe('a Request of the web platform', () => {
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const response = await answers(new Request(`http://h${path}`, init));
+    return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() };
+  };
+  test('outside of the base path, of an unknown path, with another method, malformed', async () => {
+    expect(await ask('/other/nothing')).toMatchObject({ status: 404 });
+    expect(await ask('/api/unknown')).toMatchObject({ status: 404 });
+    expect(await ask('/api/nothing')).toMatchObject({
+      status: 405,
+      headers: { allow: expect.stringContaining('POST') as string },
+    });
+    expect(await ask('/api/mixed/%zz', { method: 'POST' })).toMatchObject({ status: 400 });
+    expect(await ask('/api/nothing', { method: 'OPTIONS' })).toMatchObject({ status: 204, text: '' });
+  });
+  test('HEAD is answered without a body, a body over the limit with 413', async () => {
+    const head = await ask('/api/who', { method: 'HEAD', headers: { authorization: 'x' } });
+    expect(head).toMatchObject({
+      status: 200,
+      text: '',
+      headers: { 'content-type': 'application/json;charset=utf-8' },
+    });
+    const small = fetchHandler(serve(Api, implementation, { maxBodyBytes: 10 }));
+    const large = new Request('http://h/bytes', { method: 'PUT', body: new Uint8Array(11) });
+    expect((await small(large)).status).toBe(413);
+  });
 });

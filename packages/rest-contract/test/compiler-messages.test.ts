@@ -9,6 +9,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const PREAMBLE = `
 import { z } from 'zod';
 import { body, bytes, codec, connect, contract, field, get, header, path, post, prefix, query, serve, unit } from '../src/index.js';
+import { transientDefault, whenAbsent } from '../src/zod.js';
 const s = z.string();
 const backend = async () => ({ status: 204, headers: [], body: { kind: 'empty' } as const });
 const writes = codec('json', { encode: (n: Map<string, number>) => Object.fromEntries(n) });
@@ -44,6 +45,18 @@ const mistakes: readonly (readonly [string, string])[] = [
   [
     "serve(contract('X', { a: post({ m: writes }, unit) }), { a: async () => {} });",
     "A server needs 'decode' for 'm' of 'a', whose codec has only 'encode'",
+  ],
+  [
+    "contract('X', { a: post({ r: z.object({ n: transientDefault(z.int(), 5) }) }, unit) });",
+    "'r' of 'a' needs a codec: its schema only reads, what it puts out cannot be sent back",
+  ],
+  [
+    "contract('X', { a: get({}, z.object({ n: whenAbsent(z.int(), 5) })) });",
+    "The result of 'a' needs a codec: its schema only reads, what it puts out cannot be sent back",
+  ],
+  [
+    "contract('X', { a: get({}, s, { errors: { 409: z.map(s, s) } }) });",
+    "Error 409 of 'a' needs a codec: no default covers its type as body",
   ],
   ["serve(contract('X', { a: get({}, s), b: get({}, s) }), { a: async () => '' });", "Property 'b' is missing"],
 ];

@@ -7,7 +7,9 @@ import {
   contract,
   type FailureReport,
   get,
+  httpError,
   HttpErrorException,
+  knownError,
   path,
   post,
   rawResponse,
@@ -17,6 +19,7 @@ import {
   unit,
   UnreadableResponse,
 } from '../src/index.js';
+import { overTheWire } from '../src/memory.js';
 import { outcome, recorder, request, utf8 } from './support/wire.js';
 
 const s = z.string();
@@ -234,3 +237,42 @@ test('results can be checked before they are sent', async () => {
 async function* chunks(...texts: string[]) {
   for (const text of texts) yield utf8(text);
 }
+
+describe('errors that an operation states', () => {
+  const Missing = z.object({ id: z.string() });
+  const Busy = z.object({ until: z.date() });
+  const Stated = contract('Stated', {
+    take: post({ id: z.string() }, z.string(), { errors: { 404: Missing, 409: Busy } }),
+    other: get({}, z.string()),
+  });
+  const until = new Date(5);
+  const handle = serve(Stated, {
+    async take({ id }) {
+      if (id === 'gone') throw httpError(Stated, 'take', 404, { id });
+      if (id === 'busy') throw httpError(Stated, 'take', 409, { until });
+      throw new HttpErrorException(id === 'odd' ? 404 : 418, 'in words');
+    },
+    other: async () => Promise.reject(new HttpErrorException(404, 'no')),
+  });
+  const client = connect(Stated, overTheWire(handle));
+  const outcomeOf = async (id: string) =>
+    knownError(Stated, 'take', await client.take({ id }).catch((error: unknown) => error));
+
+  test('come back with what they hold, told apart by their status', async () => {
+    const missing = await outcomeOf('gone');
+    expect(missing).toEqual({ status: 404, body: { id: 'gone' } });
+    expect(await outcomeOf('busy')).toEqual({ status: 409, body: { until } });
+    if (missing?.status === 404) missing.body.id satisfies string;
+    if (missing?.status === 409) missing.body.until satisfies Date;
+    // @ts-expect-error a status that is not stated
+    expect(missing?.status === 418).toBe(false);
+    // @ts-expect-error what this error does not hold
+    expect(() => httpError(Stated, 'take', 404, { until })).not.toThrow();
+  });
+  test('are not known by another status, another body, or where none is stated', async () => {
+    expect([await outcomeOf('odd'), await outcomeOf('tea')]).toEqual([undefined, undefined]);
+    const refused = await client.other().catch((error: unknown) => error);
+    expect(await knownError(Stated, 'other', refused)).toBeUndefined();
+    expect(await knownError(Stated, 'take', new Error('no answer'))).toBeUndefined();
+  });
+});

@@ -247,7 +247,10 @@ describe('unions that a member tells apart', () => {
     expect(schemaOf(type({ kind: '"a"', n: 'number' }).or({ kind: '"b"' }))).toMatchObject({
       discriminator: { propertyName: 'kind' },
     });
-    expect(schemaOf(z.union([Cat, Dog]))).toMatchObject({ discriminator: { propertyName: 'kind', mapping: pets } });
+    expect(schemaOf(z.union([Cat, Dog]))).toEqual({
+      oneOf: [{ $ref: pets.cat }, { $ref: pets.dog }],
+      discriminator: { propertyName: 'kind', mapping: pets },
+    });
   });
   test.each([
     ['one value in two members', z.union([Cat, z.object({ kind: z.literal('cat') })])],
@@ -336,10 +339,8 @@ describe('operations', () => {
     expect(document.components?.schemas?.Address).not.toHaveProperty('description');
   });
   test('adjusters of types, of fields inside records, of whole bodies, parameters and operations', () => {
-    const Named = described(
-      named(z.object({ inner: adjustSchema(z.int(), (schema) => ({ ...schema, format: 'int32' })) }), 'Named'),
-      'adjusted itself',
-    );
+    const Inner = adjustSchema(z.int(), (schema) => ({ ...schema, format: 'int32' }));
+    const Named = named(described(z.object({ inner: Inner }), 'adjusted itself'), 'Named');
     const document = documentOf({
       a: post(
         {
@@ -364,6 +365,32 @@ describe('operations', () => {
       parameters: [{ name: 'q', in: 'query', description: 'the q', deprecated: true }],
       requestBody: {
         content: { 'application/json': { schema: { allOf: [{ $ref: '#/components/schemas/Named' }], title: 'T' } } },
+      },
+    });
+  });
+  test.each([
+    ['zod', z.object({ a: s })],
+    ['valibot', withSchema(v.object({ a: v.string() }), { type: 'object', properties: { a: { type: 'string' } } })],
+    ['arktype', type({ a: 'string' })],
+    [
+      'a codec',
+      codec('json', { encode: (n: number) => n, decode: Number, schema: { type: 'object', properties: { a: {} } } }),
+    ],
+  ])('an adjusted type is a copy: the type itself is described as before (%s)', (_name, of) => {
+    const Plain = named(of as z.ZodObject, 'Plain');
+    const Other = adjustSchema(Plain, (schema) => ({ ...schema, description: 'other' }));
+    const document = documentOf({ a: post({ x: body(Plain) }, Other as never), b: get({}, Plain) });
+    const result = document.paths['/a']?.post?.responses[200]?.content?.['application/json']?.schema;
+    expect(result).toEqual({ description: 'other', allOf: [{ $ref: '#/components/schemas/Plain' }] });
+    expect(document.components?.schemas?.Plain).not.toHaveProperty('description');
+    expect(Object.keys(document.components?.schemas ?? {})).toEqual(['Plain']);
+  });
+  test('a copy inside of a record refers to its type, too', () => {
+    const Wide = z.object({ to: described(Address, 'where to'), from: Address });
+    expect(documentOf({ a: get({}, named(Wide, 'Wide')) }).components?.schemas?.Wide).toMatchObject({
+      properties: {
+        to: { description: 'where to', allOf: [{ $ref: '#/components/schemas/Address' }] },
+        from: { $ref: '#/components/schemas/Address' },
       },
     });
   });
@@ -488,4 +515,44 @@ test('a document holds no specification extensions', () => {
   const keys: string[] = [];
   JSON.stringify(document, (key, value: unknown) => (keys.push(key), value));
   expect(keys.filter((key) => key.startsWith('x-'))).toEqual([]);
+});
+
+describe('OpenAPI 3.1', () => {
+  const Pet = named(
+    z.discriminatedUnion('kind', [z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })]),
+    'Pet',
+  );
+  const All = z.object({
+    text: s.nullable(),
+    word: z.enum(['x', 'y']).nullable(),
+    none: z.null(),
+    above: z.number().gt(3).lt(9),
+    pet: Pet.nullable(),
+    address: Address.nullable(),
+    either: z.union([s, z.number()]).nullable(),
+    nullable: z.boolean(),
+  });
+  const operations = { a: get({ q: query(z.number().gt(1)) }, named(All, 'All'), { errors: { 409: Address } }) };
+  test('says null as a type and exclusive bounds as numbers', async () => {
+    const document = documentOf(operations, { version: '3.1' });
+    expect(document.openapi).toBe('3.1.0');
+    expect(document.components?.schemas?.All).toMatchObject({
+      properties: {
+        text: { type: ['string', 'null'] },
+        word: { type: ['string', 'null'], enum: ['x', 'y', null] },
+        none: { type: 'null' },
+        above: { exclusiveMinimum: 3, exclusiveMaximum: 9 },
+        nullable: { type: 'boolean' },
+      },
+    });
+    expect(JSON.stringify(document)).not.toMatch(/"nullable":true|"exclusive\w+":true/);
+    expect(document.paths['/a']?.get?.parameters?.[0]?.schema).toMatchObject({ exclusiveMinimum: 1 });
+    expect(await new Validator().validate(structuredClone(document) as never)).toMatchObject({ valid: true });
+  });
+  test('errors by their status stand in documents of either version', () => {
+    for (const version of ['3.0', '3.1'] as const) {
+      const { responses } = documentOf(operations, { version }).paths['/a']!.get!;
+      expect(responses[409]?.content?.['application/json']?.schema).toEqual({ $ref: '#/components/schemas/Address' });
+    }
+  });
 });

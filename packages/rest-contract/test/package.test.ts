@@ -152,3 +152,13 @@ test('the declarations of every entry point hold, adapters included', () => {
   run(process.execPath, [tsc, '-p', project], project);
   expect(entries.length).toBe(11);
 }, 60_000);
+
+test('can be required from CommonJS, every entry point of it', () => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object };
+  const entries = Object.keys(exports).filter((entry) => !/json$|nest|rxjs|zod/.test(entry));
+  const names = entries.map((entry) => `rest-contract${entry.slice(1)}`);
+  const lines = names.map((name) => `require(${JSON.stringify(name)});`);
+  const main = `${lines.join('\n')}\nconst { contract } = require('rest-contract');\nconsole.log(contract('Api', {}).name);`;
+  const project = emptyProject('commonjs', { 'main.cjs': main });
+  expect(run(process.execPath, ['--no-warnings', 'main.cjs'], project)).toBe('Api\n');
+}, 60_000);

@@ -93,5 +93,5 @@ export function withBalance(progress: DeployProgress | undefined, balance: Deplo
   const idText = balanceIdText(balance);
   const lbUpdates = { ...progress.lbUpdates, [idText]: { loadBalancerUpdate, added, removed } };
   const settled = balancerState(balance) === 'SUCCESS';
-  return { ...rest, lbUpdates, ...(settled ? {} : { pendingLbUpdate: idText }) };
+  return { ...rest, lbUpdates, ...(settled ? {} : { pendingLbUpdate: loadBalancerUpdate }) };
 }

@@ -319,7 +319,7 @@ describe('all at once', () => {
     });
   });
   test('an update that nothing is known of is an internal error', () => {
-    const lost = progress({ ...allAtOnce, pendingLbUpdate: 'web-v2-3-77-DEPLOY-1' });
+    const lost = progress({ ...allAtOnce, pendingLbUpdate: balance('WAITING').update });
     expect(balanced({ tasks: all, progress: lost })).toMatchObject({
       outcome: { deployState: 'FAILED_INTERNAL_STATE' },
     });

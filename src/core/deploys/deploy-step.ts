@@ -1,5 +1,4 @@
 import { acceptance } from './acceptance.js';
-import { balanceIdText } from './balance.js';
 import { endDeploy } from './ending.js';
 import { failedTasks, judgeFailures } from './failed-tasks.js';
 import { launchStep } from './launch-phase.js';
@@ -19,6 +18,7 @@ import {
   unsuccessful,
 } from './view.js';
 import { healthContext } from '../health/index.js';
+import { requestIdText } from '../load-balancer/index.js';
 import type { CanaryDeploySettings } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import { instancesOf } from '../model/request.js';
@@ -112,8 +112,8 @@ function advanceClassic({ view, progress, now }: Rollout): DeployStep {
 function canaryStep(rollout: CanaryRollout, canary: CanaryDeploySettings): DeployStep {
   const { view, progress, now } = rollout;
   if (progress.stepLaunchComplete) return judgeStep(rollout, canary);
-  if (progress.pendingLbUpdate && (!view.balance || balanceIdText(view.balance) !== progress.pendingLbUpdate)) {
-    const message = `Nothing is known of load balancer update ${progress.pendingLbUpdate}`;
+  if (progress.pendingLbUpdate && !view.balance) {
+    const message = `Nothing is known of load balancer update ${requestIdText(progress.pendingLbUpdate.loadBalancerRequestId)}`;
     return finish(unsuccessful('FAILED_INTERNAL_STATE', message));
   }
   const { requestId, deployId } = view.marker;

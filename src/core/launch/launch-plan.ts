@@ -1,4 +1,5 @@
-import { hasContainer, type Deploy, type ObjstoreUploaderFile } from '../model/deploy.js';
+import { type UploadBounds, withinBounds } from '../logs/index.js';
+import { hasContainer, type Deploy } from '../model/deploy.js';
 import type { LaunchSpec, LogUploads } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
@@ -34,14 +35,9 @@ export interface LaunchRules extends GraceRules {
 }
 
 /** What is uploaded of every task, and where it goes. */
-export interface UploadRules {
-  files: readonly ObjstoreUploaderFile[];
-  bucket: string;
-  /** Others that a deploy or a run may name. */
-  allowedBuckets: readonly string[];
+export interface UploadRules extends UploadBounds {
   /** By group of a request. */
   groupBuckets: Readonly<Record<string, string>>;
-  keyPattern: string;
   storageClass?: string;
   applyStorageClassAfterBytes?: number;
 }
@@ -108,25 +104,6 @@ function uploads({ taskId, request, deploy, pending }: LaunchInput, rules?: Uplo
     applyStorageClassAfterBytes: rules?.applyStorageClassAfterBytes,
   };
 }
-
-/**
- * A file of a deploy or a run, without a bucket that is not for it, or a key that would be among those of other requests:
- * it goes where all others go.
- */
-function withinBounds(file: ObjstoreUploaderFile, rules: UploadRules): ObjstoreUploaderFile {
-  const { objstoreUploaderBucket: bucket, objstoreUploaderKeyPattern: pattern, ...rest } = file;
-  const patterns = [rules.keyPattern, ...rules.files.flatMap((own) => own.objstoreUploaderKeyPattern ?? [])];
-  const begins = pattern !== undefined && patterns.some((own) => pattern.startsWith(beginningOf(own)));
-  const buckets = [rules.bucket, ...rules.allowedBuckets, ...rules.files.map((own) => own.objstoreUploaderBucket)];
-  return {
-    ...rest,
-    ...(bucket !== undefined && buckets.includes(bucket) && { objstoreUploaderBucket: bucket }),
-    ...(begins && { objstoreUploaderKeyPattern: pattern }),
-  };
-}
-
-/** What tells requests apart, with what follows it: 'web' begins 'web-api', and 'web/' does not. */
-const beginningOf = (pattern: string): string => /^.*?%(requestId|taskId)([^%]|$)?/s.exec(pattern)?.[0] ?? pattern;
 
 function commandLine(
   deploy: Deploy,

@@ -1,4 +1,4 @@
-export { isOwn, tellsRequestsApart } from './key-prefixes.js';
+export { isOwn, type LogOwner, tellsRequestsApart } from './key-prefixes.js';
 export { type KeyFacts, numberedKey, objectKey } from './object-key.js';
 export { keyOfOrder, namesOfBucket, namesOfKey, orderOfFile, orderOfFolder, orderOfKey } from './object-path.js';
 export {
@@ -14,3 +14,4 @@ export {
   spanOfRequest,
   spanOfTask,
 } from './search-places.js';
+export { type UploadBounds, withinBounds } from './upload-bounds.js';

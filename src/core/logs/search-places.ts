@@ -1,6 +1,8 @@
 import { isOwn, type KeyPrefix, keyPrefixes, type LogOwner, type LogSubject, type Span } from './key-prefixes.js';
+import type { ObjstoreUploaderFile } from '../model/deploy.js';
 import type { RequestEventType } from '../model/enums.js';
 import type { ObjstoreBucket, ObjstoreLayout } from '../model/logs.js';
+import { type UploadBounds, withinBounds } from './upload-bounds.js';
 
 /** What begins so in a bucket, as far as it belongs to the owner. */
 export interface SearchPlace extends KeyPrefix {
@@ -13,6 +15,8 @@ export interface SearchPlace extends KeyPrefix {
 export interface Search {
   subject: LogSubject;
   span: Span;
+  /** What deploys and runs of the subject have said about where files of theirs go. */
+  files: readonly ObjstoreUploaderFile[];
 }
 
 /** What pages of a search know it by: 'a-b-' begins the logs of request 'a-b' and those of deploy 'b' of request 'a'. */
@@ -26,25 +30,34 @@ export function searchPlaces(
   layout: ObjstoreLayout,
   searches: readonly Search[],
 ): { places: SearchPlace[] } | { tooLong: LogOwner } {
-  const patterns = patternsOf(layout);
   const places: SearchPlace[] = [];
-  for (const { subject, span } of searches) {
+  for (const { subject, span, files } of searches) {
     const { group, owner } = subject;
+    const bounds = boundsOf(layout);
+    const all = [...layout.objstoreUploaderAdditionalFiles, ...files.map((file) => withinBounds(file, bounds))];
+    const patterns = patternsOf(layout, all);
     const prefixes = patterns.map((pattern) => keyPrefixes(pattern, subject, span));
     if (prefixes.includes(undefined)) return { tooLong: owner };
-    for (const bucket of bucketsOf(layout, group)) {
+    for (const bucket of bucketsOf(layout, group, all)) {
       for (const prefix of prefixes.flat()) if (prefix) places.push({ ...prefix, group, bucket, owner });
     }
   }
   return { places: withoutCovered(places) };
 }
 
-function patternsOf({ objstoreKeyFormat, objstoreUploaderAdditionalFiles: files }: ObjstoreLayout): string[] {
+const boundsOf = (layout: ObjstoreLayout): UploadBounds => ({
+  bucket: layout.objstoreBucket,
+  allowedBuckets: layout.allowedUploaderBuckets,
+  keyPattern: layout.objstoreKeyFormat,
+  files: layout.objstoreUploaderAdditionalFiles,
+});
+
+function patternsOf({ objstoreKeyFormat }: ObjstoreLayout, files: readonly ObjstoreUploaderFile[]): string[] {
   return [...new Set([objstoreKeyFormat, ...present(files.map((file) => file.objstoreUploaderKeyPattern))])];
 }
 
-function bucketsOf(layout: ObjstoreLayout, group: string): ObjstoreBucket[] {
-  const { objstoreBucket, objstoreAccessKey, objstoreSecretKey, objstoreUploaderAdditionalFiles: files } = layout;
+function bucketsOf(layout: ObjstoreLayout, group: string, files: readonly ObjstoreUploaderFile[]): ObjstoreBucket[] {
+  const { objstoreBucket, objstoreAccessKey, objstoreSecretKey } = layout;
   const standard = { objstoreBucket, objstoreAccessKey, objstoreSecretKey };
   const buckets = [
     ofGroup(layout.groupOverrides, group) ?? standard,

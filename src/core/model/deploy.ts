@@ -309,7 +309,7 @@ export interface CanaryProgress {
   acceptanceResultMessageHistory: string[];
   /** By the text of the load balancer request's id. */
   lbUpdates: Record<string, DeployProgressLbUpdate>;
-  pendingLbUpdate?: string;
+  pendingLbUpdate?: LoadBalancerUpdate;
 }
 
 export interface DeployProgressLbUpdate {

@@ -61,4 +61,6 @@ export interface ObjstoreLayout extends ObjstoreBucket {
   /** By group of a request: where else to look. */
   groupObjstoreSearchConfigs: Record<string, ObjstoreBucket>;
   objstoreUploaderAdditionalFiles: ObjstoreUploaderFile[];
+  /** Buckets that files of a deploy or a run may name. */
+  allowedUploaderBuckets: string[];
 }

@@ -3,7 +3,7 @@ import { startBalancer, type BalancerServer } from '../../../test/support/load-b
 import { RollingService } from '../../../test/support/rolling-service.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LoadBalancerState } from '../../core/model/enums.js';
-import type { BalancerRecords } from '../../core/load-balancer/index.js';
+import { type BalancerRecords, requestIdText } from '../../core/load-balancer/index.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { AcceptanceChecks } from './deploy-acceptance.service.js';
 
@@ -265,13 +265,16 @@ describe('canary deploys', () => {
     await service.deploy('v2', balancedDeploy({ canaryDeploySettings }));
     await service.run(7);
     const { progress } = (await service.pending())!;
-    expect(progress?.pendingLbUpdate).toMatch(/^web-v2-3-\d+-DEPLOY-1$/);
-    expect(progress?.lbUpdates?.[progress.pendingLbUpdate!]).toMatchObject({
-      loadBalancerUpdate: { loadBalancerState: 'WAITING' },
+    const pending = progress?.pendingLbUpdate;
+    expect(pending).toMatchObject({ loadBalancerState: 'WAITING', loadBalancerRequestId: { requestType: 'DEPLOY' } });
+    const idText = requestIdText(pending!.loadBalancerRequestId);
+    expect(idText).toMatch(/^web-v2-3-\d+-DEPLOY-1$/);
+    expect(progress?.lbUpdates?.[idText]).toMatchObject({
+      loadBalancerUpdate: pending,
       added: [{ deployId: 'v2' }, { deployId: 'v2' }, { deployId: 'v2' }],
       removed: [{ deployId: 'v1' }, { deployId: 'v1' }, { deployId: 'v1' }],
     });
-    await server.balancer.settle(progress!.pendingLbUpdate!, 'SUCCESS');
+    await server.balancer.settle(idText, 'SUCCESS');
     await service.run(3);
     expect([await service.result('v2'), await served()]).toMatchObject([{ deployState: 'SUCCEEDED' }, three('v2')]);
   });

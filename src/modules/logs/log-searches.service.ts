@@ -11,6 +11,7 @@ import { TaskHistoryRepository } from '../history/task-history.repository.js';
 import { idForms } from '../tasks/task-id.pipe.js';
 import { RequestHistoryRepository, type RequestLifetime } from '../requests/request-history.repository.js';
 import { ObjectStore } from './object-store.service.js';
+import { UploadPlacesRepository } from './upload-places.repository.js';
 
 /** Whose logs are asked for. */
 export interface Wanted extends Narrowing {
@@ -18,6 +19,8 @@ export interface Wanted extends Narrowing {
   /** Deploy ids by request id; an empty list means all of the request. */
   requestsAndDeploys?: Readonly<Record<string, readonly string[]>>;
 }
+
+type Found = Omit<Search, 'files'>;
 
 /** Tasks, deploys and requests of one search; each is a question to the database and several to the store. */
 const mostWanted = 1_000;
@@ -32,6 +35,7 @@ export class LogSearches {
     private readonly requests: RequestHistoryRepository,
     private readonly deploys: DeployHistoryRepository,
     private readonly tasks: TaskHistoryRepository,
+    private readonly uploads: UploadPlacesRepository,
     private readonly store: ObjectStore,
     private readonly clock: Clock,
   ) {}
@@ -51,7 +55,7 @@ export class LogSearches {
     return this.db.snapshot(async (tx) => {
       const requestIds = [...requests.map(([id]) => id), ...tasks.map((task) => task.requestId)];
       const owning = await this.requests.lifetimes(tx, [...new Set(requestIds)]);
-      const searches = await this.ofTasks(tx, tasks, owning);
+      const searches: Found[] = await this.ofTasks(tx, tasks, owning);
       for (const [requestId, deployIds] of requests) {
         const request = owning.get(requestId)!;
         if (deployIds.length === 0) searches.push(this.ofRequest(requestId, request, times));
@@ -59,7 +63,11 @@ export class LogSearches {
           searches.push(await this.ofDeploy(tx, requestId, deployId, request));
         }
       }
-      return searches.map(({ subject, span }) => ({ subject, span: narrow(span, times) }));
+      const files = await this.uploads.ofOwners(
+        tx,
+        searches.map(({ subject }) => subject.owner),
+      );
+      return searches.map(({ subject, span }, index) => ({ subject, span: narrow(span, times), files: files[index]! }));
     });
   }
 
@@ -67,7 +75,7 @@ export class LogSearches {
     tx: EntityManager,
     tasks: readonly TaskId[],
     requests: ReadonlyMap<string, RequestLifetime>,
-  ): Promise<Search[]> {
+  ): Promise<Found[]> {
     const { missingTaskDefaultObjstoreSearchPeriodMillis: missingTaskPeriod } = this.store.configured();
     const found = await this.tasks.lifetimes(
       tx,
@@ -89,14 +97,14 @@ export class LogSearches {
     requestId: string,
     deployId: string,
     { group = defaultGroup }: RequestLifetime,
-  ): Promise<Search> {
+  ): Promise<Found> {
     const deploy = await this.deploys.lifetime(tx, { requestId, deployId });
     if (!deploy) throw SchedulerError.deployNotFound(requestId, deployId);
     const subject = { owner: { requestId, deployId }, group, tag: deploy.tag };
     return { subject, span: spanOfDeploy(deploy, this.clock.now()) };
   }
 
-  private ofRequest(requestId: string, { group = defaultGroup, times }: RequestLifetime, choice: Narrowing): Search {
+  private ofRequest(requestId: string, { group = defaultGroup, times }: RequestLifetime, choice: Narrowing): Found {
     const span = spanOfRequest(times, choice, this.clock.now());
     if (!span) {
       const message = `start is needed: nothing in the history of request '${requestId}' says since when it has logs`;

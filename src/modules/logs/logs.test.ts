@@ -289,6 +289,53 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
       expect(keysOf((await list('request/web?list=true', wider)).body)).not.toContain('gc/web-api/gc.log');
     });
 
+    test.each([
+      ['a deploy', { deploy: 'd9', run: undefined }],
+      ['a run', { deploy: 'd8', run: true }],
+    ])(
+      'are found where %s has its own pattern and bucket, by task, deploy and request',
+      async (_who, { deploy: id, run }) => {
+        const { manager } = rooms.database;
+        const own = {
+          filename: 'extra*.txt',
+          objstoreUploaderBucket: 'extra',
+          objstoreUploaderKeyPattern: '%requestId/%taskId/%filename',
+        };
+        const foreign = { filename: 'x', objstoreUploaderBucket: 'extra', objstoreUploaderKeyPattern: '%filename' };
+        const files = [own, foreign];
+        await insertDeploy(manager, {
+          deploy: { id, ...(!run && { objstoreUploaderAdditionalFiles: files }) },
+          createdAt: start,
+        });
+        const task = await insertTask(manager, { deployId: id, instanceNo: 7, uploads: run && files });
+        const key = `web/${task.id}/extra.txt`;
+        store.put('extra', key);
+        store.put('extra', `web-api/${idOf('web-api', 'd2')}/extra.txt`);
+        const wide = await startLogs({ allowedUploaderBuckets: ['extra'] }, rooms.databaseUrl);
+        onTestFinished(() => wide.close());
+        const isFound = async () => {
+          for (const path of [`task/${task.id}`, `request/web/deploy/${id}`, 'request/web']) {
+            const keys = keysOf((await list(`${path}?list=true`, wide)).body);
+            expect(keys).toContain(key);
+            expect(keys.filter((one) => one.startsWith('web-api'))).toEqual([]);
+          }
+        };
+        await isFound();
+        await manager.query(
+          `INSERT INTO task_history (task_id, request_id, deploy_id, host, instance_no, started_at, updated_at, last_task_status, data)
+         SELECT task_id, request_id, deploy_id, host, instance_no, started_at, $2, 'TASK_FINISHED',
+           jsonb_build_object('task', jsonb_build_object('taskRequest', jsonb_build_object('pendingTask', document::jsonb -> 'pendingTask')))
+         FROM task JOIN task_launch USING (task_id) WHERE task_id = $1`,
+          [task.id, new Date(start + hour)],
+        );
+        await manager.query('DELETE FROM task_launch WHERE task_id = $1', [task.id]);
+        await manager.query('DELETE FROM task WHERE task_id = $1', [task.id]);
+        await isFound();
+        expect(keysOf((await search({ requestsAndDeploys: { web: [id] } }, wide)).body.results)).toContain(key);
+        expect(keysOf((await search({ requestsAndDeploys: { web: ['d1'] } }, wide)).body.results)).not.toContain(key);
+      },
+    );
+
     test('can be read in pages as any list', async () => {
       const all = keysOf((await list('request/web?list=true')).body);
       const paged: string[] = [];

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { TaskCleanupType } from '../../core/model/enums.js';
 import type { KilledTaskIdRecord, KillTaskRequest, TaskCleanup } from '../../core/model/task.js';
@@ -7,6 +7,7 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { KilledTaskRepository } from './killed-task.repository.js';
 import { TaskRepository } from './task.repository.js';
@@ -34,6 +35,7 @@ export class TaskKills {
     private readonly disabled: DisabledActions,
     private readonly clock: Clock,
     private readonly wake: Wake,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** Answers the cleanup that was ordered. One that was ordered before stands in the way unless `override` is set. */
@@ -69,7 +71,7 @@ export class TaskKills {
       return cleanup;
     }
     const [killed] = await this.killed.ofActiveTasks(tx, id);
-    if (killed || !(await this.cleanups.create(tx, cleanup))) throw await this.inTheWay(tx, id, killed);
+    if (killed || !(await this.cleanups.create(tx, cleanup))) await this.replace(tx, cleanup, killed);
     if (options.waitForReplacementTask) await this.askForReplacement(tx, cleanup);
     return cleanup;
   }
@@ -87,8 +89,12 @@ export class TaskKills {
     });
   }
 
-  /** An order that was carried out stands in the way like one that waits: the task is told to end, and may take its time. */
-  private async inTheWay(tx: EntityManager, id: string, killed: KilledTaskIdRecord | undefined) {
+  /**
+   * An order that was carried out stands in the way like one that waits: the task is told to end, and may take its time.
+   * Older clients do not know `override` there: what they order replaces all but the end without delay.
+   */
+  private async replace(tx: EntityManager, wanted: TaskCleanup, killed: KilledTaskIdRecord | undefined): Promise<void> {
+    const { id } = wanted.taskId;
     const [waiting] = await this.lists.cleanups(tx, id);
     const carriedOut = killed && {
       taskId: killed.taskId,
@@ -96,8 +102,11 @@ export class TaskKills {
       timestamp: killed.originalTimestamp,
     };
     const cleanup = waiting ?? carriedOut;
+    if (this.settings.compatibility === '1.5' && cleanup?.cleanupType !== 'USER_REQUESTED_DESTROY') {
+      return this.cleanups.save(tx, wanted);
+    }
     const state = waiting ? 'already has a cleanup' : 'is being killed already';
     const message = `Task '${id}' ${state} (${cleanup?.cleanupType}); set override to replace it`;
-    return new SchedulerError('CLEANUP_EXISTS', message, { extra: { cleanup } });
+    throw new SchedulerError('CLEANUP_EXISTS', message, { extra: { cleanup } });
   }
 }

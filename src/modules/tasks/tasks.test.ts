@@ -24,15 +24,22 @@ import { TasksModule } from './tasks.module.js';
 
 const driver = new FileDriver();
 let rooms: RoomApp;
+/** The same, for clients of version 1.5 of the API. */
+let older: RoomApp;
 let woken: WakeTopic[] = [];
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [TasksModule], driver });
+  const settings = { compatibility: '1.5' as const };
+  older = await startRooms({ modules: [TasksModule], driver, settings, databaseUrl: rooms.databaseUrl });
   for (const topic of ['cleanup', 'scheduler', 'reconcile'] as const) {
     rooms.app.get(Wake).on(topic, () => woken.push(topic));
   }
 });
-afterAll(() => rooms.close());
+afterAll(async () => {
+  await older.close();
+  await rooms.close();
+});
 beforeEach(async () => {
   woken = [];
   driver.unreachable.clear();
@@ -321,6 +328,29 @@ describe('kill', () => {
     expect(await tx().query('SELECT 1 FROM task_cleanup')).toEqual([]);
     expect(await kill(id, { override: true })).toMatchObject({ status: 200 });
   });
+
+  test.each(['waits', 'was carried out'])(
+    'under compatibility replaces what was ordered before and %s, but for an end without delay',
+    async (state) => {
+      const { id } = await insert(running);
+      const cleanup = (await kill(id, { waitForReplacementTask: true })).body;
+      if (state === 'was carried out') {
+        await rooms.app.get(KilledTaskRepository).decideAll(tx(), [{ cleanup, deploy: undefined }], cleanup.timestamp);
+        await rooms.app.get(TaskCleanupRepository).remove(tx(), [cleanup]);
+      }
+      const killAgain = (body: object) => older.call('DELETE', `/api/tasks/task/${id}`, body);
+      const cleaning = async () => (await rooms.get('/api/tasks/cleaning')).body;
+      expect(await killAgain({ waitForReplacementTask: false })).toMatchObject({ status: 200 });
+      expect(await cleaning()).toMatchObject([{ cleanupType: 'USER_REQUESTED' }]);
+      expect(await killAgain({ waitForReplacementTask: true })).toMatchObject({ status: 200 });
+      expect(await cleaning()).toMatchObject([{ cleanupType: 'USER_REQUESTED_TASK_BOUNCE' }]);
+      expect(await killAgain({ override: true })).toMatchObject({ status: 200 });
+      expect(await killAgain({ waitForReplacementTask: true })).toMatchObject({
+        status: 409,
+        body: { error: 'CLEANUP_EXISTS', cleanup: { cleanupType: 'USER_REQUESTED_DESTROY' } },
+      });
+    },
+  );
 
   test('override replaces what was ordered before', async () => {
     const { id } = await insert(running);

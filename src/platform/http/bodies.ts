@@ -15,6 +15,7 @@ import { Around } from './around.js';
 import { isMap } from './fields.js';
 import { inOrder } from './middleware.js';
 import { freeFormMembers, type Leniency, legacyNames, legacyWords } from './legacy-names.js';
+import { type NamesSent, noteNamesSent } from './names-sent.js';
 
 const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -33,7 +34,9 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
         if (body === undefined || body === null) markBodiless(request);
         if (isMap(body)) nullsOf.set(request, nullMembers(body));
         if (readsLoosely) lenientlyRead.add(request);
-        request.body = normalizeBody(body ?? {}, acceptsNames);
+        const names: NamesSent = new Map();
+        noteNamesSent(request, names);
+        request.body = normalizeBody(body ?? {}, acceptsNames, names);
         next();
       } catch (cause) {
         next(cause instanceof BodyProblem ? SchedulerError.invalid('INVALID_REQUEST', [cause.error]) : cause);
@@ -237,9 +240,9 @@ export class BodyProblem extends Error {
 
 /**
  * Brings a parsed body into the form that all rooms may rely on: members that are null are absent, legacy names are ours,
- * and every text can be stored.
+ * and every text can be stored. Adds to `sent` what it has renamed.
  */
-export function normalizeBody(body: unknown, acceptLegacyNames: boolean): unknown {
+export function normalizeBody(body: unknown, acceptLegacyNames: boolean, sent: NamesSent = new Map()): unknown {
   /** Names from the body down to what is looked at; joined only for the message about a problem. */
   const path: string[] = [];
   let values = 0;
@@ -255,7 +258,9 @@ export function normalizeBody(body: unknown, acceptLegacyNames: boolean): unknow
       // Sent under both names, ours counts.
       if (renamed !== undefined && (value as Record<string, unknown>)[renamed] != null) continue;
       const name = renamed ?? storable(given, path);
+      if (renamed !== undefined) sent.set(renamed, given);
       const word = acceptLegacyNames && !freeForm ? ourWord(name, member) : undefined;
+      if (word !== undefined) sent.set(word, String(member));
       result[name] = word ?? below(name, member, freeForm || freeFormMembers.has(name));
     }
     return result;

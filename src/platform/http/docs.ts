@@ -9,6 +9,7 @@ import { isGuarded } from './caller.js';
 import { rootOf } from './context-path.js';
 import { exampleBody, parameters, versionOfPackage } from './examples.js';
 import { ErrorDto } from './error.dto.js';
+import { refusals } from './refusals.js';
 import type { Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
 import { sentenceOf, sinceExtension } from './since.js';
@@ -120,8 +121,7 @@ function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'u
     .addApiKey({ type: 'apiKey', in: 'header', name: 'Authorization', description: tokenDescription }, 'token')
     .addBearerAuth({ type: 'http', description: 'A token of the OIDC provider that is configured.' }, 'bearer')
     .build();
-  const root = rootOf(settings);
-  if (root !== '') config.servers = [{ url: root }];
+  config.servers = [{ url: rootOf(settings) || '/' }];
   // One of them; while callers are not asked who they are, none will do as well.
   config.security = [...(settings.auth.enabled ? [] : [{}]), { token: [] }, { bearer: [] }];
   const document = SwaggerModule.createDocument(app, config, {
@@ -131,6 +131,7 @@ function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'u
     operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
   });
   showAtNames(document);
+  putUnderOneTemplate(document);
   for (const schema of Object.values(document.components?.schemas ?? {})) {
     if ('properties' in schema)
       for (const member of Object.values(schema.properties ?? {})) sayAddition(member as Marked);
@@ -138,6 +139,7 @@ function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'u
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations as unknown as Record<string, Operation>)) {
       complete(operation, document);
+      tellRefusals(operation, `${method.toUpperCase()} ${path}`, path);
       showExample(operation, `${method} ${path}`, document);
       if (!isGuarded(path)) operation.security = [];
     }
@@ -173,6 +175,27 @@ function showAtNames({ paths }: OpenAPIObject): void {
   }
 }
 
+/** Paths that differ only in the names of their parameters are one path: those of the first one stand for all. */
+function putUnderOneTemplate({ paths }: OpenAPIObject): void {
+  const templates = new Map<string, string>();
+  for (const [path, operations] of Object.entries(paths)) {
+    const shape = path.replaceAll(parameterOfPath, '{}');
+    const first = templates.get(shape);
+    if (first === undefined) {
+      templates.set(shape, path);
+      continue;
+    }
+    const [theirs, ours] = [path, first].map((one) => [...one.matchAll(parameterOfPath)].map(([, name]) => name!));
+    const renamed = new Map(theirs!.map((name, index) => [name, ours![index]!]));
+    for (const { parameters = [] } of Object.values(operations as unknown as Record<string, Operation>)) {
+      for (const one of parameters) if (one.in === 'path') one.name = renamed.get(one.name) ?? one.name;
+    }
+    paths[first] = { ...paths[first], ...operations };
+    delete paths[path];
+  }
+}
+const parameterOfPath = /\{(\w+)\}/g;
+
 /** In words as well, for readers of the page. */
 function sayAddition(marked: Marked): void {
   const sentence = sentenceOf(marked[sinceExtension]);
@@ -190,16 +213,29 @@ function complete(operation: Operation, document: OpenAPIObject): void {
     if (parameter.schema) Object.assign(parameter.schema, { ...limitsOf(parameter.schema), ...parameter.schema });
   }
   for (const response of Object.values(operation.responses)) response.description ||= 'It was done.';
-  operation.responses['default'] = {
-    description: 'What went wrong.',
-    content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
-  };
+  operation.responses['default'] = refusal('What went wrong.');
   const schema = operation.requestBody?.content?.['application/json']?.schema?.$ref;
   // A handler whose body is not even looked at says itself that it may be missing.
   if (schema && operation.requestBody && operation.requestBody.required !== false) {
     operation.requestBody.required = operation[needsBody] === true || hasRequiredMembers(document, schema);
   }
   delete operation[needsBody];
+}
+
+const refusal = (description: string): Operation['responses'][string] => ({
+  description,
+  content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
+});
+
+/** The statuses that callers tell apart; all others are the default. What a handler says itself stays. */
+function tellRefusals(operation: Operation, name: string, path: string): void {
+  const takes = operation.requestBody !== undefined || (operation.parameters ?? []).length > 0;
+  const told = {
+    ...(takes && { 400: 'What was sent breaks a rule.' }),
+    ...(isGuarded(path) && { 401: 'It is not known who calls.', 403: 'The caller may not do this.' }),
+    ...refusals[name],
+  };
+  for (const [status, when] of Object.entries(told)) operation.responses[status] ??= refusal(when);
 }
 
 /** Of a parameter with a name of its own, which InputPipe limits; those of a class say their limits themselves. */

@@ -13,6 +13,7 @@ import { isPassing, isRefusedText, isShortOfResources } from '../database/databa
 import { sendJson } from './json.js';
 import { KeptAnswer } from './kept-answer.js';
 import { requestIdOf } from './middleware.js';
+import { inNamesSent } from './names-sent.js';
 
 const refused = new WeakMap<Response, { code: ErrorCode; message: string }>();
 
@@ -52,7 +53,7 @@ export class ErrorFilter implements ExceptionFilter {
         return this.send(request, response, wrongMethod(request, allowed));
       }
     }
-    const answer = toErrorAnswer(cause);
+    const answer = inNamesSent(toErrorAnswer(cause), request);
     const failed = `${request.method} ${request.path} failed, requestId ${requestIdOf(request)}`;
     // One line per call is enough for an outage.
     if (answer.status === 503) this.log.warn(`${failed}: ${cause instanceof Error ? cause.message : String(cause)}`);
@@ -159,18 +160,23 @@ const answer = (code: ErrorCode, message: string): ErrorAnswer => ({
 });
 
 interface Layer {
-  route?: { methods: Record<string, boolean> };
+  route?: { path: unknown; methods: Record<string, boolean> };
   match(path: string): boolean;
 }
 
-/** Answers which methods a path knows, for 405 and OPTIONS. Empty: no such path. Asked only when no route took a call. */
+/**
+ * Answers which methods a path knows, for 405 and OPTIONS. Empty: no such path. Asked only when no route took a call. A path that
+ * has routes of its own is not that of an id which happens to be called so.
+ */
 export function routesOf(app: INestApplication): (path: string) => string[] {
   const express = app.getHttpAdapter().getInstance() as Express;
   return (path) => {
+    const layers = express.router.stack as unknown as Layer[];
+    const routes = layers.filter((layer) => layer.route && matches(layer, path)).map(({ route }) => route!);
+    const own = routes.filter((route) => !/[:*]/.test(String(route.path)));
     const methods = new Set<string>();
-    for (const layer of express.router.stack as unknown as Layer[]) {
-      if (!layer.route || !matches(layer, path)) continue;
-      for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
+    for (const route of own.length > 0 ? own : routes) {
+      for (const method of Object.keys(route.methods)) methods.add(method.toUpperCase());
     }
     if (methods.has('GET')) methods.add('HEAD');
     if (methods.size > 0) methods.add('OPTIONS');

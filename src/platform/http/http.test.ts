@@ -240,6 +240,26 @@ describe('bodies', () => {
     expect((await post(both)).body).toEqual({ id: 'a', requiredSlaveAttributes: { a: 'ours' } });
   });
 
+  test.each([
+    [
+      { agentPlacement: 'WIDE' },
+      'agentPlacement',
+      'agentPlacement must be one of GREEDY, SPREAD_ALL_SLAVES, not "WIDE"',
+    ],
+    [
+      { slavePlacement: 'WIDE' },
+      'slavePlacement',
+      'slavePlacement must be one of GREEDY, SPREAD_ALL_SLAVES, not "WIDE"',
+    ],
+    [{ mesos: { a: '\u0000' } }, 'mesos.a', 'mesos.a contains a character that cannot be stored'],
+    [{ cluster: { a: '\u0000' } }, 'cluster.a', 'cluster.a contains a character that cannot be stored'],
+    [{ slavePlacement: 'SPREAD_ALL_AGENTS', count: 0 }, 'count', 'count must be at least 1, not 0'],
+  ])('what is wrong with %j is told by the name that was sent', async (member, field, message) => {
+    const { status, body } = await post({ id: 'a', ...member });
+    expect([status, body.errors]).toEqual([400, [expect.objectContaining({ field, message })]]);
+    expect(body.message).toContain(message);
+  });
+
   test.each([{ agentPlacement: 'SPREAD_ALL_AGENTS' }, { slavePlacement: 'SPREAD_ALL_AGENTS' }])(
     'legacy words are taken where they are meant: %j',
     async (member) => {

@@ -1,10 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { millisOfUnit, numberSettings } from '../../../test/support/number-settings.js';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { LocalClusterSettings } from '../../agent/settings.js';
 import { loadSettings, SettingsError, type SettingsSources } from './load-settings.js';
+import { olderSettings } from './older-settings.js';
 import { SettingsFile } from './settings.js';
 
 function file(name: string, text: string): string {
@@ -193,5 +194,37 @@ describe('every number', () => {
     expect(others).toEqual([]);
     expect(problem).toContain(key);
     expect(problem).toMatch(/<=\s?\d{5,}/);
+  });
+});
+
+describe('keys of an older installation', () => {
+  const page = readFileSync(new URL('../../../docs/migration.md', import.meta.url), 'utf8');
+  const nested = (key: string): object =>
+    key.split('.').reduceRight<object>((inner, name) => ({ [name]: inner }), 1 as never);
+
+  test.each(Object.entries(olderSettings))('%s is refused with what docs/migration.md says of it', (key, became) => {
+    const MUSTER_CONFIG = file('settings.json', JSON.stringify(nested(key)));
+    expect(problems({ environment: { MUSTER_CONFIG } })).toEqual([
+      `${key}: there is no such setting any more: ${became}`,
+    ]);
+    expect(page.split('\n').map((line) => line.replace(/ +\|/g, ' |'))).toContain(`| \`${key}\` | ${became} |`);
+  });
+
+  test('the page has no further ones', () => {
+    const listed = [...page.matchAll(/^\| `([\w.]+)` +\| it is /gm)].map(([, key]) => key);
+    expect(listed).toEqual(Object.keys(olderSettings));
+  });
+
+  test('a section that is gone is told key by key, and what nobody ever had as such', () => {
+    const MUSTER_CONFIG = file(
+      'settings.json',
+      '{"customExecutor": {"numCpus": 1, "nope": 2}, "webhookQueue": {}, "constructor": 1}',
+    );
+    expect(problems({ environment: { MUSTER_CONFIG } })).toEqual([
+      expect.stringMatching(/^customExecutor.numCpus: there is no such setting any more: it is gone/),
+      'customExecutor.nope: there is no such setting',
+      'webhookQueue: there is no such setting',
+      'constructor: there is no such setting',
+    ]);
   });
 });

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { StartError } from '../errors.js';
+import { olderSettings } from './older-settings.js';
 import { logFormats, logLevels, mostWorkers, type Settings, SettingsFile } from './settings.js';
 
 /** What may be given on the command line; it wins over the environment. */
@@ -74,7 +75,7 @@ export function loadSettings({ environment, flags = {} }: SettingsSources): Sett
 
   const file = readFile(given['MUSTER_CONFIG'], problems);
   const settings = SettingsFile.safeParse(file ?? {});
-  if (!settings.success) problems.push(...describeIssues(settings.error));
+  if (!settings.success) problems.push(...describeIssues(settings.error, undefined, file));
 
   if (problems.length > 0 || !checked.success || !settings.success) throw new SettingsError(problems);
   const { data } = checked;
@@ -112,12 +113,27 @@ function readFile(path: string | undefined, problems: string[]): unknown {
   }
 }
 
-function describeIssues(error: z.ZodError, rename = (name: string) => name): string[] {
+function describeIssues(error: z.ZodError, rename = (name: string) => name, given?: unknown): string[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.join('.');
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => `${[...issue.path, key].join('.')}: there is no such setting`);
+      return issue.keys.flatMap((key) => unknownSettings([...issue.path, key], given));
     }
     return `${rename(path) || 'The settings file'}: ${issue.message}`;
   });
+}
+
+/** With what became of it, where an older installation had it; of a section that is gone, each of its keys. */
+function unknownSettings(path: readonly PropertyKey[], file: unknown): string[] {
+  const name = path.join('.');
+  const told = (key: string): string => {
+    const became = Object.hasOwn(olderSettings, key) ? olderSettings[key] : undefined;
+    return `${key}: ${became === undefined ? 'there is no such setting' : `there is no such setting any more: ${became}`}`;
+  };
+  const isSection = Object.keys(olderSettings).some((key) => key.startsWith(`${name}.`));
+  const value = isSection
+    ? path.reduce((at: unknown, key) => (at as Record<PropertyKey, unknown>)[key], file)
+    : undefined;
+  const keys = value !== null && typeof value === 'object' ? Object.keys(value) : [];
+  return keys.length > 0 ? keys.map((key) => told(`${name}.${key}`)) : [told(name)];
 }

@@ -164,10 +164,10 @@ export interface DeployProgress {
    */
   lbUpdates?: Record<string, DeployProgressLbUpdate>;
   /**
-   * Only with canaryDeploySettings: the one of lbUpdates that is not done yet. An addition of version 1.5 of this
-   * API.
+   * Only with canaryDeploySettings: what the load balancer was asked for and has not done yet. An addition of version
+   * 1.5 of this API.
    */
-  pendingLbUpdate?: string;
+  pendingLbUpdate?: LoadBalancerUpdate;
   /** The current step is done. */
   stepComplete: boolean;
   /** The next step begins by itself. */

@@ -164,34 +164,6 @@ export interface ClusterTaskStatisticsObject {
   diskLimitBytes?: Int64;
   /** Disk it uses, in bytes. */
   diskUsedBytes?: Int64;
-  /** @deprecated Older name of cpusLimit. Answers never have it. */
-  cpus_limit?: Int32;
-  /** @deprecated Older name of cpusNrPeriods. Answers never have it. */
-  cpus_nr_periods?: Int64;
-  /** @deprecated Older name of cpusNrThrottled. Answers never have it. */
-  cpus_nr_throttled?: Int64;
-  /** @deprecated Older name of cpusSystemTimeSecs. Answers never have it. */
-  cpus_system_time_secs?: number;
-  /** @deprecated Older name of cpusThrottledTimeSecs. Answers never have it. */
-  cpus_throttled_time_secs?: number;
-  /** @deprecated Older name of cpusUserTimeSecs. Answers never have it. */
-  cpus_user_time_secs?: number;
-  /** @deprecated Older name of memAnonBytes. Answers never have it. */
-  mem_anon_bytes?: Int64;
-  /** @deprecated Older name of memFileBytes. Answers never have it. */
-  mem_file_bytes?: Int64;
-  /** @deprecated Older name of memLimitBytes. Answers never have it. */
-  mem_limit_bytes?: Int64;
-  /** @deprecated Older name of memMappedFileBytes. Answers never have it. */
-  mem_mapped_file_bytes?: Int64;
-  /** @deprecated Older name of memRssBytes. Answers never have it. */
-  mem_rss_bytes?: Int64;
-  /** @deprecated Older name of memTotalBytes. Answers never have it. */
-  mem_total_bytes?: Int64;
-  /** @deprecated Older name of diskLimitBytes. Answers never have it. */
-  disk_limit_bytes?: Int64;
-  /** @deprecated Older name of diskUsedBytes. Answers never have it. */
-  disk_used_bytes?: Int64;
   /** When this was measured, in seconds since 1970. */
   timestamp?: number;
   /** Processor time spent in the kernel, in seconds. */

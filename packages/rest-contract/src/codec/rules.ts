@@ -1,4 +1,5 @@
 import type { HasOwnCodec } from '../contract/shapes.js';
+import { originalOf } from '../openapi/naming.js';
 import type { Codec, CodecKind, Way } from './codec.js';
 import type { InputOf, OutputOf, StandardSchema } from './standard-schema.js';
 
@@ -38,7 +39,12 @@ export function codecFor(
 ): CodecRule {
   if (typeof second !== 'string') {
     const codec = second;
-    return { covers: (schema) => schema === target, raw: codec.raw, codecOf: () => codec, low: false };
+    return {
+      covers: (schema) => schema === target || originalOf(schema) === target,
+      raw: codec.raw,
+      codecOf: () => codec,
+      low: false,
+    };
   }
   return {
     covers: target as (schema: StandardSchema) => boolean,
@@ -65,4 +71,7 @@ export function withCodec<S extends StandardSchema, C extends Codec<CodecKind, O
   return carrier;
 }
 
-export const ownCodecs = (schema: object): readonly Codec[] => own.get(schema) ?? [];
+export function ownCodecs(schema: object): readonly Codec[] {
+  const original = originalOf(schema);
+  return own.get(schema) ?? (original ? ownCodecs(original) : []);
+}

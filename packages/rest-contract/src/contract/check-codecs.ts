@@ -88,8 +88,10 @@ type ParamProblems<P, Rules, F extends FieldPlace | 'path', Op extends string> =
 }[keyof P];
 
 type DefinitionProblems<D, Rules, Op extends string> =
-  D extends Operation<infer F, infer P, infer R>
-    ? ParamProblems<P, Rules, F, Op> | ProblemOf<R, Rules, 'result', `The result of '${Op}'`>
+  D extends Operation<infer F, infer P, infer R, infer E>
+    ? | ParamProblems<P, Rules, F, Op>
+      | ProblemOf<R, Rules, 'result', `The result of '${Op}'`>
+      | { [S in keyof E]: ProblemOf<E[S], Rules, 'body', `Error ${S & number} of '${Op}'`> }[keyof E]
     : D extends Prefix<infer P, AnyContract>
       ? ParamProblems<P, Rules, 'path', Op>
       : never;

@@ -9,7 +9,12 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 /** Where body fields (and parameters without a kind) go: into the query of a GET, a JSON object, or a form. */
 export type FieldPlace = 'query' | 'json' | 'form';
 
-export interface OperationOptions<Form extends boolean = boolean> {
+/** By status: what the body of an error holds. */
+export interface ErrorTypes {
+  readonly [status: number]: Shape;
+}
+
+export interface OperationOptions<Form extends boolean = boolean, E extends ErrorTypes = ErrorTypes> {
   /** Replaces the operation's name in the path; may hold slashes and may be empty. */
   readonly path?: string;
   /** Body fields are sent as application/x-www-form-urlencoded. */
@@ -20,19 +25,26 @@ export interface OperationOptions<Form extends boolean = boolean> {
   readonly description?: string;
   readonly deprecated?: boolean;
   readonly tags?: readonly string[];
+  /** What errors of these statuses hold: `httpError` makes them on the server, `knownError` reads them on the client. */
+  readonly errors?: E;
   /** Statuses to document beside the one of the result. */
   readonly responses?: ResponseDocs;
   /** Transforms the generated operation object, last of all. */
   readonly adjust?: (operation: OperationObject) => OperationObject;
 }
 
-export interface Operation<F extends FieldPlace = FieldPlace, P extends Params = Params, R extends Shape = Shape> {
+export interface Operation<
+  F extends FieldPlace = FieldPlace,
+  P extends Params = Params,
+  R extends Shape = Shape,
+  E extends ErrorTypes = ErrorTypes,
+> {
   readonly kind: 'operation';
   readonly method: Method;
   readonly fieldPlace: F;
   readonly params: P;
   readonly result: R;
-  readonly options: OperationOptions;
+  readonly options: OperationOptions<boolean, E>;
 }
 
 export interface PrefixOptions {
@@ -52,11 +64,11 @@ type PlaceOf<Form> = Form extends true ? 'form' : 'json';
 
 /** `post({ …parameters }, result, options)`, and so for `patch`, `put` and `del`. */
 export interface DefineWithBody {
-  <P extends Params, R extends Shape, Form extends boolean = false>(
+  <P extends Params, R extends Shape, Form extends boolean = false, E extends ErrorTypes = Record<never, never>>(
     params: P & CheckedParams<P, PlaceOf<Form>>,
     result: R,
-    options?: OperationOptions<Form>,
-  ): Operation<PlaceOf<Form>, P, R>;
+    options?: OperationOptions<Form, E>,
+  ): Operation<PlaceOf<Form>, P, R, E>;
 }
 
 const withBody = (method: Method): DefineWithBody =>
@@ -70,11 +82,11 @@ const withBody = (method: Method): DefineWithBody =>
   })) as unknown as DefineWithBody;
 
 /** Every parameter is a query parameter unless said otherwise; there is no body. */
-export const get = <P extends Params, R extends Shape>(
+export const get = <P extends Params, R extends Shape, E extends ErrorTypes = Record<never, never>>(
   params: P & CheckedParams<P, 'query'>,
   result: R,
-  options: Omit<OperationOptions, 'form'> = {},
-): Operation<'query', P, R> => ({ kind: 'operation', method: 'GET', fieldPlace: 'query', params, result, options });
+  options: Omit<OperationOptions<boolean, E>, 'form'> = {},
+): Operation<'query', P, R, E> => ({ kind: 'operation', method: 'GET', fieldPlace: 'query', params, result, options });
 
 export const post = withBody('POST');
 export const patch = withBody('PATCH');

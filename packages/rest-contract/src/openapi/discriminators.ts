@@ -4,7 +4,8 @@ import type { JsonSchema, OpenApiDocument } from './types.js';
 type Components = Readonly<Record<string, JsonSchema>>;
 
 /**
- * Says of each union whose members all state another text in the same required member that this member tells them apart.
+ * Says of each union whose members all state another text in the same required member that this member tells them apart: they
+ * exclude each other then, so that it is `oneOf`, which generators of clients need to make a union of them.
  * Found in the finished document, so that it does not matter which library the union is of, nor where its members stand.
  */
 export function withDiscriminators(document: OpenApiDocument): OpenApiDocument {
@@ -42,7 +43,8 @@ function discriminated(schema: JsonSchema, components: Components): JsonSchema {
     for (const value of statedValues(member, name, components) ?? []) mapping[String(value)] = reference;
   }
   const discriminator = { propertyName: name, ...(Object.keys(mapping).length > 0 && { mapping }) };
-  return { ...schema, discriminator };
+  const { anyOf: _anyOf, ...rest } = schema;
+  return { ...rest, oneOf: members, discriminator };
 }
 
 /** The first member of the records by whose text they can be told apart. */

@@ -4,10 +4,13 @@ import { pathTemplate, type Route, routesOf } from '../server/routes.js';
 import { withDiscriminators } from './discriminators.js';
 import { operationObject } from './operation.js';
 import { DocumentError, Schemas } from './schemas.js';
+import { toVersion31 } from './version-31.js';
 import type { InfoObject, OpenApiDocument, OperationObject } from './types.js';
 
 export interface DocumentOptions {
   readonly info: InfoObject;
+  /** 3.0 unless given. In 3.1 schemas are those of JSON Schema, for tools that read nothing else. */
+  readonly version?: '3.0' | '3.1';
   readonly servers?: { url: string; description?: string }[];
   readonly tags?: { name: string; description?: string }[];
   readonly securitySchemes?: Record<string, Record<string, unknown>>;
@@ -23,7 +26,7 @@ export interface DocumentOptions {
   readonly adjustOperation?: (operation: OperationObject) => OperationObject;
 }
 
-/** The OpenAPI 3.0 document of a contract, also of one that describes a service with rules of precedence of its own. */
+/** The OpenAPI document of a contract, also of one that describes a service with rules of precedence of its own. */
 export function openapi(contract: AnyContract, options: DocumentOptions): OpenApiDocument {
   const schemas = new Schemas(options.types);
   const paths: OpenApiDocument['paths'] = {};
@@ -43,7 +46,7 @@ export function openapi(contract: AnyContract, options: DocumentOptions): OpenAp
   const { info, servers, tags, security, securitySchemes } = options;
   const hasSchemas = Object.keys(schemas.named).length > 0;
   if (schemas.unnamed.size > 0) (options.onUnnamed ?? warn)([...schemas.unnamed]);
-  return withDiscriminators({
+  const document = withDiscriminators({
     openapi: '3.0.3',
     info,
     ...(servers && { servers }),
@@ -54,6 +57,7 @@ export function openapi(contract: AnyContract, options: DocumentOptions): OpenAp
       components: { ...(hasSchemas && { schemas: schemas.named }), ...(securitySchemes && { securitySchemes }) },
     }),
   });
+  return options.version === '3.1' ? toVersion31(document) : document;
 }
 
 const warn = (places: readonly string[]) =>

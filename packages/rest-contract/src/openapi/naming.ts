@@ -1,3 +1,4 @@
+import type { StandardSchema } from '../codec/standard-schema.js';
 import type { Shape } from '../contract/shapes.js';
 import type { JsonSchema } from './types.js';
 
@@ -6,6 +7,7 @@ import type { JsonSchema } from './types.js';
 type Change = (schema: JsonSchema) => JsonSchema;
 const names = new WeakMap<object, string>();
 const changes = new WeakMap<object, readonly Change[]>();
+const originals = new WeakMap<object, Shape>();
 const written = new WeakMap<object, JsonSchema>();
 
 /** Says under which name a type stands in OpenAPI documents; returns the same type. */
@@ -14,13 +16,26 @@ export function named<T extends Shape>(type: T, name: string): T {
   return type;
 }
 
-/** Transforms a type's schema wherever it is documented; returns the same type. */
+/**
+ * A copy of a type whose schema is transformed where the copy is documented. The type itself is described as before; a type with a
+ * name is referred to, and what the copy changes stands around the reference.
+ */
 export function adjustSchema<T extends Shape>(type: T, change: Change): T {
-  changes.set(type, [...changesOf(type), change]);
-  return type;
+  const copy = copyOf(type);
+  originals.set(copy, type);
+  changes.set(copy, [change]);
+  return copy;
 }
 
-/** `adjustSchema` for the commonest change. */
+/** zod keeps what it knows of a schema by the schema itself, so a copy has to be made by zod. */
+const copyOf = <T extends Shape>(type: T): T => {
+  const { clone } = type as { clone?: () => T };
+  return isCloneable(type) && clone ? clone.call(type) : new Proxy(type, {});
+};
+const isCloneable = (type: object): boolean =>
+  (type as Partial<StandardSchema>)['~standard']?.vendor === 'zod' && 'clone' in type;
+
+/** `adjustSchema` for the commonest change: a copy, too. */
 export const describe = <T extends Shape>(type: T, description: string): T =>
   adjustSchema(type, (schema) => ({ ...schema, description }));
 
@@ -30,6 +45,8 @@ export function withSchema<T extends Shape>(type: T, schema: JsonSchema): T {
   return type;
 }
 
+/** What a copy was made of. */
+export const originalOf = (type: object): Shape | undefined => originals.get(type);
 export const nameOf = (type: object): string | undefined => names.get(type);
 export const changesOf = (type: object): readonly Change[] => changes.get(type) ?? [];
 export const writtenSchemaOf = (type: object): JsonSchema | undefined => written.get(type);

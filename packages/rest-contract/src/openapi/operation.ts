@@ -6,6 +6,7 @@ import { toJson } from '../codec/json.js';
 import { isPromise, type StandardSchema, validate } from '../codec/standard-schema.js';
 import { isCodec } from '../codec/codec.js';
 import type { Member, Slot } from '../contract/members.js';
+import type { ErrorTypes } from '../contract/operations.js';
 import type { Shape } from '../contract/shapes.js';
 import type { Route } from '../server/routes.js';
 import { adjust, type Schemas } from './schemas.js';
@@ -37,7 +38,11 @@ export function operationObject(
     ...(tags.length > 0 && { tags: [...tags] }),
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
-    responses: { ...responsesOf({ type: definition.result }, place), ...options.responses },
+    responses: {
+      ...responsesOf({ type: definition.result }, place),
+      ...errorsOf(options.errors, place),
+      ...options.responses,
+    },
   };
   return options.adjust ? options.adjust(made) : made;
 }
@@ -156,6 +161,15 @@ function responsesOf(result: Typed, place: Place): Record<string, ResponseObject
     200: { description: 'Success', content },
     ...(acceptsNothing(result.type) && { 204: { description: 'Nothing' } }),
   };
+}
+
+function errorsOf(errors: ErrorTypes = {}, place: Place): Record<string, ResponseObject> {
+  const entries = Object.entries(errors).map(([status, type]) => {
+    const schema = typeSchema({ type }, ['body', 'json'], { ...place, where: `Error ${status} of ${place.where}` });
+    const content = Object.fromEntries(mediaTypesOf({ type }, place).map((mediaType) => [mediaType, { schema }]));
+    return [status, { description: `Error ${status}`, content }] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** A result that may be undefined is an empty answer then. */

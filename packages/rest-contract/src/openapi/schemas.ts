@@ -4,7 +4,7 @@ import { isStandardSchema, type StandardSchema } from '../codec/standard-schema.
 import { ownCodecs } from '../codec/rules.js';
 import type { Shape } from '../contract/shapes.js';
 import { toOpenApi, withReference } from './dialect.js';
-import { changesOf, nameOf, writtenSchemaOf } from './naming.js';
+import { changesOf, nameOf, originalOf, writtenSchemaOf } from './naming.js';
 import type { JsonSchema } from './types.js';
 
 /** A document that cannot be made: two types of one name, or a type that tells no schema. */
@@ -54,6 +54,7 @@ export class Schemas {
 
   /** Said by `named`, else by its library (an id), else the name it has in the program. */
   private nameOf(type: object): string | undefined {
+    if (originalOf(type)) return nameOf(type);
     return nameOf(type) ?? (idOf(type) === undefined ? (this.given.get(type) ?? classNameOf(type)) : undefined);
   }
 
@@ -79,6 +80,8 @@ export class Schemas {
   private plain(type: Shape, where: string): JsonSchema {
     const written = writtenSchemaOf(type);
     if (written) return written;
+    const original = originalOf(type);
+    if (original) return this.of(original, where);
     if (isCodec(type)) {
       const { schema, inner } = type.docs;
       if (schema) return schema;
@@ -146,9 +149,9 @@ export class Schemas {
     const discriminator = zodSchema._zod?.def?.discriminator;
     if (discriminator !== undefined) jsonSchema.discriminator = { propertyName: discriminator };
     const name = this.nameOf(zodSchema);
-    if (zodSchema === root || (name === undefined && changesOf(zodSchema).length === 0)) return;
-    const schema =
-      name === undefined ? adjust(jsonSchema, changesOf(zodSchema)) : this.of(zodSchema as unknown as Shape, where);
+    const isCopy = originalOf(zodSchema) !== undefined;
+    if (zodSchema === root || (name === undefined && !isCopy)) return;
+    const schema = this.of(zodSchema as unknown as Shape, where);
     const copy = { ...schema };
     for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
     Object.assign(jsonSchema, copy);

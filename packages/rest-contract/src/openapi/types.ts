@@ -1,9 +1,10 @@
-// The part of OpenAPI 3.0 that documents are made of here. Specification extensions (x-…) are not supported.
+// The part of OpenAPI 3.0 and 3.1 that documents are made of here. Specification extensions (x-…) are not supported.
 
 export interface JsonSchema {
   [keyword: string]: unknown;
   $ref?: string;
-  type?: string;
+  /** Several in OpenAPI 3.1 only. */
+  type?: string | string[];
   format?: string;
   description?: string;
 }
@@ -63,7 +64,7 @@ export interface InfoObject {
 }
 
 export interface OpenApiDocument {
-  openapi: '3.0.3';
+  openapi: '3.0.3' | '3.1.0';
   info: InfoObject;
   servers?: { url: string; description?: string }[];
   tags?: { name: string; description?: string }[];

@@ -82,9 +82,9 @@ export class DeployProgressDto implements DeployProgress {
   @Since('1.5')
   @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(DeployProgressLbUpdateDto) } })
   lbUpdates?: Record<string, DeployProgressLbUpdateDto>;
-  /** Only with canaryDeploySettings: the one of lbUpdates that is not done yet. */
+  /** Only with canaryDeploySettings: what the load balancer was asked for and has not done yet. */
   @Since('1.5')
-  pendingLbUpdate?: string;
+  pendingLbUpdate?: LoadBalancerUpdateDto;
 }
 
 /** A deploy in progress. */

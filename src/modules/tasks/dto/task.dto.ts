@@ -4,7 +4,7 @@ import { ClusterArtifactDto, ObjstoreUploaderFileDto } from '../../deploys/dto/a
 import { DeployDto } from '../../deploys/dto/deploy.dto.js';
 import { ResourcesDto } from '../../deploys/dto/deploy-options.dto.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
-import { OlderNames, Text } from '../../../platform/http/fields.js';
+import { Text } from '../../../platform/http/fields.js';
 import type { TaskStatistics } from '../../../cluster/cluster-driver.js';
 import type {
   ClusterStringValue,
@@ -173,27 +173,8 @@ export class TaskRequestDto implements TaskRequest {
 }
 
 const int64 = { type: 'integer', format: 'int64' } as const;
-const double = { type: 'number', format: 'double' } as const;
-
-const snakeNames = {
-  cpus_limit: { of: 'cpusLimit', type: 'integer', format: 'int32' },
-  cpus_nr_periods: { of: 'cpusNrPeriods', ...int64 },
-  cpus_nr_throttled: { of: 'cpusNrThrottled', ...int64 },
-  cpus_system_time_secs: { of: 'cpusSystemTimeSecs', ...double },
-  cpus_throttled_time_secs: { of: 'cpusThrottledTimeSecs', ...double },
-  cpus_user_time_secs: { of: 'cpusUserTimeSecs', ...double },
-  mem_anon_bytes: { of: 'memAnonBytes', ...int64 },
-  mem_file_bytes: { of: 'memFileBytes', ...int64 },
-  mem_limit_bytes: { of: 'memLimitBytes', ...int64 },
-  mem_mapped_file_bytes: { of: 'memMappedFileBytes', ...int64 },
-  mem_rss_bytes: { of: 'memRssBytes', ...int64 },
-  mem_total_bytes: { of: 'memTotalBytes', ...int64 },
-  disk_limit_bytes: { of: 'diskLimitBytes', ...int64 },
-  disk_used_bytes: { of: 'diskUsedBytes', ...int64 },
-} as const;
 
 /** What a task uses right now, as its machine measures it. What the machine cannot measure is left out. */
-@OlderNames(snakeNames)
 @ApiSchema({ name: 'ClusterTaskStatisticsObjectDto' })
 export class TaskStatisticsDto implements Partial<Omit<TaskStatistics, 'taskId'>> {
   /** When this was measured, in seconds since 1970. */
