@@ -38,6 +38,7 @@ import { LiveEvents1765520000000 } from '../../../migrations/1765520000000-live-
 import { WebhookResults1765520000001 } from '../../../migrations/1765520000001-webhook-results.js';
 import { ReportViews1765540000000 } from '../../../migrations/1765540000000-report-views.js';
 import { Workers1765830000000 } from '../../../migrations/1765830000000-workers.js';
+import { InactiveHostsNoted1766016000000 } from '../../../migrations/1766016000000-inactive-hosts-noted.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 
@@ -85,4 +86,5 @@ export const migrations = [
   ReportViews1765540000000,
   WhyDeploysWait1765640000000,
   Workers1765830000000,
+  InactiveHostsNoted1766016000000,
 ];
