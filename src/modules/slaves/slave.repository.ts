@@ -125,6 +125,23 @@ export class SlaveRepository {
     return found!.slaves;
   }
 
+  /**
+   * On how many slaves a request that is spread over all of them belongs: those that take tasks, and those on which it has a
+   * task that counts. A slave that is silent, frozen or yet to be emptied keeps its task, so it keeps its place.
+   */
+  async spreadCount(tx: EntityManager, requestId: string): Promise<number> {
+    const [found] = await rows<{ slaves: number }>(
+      tx,
+      `SELECT count(*)::int AS slaves FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
+       WHERE (s.state = 'ACTIVE' AND coalesce(r.state, 'ACTIVE') = 'ACTIVE' AND NOT ${onInactiveHost('$1')})
+         OR EXISTS (SELECT 1 FROM task t WHERE t.slave_id = s.id AND t.request_id = $2 AND t.ended_at IS NULL
+           AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = t.id)
+           AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.id))`,
+      [this.suffix, requestId],
+    );
+    return found!.slaves;
+  }
+
   /** How many slaves are on their way to DECOMMISSIONED. */
   decommissioningCount(tx: EntityManager): Promise<number> {
     return tx.getRepository(SlaveEntity).countBy({ state: Any(['STARTING_DECOMMISSION', 'DECOMMISSIONING']) });
