@@ -62,7 +62,6 @@ describe('what is queued', () => {
     counts?: DeployCounts;
     queued: PendingType | undefined;
   }
-  const retrying = { ...noCounts, numSequentialRetries: 2 };
   test.each<Case>([
     { name: 'a service goes on', task: ended('TASK_FAILED'), of: request('SERVICE'), queued: 'TASK_DONE' },
     { name: 'so does a job', task: ended('TASK_FINISHED'), of: request('SCHEDULED'), queued: 'TASK_DONE' },
@@ -87,16 +86,14 @@ describe('what is queued', () => {
     },
     {
       name: 'as often as the request says',
-      task: ended('TASK_FAILED'),
+      task: afterRetries(ended('TASK_FAILED'), 2),
       of: request('ON_DEMAND', { numRetriesOnFailure: 2 }),
-      counts: retrying,
       queued: undefined,
     },
     {
       name: 'a job that is out of retries waits for its next hit',
-      task: ended('TASK_FAILED', { pendingType: 'RETRY' }),
+      task: afterRetries(ended('TASK_FAILED', { pendingType: 'RETRY' }), 2),
       of: request('SCHEDULED', { numRetriesOnFailure: 2 }),
-      counts: retrying,
       queued: 'TASK_DONE',
     },
     {
