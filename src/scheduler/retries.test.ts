@@ -46,8 +46,22 @@ test('a run that failed is launched again with all that was asked for it', async
   const launches = await launchedFor();
   expect(launches.map(({ pendingTaskId }) => pendingTaskId.pendingType)).toEqual(['ONEOFF', 'RETRY']);
   expect(launches[0]).toMatchObject(asked);
-  expect({ ...launches[1], pendingTaskId: undefined }).toEqual({ ...launches[0], pendingTaskId: undefined });
+  expect({ ...launches[1], pendingTaskId: undefined }).toEqual({
+    ...launches[0],
+    pendingTaskId: undefined,
+    retries: 1,
+  });
   expect(await retries()).toBe(0);
+});
+
+test('each of several runs side by side has the retries that were promised', async () => {
+  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
+  const job = { id: 'job', requestType: 'ON_DEMAND', numRetriesOnFailure: 2, instances: 3 } as const;
+  await world.deployed(job, {}, { pendingType: 'ONEOFF', runId: 'run-1' });
+  for (const runId of ['run-2', 'run-3']) await world.enqueue({ requestId: 'job', pendingType: 'ONEOFF', runId });
+  await world.run(15);
+  const attempts = (await launchedFor()).map(({ runId }) => runId).toSorted();
+  expect(attempts).toEqual(['run-1', 'run-2', 'run-3'].flatMap((id) => [id, id, id]));
 });
 
 test('a run that was lost with its machine is launched again, and has its retries left', async () => {

@@ -37,3 +37,23 @@ test('a request spread over all slaves runs once on each of them, also when one 
   await seconds(20);
   expect(await places()).toEqual(['slave-2', 'slave-3']);
 });
+
+test.each(['FROZEN', 'DEAD', 'STARTING_DECOMMISSION'])(
+  'a slave that is %s ends no task on another one',
+  async (state) => {
+    const settings = { spreadAllSlavesEnabled: true };
+    world = await SchedulerWorld.start({ machines: 3, settings, modules: [RequestsModule, CleanupModule] });
+    await world.cluster.advance(0);
+    await world.deployed({ id: 'agent', requestType: 'SERVICE', slavePlacement: 'SPREAD_ALL_SLAVES' });
+    await seconds(3);
+    const begun = await world.active();
+    const first = begun.find(({ taskId }) => taskId.instanceNo === 1)!;
+    await world.query(`UPDATE slave SET state = $1 WHERE id = $2`, [state, first.slaveId]);
+    await seconds(state === 'STARTING_DECOMMISSION' ? 20 : 4);
+    const others = begun.filter(({ slaveId }) => slaveId !== first.slaveId).map(({ taskId }) => taskId.id);
+    const now = (await world.active()).map(({ taskId }) => taskId.id);
+    expect(now.toSorted()).toEqual(
+      [...others, ...(state === 'STARTING_DECOMMISSION' ? [] : [first.taskId.id])].toSorted(),
+    );
+  },
+);

@@ -37,7 +37,7 @@ export const cleanupRules: Record<TaskCleanupType, CleanupRule> = {
   OVERDUE_NEW_TASK: atOnce,
   PAUSE: atOnce,
   PAUSING: afterReplacement,
-  REQUEST_DELETING: forced,
+  REQUEST_DELETING: atOnce,
   PRIORITY_KILL: atOnce,
   TASK_EXCEEDED_TIME_LIMIT: atOnce,
   REBALANCE_RACKS: afterReplacement,

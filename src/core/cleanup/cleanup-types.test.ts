@@ -40,7 +40,7 @@ const table: Record<TaskCleanupType, Rule> = {
   OVERDUE_NEW_TASK: { longRunning: 'at once', others: 'at once' },
   PAUSE: { longRunning: 'at once', others: 'at once' },
   PAUSING: { longRunning: 'replacements healthy', others: 'a day' },
-  REQUEST_DELETING: { longRunning: 'at once', others: 'at once', forced: true },
+  REQUEST_DELETING: { longRunning: 'at once', others: 'at once' },
   PRIORITY_KILL: { longRunning: 'at once', others: 'at once' },
   TASK_EXCEEDED_TIME_LIMIT: { longRunning: 'at once', others: 'at once' },
   REBALANCE_RACKS: { longRunning: 'replacements healthy', others: 'a day' },
@@ -168,7 +168,8 @@ describe('the grace of a kill', () => {
     { type: 'SCALING_DOWN', of: deploy, millis: 7_000 },
     { type: 'SCALING_DOWN', millis: 5_000 },
     { type: 'USER_REQUESTED_DESTROY', of: deploy, millis: 0 },
-    { type: 'REQUEST_DELETING', millis: 0 },
+    { type: 'REQUEST_DELETING', of: deploy, millis: 7_000 },
+    { type: 'REQUEST_DELETING', millis: 5_000 },
   ])('$type: $millis ms', ({ type, of, millis }) =>
     expect(killGraceMillis(type, of, { killGraceMillis: 5_000 })).toBe(millis),
   );

@@ -32,6 +32,10 @@ const ended = (
     ...rest,
   };
 };
+const afterRetries = (task: EndedTask, retries: number): EndedTask => ({
+  ...task,
+  pendingTask: { ...task.pendingTask, retries },
+});
 const request = (
   requestType: RequestType,
   own: Partial<Request> & Partial<Omit<RequestOfTask, 'request'>> = {},
@@ -80,7 +84,6 @@ describe('what is queued', () => {
     counts?: DeployCounts;
     queued: PendingType | undefined;
   }
-  const retrying = { ...noCounts, numSequentialRetries: 2 };
   test.each<Case>([
     { name: 'a service goes on', task: ended('TASK_FAILED'), of: request('SERVICE'), queued: 'TASK_DONE' },
     { name: 'so does a job', task: ended('TASK_FINISHED'), of: request('SCHEDULED'), queued: 'TASK_DONE' },
@@ -105,16 +108,14 @@ describe('what is queued', () => {
     },
     {
       name: 'as often as the request says',
-      task: ended('TASK_FAILED'),
+      task: afterRetries(ended('TASK_FAILED'), 2),
       of: request('ON_DEMAND', { numRetriesOnFailure: 2 }),
-      counts: retrying,
       queued: undefined,
     },
     {
       name: 'a job that is out of retries waits for its next hit',
-      task: ended('TASK_FAILED', { pendingType: 'RETRY' }),
+      task: afterRetries(ended('TASK_FAILED', { pendingType: 'RETRY' }), 2),
       of: request('SCHEDULED', { numRetriesOnFailure: 2 }),
-      counts: retrying,
       queued: 'TASK_DONE',
     },
     {
@@ -185,13 +186,20 @@ describe('what is queued', () => {
     const task = ended('TASK_FAILED', { deployId: 'd0' });
     const of = request('ON_DEMAND', { numRetriesOnFailure: 1 });
     const { enqueue } = complete({ ...task, pendingTask: { ...task.pendingTask, ...asked } }, of);
-    expect(enqueue).toEqual({ ...asked, requestId: 'svc', deployId: 'd1', timestamp: now, pendingType: 'RETRY' });
+    expect(enqueue).toEqual({
+      ...asked,
+      requestId: 'svc',
+      deployId: 'd1',
+      timestamp: now,
+      pendingType: 'RETRY',
+      retries: 1,
+    });
   });
 
-  test('retries are counted in a row; a relaunch is not one of them', () => {
+  test('retries are counted by run; a relaunch is not one of them', () => {
     const of = request('ON_DEMAND', { numRetriesOnFailure: 5 });
     const counts = { ...noCounts, numSequentialRetries: 1 };
-    expect(complete(ended('TASK_FAILED'), of, counts).counts.numSequentialRetries).toBe(2);
+    expect(complete(afterRetries(ended('TASK_FAILED'), 1), of, counts).counts.numSequentialRetries).toBe(2);
     expect(complete(ended('TASK_FINISHED'), of, counts).counts.numSequentialRetries).toBe(0);
     expect(
       complete(ended('TASK_LOST', { reason: 'REASON_AGENT_REMOVED' }), of, counts).counts.numSequentialRetries,

@@ -25,13 +25,13 @@ export function completeTask(
   now: number,
 ): Completion {
   const requestType = request?.request.requestType ?? 'ON_DEMAND';
-  const next: NextStep = request ? nextStep(task, request, counts, now) : { kind: 'nothing' };
+  const next: NextStep = request ? nextStep(task, request, now) : { kind: 'nothing' };
   // That its machine was silent was counted, and nothing has happened since.
   const isJudgedAlready = isUndelivered(task);
   return {
     counts: isJudgedAlready
       ? { ...counts, lastTaskState: task.state }
-      : countEnd(counts, task, requestType, sequentialRetries(next, counts)),
+      : countEnd(counts, task, requestType, sequentialRetries(task, next, counts)),
     enqueue: next.kind === 'nothing' ? undefined : next.entry,
     cooldown:
       request && !isJudgedAlready && isJudged(task, request, next)
@@ -51,11 +51,11 @@ type NextStep =
   /** The request wants its next task. */
   | { kind: 'goOn'; entry: PendingRequest };
 
-function nextStep(task: EndedTask, request: RequestOfTask, counts: DeployCounts, now: number): NextStep {
+function nextStep(task: EndedTask, request: RequestOfTask, now: number): NextStep {
   if (!isRunnable(request.state)) return { kind: 'nothing' };
   const relaunched = relaunch(task, request, now);
   if (relaunched) return { kind: 'relaunch', entry: relaunched };
-  const retried = retry(task, request, counts, now);
+  const retried = retry(task, request, now);
   if (retried) return { kind: 'retry', entry: retried };
   // The deploy in progress replaces its own tasks; tasks of former deploys are not wanted any more.
   if (!isOfActiveDeploy(task, request)) return { kind: 'nothing' };
@@ -64,10 +64,12 @@ function nextStep(task: EndedTask, request: RequestOfTask, counts: DeployCounts,
   return { kind: 'goOn', entry: { requestId, deployId, timestamp: now, pendingType: 'TASK_DONE' } };
 }
 
-/** Retries in a row. A relaunch is none, and ends no row either. */
-function sequentialRetries({ kind }: NextStep, { numSequentialRetries }: DeployCounts): number {
+const retriesOf = ({ pendingTask }: EndedTask): number => pendingTask.retries ?? 0;
+
+/** Retries of the run that ended last. A relaunch is none, and takes none away. For people: runs count their own. */
+function sequentialRetries(task: EndedTask, { kind }: NextStep, { numSequentialRetries }: DeployCounts): number {
   if (kind === 'relaunch') return numSequentialRetries;
-  return kind === 'retry' ? numSequentialRetries + 1 : 0;
+  return kind === 'retry' ? retriesOf(task) + 1 : 0;
 }
 
 /** Whether its end says something about the request: its deploy is in charge, or it is tried again by the one that is. */
@@ -90,23 +92,22 @@ function relaunch(task: EndedTask, request: RequestOfTask, now: number): Pending
 const deployThatRunsAgain = ({ taskId }: EndedTask, { request, activeDeployId }: RequestOfTask): string | undefined =>
   request.requestType === 'RUN_ONCE' ? taskId.deployId : activeDeployId;
 
-/** A run that ended without success is tried again as often in a row as the request allows. */
-function retry(
-  task: EndedTask,
-  ofTask: RequestOfTask,
-  { numSequentialRetries }: DeployCounts,
-  now: number,
-): PendingRequest | undefined {
+/**
+ * A run that ended without success is tried again as often as the request allows. Each run carries its own count: others
+ * that fail beside it, or succeed, neither use up its retries nor give it more.
+ */
+function retry(task: EndedTask, ofTask: RequestOfTask, now: number): PendingRequest | undefined {
   const { requestType, numRetriesOnFailure = 0 } = ofTask.request;
   const deployId = deployThatRunsAgain(task, ofTask);
   if (task.state === 'TASK_FINISHED' || deployId === undefined) return undefined;
-  if (numSequentialRetries >= numRetriesOnFailure) return undefined;
+  const retries = retriesOf(task);
+  if (retries >= numRetriesOnFailure) return undefined;
   // It may still run, and it comes back with its machine: there would be two of it.
   if (task.state === 'TASK_UNREACHABLE') return undefined;
   // The operator who ran the job out of turn sees that it failed; its next turn comes by itself.
   if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return undefined;
   if (requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task)) return undefined;
-  return runAgain(task, deployId, now);
+  return { ...runAgain(task, deployId, now), retries: retries + 1 };
 }
 
 const stopsOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>([

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   isAlwaysRunning,
@@ -9,6 +10,7 @@ import {
   requestTypes,
   taskStates,
 } from '../model/enums.js';
+import type { TaskState } from '../model/enums.js';
 import type { PendingTask } from '../model/task.js';
 import { endedTask, now, requestOf } from '../../../test/support/fixtures/completion.js';
 import { completeTask, type DeployCounts, type EndedTask, noCounts, type RequestOfTask } from './index.js';
@@ -17,7 +19,10 @@ const cooldown = { failureThreshold: 5, windowMillis: 60_000 };
 const complete = (task: EndedTask, request: RequestOfTask, counts: DeployCounts = noCounts) =>
   completeTask(task, request, counts, cooldown, now);
 const queued = (...parameters: Parameters<typeof complete>) => complete(...parameters).enqueue?.pendingType;
-const retried = (numSequentialRetries: number): DeployCounts => ({ ...noCounts, numSequentialRetries });
+/** The run was tried again so often. */
+const again = (retries: number) => ({ pendingTask: { pendingTaskId, retries } });
+const { pendingTaskId } = endedTask('TASK_FAILED').pendingTask;
+const counted = (numSequentialRetries: number): DeployCounts => ({ ...noCounts, numSequentialRetries });
 
 /** All that can be asked for a run. That nothing is forgotten, the compiler sees. */
 const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
@@ -34,8 +39,9 @@ const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
   allowedSlaveAttributeOverrides: { e: 'f' },
   extraArtifacts: [{ uri: 'http://x/y' }],
   actionId: 'action-1',
+  retries: 2,
 };
-const run = { pendingTask: { pendingTaskId: endedTask('TASK_FAILED').pendingTask.pendingTaskId, ...asked } };
+const run = { pendingTask: { pendingTaskId, ...asked } };
 
 describe('a retry', () => {
   test.each(taskStates.filter(isTerminal))('follows any end but TASK_FINISHED and TASK_UNREACHABLE: %s', (state) =>
@@ -47,18 +53,19 @@ describe('a retry', () => {
   test.each([
     { name: 'none when the request does not ask for any', allowed: undefined, before: 0, is: undefined },
     { name: 'none when it asks for 0', allowed: 0, before: 0, is: undefined },
-    { name: 'one while fewer were made in a row', allowed: 2, before: 1, is: 'RETRY' },
+    { name: 'one while fewer were made of this run', allowed: 2, before: 1, is: 'RETRY' },
     { name: 'none when as many were made', allowed: 2, before: 2, is: undefined },
   ])('$name', ({ allowed, before, is }) =>
     expect(
-      queued(endedTask('TASK_FAILED'), requestOf('ON_DEMAND', { numRetriesOnFailure: allowed }), retried(before)),
+      queued(endedTask('TASK_FAILED', again(before)), requestOf('ON_DEMAND', { numRetriesOnFailure: allowed })),
     ).toBe(is),
   );
 
   test('asks for all that the run asked for, now and of the active deploy', () => {
-    const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 1, activeDeployId: 'd2' });
+    const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 3, activeDeployId: 'd2' });
     expect(complete(endedTask('TASK_FAILED', run), request).enqueue).toEqual({
       ...asked,
+      retries: 3,
       requestId: 'svc',
       deployId: 'd2',
       timestamp: now,
@@ -90,17 +97,55 @@ describe('a retry', () => {
     );
   });
 
-  test('counts up; any other outcome sets the count back', () => {
+  test('is counted for people by the run that ended last', () => {
     const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 3 });
-    const countAfter = (...parameters: Parameters<typeof endedTask>) =>
-      complete(endedTask(...parameters), request, retried(1)).counts.numSequentialRetries;
+    const countAfter = (state: TaskState, own: Parameters<typeof endedTask>[1] = {}) =>
+      complete(endedTask(state, { ...again(1), ...own }), request, counted(1)).counts.numSequentialRetries;
     expect(countAfter('TASK_FAILED')).toBe(2);
     expect(countAfter('TASK_FINISHED')).toBe(0);
     expect(countAfter('TASK_KILLED', { cleanupType: 'USER_REQUESTED' })).toBe(0);
-    expect(complete(endedTask('TASK_FAILED'), request, retried(3)).counts.numSequentialRetries).toBe(0);
+    expect(complete(endedTask('TASK_FAILED', again(3)), request, counted(3)).counts.numSequentialRetries).toBe(0);
     const paused = requestOf('ON_DEMAND', { numRetriesOnFailure: 3, state: 'PAUSED' });
-    expect(complete(endedTask('TASK_FAILED'), paused, retried(1)).counts.numSequentialRetries).toBe(0);
+    expect(complete(endedTask('TASK_FAILED', again(1)), paused, counted(1)).counts.numSequentialRetries).toBe(0);
   });
+
+  test.each(['ON_DEMAND', 'RUN_ONCE', 'SCHEDULED'] as const)(
+    'is made exactly as often as promised for each of many %s runs, in whatever order they fail, are lost or succeed',
+    (type) =>
+      fc.assert(
+        fc.property(
+          fc.nat(4),
+          fc.array(fc.array(fc.constantFrom('fails', 'is lost', 'succeeds'), { maxLength: 12 }), { maxLength: 6 }),
+          fc.infiniteStream(fc.nat()),
+          (allowed, fates, picks) => {
+            const request = requestOf(type, { numRetriesOnFailure: allowed });
+            const runs = fates.map((fate) => ({
+              fate: [...fate],
+              attempts: 0,
+              succeeded: false,
+              next: { pendingTaskId } as PendingTask,
+            }));
+            let counts = noCounts;
+            for (let live = [...runs]; live.length > 0;) {
+              const run = live[picks.next().value! % live.length]!;
+              const fate = run.fate.shift() ?? 'fails';
+              const state = fate === 'fails' ? 'TASK_FAILED' : fate === 'is lost' ? 'TASK_LOST' : 'TASK_FINISHED';
+              const ended = endedTask(state, { reason: 'REASON_AGENT_REMOVED', pendingTask: run.next });
+              const { enqueue, counts: after } = complete(ended, request, counts);
+              counts = after;
+              if (fate !== 'is lost') run.attempts++;
+              run.succeeded ||= fate === 'succeeds';
+              if (enqueue?.pendingType === 'RETRY') run.next = { pendingTaskId, retries: enqueue.retries };
+              else live = live.filter((one) => one !== run);
+            }
+            for (const { attempts, succeeded } of runs) {
+              if (succeeded) expect(attempts).toBeLessThanOrEqual(allowed + 1);
+              else expect(attempts).toBe(allowed + 1);
+            }
+          },
+        ),
+      ),
+  );
 });
 
 describe('a run that was lost', () => {
@@ -157,11 +202,11 @@ describe('a run that was lost', () => {
 
   test('consumes none of its retries', () => {
     const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 1 });
-    expect(complete(lost(), request, retried(1))).toMatchObject({
-      enqueue: { pendingType: 'RETRY' },
+    expect(complete(lost(undefined, again(1)), request, counted(1))).toMatchObject({
+      enqueue: { pendingType: 'RETRY', retries: 1 },
       counts: { numSequentialRetries: 1 },
     });
-    expect(complete(lost(), request, retried(0)).counts.numSequentialRetries).toBe(0);
+    expect(complete(lost(), request, counted(0)).counts.numSequentialRetries).toBe(0);
   });
 
   test('takes the place of what its end would have queued', () => {

@@ -16,6 +16,14 @@ const finished = (view: Partial<DeployView>, after = 0) => {
 };
 const old = deployTasks('v1', 3);
 const withHealthcheck = { requestId: 'web', id: 'v2', healthcheck: { uri: '/', maxRetries: 0 } };
+const canaryOfThree = {
+  enableCanaryDeploy: true,
+  instanceGroupSize: 3,
+  acceptanceMode: 'NONE' as const,
+  waitMillisBetweenGroups: 0,
+  allowedTasksFailuresPerGroup: 0,
+  canaryCycleCount: 1,
+};
 const unhealthy = {
   lastResult: { taskId: deployTask('v2', 1).taskId, timestamp: begunAt, startup: false, statusCode: 500 },
   checksCounted: 1,
@@ -64,6 +72,39 @@ describe('the time limit of a step', () => {
   test('says in its message when there was no room, since no task can be named', () => {
     const message = 'Only 0 of 3 tasks could be launched within 125 s';
     expect(finished({ tasks: old }, 125_001)).toEqual({ deployState: 'OVERDUE', message, deployFailures: [] });
+  });
+  test.each([
+    { name: 'without health checks', deploy: {}, healthy: {} },
+    {
+      name: 'with health checks',
+      deploy: { healthcheck: { uri: '/', maxRetries: 0 } },
+      healthy: { lastResult: { ...unhealthy.lastResult, statusCode: 200 }, checksCounted: 1 },
+    },
+    {
+      name: 'with health checks that one of them was launched without',
+      deploy: { healthcheck: { uri: '/', maxRetries: 0 } },
+      healthy: { launchedWithSkip: true },
+    },
+    { name: 'step by step', deploy: { deployInstanceCountPerStep: 3 }, healthy: {} },
+    { name: 'as a canary', deploy: { canaryDeploySettings: canaryOfThree }, healthy: {} },
+  ])('names the instance that found no place, and none that is healthy: $name', ({ deploy, healthy }) => {
+    const tasks = [...old, deployTask('v2', 1, healthy), deployTask('v2', 3, healthy)];
+    const view = { deploy: { requestId: 'web', id: 'v2', deployHealthTimeoutSeconds: 10, ...deploy }, tasks };
+    expect(finished({ ...view, queuedTasks: 1 }, 999_999)).toEqual({
+      deployState: 'OVERDUE',
+      message: expect.stringMatching(
+        /^Only 2 of 3 tasks could be launched within \d+ s; missing: instance 2$/,
+      ) as string,
+      deployFailures: [],
+    });
+    const staging = deployTask('v2', 4, { state: 'TASK_STAGING', runningAt: undefined });
+    const wanted = progress({ targetActiveInstances: 4 });
+    expect(finished({ ...view, progress: wanted, tasks: [...tasks, staging] }, 999_999)).toMatchObject({
+      deployFailures: [
+        { reason: 'TASK_NEVER_ENTERED_RUNNING', taskId: staging.taskId },
+        { reason: 'TASK_COULD_NOT_BE_SCHEDULED' },
+      ],
+    });
   });
   test('grows by the time that health checks may take', () => {
     const deploy = {

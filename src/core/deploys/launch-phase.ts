@@ -156,12 +156,24 @@ function overdue(
   now: number,
 ): DeployOutcome {
   const failures: DeployFailure[] = explainFailures(tasks, context, now);
-  if (failures.length === 0 && tasks.length < targetActiveInstances) {
-    const message = `Only ${tasks.length} of ${targetActiveInstances} tasks could be launched within ${limitMillis / 1000} s`;
+  if (tasks.length < targetActiveInstances) {
+    const launched = `Only ${tasks.length} of ${targetActiveInstances} tasks could be launched`;
+    const message = `${launched} within ${limitMillis / 1000} s${missingInstances(tasks, targetActiveInstances)}`;
     failures.push({ reason: 'TASK_COULD_NOT_BE_SCHEDULED', message });
   }
   const message = `Deploy ${view.marker.deployId} did not become healthy within ${limitMillis / 1000} s`;
   return unsuccessful('OVERDUE', message, failures);
+}
+
+const mostNamed = 5;
+
+/** Which instances have no task, where others have one. */
+function missingInstances(tasks: readonly DeployTask[], target: number): string {
+  if (tasks.length === 0) return '';
+  const used = new Set(tasks.map(({ taskId }) => taskId.instanceNo));
+  const missing = Array.from({ length: target }, (_, index) => index + 1).filter((number) => !used.has(number));
+  const more = missing.length > mostNamed ? ` and ${missing.length - mostNamed} more` : '';
+  return `; missing: instance ${missing.slice(0, mostNamed).join(', ')}${more}`;
 }
 
 /** The next moment at which time alone changes the decision. Results of health checks and new statuses wake by themselves. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HealthcheckOptions } from '../model/deploy.js';
 import { healthContext, healthSettings, launchedAt, observed, result } from '../../../test/support/fixtures/health.js';
-import { judgeTask, judgeTasks, type HealthContext, type ObservedTask } from './index.js';
+import { explainFailures, judgeTask, judgeTasks, type HealthContext, type ObservedTask } from './index.js';
 
 const plain = (changes: Partial<HealthContext['deploy']> = {}): Partial<HealthContext> => ({
   deploy: { requestId: 'web', id: 'd1', ...changes },
@@ -171,6 +171,22 @@ test('a set is healthy exactly when each of its tasks is, as long as none was la
       const set = tasks.map((task) => ({ ...task, launchedWithSkip: false }));
       const each = set.every((task) => judgeTask(task, context, launchedAt + after) === 'HEALTHY');
       expect(judgeTasks(set, context, launchedAt + after) === 'HEALTHY').toBe(each);
+    }),
+  );
+});
+
+test('a healthy task is never named as a failure, however long the others take', () => {
+  fc.assert(
+    fc.property(fc.array(anyTask), anyContext, fc.nat(1_000_000), fc.boolean(), (tasks, context, after, skips) => {
+      const now = launchedAt + after;
+      const set = tasks.map((task, index) => ({
+        ...task,
+        taskId: observed({ instanceNo: index + 1 }).taskId,
+        launchedWithSkip: skips,
+      }));
+      const healthy = set.filter((task) => judgeTask(task, context, now) === 'HEALTHY').map(({ taskId }) => taskId);
+      const named = explainFailures(set, context, now).map(({ taskId }) => taskId);
+      expect(healthy.filter((taskId) => named.includes(taskId))).toEqual([]);
     }),
   );
 });

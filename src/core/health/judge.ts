@@ -82,11 +82,14 @@ type HealthVerdict = 'HEALTHY' | 'WAITING' | 'UNHEALTHY';
  * has to be waited for; the order of the tasks never does.
  */
 export function judgeTasks(tasks: readonly ObservedTask[], context: HealthContext, now: number): HealthVerdict {
-  const judge = checksDecide(tasks, context) ? judgeByChecks : judgeByRunningTime;
+  const judge = judgeOf(tasks, context);
   const verdicts = tasks.map((task) => judge(task, context, now));
   if (verdicts.includes('UNHEALTHY')) return 'UNHEALTHY';
   return verdicts.includes('WAITING') ? 'WAITING' : 'HEALTHY';
 }
+
+const judgeOf = (tasks: readonly ObservedTask[], context: HealthContext) =>
+  checksDecide(tasks, context) ? judgeByChecks : judgeByRunningTime;
 
 /** The verdict on one task, whatever the others of its deploy do. */
 export const judgeTask = (task: ObservedTask, context: HealthContext, now: number): HealthVerdict =>
@@ -134,6 +137,7 @@ const isFailureStatus = (statusCode: number | undefined, timings: HealthcheckTim
 
 /** What is wrong with a task of a deploy that failed or ran out of time; undefined: nothing is wrong with this one. */
 export function explainFailure(task: ObservedTask, context: HealthContext, now: number): DeployFailure | undefined {
+  if (judgeTask(task, context, now) === 'HEALTHY') return undefined;
   const { taskId, lastResult } = task;
   if (isTerminal(task.state)) return explainEnd(task);
   if (task.runningAt === undefined) {
@@ -141,15 +145,18 @@ export function explainFailure(task: ObservedTask, context: HealthContext, now: 
     return { reason: 'TASK_NEVER_ENTERED_RUNNING', taskId, message };
   }
   if (checksDecide([task], context) && lastResult) {
-    if (passed(lastResult)) return undefined;
     const failure = checkFailure(task, context, now);
     if (failure) return failedChecks(task, explainCheck[failure](task, context, now));
   }
   return explainSlowness(task, context, now);
 }
 
-export const explainFailures = (tasks: readonly ObservedTask[], context: HealthContext, now: number): DeployFailure[] =>
-  tasks.flatMap((task) => explainFailure(task, context, now) ?? []);
+/** The same of tasks that must be healthy together. A healthy one is never named, however long the others keep it waiting. */
+export function explainFailures(tasks: readonly ObservedTask[], context: HealthContext, now: number): DeployFailure[] {
+  const judge = judgeOf(tasks, context);
+  const sick = tasks.filter((task) => judge(task, context, now) !== 'HEALTHY');
+  return sick.flatMap((task) => explainFailure(task, context, now) ?? []);
+}
 
 function explainEnd({ taskId, state, statusMessage }: ObservedTask): DeployFailure {
   if (state !== 'TASK_FINISHED') {

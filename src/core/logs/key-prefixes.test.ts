@@ -51,8 +51,10 @@ test.each([
 
 test('a tag that is not known ends what is known', () => {
   const { subject, span } = task;
-  expect(prefixes('%requestId/%tag/%index', { subject: { ...subject, tag: undefined }, span })).toEqual(['web/']);
-  expect(prefixes('%requestId/%tag/%index', { subject: { ...subject, tag: '' }, span })).toEqual(['web//']);
+  expect(prefixes('%requestId/%tag/%index', { subject: { ...subject, tag: undefined }, span, files: [] })).toEqual([
+    'web/',
+  ]);
+  expect(prefixes('%requestId/%tag/%index', { subject: { ...subject, tag: '' }, span, files: [] })).toEqual(['web//']);
 });
 
 test('hours begin with the day in which the span does, the newest first', () => {

@@ -30,6 +30,8 @@ export interface PendingRequest {
   allowedSlaveAttributeOverrides?: Record<string, string>;
   extraArtifacts?: ClusterArtifact[];
   runAt?: number;
+  /** How often the run was tried again because it had failed. */
+  retries?: number;
 }
 
 export interface PendingTaskId {
@@ -66,6 +68,8 @@ export interface PendingTask {
   allowedSlaveAttributeOverrides?: Record<string, string>;
   extraArtifacts?: ClusterArtifact[];
   actionId?: string;
+  /** How often the run was tried again because it had failed. */
+  retries?: number;
 }
 
 export interface TaskRequest {

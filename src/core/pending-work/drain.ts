@@ -193,6 +193,7 @@ function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
     allowedSlaveAttributeOverrides: entry.allowedSlaveAttributeOverrides ?? {},
     extraArtifacts: entry.extraArtifacts ?? [],
     actionId: entry.actionId,
+    retries: entry.retries,
   };
 }
 

@@ -9,6 +9,7 @@ export const rejectionReasons = [
   'SLAVE_INACTIVE',
   'SLAVE_FROZEN',
   'SLAVE_DECOMMISSIONING',
+  'HOST_INACTIVE',
   'RACK_INACTIVE',
   'RACK_FROZEN',
   'RACK_DECOMMISSIONING',
@@ -59,6 +60,7 @@ const shapeChecks: readonly Check<Shape>[] = [
     if (view.state === undefined) return 'SLAVE_UNKNOWN';
     const slave = rejectedStates[view.state];
     if (slave) return `SLAVE_${slave}`;
+    if (view.hostIsInactive) return 'HOST_INACTIVE';
     const rack = rejectedStates[view.rackState];
     return rack && `RACK_${rack}`;
   },

@@ -90,6 +90,7 @@ const rejectionTexts: Record<RejectionReason, string> = {
   SLAVE_INACTIVE: 'dead or missing',
   SLAVE_FROZEN: 'frozen',
   SLAVE_DECOMMISSIONING: 'being decommissioned',
+  HOST_INACTIVE: 'on a host that is marked inactive',
   RACK_INACTIVE: 'in a dead rack',
   RACK_FROZEN: 'in a frozen rack',
   RACK_DECOMMISSIONING: 'in a rack that is being decommissioned',

@@ -59,6 +59,11 @@ describe('which machine', () => {
       on: 'SLAVE_DECOMMISSIONING',
     },
     { name: 'not a dead one', machines: [machine('s1', { state: 'DEAD' })], on: 'SLAVE_INACTIVE' },
+    {
+      name: 'not one on a host marked inactive',
+      machines: [machine('s1', { hostIsInactive: true })],
+      on: 'HOST_INACTIVE',
+    },
     { name: 'not one in a frozen rack', machines: [machine('s1', { rackState: 'FROZEN' })], on: 'RACK_FROZEN' },
     {
       name: 'not one without cpus',

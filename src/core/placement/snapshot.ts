@@ -63,6 +63,8 @@ export interface MachineView {
   /** undefined: the cluster shows it, but there is no record of it yet. */
   state: MachineState | undefined;
   rackState: MachineState;
+  /** Operators said that nothing new is to run on its host. */
+  hostIsInactive?: boolean;
   cpus: number;
   memoryMb: number;
   diskMb: number;

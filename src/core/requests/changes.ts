@@ -2,15 +2,18 @@ import { type ExpiringKind, isLongRunning, type RequestState } from '../model/en
 import { instancesOf, type Request } from '../model/request.js';
 import { type ActiveTask, misplacedTasks, type PlannedCleanup, type SpreadRules } from '../pending-work/index.js';
 
-/**
- * A change after which the scheduler has to look at the request again: how many tasks it wants, or when. A run that is
- * planned keeps its time when only the zone changes; the runs after it follow the new one.
- */
+/** A change after which the scheduler has to look at the request again: how many tasks it wants, or when. */
 export const changesWork = (before: Request, after: Request): boolean =>
-  instancesOf(before) !== instancesOf(after) || expressionOf(before) !== expressionOf(after);
+  instancesOf(before) !== instancesOf(after) ||
+  expressionOf(before) !== expressionOf(after) ||
+  (after.requestType === 'SCHEDULED' && readingOf(before) !== readingOf(after));
 
 /** What is evaluated: the Quartz form, which a rule of RFC 5545 does not have. */
 const expressionOf = ({ quartzSchedule, schedule }: Request): string | undefined => quartzSchedule ?? schedule;
+
+/** How the expression is read: the planned run is told by `nextRuns` and SQL as well, and follows the new reading at once. */
+const readingOf = ({ scheduleType, scheduleTimeZone }: Request): string =>
+  JSON.stringify([scheduleType, scheduleTimeZone]);
 
 /** An update keeps the state, but a request whose schedule had ended wakes up when it has something to do again. */
 export const stateAfterUpdate = (state: RequestState, workChanged: boolean): RequestState =>
@@ -40,14 +43,18 @@ export function shrink(
   after: Request,
   tasks: readonly ActiveTask[],
   rules: SpreadRules,
+  onePerSlave = false,
 ): PlannedCleanup[] {
   if (instancesOf(after) >= instancesOf(before)) return [];
   const candidates = tasks.filter((task) => task.cleaning === undefined && !task.killed);
-  const surplus = surplusTasks(
+  const beyond = surplusTasks(
     before,
     after,
     candidates.map(({ taskId }) => taskId),
   );
+  // One instance per slave: that of a slave which is left goes for that reason. Whatever its number, no other goes for it.
+  const most = Math.max(candidates.length - instancesOf(after), 0);
+  const surplus = onePerSlave ? beyond.toSorted((a, b) => b.instanceNo - a.instanceNo).slice(0, most) : beyond;
   const cleanups: PlannedCleanup[] = surplus.map((taskId) => ({ taskId, cleanupType: 'SCALING_DOWN' }));
   // The place of a run is no reason to begin it anew.
   if (!isLongRunning(after.requestType)) return cleanups;

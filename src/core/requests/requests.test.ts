@@ -15,6 +15,7 @@ import {
 import { changesWork, hasLapsed, lapseMessage, scaleMessage, stateAfterUpdate, surplusTasks } from './changes.js';
 import { decideRun, type RunFacts, type RunLimits, runProblems } from './run-now.js';
 
+const job: Request = { id: 'r', requestType: 'SCHEDULED', schedule: '0 4 * * *' };
 const request = (members: Partial<Request> = {}): Request => ({ id: 'r', requestType: 'SERVICE', ...members });
 const facts = (changes: Partial<RequestFacts> = {}): RequestFacts => ({
   request: request(),
@@ -91,6 +92,8 @@ describe('what follows from a change', () => {
       false,
     ],
     ['a time zone alone', request(), request({ scheduleTimeZone: 'UTC' }), false],
+    ['the time zone of a schedule', job, { ...job, scheduleTimeZone: 'Asia/Tokyo' }, true],
+    ['the kind of a schedule', job, { ...job, scheduleType: 'QUARTZ' as const }, true],
   ])('%s', (_name, before, after, expected) => expect(changesWork(before, after)).toBe(expected));
 
   test('only a finished request changes its state, and only when it has something to do', () => {

@@ -62,6 +62,14 @@ describe('a request that is given fewer instances', () => {
     const tasks = [task(1), task(2, 'r1', { killed: true }), task(3, 'r1', { cleaning: 'BOUNCING' })];
     expect(shrunk(service(3), 1, tasks)).toEqual([]);
   });
+  test('loses none of a slave that stays when a request that is spread over all slaves leaves another', () => {
+    const everywhere = service(3, { rackSensitive: false });
+    const left = task(1, 'r1', { cleaning: 'DECOMISSIONING' });
+    const numbers = (to: number, tasks: ActiveTask[]) =>
+      shrink(everywhere, { ...everywhere, instances: to }, tasks, rules(), true).map(({ taskId }) => taskId.instanceNo);
+    expect(numbers(2, [left, task(2), task(3)])).toEqual([]);
+    expect(numbers(1, [task(1), task(2), task(3)])).toEqual([3, 2]);
+  });
   test('moves no run', () => {
     const job: Request = {
       id: 'job',

@@ -78,7 +78,12 @@ export class DeployFinisher {
   private async withReason(tx: EntityManager, marker: DeployMarker, outcome: DeployOutcome): Promise<DeployOutcome> {
     if (outcome.deployState !== 'OVERDUE') return outcome;
     const why = (await this.pendingTasks.whyWaiting(tx, [marker])).get(deployKeyText(marker));
-    return why === undefined ? outcome : { ...outcome, message: `${outcome.message}. ${why}` };
+    if (why === undefined) return outcome;
+    const told = (text: string | undefined): string => `${text}. ${why}`;
+    const deployFailures = outcome.deployFailures.map((failure) =>
+      failure.reason === 'TASK_COULD_NOT_BE_SCHEDULED' ? { ...failure, message: told(failure.message) } : failure,
+    );
+    return { ...outcome, message: told(outcome.message), deployFailures };
   }
 
   private async surroundings(tx: EntityManager, { marker }: DeployView): Promise<FinishSurroundings> {

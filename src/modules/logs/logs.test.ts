@@ -307,7 +307,7 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
           deploy: { id, ...(!run && { objstoreUploaderAdditionalFiles: files }) },
           createdAt: start,
         });
-        const task = await insertTask(manager, { deployId: id, instanceNo: 7, uploads: run && files });
+        const task = await insertTask(manager, { deployId: id, instanceNo: 7, uploads: run ? files : undefined });
         const key = `web/${task.id}/extra.txt`;
         store.put('extra', key);
         store.put('extra', `web-api/${idOf('web-api', 'd2')}/extra.txt`);

@@ -5,6 +5,7 @@ import type { RequestEventType } from '../../core/model/enums.js';
 import { instancesOf, type Request } from '../../core/model/request.js';
 import { spreadRules } from '../../core/pending-work/index.js';
 import { changesWork, shrink, stateAfterUpdate } from '../../core/requests/changes.js';
+import { followsActiveSlaves } from '../../core/request-validation/index.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { SlaveRepository } from '../slaves/slave.repository.js';
 import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
@@ -85,9 +86,10 @@ export class RequestChanges {
     const tasks = await this.tasks.find(tx, { requestIds: [next.id] });
     const active = tasks.filter(({ taskId }) => taskId.deployId === stored.activeDeployId);
     const spread = spreadRules(this.settings, await this.slaves.list(tx));
+    const onePerSlave = followsActiveSlaves(next, this.settings);
     await this.cleanups.createAll(
       tx,
-      shrink(stored.request, next, active, spread).map(({ taskId, cleanupType }) => ({
+      shrink(stored.request, next, active, spread, onePerSlave).map(({ taskId, cleanupType }) => ({
         taskId,
         cleanupType,
         timestamp: note.now,

@@ -80,7 +80,7 @@ export class RequestChecks {
 
   private async sized(tx: EntityManager, request: Request): Promise<Request> {
     if (!followsActiveSlaves(request, this.settings)) return request;
-    return onePerSlave(request, await this.slaves.activeCount(tx));
+    return onePerSlave(request, await this.slaves.spreadCount(tx, request.id));
   }
 
   private async deploysOf(tx: EntityManager, { request, activeDeployId, pendingDeployId }: StoredRequest) {

@@ -361,10 +361,13 @@ describe('updating', () => {
     expect(await room.pending('same')).toEqual([]);
   });
 
-  test('the scheduler plans anew when the schedule changes, and leaves a planned run when only its zone does', async () => {
+  test('the scheduler plans anew when the schedule changes, its zone or its kind', async () => {
     const job = { id: 'zone', requestType: 'SCHEDULED', schedule: '0 4 * * *' };
     await save(job);
     await room.deploy('zone');
+    await save({ ...job, scheduleTimeZone: 'Europe/Berlin' });
+    expect(await room.pending('zone')).toMatchObject([{ pendingType: 'UPDATED_REQUEST' }]);
+    await room.sql('TRUNCATE pending_request');
     await save({ ...job, scheduleTimeZone: 'Europe/Berlin' });
     expect(await room.pending('zone')).toEqual([]);
     await save({ ...job, schedule: '0 5 * * *' });

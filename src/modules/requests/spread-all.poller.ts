@@ -14,7 +14,7 @@ import { RequestChanges } from './request-changes.service.js';
 import { RequestRepository } from './request.repository.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
-/** Keeps requests that run once on every slave at as many instances as there are active slaves. */
+/** Keeps requests that run once on every slave at as many instances as there are slaves for them (`SlaveRepository.spreadCount`). */
 @Injectable()
 export class SpreadAllPoller implements OnModuleInit {
   private readonly log = new Logger(SpreadAllPoller.name);
@@ -41,11 +41,11 @@ export class SpreadAllPoller implements OnModuleInit {
 
   /** One pass, one transaction per request that has another number than it should. */
   async runOnce(now: number): Promise<void> {
-    const activeSlaves = await this.slaves.activeCount(this.db.manager);
     const stored = await this.requests.findAll(this.db.manager);
-    for (const { request } of stored.filter((one) => this.isOff(one.request, activeSlaves))) {
+    for (const { request } of stored.filter((one) => followsActiveSlaves(one.request, this.settings))) {
       try {
-        const scaled = await this.db.leaderTransaction((tx) => this.scale(tx, request.id, activeSlaves, now));
+        if (!this.isOff(request, await this.slaves.spreadCount(this.db.manager, request.id))) continue;
+        const scaled = await this.db.leaderTransaction((tx) => this.scale(tx, request.id, now));
         if (scaled) this.wake.signalOf([request.id], 'scheduler', 'cleanup', 'webhooks');
       } catch (cause) {
         tellFailure(this.log, `Request '${request.id}' could not be spread; it is tried again`, cause);
@@ -53,18 +53,20 @@ export class SpreadAllPoller implements OnModuleInit {
     }
   }
 
-  private isOff(request: Request, activeSlaves: number): boolean {
-    const wanted = onePerSlave(request, activeSlaves);
+  private isOff(request: Request, slaves: number): boolean {
+    const wanted = onePerSlave(request, slaves);
     return followsActiveSlaves(request, this.settings) && instancesOf(request) !== instancesOf(wanted);
   }
 
   /** false: nothing to do after all, or not now: a request that another transaction is changing waits for the next pass. */
-  private async scale(tx: EntityManager, id: string, activeSlaves: number, now: number): Promise<boolean> {
+  private async scale(tx: EntityManager, id: string, now: number): Promise<boolean> {
     const [free] = await this.requests.lockFree(tx, [id]);
     const locked = free && (await this.actions.lock(tx, id));
-    if (!locked || refuseUpdate(locked.facts) || !this.isOff(locked.stored.request, activeSlaves)) return false;
+    if (!locked || refuseUpdate(locked.facts)) return false;
     const before = locked.stored.request;
-    const after = onePerSlave(before, activeSlaves);
+    const slaves = await this.slaves.spreadCount(tx, id);
+    if (!this.isOff(before, slaves)) return false;
+    const after = onePerSlave(before, slaves);
     const message = scaleMessage(instancesOf(before), instancesOf(after), 'One instance per active slave');
     await this.changes.apply(tx, locked.stored, after, { eventType: 'SCALED', now, message });
     return true;

@@ -40,7 +40,6 @@ export class MachineRemoval {
       await this.slaves.lockFleet(tx);
       await this.remove(tx, 'SLAVE', await this.slaves.lockLongGone(tx, goneBefore));
       await this.histories.trim(tx);
-      await this.inactiveHosts.removeExpired(tx, now);
     });
   }
 

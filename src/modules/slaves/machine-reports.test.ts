@@ -6,6 +6,7 @@ import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
 import type { Database } from '../../platform/database/database.js';
 import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
 import { MachineHistoryRepository } from './machine-history.repository.js';
+import { MachinesPoller } from './machines.poller.js';
 import { MachineRemoval } from './machine-removal.service.js';
 import { MachineReports } from './machine-reports.service.js';
 import { SlaveRepository } from './slave.repository.js';
@@ -57,6 +58,7 @@ test('an unknown slave and its rack are stored ACTIVE, with all that the cluster
   expect(await store.list(db.manager)).toEqual([
     {
       id: 's1',
+      hostIsInactive: false,
       firstSeenAt: start,
       currentState: { objectId: 's1', state: 'ACTIVE', timestamp: start },
       host: 'host-1',
@@ -181,7 +183,7 @@ describe('an inactive host', () => {
     expect(await inactive(start + 24 * hour)).toEqual([]);
     await seen({}, start + 24 * hour);
     expect(await states()).toMatchObject({ s1: 'ACTIVE' });
-    await tidy(start + 24 * hour);
+    await rooms.app.get(MachinesPoller, { strict: false }).expire(start + 24 * hour);
     expect(await db.manager.query('SELECT * FROM inactive_host')).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import type { ExpiringMachineAction } from '../requests/expiring/expiring-action.entity.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
+import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
 import { MachineStates } from './machine-states.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
 import { SlaveRepository } from './slave.repository.js';
@@ -27,6 +28,7 @@ export class MachinesPoller {
     private readonly states: MachineStates,
     private readonly expiring: ExpiringActionRepository,
     private readonly tasks: MachineTasks,
+    private readonly inactiveHosts: InactiveHostRepository,
     private readonly wake: Wake,
     pollers: Pollers,
     @Inject(SETTINGS) settings: Settings,
@@ -58,7 +60,7 @@ export class MachinesPoller {
     }
   }
 
-  /** Ends changes whose time is up. Answers when the next one is. */
+  /** Ends changes and marks of hosts whose time is up. Answers when the next one is. */
   async expire(now: number): Promise<number | undefined> {
     const all = await this.expiring.ofMachines(this.db.leaderSource.manager);
     const isDue = (change: ExpiringMachineAction): boolean => hasLapsed(change.startMillis, change.durationMillis, now);
@@ -68,6 +70,9 @@ export class MachinesPoller {
     const ends = all
       .filter((change) => !isDue(change))
       .map(({ startMillis, durationMillis }) => startMillis + durationMillis + 1);
+    await this.each('expiry of inactive hosts', (tx) => this.inactiveHosts.removeExpired(tx, now));
+    const nextHost = await this.inactiveHosts.nextExpiry(this.db.leaderSource.manager);
+    if (nextHost !== undefined) ends.push(nextHost);
     return ends.length > 0 ? ends.reduce((a, b) => Math.min(a, b)) : undefined;
   }
 

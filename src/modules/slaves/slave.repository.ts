@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Any, type EntityManager, In, Not } from 'typeorm';
 import type { SlaveRecord } from '../../core/machines/comparison.js';
 import type { MachineState } from '../../core/model/enums.js';
@@ -9,6 +9,7 @@ import type {
   Slave,
 } from '../../core/model/machine.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { MachineHistoryRepository } from './machine-history.repository.js';
 import { RackEntity } from './rack.entity.js';
 import { SlaveEntity } from './slave.entity.js';
@@ -24,6 +25,8 @@ export interface MachineStanding {
 export interface StoredSlave extends Slave {
   resources: ClusterResourcesObject;
   rackState: MachineState;
+  /** Operators said that nothing new is to run on its host. */
+  hostIsInactive: boolean;
   agentId: string;
   incarnation: string;
   /** Epoch milliseconds at which its agent answered last, as of the last change of the record. */
@@ -55,6 +58,7 @@ interface SlaveRow extends StandingRow {
   incarnation: string;
   seen_at: Date;
   rack_state: MachineState;
+  host_is_inactive: boolean;
 }
 
 /** Key of the advisory lock that stands for "which machines may be used" (any number, but the same everywhere). */
@@ -71,7 +75,15 @@ export const kindText = table;
  */
 @Injectable()
 export class SlaveRepository {
-  constructor(private readonly history: MachineHistoryRepository) {}
+  /** Records leave out what all host names may end with; marks of hosts need not. */
+  private readonly suffix: string;
+
+  constructor(
+    private readonly history: MachineHistoryRepository,
+    @Inject(SETTINGS) settings: Settings,
+  ) {
+    this.suffix = settings.commonHostnameSuffixToOmit ?? '';
+  }
 
   /** Taken by every change of a machine's state: waits for placements in flight and holds new ones back until `tx` ends. */
   async lockFleet(tx: EntityManager): Promise<void> {
@@ -95,16 +107,39 @@ export class SlaveRepository {
   ): Promise<StoredSlave[]> {
     const found = await rows<SlaveRow>(
       tx,
-      `SELECT s.*, coalesce(r.state, 'ACTIVE') AS rack_state FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
+      `SELECT s.*, coalesce(r.state, 'ACTIVE') AS rack_state, ${onInactiveHost('$4')} AS host_is_inactive
+       FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
        WHERE ($1::text IS NULL OR s.id = $1) AND ($3::text[] IS NULL OR s.id = ANY ($3)) AND ($2::text IS NULL OR s.state = $2) ORDER BY s.id`,
-      [filter.id ?? null, filter.state ?? null, filter.ids ?? null],
+      [filter.id ?? null, filter.state ?? null, filter.ids ?? null, this.suffix],
     );
     return found.map(slaveFromRow);
   }
 
-  /** How many slaves are ACTIVE. */
-  activeCount(tx: EntityManager): Promise<number> {
-    return tx.getRepository(SlaveEntity).countBy({ state: 'ACTIVE' });
+  /** How many slaves are ACTIVE, and not on a host that is marked inactive. */
+  async activeCount(tx: EntityManager): Promise<number> {
+    const [found] = await rows<{ slaves: number }>(
+      tx,
+      `SELECT count(*)::int AS slaves FROM slave s WHERE s.state = 'ACTIVE' AND NOT ${onInactiveHost('$1')}`,
+      [this.suffix],
+    );
+    return found!.slaves;
+  }
+
+  /**
+   * On how many slaves a request that is spread over all of them belongs: those that take tasks, and those on which it has a
+   * task that counts. A slave that is silent, frozen or yet to be emptied keeps its task, so it keeps its place.
+   */
+  async spreadCount(tx: EntityManager, requestId: string): Promise<number> {
+    const [found] = await rows<{ slaves: number }>(
+      tx,
+      `SELECT count(*)::int AS slaves FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
+       WHERE (s.state = 'ACTIVE' AND coalesce(r.state, 'ACTIVE') = 'ACTIVE' AND NOT ${onInactiveHost('$1')})
+         OR EXISTS (SELECT 1 FROM task t WHERE t.slave_id = s.id AND t.request_id = $2 AND t.ended_at IS NULL
+           AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = t.id)
+           AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.id))`,
+      [this.suffix, requestId],
+    );
+    return found!.slaves;
   }
 
   /** How many slaves are on their way to DECOMMISSIONED. */
@@ -132,13 +167,14 @@ export class SlaveRepository {
     return (await rows<{ id: string }>(tx, 'SELECT id FROM slave')).map(({ id }) => id);
   }
 
-  /** Those of the given slaves that take tasks, their racks included, by id. By hand: asked by every batch of placements. */
+  /** Those of the given slaves that take tasks, their racks and hosts included, by id. By hand: asked by every batch of placements. */
   async usable(tx: EntityManager, ids: readonly string[]): Promise<Map<string, UsableSlave>> {
     const found = await rows<UsableSlave & { id: string }>(
       tx,
       `SELECT s.id, s.incarnation, s.rack_id AS "rackId", s.attributes FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
-       WHERE s.id = ANY ($1) AND s.state = 'ACTIVE' AND coalesce(r.state, 'ACTIVE') = 'ACTIVE'`,
-      [ids],
+       WHERE s.id = ANY ($1) AND s.state = 'ACTIVE' AND coalesce(r.state, 'ACTIVE') = 'ACTIVE'
+         AND NOT ${onInactiveHost('$2')}`,
+      [ids, this.suffix],
     );
     return new Map(found.map((row) => [row.id, row]));
   }
@@ -252,6 +288,10 @@ export class SlaveRepository {
   }
 }
 
+/** Is slave `s` on a host that is marked inactive? Marks that have lapsed are removed by then (`MachinesPoller.expire`). */
+const onInactiveHost = (suffix: string): string =>
+  `EXISTS (SELECT 1 FROM inactive_host h WHERE h.host IN (s.host, s.host || ${suffix}::text))`;
+
 const described = ({ host, rackId, attributes, resources, agentId, incarnation }: SlaveRecord, seenAt: number) => ({
   host,
   rackId,
@@ -288,6 +328,7 @@ const slaveFromRow = (row: SlaveRow): StoredSlave => ({
   attributes: row.attributes,
   resources: row.resources,
   rackState: row.rack_state,
+  hostIsInactive: row.host_is_inactive,
   agentId: row.agent_id,
   incarnation: row.incarnation,
   seenAt: row.seen_at.getTime(),

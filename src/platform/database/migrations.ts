@@ -40,6 +40,7 @@ import { ReportViews1765540000000 } from '../../../migrations/1765540000000-repo
 import { Workers1765830000000 } from '../../../migrations/1765830000000-workers.js';
 import { AgentReach1765840000001 } from '../../../migrations/1765840000001-agent-reach.js';
 import { WhenWaitsBegan1765920000000 } from '../../../migrations/1765920000000-when-waits-began.js';
+import { InactiveHostsNoted1766016000000 } from '../../../migrations/1766016000000-inactive-hosts-noted.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 
@@ -89,4 +90,5 @@ export const migrations = [
   Workers1765830000000,
   AgentReach1765840000001,
   WhenWaitsBegan1765920000000,
+  InactiveHostsNoted1766016000000,
 ];

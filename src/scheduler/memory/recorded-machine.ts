@@ -12,6 +12,7 @@ export function recordedMachine(slave: StoredSlave): Omit<MachineView, 'used' | 
     attributes: slave.attributes,
     state: slave.currentState.state,
     rackState: slave.rackState,
+    ...(slave.hostIsInactive && { hostIsInactive: true }),
     cpus: resources?.cpus ?? 0,
     memoryMb: resources?.mem ?? 0,
     diskMb: resources?.disk ?? 0,

@@ -24,5 +24,6 @@ export const storedSlaves = ({ tables }: Model): StoredSlave[] =>
     rackState: tables.racks.get(machine.rackId) ?? 'ACTIVE',
     agentId: machine.agentId,
     incarnation: machine.incarnation,
+    hostIsInactive: false,
     seenAt: 0,
   }));

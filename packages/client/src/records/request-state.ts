@@ -146,6 +146,8 @@ export interface PendingRequest {
   allowedSlaveAttributeOverrides?: Record<string, string>;
   /** Further files to fetch into the sandbox. */
   extraArtifacts?: ClusterArtifact[];
+  /** How often the run was tried again because it had failed. */
+  retries?: Int32;
 }
 export const PendingRequest = record<PendingRequest>('PendingRequest');
 

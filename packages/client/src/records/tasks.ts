@@ -124,6 +124,8 @@ export interface PendingTask {
   extraArtifacts?: ClusterArtifact[];
   /** Id of the action that asked for it. */
   actionId?: string;
+  /** How often the run was tried again because it had failed. */
+  retries?: Int32;
 }
 export const PendingTask = record<PendingTask>('PendingTask');
 

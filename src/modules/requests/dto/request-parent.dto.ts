@@ -134,6 +134,10 @@ export class PendingRequestDto implements PendingRequest {
   /** When to run, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   runAt?: number;
+  /** How often the run was tried again because it had failed. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  retries?: number;
 }
 
 /** An order for a whole request that the cleaner has not carried out yet. */

@@ -34,12 +34,24 @@ export class InactiveHostRepository {
     await hosts(tx).deleteAll();
   }
 
-  async removeExpired(tx: EntityManager, now: number): Promise<void> {
-    await hosts(tx).delete({ markedAt: LessThanOrEqual(this.oldest(now)) });
+  /** Answers whether there were any. */
+  async removeExpired(tx: EntityManager, now: number): Promise<boolean> {
+    const { affected } = await hosts(tx).delete({ markedAt: LessThanOrEqual(this.oldest(now)) });
+    return affected !== 0;
+  }
+
+  /** When the first mark says nothing any more. */
+  async nextExpiry(tx: EntityManager): Promise<number | undefined> {
+    const [first] = await hosts(tx).find({ order: { markedAt: 'ASC' }, take: 1 });
+    return first && first.markedAt.getTime() + this.lifeMillis;
   }
 
   private oldest(now: number): Date {
-    return new Date(now - this.settings.cleanInactiveHostListEveryHours * hourMillis);
+    return new Date(now - this.lifeMillis);
+  }
+
+  private get lifeMillis(): number {
+    return this.settings.cleanInactiveHostListEveryHours * hourMillis;
   }
 }
 

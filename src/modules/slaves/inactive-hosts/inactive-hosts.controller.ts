@@ -15,14 +15,14 @@ export class InactiveController {
     return this.machines.list();
   }
 
-  /** Marks a host inactive: a slave that appears on it, or comes back, is decommissioned at once. */
+  /** Marks a host inactive: its slaves get no new tasks, and what runs there runs on. A slave that appears on it, or comes back, is decommissioned at once. */
   @Post()
   @HttpCode(204)
   mark(@Query() { host }: HostQuery): Promise<void> {
     return this.machines.mark(host);
   }
 
-  /** Takes a host off the list. A decommission that has begun goes on. */
+  /** Takes a host off the list: its slaves are used again at once. A decommission that has begun goes on. */
   @Delete()
   @HttpCode(204)
   unmark(@Query() { host }: HostQuery): Promise<void> {

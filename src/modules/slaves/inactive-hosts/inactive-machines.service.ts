@@ -1,15 +1,20 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
+import { Wake } from '../../../platform/wake/wake.js';
+import { SlaveRepository } from '../slave.repository.js';
 import { InactiveHostRepository } from './inactive-host.repository.js';
 
-/** What operators say about hosts. Marking one says nothing about the slaves that are there already. */
+/** What operators say about hosts. Slaves on a marked one get nothing new; what runs there runs on. */
 @Injectable()
 export class InactiveMachines {
   constructor(
     private readonly db: Database,
     private readonly hosts: InactiveHostRepository,
+    private readonly slaves: SlaveRepository,
     private readonly clock: Clock,
+    private readonly wake: Wake,
   ) {}
 
   list(): Promise<string[]> {
@@ -17,14 +22,22 @@ export class InactiveMachines {
   }
 
   mark(host: string): Promise<void> {
-    return this.db.transaction((tx) => this.hosts.mark(tx, host, this.clock.now()));
+    return this.change((tx) => this.hosts.mark(tx, host, this.clock.now()));
   }
 
   unmark(host: string): Promise<void> {
-    return this.db.transaction((tx) => this.hosts.unmark(tx, [host]));
+    return this.change((tx) => this.hosts.unmark(tx, [host]));
   }
 
   unmarkAll(): Promise<void> {
-    return this.db.transaction((tx) => this.hosts.unmarkAll(tx));
+    return this.change((tx) => this.hosts.unmarkAll(tx));
+  }
+
+  private async change(work: (tx: EntityManager) => Promise<void>): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await this.slaves.lockFleet(tx);
+      await work(tx);
+    });
+    this.wake.signal('scheduler', 'expiring');
   }
 }

@@ -160,6 +160,10 @@ export class PendingTaskDto implements PendingTask {
   extraArtifacts?: ClusterArtifactDto[];
   /** Id of the action that asked for it. */
   actionId?: string;
+  /** How often the run was tried again because it had failed. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  retries?: number;
 }
 
 /** A pending task with all that is needed to launch it. */
