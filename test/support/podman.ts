@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempFolder } from './temp-folder.js';
@@ -25,16 +25,18 @@ const subnet = `10.${100 + (process.pid % 100)}.${Math.floor(process.pid / 100) 
 interface PodmanOptions {
   /** Runs it without rights, with a storage of its own. */
   uid?: number;
+  /** vfs works everywhere; of overlay the agent knows where a container writes. */
+  storageDriver?: 'vfs' | 'overlay';
 }
 
 /** Podman on a storage of its own, with one small image. */
-export function testPodman({ uid = 0 }: PodmanOptions = {}) {
+export function testPodman({ uid = 0, storageDriver = 'vfs' }: PodmanOptions = {}) {
   const folder = tempFolder();
   const at = (name: string) => join(folder.path, name);
   const engineArguments = [
     '--cgroup-manager=cgroupfs',
     '--runtime=runc',
-    '--storage-driver=vfs',
+    `--storage-driver=${storageDriver}`,
     `--root=${at('root')}`,
     `--runroot=${at('run')}`,
   ];
@@ -82,6 +84,10 @@ export function testPodman({ uid = 0 }: PodmanOptions = {}) {
     podman,
     names,
     folder: folder.path,
+    /** Another image of the same files, with further instructions such as `VOLUME /data`. */
+    addImage(name: string, ...changes: string[]): void {
+      podman('import', ...changes.map((change) => `--change=${change}`), archive, name);
+    },
     /** A bridge, which is also what containers get that name none. Answers its name. */
     addNetwork(): string {
       podman('network', 'create', '--disable-dns', `--subnet=${subnet}`, networkName);
@@ -101,6 +107,8 @@ export function testPodman({ uid = 0 }: PodmanOptions = {}) {
         podman('network', 'rm', '--force', networkName);
         rmSync(`/var/lib/cni/networks/${networkName}`, { recursive: true, force: true });
       }
+      // Overlay has mounted its own folder on itself.
+      if (storageDriver === 'overlay') spawnSync('umount', ['--lazy', '--', at('root/overlay')]);
       folder.remove();
     },
   };

@@ -36,6 +36,24 @@ describe('with the settings as they are by default', () => {
       Array.from({ length: 10 }, (_, index) => `containerInfo.docker.dockerParameters[${index}]`),
     ],
     [
+      'options that need a value and have none, and switches that have one',
+      docker({
+        parameters: { h: '' },
+        dockerParameters: [
+          { key: 'hostname', value: '' },
+          { key: 'hostname' },
+          { key: 'w', value: '' },
+          { key: 'stop-signal' },
+          { key: 'init', value: 'x' },
+        ],
+      }),
+      [
+        'containerInfo.docker.parameters.h',
+        ...Array.from({ length: 5 }, (_, index) => `containerInfo.docker.dockerParameters[${index}]`),
+      ],
+    ],
+    ['the number of an image', docker({ image: `sha256:${'a'.repeat(64)}` }), ['containerInfo.docker.image']],
+    [
       'options of the older form',
       docker({ parameters: { 'cap-add': 'ALL' } }),
       ['containerInfo.docker.parameters.cap-add'],

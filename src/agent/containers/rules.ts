@@ -8,7 +8,8 @@ import {
   type PortMapping,
   type Volume,
 } from '../../core/model/deploy.js';
-import { type ContainerSettings, isReservedParameter } from '../../platform/settings/container-settings.js';
+import type { ContainerSettings } from '../../platform/settings/container-settings.js';
+import { isReservedParameter, isSwitch, optionName } from '../../platform/settings/engine-options.js';
 import { isBelow, type Unsupported } from '../wire/unsupported.js';
 
 /** What the operator lets deploys ask of containers. */
@@ -50,9 +51,9 @@ export function containerProblems(
 const imageName =
   /^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?\/)?[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/;
 const longestImageName = 500;
-/** With these before the colon podman reads images from files of the machine, or asks another engine. */
+/** With these before the colon podman reads images from files of the machine, or asks another engine; the last begins a number. */
 const transports = new Set(
-  'docker docker-archive docker-daemon dir oci oci-archive containers-storage sif tarball ostree atomic'.split(' '),
+  'docker docker-archive docker-daemon dir oci oci-archive containers-storage sif tarball ostree atomic sha256'.split(' '),
 );
 
 function imageProblems(info: ContainerInfo): Unsupported[] {
@@ -66,7 +67,7 @@ function imageProblems(info: ContainerInfo): Unsupported[] {
     ];
   if (!image) return [{ field, message: 'must be given: what has volumes or networks of its own runs in an image' }];
   const isName = image.name.length <= longestImageName && imageName.test(image.name);
-  return isName && !transports.has(image.name.split(':')[0] ?? '')
+  return isName && !transports.has(image.name.split(':')[0]!.toLowerCase())
     ? []
     : [{ field: info.docker ? field : `${field}.docker.name`, message: 'must be the name of an image in a registry' }];
 }
@@ -147,10 +148,15 @@ function parameterProblems(
     return [{ field: `${field}.key`, message: 'must be an option without the dashes before it' }];
   if (isReservedParameter(key))
     return [{ field, message: `sets '${key}', which has a field of its own or is the agent's to set` }];
-  if (!policy.allowedParameters.includes(key))
+  if (!policy.allowedParameters.some((allowed) => optionName(allowed) === optionName(key)))
     return [{ field, message: `sets '${key}', which ${setting('allowedParameters', policy)} does not name` }];
   if (value.length > longestValue || value.includes('\0'))
     return [{ field, message: `must have a value of at most ${longestValue} characters, without NUL` }];
+  if (isSwitch(key) && !['', 'true', 'false'].includes(value))
+    return [{ field, message: `sets '${key}', which takes 'true', 'false' or nothing` }];
+  // To run an image without what it starts by itself is the one thing that an empty value says.
+  if (!isSwitch(key) && value === '' && optionName(key) !== 'entrypoint')
+    return [{ field, message: `sets '${key}', which needs a value` }];
   return [];
 }
 

@@ -1,6 +1,6 @@
 import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
-import type { Deploy } from '../../core/model/deploy.js';
+import { type Deploy, hasContainer } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import type { ContainerSettings } from '../../platform/settings/container-settings.js';
@@ -68,8 +68,8 @@ export class LocalDriver implements ClusterDriver {
       this.options.containers,
     );
 
-  unsupportedInRun = (run: RunNowRequest): Unsupported[] =>
-    unsupportedInRun(run, this.options.allowedArtifactPaths ?? []);
+  unsupportedInRun = (run: RunNowRequest, deploy?: Deploy): Unsupported[] =>
+    unsupportedInRun(run, this.options.allowedArtifactPaths, deploy && hasContainer(deploy));
 
   async start(
     epoch: Epoch,

@@ -8,8 +8,8 @@ export const unsupportedDeployErrors = (driver: ClusterDriver, deploy: Deploy): 
   (driver.unsupportedInDeploy?.(deploy) ?? []).map((problem) => toError(problem, 'deploy.'));
 
 /** Names each wish of a run that the cluster could not honour. */
-export const unsupportedRunErrors = (driver: ClusterDriver, run: RunNowRequest): FieldError[] =>
-  (driver.unsupportedInRun?.(run) ?? []).map((problem) => toError(problem, ''));
+export const unsupportedRunErrors = (driver: ClusterDriver, run: RunNowRequest, deploy?: Deploy): FieldError[] =>
+  (driver.unsupportedInRun?.(run, deploy) ?? []).map((problem) => toError(problem, ''));
 
 /** Names each account that a deploy asks for and that no task may run as. */
 export const refusedUserErrors = (driver: ClusterDriver, deploy: Deploy): Promise<FieldError[]> =>
