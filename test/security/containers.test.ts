@@ -71,7 +71,7 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
         command: {
           shell: false,
           value: '--user=0',
-          arguments: ['--network=host', `--volume=${podman.folder}:/machine`, image, 'cat', '/machine/secret'],
+          arguments: [`--volume=${podman.folder}:/machine`, image, 'cat', '/machine/secret'],
         },
       });
       expect(end(spec), JSON.stringify(form)).toMatchObject({ state: 'TASK_FAILED' });

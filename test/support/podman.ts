@@ -13,6 +13,8 @@ export const withoutBridges: string | undefined =
 function missing(...paths: string[]): string | undefined {
   if (process.getuid?.() !== 0) return 'only root has podman and runc with a storage of their own here';
   const lacking = paths.filter((path) => !existsSync(path));
+  if (lacking.length > 0 && process.env.MUSTER_TOOLS_REQUIRED)
+    throw new Error(`There must be ${lacking.join(', ')}: no test of containers is left out here`);
   return lacking.length === 0 ? undefined : `left out without ${lacking.join(', ')} (podman, runc, busybox-static)`;
 }
 

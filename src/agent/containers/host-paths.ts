@@ -1,11 +1,10 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { dirname, normalize } from 'node:path';
 import type { ContainerInfo } from '../../core/model/deploy.js';
-import { harmlessParameters } from '../../platform/settings/engine-options.js';
 import type { ContainerSettings } from '../../platform/settings/container-settings.js';
 import type { AgentContext } from '../agent-context.js';
 import { DeployFault } from '../artifacts/order.js';
-import { refusedHostPath } from './rules.js';
+import { mayBeRoot, refusedHostPath } from './rules.js';
 
 type Place = { settings: { containers: ContainerSettings }; folder: Pick<AgentContext['folder'], 'root' | 'allSandboxes'> };
 
@@ -50,14 +49,8 @@ function foldersAbove(path: string): string[] {
 }
 
 /** Whether a container may be a user whose folders are trusted otherwise: root, or the agent's own. */
-function ownersAreInContainers({ runAs, allowPrivileged, allowedParameters }: ContainerSettings): boolean {
-  return (
-    process.getuid?.() !== 0 ||
-    runAs === 'IMAGE_USER' ||
-    allowPrivileged ||
-    allowedParameters.some((key) => !harmlessParameters.includes(key))
-  );
-}
+const ownersAreInContainers = (containers: ContainerSettings): boolean =>
+  process.getuid?.() !== 0 || mayBeRoot(containers);
 
 /** What lies in a folder with the sticky bit is replaced by its owner alone; in one that is shown that is no protection. */
 async function othersCanReplace(folder: string, isShown: boolean): Promise<boolean> {

@@ -9,12 +9,13 @@ import {
   type Volume,
 } from '../../core/model/deploy.js';
 import type { ContainerSettings } from '../../platform/settings/container-settings.js';
-import { isReservedParameter, isSwitch, optionName } from '../../platform/settings/engine-options.js';
+import { harmlessParameters, isReservedParameter, isSwitch, optionName } from '../../platform/settings/engine-options.js';
 import { isBelow, type Unsupported } from '../wire/unsupported.js';
 
 /** What the operator lets deploys ask of containers. */
 export type ContainerPolicy = Pick<
   ContainerSettings,
+  | 'runAs'
   | 'allowPrivileged'
   | 'allowedNetworks'
   | 'allowedHostPaths'
@@ -24,7 +25,17 @@ export type ContainerPolicy = Pick<
 > & {
   /** The key of the settings in which all this stands. Default: that of the local driver. */
   section?: string;
+  /** Volumes may show no part of an allowed folder, whoever containers are. */
+  wholeFolders?: boolean;
 };
+
+/** Whether a container may be root, or have rights that only root has. */
+export const mayBeRoot = ({
+  runAs,
+  allowPrivileged,
+  allowedParameters,
+}: Pick<ContainerPolicy, 'runAs' | 'allowPrivileged' | 'allowedParameters'>): boolean =>
+  runAs === 'IMAGE_USER' || allowPrivileged || allowedParameters.some((key) => !harmlessParameters.includes(key));
 
 const setting = (name: keyof ContainerSettings, { section = 'cluster.local.containers' }: { section?: string }) =>
   `the setting ${section}.${name}`;
@@ -181,7 +192,7 @@ function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy):
   const name = hostPath === undefined ? `${field}.containerPath` : `${field}.hostPath`;
   if (hostPath !== undefined && !isPlainPath(hostPath))
     problems.push({ field: name, message: "must be an absolute path without '..', commas and quotes" });
-  const refusal = refusedHostPath(path, policy);
+  const refusal = refusedHostPath(path, { ...policy, wholeFolders: policy.wholeFolders ?? mayBeRoot(policy) });
   return refusal === undefined ? problems : [...problems, { field: name, message: refusal }];
 }
 
@@ -203,13 +214,18 @@ const sockets = [
 /** Why no volume may show this path of the machine; undefined: one may. `closed`: further places that none may. */
 export function refusedHostPath(
   path: string,
-  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section'>,
+  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section' | 'wholeFolders'>,
   closed: readonly string[] = [],
 ): string | undefined {
   const place = withoutEnd(posix.normalize(path));
   const isWithin = (inner: string, outer: string) => inner === outer || isBelow(inner, outer);
-  if (!policy.allowedHostPaths.some((folder) => isWithin(place, withoutEnd(posix.normalize(folder)))))
-    return `must lie in a folder that ${setting('allowedHostPaths', policy)} names`;
+  const around = policy.allowedHostPaths
+    .map((folder) => withoutEnd(posix.normalize(folder)))
+    .filter((folder) => isWithin(place, folder));
+  if (around.length === 0) return `must lie in a folder that ${setting('allowedHostPaths', policy)} names`;
+  // What is in a folder that a container can write to as its owner may be a link in the next moment.
+  if (policy.wholeFolders && around.some((folder) => folder !== place))
+    return `must be a whole folder of ${setting('allowedHostPaths', policy)}, which lies in no other of them`;
   if (
     sockets.some((socket) => isWithin(socket, place)) ||
     closed.some((own) => isWithin(own, place) || isWithin(place, own))
