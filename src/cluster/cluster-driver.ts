@@ -294,8 +294,8 @@ export interface ClusterDriver {
   unsupportedInDeploy?(deploy: Deploy): Unsupported[];
   /** The same for what a single run adds to its deploy; absent: which one that is, is not known yet. */
   unsupportedInRun?(run: RunNowRequest, deploy?: Deploy): Unsupported[];
-  /** Why no machine could run a container, as far as is known now; undefined: one could, or tasks are to wait for one. */
-  refusedContainers?(): Promise<string | undefined>;
+  /** Why no machine could run the container of a deploy, as far as is known now; undefined: one could, or tasks are to wait for one. */
+  refusedContainers?(deploy?: Deploy): Promise<string | undefined>;
   /** Why no task may run as this account; undefined: one may, as far as is known now. What launches decides again. */
   refusedUser?(user: string): Promise<string | undefined>;
 }

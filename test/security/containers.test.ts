@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ContainerInfo, DockerInfo } from '../../src/core/model/deploy.js';
@@ -25,17 +26,14 @@ const shell = (script: string, more: Partial<LaunchSpec> = {}): Partial<LaunchSp
 const timeout = 120_000;
 
 const compiled = tempFolder();
-const program = (): string => compileAgent(compiled.path);
+let agent: string;
+beforeAll(() => void (agent = compileAgent(compiled.path)), 120_000);
 afterAll(() => compiled.remove());
 
 describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'podman'})`, { timeout }, () => {
   let podman: TestPodman;
-  let agent: string;
   let cluster: AgentCluster;
-  beforeAll(() => {
-    podman = testPodman();
-    agent = program();
-  }, 120_000);
+  beforeAll(() => void (podman = testPodman()), 60_000);
   afterAll(() => podman.remove());
   afterEach(async () => {
     await cluster.close();
@@ -245,11 +243,31 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
     });
 
     test('are not pulled into what has to stay free of the disk', async () => {
-      const name = `${registry.server}/app:1`;
-      await start({ ...login(), engine: podman.engine }, { reservedDiskMb: 100_000_000 });
-      const spec = await run(shell('true', { container: docker({ image: name }) }));
-      expect(end(spec)).toMatchObject({ state: 'TASK_LOST' });
-      expect(has(name)).toBe(false);
+      const disk = tempFolder();
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=40m,mode=755', 'muster-test', disk.path]);
+      try {
+        const own = podman.settings.engineArguments.filter((word) => !word.startsWith('--root='));
+        const engineArguments = [...own, `--root=${disk.path}/root`];
+        const large = join(podman.folder, 'large');
+        podman.addLargeImage('localhost/large:1', 60);
+        podman.podman('push', '--quiet', 'localhost/large:1', `dir:${large}`);
+        podman.podman('rmi', '--', 'localhost/large:1');
+        const other = await startRegistry(large, 'reader', 'password');
+        podman.trust(other.server);
+        const registryLogin = { ...login().registryLogin, server: other.server };
+        await start({ registryLogin, engineArguments, maxDockerPullAttempts: 1 }, { reservedDiskMb: 10 });
+        const spec = await run(shell('true', { container: docker({ image: `${other.server}/app:1` }) }));
+        expect(end(spec)).toMatchObject({ state: 'TASK_LOST', message: expect.stringMatching(/does not fit|no space left/) });
+        await other.close();
+        await cluster.close();
+        // The engine tidies up when it is asked again.
+        expect(execFileSync(podman.engine, [...engineArguments, 'images', '--quiet'], { encoding: 'utf8' })).toBe('');
+        const { bavail, bsize } = statfsSync(disk.path);
+        expect(bavail * bsize).toBeGreaterThan(20 * 1024 * 1024);
+      } finally {
+        execFileSync('umount', ['--lazy', '--', disk.path]);
+        disk.remove();
+      }
     });
   });
 });
@@ -261,7 +279,7 @@ describe.skipIf(withoutPodman !== undefined)(`disks of containers (${withoutPodm
 
   test('what is written to a volume of the image counts for the disk of the task', async () => {
     podman.addImage('localhost/with-volume:1', 'VOLUME /data');
-    const cluster = await AgentCluster.start({ program: program(), settings: { containers: podman.settings } });
+    const cluster = await AgentCluster.start({ program: agent, settings: { containers: podman.settings } });
     const spec = await cluster.launch(
       '',
       shell('mkdir -p /tmp/x; dd if=/dev/zero of=/data/x bs=1M count=60 2>&1; sleep 600', {

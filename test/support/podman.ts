@@ -90,6 +90,13 @@ export function testPodman({ uid = 0, storageDriver = 'vfs' }: PodmanOptions = {
     addImage(name: string, ...changes: string[]): void {
       podman('import', ...changes.map((change) => `--change=${change}`), archive, name);
     },
+    /** One that takes so many megabytes of the disk and hardly any of the network. */
+    addLargeImage(name: string, megabytes: number): void {
+      mkdirSync(at('zeros'));
+      writeFileSync(at('zeros/zeros'), Buffer.alloc(megabytes * 1024 * 1024));
+      execFileSync('tar', ['-C', at('zeros'), '-cf', at('zeros.tar'), '.']);
+      podman('import', at('zeros.tar'), name);
+    },
     /** A bridge, which is also what containers get that name none. Answers its name. */
     addNetwork(): string {
       podman('network', 'create', '--disable-dns', `--subnet=${subnet}`, networkName);

@@ -125,6 +125,10 @@ function rights({ spec, settings, runAs, engine }: ContainerPlan, parameters: Pa
   return [noMore, ['cap-drop', 'all'], ['user', user]];
 }
 
+/** Whether a container has other users than its task, as its image or its deploy says. */
+export const hasOtherUsers = (container: ContainerInfo, { runAs }: ContainerSettings): boolean =>
+  runAs === 'IMAGE_USER' || container.docker?.privileged === true || has(parametersOf(container), 'user');
+
 /** undefined: that of the image. */
 function containerUser(
   { runAs: whose }: ContainerSettings,

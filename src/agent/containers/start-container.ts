@@ -12,7 +12,7 @@ import { launcherLiteral, writeForUser } from '../shim/launcher.js';
 import { type Shim, startShim } from '../shim/shim.js';
 import type { TaskStart } from '../shim/start-task.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
-import { containerEnvironment, containerName, createWords, workdirInSandbox } from './container-words.js';
+import { containerEnvironment, containerName, createWords, hasOtherUsers, workdirInSandbox } from './container-words.js';
 import { askEngine, type Engine, engineEnvironment, EngineFailure, EngineTrouble } from './engine.js';
 import { checkLines, linesOf } from './environment-file.js';
 import { hostPathsOf } from './host-paths.js';
@@ -76,6 +76,7 @@ export async function startContainer(context: AgentContext, start: ContainerStar
     // Of the agent's alone: what is in the sandbox may have become anything by now.
     const envFile = join(folder.path, 'container.env');
     await writeDurably(envFile, variables);
+    if (hasOtherUsers(spec.container, settings)) await folder.noteOwners();
     const hostPaths = await hostPathsOf(spec.container, context);
     const workdir = workdirInSandbox(spec.container, settings.sandboxPath);
     // The engine would make it as root.

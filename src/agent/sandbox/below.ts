@@ -29,14 +29,22 @@ interface Opened {
   stats: Stats;
 }
 
-/** For reading, to be closed by the caller. undefined: no such file, or none that the owner of the folder owns. */
-export async function openFileBelow(root: string, path: string, links: Links = 'INSIDE'): Promise<Opened | undefined> {
+/**
+ * For reading, to be closed by the caller. undefined: no such file, or none that the owner of the folder owns. `owners`: ANY
+ * where only a container has written, which cannot link what is outside of its mount.
+ */
+export async function openFileBelow(
+  root: string,
+  path: string,
+  links: Links = 'INSIDE',
+  owners: 'OF_FOLDER' | 'ANY' = 'OF_FOLDER',
+): Promise<Opened | undefined> {
   return unlessUnseen(() =>
     walk(root, path, links, async (place, rootStats) => {
       const stats = await place.stat();
       // A hard link shows what its maker could not read: what another user owns was not made here.
       const owner = ownerOf(rootStats);
-      const isForeign = stats.uid !== owner && owner !== process.getuid?.();
+      const isForeign = owners !== 'ANY' && stats.uid !== owner && owner !== process.getuid?.();
       if (!stats.isFile() || isForeign) return undefined;
       return { handle: await open(pathOf(place), O_RDONLY | O_NONBLOCK), stats };
     }),

@@ -27,7 +27,7 @@ export const refusedRunUserErrors = (
 
 /** Says why no machine could run the container of a deploy. */
 export async function refusedContainerErrors(driver: ClusterDriver, deploy: Deploy): Promise<FieldError[]> {
-  const refusal = hasContainer(deploy) ? await driver.refusedContainers?.() : undefined;
+  const refusal = hasContainer(deploy) ? await driver.refusedContainers?.(deploy) : undefined;
   const field = 'deploy.containerInfo';
   return refusal === undefined ? [] : [{ field, rule: 'supported', message: `${field}: ${refusal}` }];
 }
