@@ -116,7 +116,10 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
   });
 
   test('variables of the agent by which the engine reaches registries are in no container', async () => {
-    Object.assign(process.env, { HTTP_PROXY: 'http://user:SECRETPW@127.0.0.1:1', https_proxy: 'http://u:SECRETPW@h:1' });
+    Object.assign(process.env, {
+      HTTP_PROXY: 'http://user:SECRETPW@127.0.0.1:1',
+      https_proxy: 'http://u:SECRETPW@h:1',
+    });
     try {
       await start();
     } finally {
@@ -126,6 +129,19 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
     const spec = await run(shell('env', { environment: { no_proxy: 'of the deploy' } }));
     expect(cluster.output(spec)).not.toContain('SECRETPW');
     expect(cluster.output(spec)).toContain('no_proxy=of the deploy');
+  });
+
+  test('what is written to a volume of the image counts for the disk of the task, and goes with it', async () => {
+    podman.addImage('localhost/with-volume:1', 'VOLUME /data');
+    await start();
+    const spec = await run(
+      shell('dd if=/dev/zero of=/data/x bs=1M count=60; sleep 600', {
+        container: docker({ image: 'localhost/with-volume:1' }),
+        diskMb: 20,
+      }),
+    );
+    expect(end(spec)).toMatchObject({ state: 'TASK_FAILED', message: 'Disk limit exceeded: 20 MB' });
+    expect(podman.podman('volume', 'ls', '--quiet')).toBe('');
   });
 
   test('an image is found by its name, never by the number that any pull has given it', async () => {
@@ -181,8 +197,13 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
       await start({ engine: path, maxDockerPullAttempts: 1 });
       renameSync(path, `${path}.gone`);
       const spec = await run(shell('true'));
-      expect(end(spec)).toMatchObject({ state: 'TASK_LOST', message: expect.stringContaining('No containers run here') });
-      await waitFor('the machine to say so', () => cluster.driver.machines()[0]?.containersRefusal?.includes('not installed'));
+      expect(end(spec)).toMatchObject({
+        state: 'TASK_LOST',
+        message: expect.stringContaining('No containers run here'),
+      });
+      await waitFor('the machine to say so', () =>
+        cluster.driver.machines()[0]?.containersRefusal?.includes('not installed'),
+      );
       renameSync(`${path}.gone`, path);
       await waitFor('the engine', () => cluster.driver.machines()[0]?.runsContainers, { timeoutMillis: 30_000 });
     });
@@ -209,7 +230,9 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
       .processes()
       .filter(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--attach'));
     // The script that runs it goes with it: nothing of the task is left to tell its end.
-    for (const { pid } of cluster.processes().filter((found) => attached.some(({ session }) => session === found.session)))
+    for (const { pid } of cluster
+      .processes()
+      .filter((found) => attached.some(({ session }) => session === found.session)))
       process.kill(pid, 'SIGKILL');
     writeFileSync(cluster.sandbox(spec, 'end'), '');
     expect(await cluster.untilState(spec, 'TASK_FAILED')).toContain('Exit code 3');
@@ -227,7 +250,8 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
     });
     afterAll(() => registry.close());
     const login = () => ({ registryLogin: { user: 'reader', password: 'password', server: registry.server } });
-    const has = (name: string) => podman.podman('images', '--format={{.Repository}}:{{.Tag}}').split('\n').includes(name);
+    const has = (name: string) =>
+      podman.podman('images', '--format={{.Repository}}:{{.Tag}}').split('\n').includes(name);
 
     test('that the agent has pulled are removed when no task has used them for long, or they take too much', async () => {
       const name = `${registry.server}/app:1`;
@@ -257,7 +281,10 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
         const registryLogin = { ...login().registryLogin, server: other.server };
         await start({ registryLogin, engineArguments, maxDockerPullAttempts: 1 }, { reservedDiskMb: 10 });
         const spec = await run(shell('true', { container: docker({ image: `${other.server}/app:1` }) }));
-        expect(end(spec)).toMatchObject({ state: 'TASK_LOST', message: expect.stringMatching(/does not fit|no space left/) });
+        expect(end(spec)).toMatchObject({
+          state: 'TASK_LOST',
+          message: expect.stringMatching(/does not fit|no space left/),
+        });
         await other.close();
         await cluster.close();
         // The engine tidies up when it is asked again.
@@ -269,27 +296,5 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
         disk.remove();
       }
     });
-  });
-});
-
-describe.skipIf(withoutPodman !== undefined)(`disks of containers (${withoutPodman ?? 'podman'})`, { timeout }, () => {
-  let podman: TestPodman;
-  beforeAll(() => void (podman = testPodman({ storageDriver: 'overlay' })), 60_000);
-  afterAll(() => podman.remove());
-
-  test('what is written to a volume of the image counts for the disk of the task', async () => {
-    podman.addImage('localhost/with-volume:1', 'VOLUME /data');
-    const cluster = await AgentCluster.start({ program: agent, settings: { containers: podman.settings } });
-    const spec = await cluster.launch(
-      '',
-      shell('mkdir -p /tmp/x; dd if=/dev/zero of=/data/x bs=1M count=60 2>&1; sleep 600', {
-        container: docker({ image: 'localhost/with-volume:1' }),
-        diskMb: 20,
-      }),
-    );
-    await waitFor('the end', () => cluster.seen.statesOf(spec.taskId).includes('TASK_FAILED'), { timeoutMillis: 60_000 });
-    expect(cluster.seen.updates.at(-1)!.message).toContain('Disk limit exceeded: 20 MB');
-    expect(podman.podman('volume', 'ls', '--quiet')).toBe('');
-    await cluster.close();
   });
 });

@@ -1,5 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { chownSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempFolder } from './temp-folder.js';
 
@@ -27,18 +27,16 @@ const subnet = `10.${100 + (process.pid % 100)}.${Math.floor(process.pid / 100) 
 interface PodmanOptions {
   /** Runs it without rights, with a storage of its own. */
   uid?: number;
-  /** vfs works everywhere; of overlay the agent knows where a container writes. */
-  storageDriver?: 'vfs' | 'overlay';
 }
 
 /** Podman on a storage of its own, with one small image. */
-export function testPodman({ uid = 0, storageDriver = 'vfs' }: PodmanOptions = {}) {
+export function testPodman({ uid = 0 }: PodmanOptions = {}) {
   const folder = tempFolder();
   const at = (name: string) => join(folder.path, name);
   const engineArguments = [
     '--cgroup-manager=cgroupfs',
     '--runtime=runc',
-    `--storage-driver=${storageDriver}`,
+    '--storage-driver=vfs',
     `--root=${at('root')}`,
     `--runroot=${at('run')}`,
   ];
@@ -116,8 +114,6 @@ export function testPodman({ uid = 0, storageDriver = 'vfs' }: PodmanOptions = {
         podman('network', 'rm', '--force', networkName);
         rmSync(`/var/lib/cni/networks/${networkName}`, { recursive: true, force: true });
       }
-      // Overlay has mounted its own folder on itself.
-      if (storageDriver === 'overlay') spawnSync('umount', ['--lazy', '--', at('root/overlay')]);
       folder.remove();
     },
   };
@@ -132,6 +128,8 @@ const applets =
 
 function makeRoot(folder: string): void {
   for (const name of ['bin', 'tmp', 'etc', 'proc', 'dev', 'sys']) mkdirSync(join(folder, name), { recursive: true });
+  mkdirSync(join(folder, 'data'));
+  chmodSync(join(folder, 'data'), 0o777);
   copyFileSync('/usr/bin/busybox', join(folder, 'bin', 'busybox'));
   for (const applet of applets) symlinkSync('busybox', join(folder, 'bin', applet));
 }

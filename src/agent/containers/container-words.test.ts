@@ -44,7 +44,6 @@ test('rights, limits and places of a container', () =>
     '--log-driver=none',
     '--pull=never',
     '--env-file=/control/container.env',
-    '--image-volume=ignore',
     '--http-proxy=false',
     '--pids-limit=99',
     '--cpu-shares=512',

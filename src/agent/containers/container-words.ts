@@ -67,7 +67,7 @@ export function createWords(plan: ContainerPlan): string[] {
       ['log-driver', 'none'],
       ['pull', 'never'],
       ['env-file', envFile],
-      ...ofEngine(plan),
+      ...withoutProxies(plan),
     ]),
     ...settings.createArguments,
     ...commandLine(options, [imageOfSpec(spec) ?? '', ...words]),
@@ -87,14 +87,9 @@ const has = (parameters: Parameters, name: string): boolean => parameters.some((
 
 const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'];
 
-/** Engines give containers, without being asked, folders outside of their disk and variables that lead their own pulls. */
-function ofEngine({ engine, spec }: ContainerPlan): Option[] {
-  if (engine.kind === 'podman')
-    return [
-      // A volume of the image is part of the container's own files: it counts for its disk, and goes with it.
-      ['image-volume', 'ignore'],
-      ['http-proxy', 'false'],
-    ];
+/** Engines give containers, without being asked, the variables that lead their own pulls. */
+function withoutProxies({ engine, spec }: ContainerPlan): Option[] {
+  if (engine.kind === 'podman') return [['http-proxy', 'false']];
   // Docker's program takes them from its own settings, unless they are said.
   return proxies
     .flatMap((name) => [name, name.toLowerCase()])

@@ -80,7 +80,10 @@ test('proxies of the agent are for what speaks with a registry alone', async () 
 });
 
 test('the engine of the machine is found, by what it is and not by its name', async () => {
-  const podman = program('docker', 'case "$1" in --version) echo podman version 9;; info) echo 9.8; echo /images;; *) exit 1;; esac');
+  const podman = program(
+    'docker',
+    'case "$1" in --version) echo podman version 9;; info) echo 9.8; echo /images;; *) exit 1;; esac',
+  );
   expect((await found(podman)).result).toMatchObject({ kind: 'podman', version: '9.8', storage: '/images' });
   const dockerless = program(
     'd',

@@ -106,9 +106,7 @@ export function askEngine(
       // What was written is read, as far as it comes soon: something may go on holding the pipes.
       const read = Promise.all([ended(child.stdout!), ended(child.stderr!)]);
       void Promise.race([read, delay(200, undefined, { ref: false })]).then(() =>
-        settle(() =>
-          code === 0 ? resolve(output) : reject(failureOf(lastLine(complaint) || `exit code ${code}`)),
-        ),
+        settle(() => (code === 0 ? resolve(output) : reject(failureOf(lastLine(complaint) || `exit code ${code}`)))),
       );
     });
   });

@@ -6,7 +6,10 @@ import type { AgentContext } from '../agent-context.js';
 import { DeployFault } from '../artifacts/order.js';
 import { mayBeRoot, refusedHostPath } from './rules.js';
 
-type Place = { settings: { containers: ContainerSettings }; folder: Pick<AgentContext['folder'], 'root' | 'allSandboxes'> };
+type Place = {
+  settings: { containers: ContainerSettings };
+  folder: Pick<AgentContext['folder'], 'root' | 'allSandboxes'>;
+};
 
 /** What volumes of the machine really show, in their order; undefined: of one that has another source. */
 export const hostPathsOf = (info: ContainerInfo, place: Place): Promise<(string | undefined)[]> =>

@@ -40,7 +40,10 @@ export const imageOfSpec = ({ container }: Pick<LaunchSpec, 'container'>): strin
   return image && imageReference(image.name);
 };
 
-export type Ask = (command: readonly string[], more?: Pick<EngineCall, 'input' | 'signal' | 'temporary'>) => Promise<string>;
+export type Ask = (
+  command: readonly string[],
+  more?: Pick<EngineCall, 'input' | 'signal' | 'temporary'>,
+) => Promise<string>;
 
 /** The text that an engine has on an image; undefined: it does not have it. */
 export async function inspectImage(ask: Ask, name: string, format?: string): Promise<string | undefined> {
@@ -63,7 +66,9 @@ export class Images {
   private readonly path: string;
   private readonly temporary: string;
 
-  constructor(private readonly context: Pick<AgentContext, 'folder' | 'settings' | 'engines' | 'log' | 'stopping' | 'now'>) {
+  constructor(
+    private readonly context: Pick<AgentContext, 'folder' | 'settings' | 'engines' | 'log' | 'stopping' | 'now'>,
+  ) {
     this.path = join(context.folder.root, 'images.json');
     this.temporary = join(context.folder.root, 'image-downloads');
   }
@@ -84,7 +89,17 @@ export class Images {
 
   private async tryToPull(engine: Engine, name: string, ask: Ask, signal: AbortSignal): Promise<void> {
     await this.logIn(name, ask);
-    const before = new Set((await ask(['images', ...commandLine([['quiet', true], ['no-trunc', true]])])).split(/\s+/));
+    const before = new Set(
+      (
+        await ask([
+          'images',
+          ...commandLine([
+            ['quiet', true],
+            ['no-trunc', true],
+          ]),
+        ])
+      ).split(/\s+/),
+    );
     const old = await describe(ask, name);
     // What is downloaded goes with the folder, also where the engine's program is killed.
     const folder = join(this.temporary, randomUUID());
@@ -146,7 +161,10 @@ export class Images {
     const { registryLogin } = this.context.settings.containers;
     if (!registryLogin || !name.startsWith(`${registryLogin.server}/`)) return;
     const { user, password, server } = registryLogin;
-    const options = [['username', user], ['password-stdin', true]] as const;
+    const options = [
+      ['username', user],
+      ['password-stdin', true],
+    ] as const;
     await ask(['login', ...commandLine(options, [server])], { input: password });
   }
 

@@ -9,7 +9,12 @@ import {
   type Volume,
 } from '../../core/model/deploy.js';
 import type { ContainerSettings } from '../../platform/settings/container-settings.js';
-import { harmlessParameters, isReservedParameter, isSwitch, optionName } from '../../platform/settings/engine-options.js';
+import {
+  harmlessParameters,
+  isReservedParameter,
+  isSwitch,
+  optionName,
+} from '../../platform/settings/engine-options.js';
 import { isBelow, type Unsupported } from '../wire/unsupported.js';
 
 /** What the operator lets deploys ask of containers. */
@@ -64,7 +69,9 @@ const imageName =
 const longestImageName = 500;
 /** With these before the colon podman reads images from files of the machine, or asks another engine; the last begins a number. */
 const transports = new Set(
-  'docker docker-archive docker-daemon dir oci oci-archive containers-storage sif tarball ostree atomic sha256'.split(' '),
+  'docker docker-archive docker-daemon dir oci oci-archive containers-storage sif tarball ostree atomic sha256'.split(
+    ' ',
+  ),
 );
 
 function imageProblems(info: ContainerInfo): Unsupported[] {

@@ -12,7 +12,13 @@ import { launcherLiteral, writeForUser } from '../shim/launcher.js';
 import { type Shim, startShim } from '../shim/shim.js';
 import type { TaskStart } from '../shim/start-task.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
-import { containerEnvironment, containerName, createWords, hasOtherUsers, workdirInSandbox } from './container-words.js';
+import {
+  containerEnvironment,
+  containerName,
+  createWords,
+  hasOtherUsers,
+  workdirInSandbox,
+} from './container-words.js';
 import { askEngine, type Engine, engineEnvironment, EngineFailure, EngineTrouble } from './engine.js';
 import { checkLines, linesOf } from './environment-file.js';
 import { hostPathsOf } from './host-paths.js';

@@ -33,13 +33,16 @@ test('where there are none, there are no pods', () => {
   expect([cgroups.areThere, cgroups.pods().size]).toEqual([false, 0]);
 });
 
-test.each(['', 'pids'])('a container gets a limit of processes, unless it has a lower one (hierarchy %o)', (hierarchy) => {
-  const root = rootWith(...['free', 'held'].map((name) => join(hierarchy, 'kubepods', name)));
-  if (hierarchy === '') writeFileSync(join(root, 'cgroup.controllers'), 'cpu memory pids\n');
-  const file = (name: string) => join(root, hierarchy, 'kubepods', name, 'pids.max');
-  writeFileSync(file('free'), 'max\n');
-  writeFileSync(file('held'), '100\n');
-  const cgroups = new PodCgroups(root, 512);
-  for (const name of ['free', 'held', 'gone']) cgroups.limitProcesses(join('kubepods', name));
-  expect(['free', 'held'].map((name) => readFileSync(file(name), 'utf8').trim())).toEqual(['512', '100']);
-});
+test.each(['', 'pids'])(
+  'a container gets a limit of processes, unless it has a lower one (hierarchy %o)',
+  (hierarchy) => {
+    const root = rootWith(...['free', 'held'].map((name) => join(hierarchy, 'kubepods', name)));
+    if (hierarchy === '') writeFileSync(join(root, 'cgroup.controllers'), 'cpu memory pids\n');
+    const file = (name: string) => join(root, hierarchy, 'kubepods', name, 'pids.max');
+    writeFileSync(file('free'), 'max\n');
+    writeFileSync(file('held'), '100\n');
+    const cgroups = new PodCgroups(root, 512);
+    for (const name of ['free', 'held', 'gone']) cgroups.limitProcesses(join('kubepods', name));
+    expect(['free', 'held'].map((name) => readFileSync(file(name), 'utf8').trim())).toEqual(['512', '100']);
+  },
+);

@@ -94,19 +94,23 @@ export class AgentProcess {
     const log = openSync(logFile, 'a', 0o600);
     // One of an earlier release may be open to every user.
     fchmodSync(log, 0o600);
-    const child = spawn(process.execPath, [
-      program,
-      ...commandLine([
-        ['data-dir', this.options.dataDir],
-        ['config', config],
-      ]),
-    ], {
-      // A session of its own: neither Ctrl-C nor our end reaches it.
-      detached: true,
-      stdio: ['ignore', log, log],
-      env: environmentOfAgent(process.env),
-      cwd: '/',
-    });
+    const child = spawn(
+      process.execPath,
+      [
+        program,
+        ...commandLine([
+          ['data-dir', this.options.dataDir],
+          ['config', config],
+        ]),
+      ],
+      {
+        // A session of its own: neither Ctrl-C nor our end reaches it.
+        detached: true,
+        stdio: ['ignore', log, log],
+        env: environmentOfAgent(process.env),
+        cwd: '/',
+      },
+    );
     closeSync(log);
     let ended = false;
     child.once('exit', () => (ended = true));

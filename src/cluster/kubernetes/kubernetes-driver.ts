@@ -81,8 +81,7 @@ export class KubernetesDriver implements ClusterDriver {
     this.calls = new PodCalls(api, namespace, settings);
     const { installation, agents } = settings;
     const ofAgents = agents?.namespace ?? namespace;
-    this.agents =
-      secret === undefined ? undefined : new NodeAgents({ api, namespace: ofAgents, installation, secret });
+    this.agents = secret === undefined ? undefined : new NodeAgents({ api, namespace: ofAgents, installation, secret });
     this.launchesInTurn = atATime(settings.callsAtOnce);
     this.killsInTurn = atATime(killsAtOnce(settings));
   }

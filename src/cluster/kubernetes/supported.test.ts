@@ -25,7 +25,10 @@ test.each([
   },
   {
     name: 'one of another',
-    deploy: docker({}, { volumes: ['/etc', '/data/x', '/data/x/..'].map((hostPath) => ({ hostPath, containerPath: '/x' })) }),
+    deploy: docker(
+      {},
+      { volumes: ['/etc', '/data/x', '/data/x/..'].map((hostPath) => ({ hostPath, containerPath: '/x' })) },
+    ),
     is: [0, 1, 2].map((index) => `containerInfo.volumes[${index}].hostPath`),
   },
   {

@@ -56,7 +56,9 @@ export const ContainerSettings = z.strictObject({
     ),
   imageKeepDays: count(0, 3_650)
     .default(14)
-    .describe('Days after which an image that the agent has pulled and no task has used is removed; 0: none is for its age'),
+    .describe(
+      'Days after which an image that the agent has pulled and no task has used is removed; 0: none is for its age',
+    ),
   maxDockerPullAttempts: count(1, 20).default(2).describe('How often an image is asked for before the task fails'),
   dockerClientTimeLimitSeconds: count(1, 86_400).default(300).describe('Longest run of one command of the engine'),
   dockerStopTimeout: count(0, 86_400)
@@ -92,12 +94,16 @@ export const ContainerSettings = z.strictObject({
     .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
     .max(1_000)
     .default([])
-    .describe('Folders of the machine that volumes may show; parts of them only where no container can be root and no other user can change them'),
+    .describe(
+      'Folders of the machine that volumes may show; parts of them only where no container can be root and no other user can change them',
+    ),
   allowedVolumes: z
     .array(z.string().min(1).max(200))
     .max(1_000)
     .default([])
-    .describe('Volumes of the engine that any deploy may name, whichever group it is of; a * at the end stands for any end. They stay until the operator removes them'),
+    .describe(
+      'Volumes of the engine that any deploy may name, whichever group it is of; a * at the end stands for any end. They stay until the operator removes them',
+    ),
   allowedVolumeDrivers: z
     .array(z.string().min(1).max(100))
     .max(100)

@@ -100,7 +100,9 @@ export const KubernetesSettings = z.strictObject({
         .describe('File with the text, of at least 32 characters, that schedulers and the agents of all nodes share'),
       namespace: name(63)
         .optional()
-        .describe('Where the agents are; default: the namespace of the tasks. With another one, tasks are away from secrets and agents'),
+        .describe(
+          'Where the agents are; default: the namespace of the tasks. With another one, tasks are away from secrets and agents',
+        ),
     })
     .optional()
     .describe('The agents of the nodes, by which tasks have files, figures and commands; default: there are none'),

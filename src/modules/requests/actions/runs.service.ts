@@ -117,7 +117,11 @@ export class Runs {
   }
 
   /** Only what a decision may depend on: others wait for the row meanwhile. */
-  private async facts(tx: EntityManager, stored: StoredRequest, wishes: readonly RunWish[]): Promise<RunFacts & { deploy?: Deploy }> {
+  private async facts(
+    tx: EntityManager,
+    stored: StoredRequest,
+    wishes: readonly RunWish[],
+  ): Promise<RunFacts & { deploy?: Deploy }> {
     const { request, state } = stored;
     const deployId = deployInUse(stored);
     const counts = countsRuns(request) ? await this.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
