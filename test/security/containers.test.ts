@@ -86,7 +86,7 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
         shell('ls /data', { container: docker({}, { volumes: [{ containerPath: '/data', hostPath: path }] }) }),
       );
       expect(end(spec), path).toMatchObject({ state: 'TASK_FAILED' });
-      expect(end(spec)!.message, path).toContain('others can change');
+      expect(end(spec)!.message, path).toContain('must be a whole folder');
     }
     const whole = await run(
       shell('touch /data/made; ls /data', {

@@ -177,7 +177,7 @@ test('whatever a deploy says, an engine sees the options and the command that we
         expect(seen.slice(end + 1)).toEqual(['app:latest', ...(own ? ['/bin/sh'] : []), ...line]);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 60 },
   ));
 
 test('an option has a long name, and its value in the same word', () =>
@@ -190,7 +190,7 @@ test('an option has a long name, and its value in the same word', () =>
       expect(argumentsOf(commandLine(options, operands))).toEqual([`--format=${value}`, '--force', '--', ...operands]);
       expect(() => commandLine([['h', value]])).toThrow("'h' is not the long name of an option");
     }),
-    { numRuns: 50 },
+    { numRuns: 20 },
   ));
 
 test("Docker's program is told that a container has none of the proxies of its own settings", () => {

@@ -114,7 +114,7 @@ export function askEngine(
 
 /** Words with which engines complain of themselves and of their machine. What they say of an image or an option is not among them. */
 const troubles =
-  /database is locked|cannot connect to|is the docker daemon running|no space left on device|disk quota exceeded|input\/output error|read-only file system|too many open files|cannot allocate memory|resource temporarily unavailable|acquiring .*lock|allocating lock|runtime database|error response from daemon: .*(?:context deadline|server error)/i;
+  /database is locked|cannot connect to (?:the docker daemon|podman)|is the docker daemon running|no space left on device|disk quota exceeded|input\/output error|read-only file system|too many open files|cannot allocate memory|resource temporarily unavailable|acquiring .*lock|allocating lock|runtime database/i;
 
 const failureOf = (text: string): EngineFailure =>
   troubles.test(text) ? new EngineTrouble(text) : new EngineFailure(text);

@@ -38,17 +38,21 @@ async function realHostPath(path: string, { settings, folder }: Place): Promise<
     refusedHostPath(real, { allowedHostPaths: realFolders }, closed) ??
     refusedHostPath(path, { allowedHostPaths: allowed }, closed);
   if (refusal !== undefined) throw new DeployFault(`Volume ${path} ${refusal}`);
-  for (const place of foldersAbove(real)) {
-    const isShown = realFolders.some((shown) => place === shown || place.startsWith(`${shown === '/' ? '' : shown}/`));
+  const shownFolders = [...realFolders, ...allowed.map(normalize)].map(withoutEnd);
+  // On the way to the name that was given there may be links; who can change one of their folders chooses what is real.
+  for (const place of new Set([...foldersAbove(real), ...foldersAbove(withoutEnd(normalize(path)))])) {
+    const isShown = shownFolders.some((shown) => place === shown || place.startsWith(`${shown}/`));
     if ((isShown && ownersAreInContainers(containers)) || (await othersCanReplace(place, isShown)))
       throw new DeployFault(`Volume ${path}: others can change ${place}, and so what it would show`);
   }
   return real;
 }
 
+const withoutEnd = (path: string): string => path.replace(/\/+$/, '');
+
 /** From the one that the path lies in up to the root. */
 function foldersAbove(path: string): string[] {
-  return path === '/' ? [] : [dirname(path), ...foldersAbove(dirname(path))];
+  return path === '/' || path === '' ? [] : [dirname(path), ...foldersAbove(dirname(path))];
 }
 
 /** Whether a container may be a user whose folders are trusted otherwise: root, or the agent's own. */
@@ -57,7 +61,10 @@ const ownersAreInContainers = (containers: ContainerSettings): boolean =>
 
 /** What lies in a folder with the sticky bit is replaced by its owner alone; in one that is shown that is no protection. */
 async function othersCanReplace(folder: string, isShown: boolean): Promise<boolean> {
-  const { uid, gid, mode } = await lstat(folder);
+  const stats = await lstat(folder);
+  // A link is replaced by who can change the folder that it lies in.
+  if (stats.isSymbolicLink()) return false;
+  const { uid, gid, mode } = stats;
   if (uid !== 0 && uid !== process.getuid?.()) return true;
   const writers = mode & (isShown || gid !== 0 ? 0o022 : 0o002);
   return writers !== 0 && (isShown || (mode & 0o1000) === 0);

@@ -88,18 +88,10 @@ export class Images {
   }
 
   private async tryToPull(engine: Engine, name: string, ask: Ask, signal: AbortSignal): Promise<void> {
+    const records = await this.load();
     await this.logIn(name, ask);
-    const before = new Set(
-      (
-        await ask([
-          'images',
-          ...commandLine([
-            ['quiet', true],
-            ['no-trunc', true],
-          ]),
-        ])
-      ).split(/\s+/),
-    );
+    const listed = await ask(['images', ...commandLine(numbersAlone)]);
+    const before = new Set(listed.split(/\s+/));
     const old = await describe(ask, name);
     // What is downloaded goes with the folder, also where the engine's program is killed.
     const folder = join(this.temporary, randomUUID());
@@ -113,7 +105,6 @@ export class Images {
     }
     const pulled = await describe(ask, name);
     if (!pulled) return;
-    const records = await this.load();
     const { [name]: known } = records;
     if (known && old && old.id !== pulled.id) records[old.id] = { ...known, id: old.id };
     if (known || !before.has(pulled.id)) records[name] = { ...pulled, usedAt: this.context.now() };
@@ -224,6 +215,11 @@ export class Images {
     return (this.saving = this.saving.then(write, write));
   }
 }
+
+const numbersAlone = [
+  ['quiet', true],
+  ['no-trunc', true],
+] as const;
 
 async function describe(ask: Ask, name: string): Promise<{ id: string; bytes: number } | undefined> {
   const [id = '', bytes = ''] = (await inspectImage(ask, name, '{{.Id}} {{.Size}}'))?.trim().split(' ') ?? [];
