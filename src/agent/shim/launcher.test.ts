@@ -34,7 +34,7 @@ test.each(['/bin/sh', '/bin/bash'])('%s: a program sees its words and variables 
       const { output } = launch(shell, ['/bin/sh', '-c', `printf '%s\\0' "$V" "$@"`, 'sh', ...words], { V: value });
       expect(output.split('\0').slice(0, -1)).toEqual([value, ...words]);
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   ),
 );
 
@@ -52,6 +52,6 @@ test.skipIf(process.getuid?.() !== 0)('what changes the user gives a program its
       const output = execFileSync(first, others, { encoding: 'utf8', cwd: '/' });
       expect(output.split('\0').slice(0, -2)).toEqual(given);
     }),
-    { numRuns: 20 },
+    { numRuns: 8 },
   );
 });
