@@ -122,15 +122,15 @@ async function haveImage(
 ): Promise<void> {
   const image = imageOf(spec.container);
   if (!image) throw new DeployFault('containerInfo has no image');
-  const { isPulled } = image;
-  const name = imageReference(image.name);
-  const isThere = (await inspectImage(ask, name)) !== undefined;
+  const { isPulled, name } = image;
+  const reference = imageReference(name);
+  const isThere = (await inspectImage(ask, reference)) !== undefined;
   // By that name a registry can only be the machine itself.
   const isLocal = name.startsWith('localhost/');
   if (isPulled || !isThere || (spec.executorData && !isLocal)) {
     say(`Pulling image ${name}, executor pid ${process.pid}`);
     const isNeeded = isPulled || !isThere;
-    await context.images.pull(engine, name, ask, signal).catch(async (cause: unknown) => {
+    await context.images.pull(engine, reference, ask, signal).catch(async (cause: unknown) => {
       signal.throwIfAborted();
       if (isNeeded) throw await causeOf(context, cause, `Cannot pull ${name}`);
       await note(sandbox, `Cannot pull ${name}, using that of this machine: ${messageOf(cause)}`);
@@ -143,7 +143,7 @@ async function haveImage(
     relative(sandbox.root, join(executor.folder, 'docker_image.json')),
     0o644,
   );
-  await file.writeFile((await inspectImage(ask, name)) ?? '[]').finally(() => file.close());
+  await file.writeFile((await inspectImage(ask, reference)) ?? '[]').finally(() => file.close());
 }
 
 /**
