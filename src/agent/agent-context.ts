@@ -2,6 +2,7 @@ import type { AgentFolder } from './agent-folder.js';
 import type { ArtifactCache } from './artifacts/cache.js';
 import type { Cgroups } from './cgroups/cgroups.js';
 import type { EngineWatch } from './containers/engine.js';
+import type { Images } from './containers/images.js';
 import type { Epochs } from './wire/epochs.js';
 import type { Launcher } from './tasks/launch.js';
 import type { Machines } from './machine/machines.js';
@@ -24,6 +25,8 @@ export interface AgentContext {
   users: TaskUsers;
   /** What runs containers here. */
   engines: EngineWatch;
+  /** The images that it has pulled for tasks. */
+  images: Images;
   settings: LocalClusterSettings;
   log: Log;
   bootId: string;

@@ -15,6 +15,7 @@ import { openCgroups } from './cgroups/cgroups.js';
 import { rotateProgram } from './logs/programs.js';
 import { EngineWatch } from './containers/engine.js';
 import { removeForgottenContainers } from './containers/forgotten.js';
+import { Images } from './containers/images.js';
 import { AgentApi } from './wire/agent-api.js';
 import { Epochs } from './wire/epochs.js';
 import { Launcher } from './tasks/launch.js';
@@ -127,22 +128,23 @@ async function startOn(
     // The folder of this Node first: tasks that are Node programs then need nothing but this installation.
     searchPath: `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
     fetchProgram: options.fetchProgram ?? fetchProgram,
+    stopping: stopping.signal,
+    now: options.now ?? Date.now,
   };
   const context: AgentContext = {
     ...parts,
     updates,
     cgroups,
     artifacts: await ArtifactCache.open(parts),
+    images: new Images(parts),
     shim: await installShim(folder.bin),
     bootId: boot,
     shell: existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh',
-    stopping: stopping.signal,
     rotateProgram: options.rotateProgram ?? rotateProgram,
     endedLogs: [],
     removals: new Removals(),
     uploads: new UploadCounts(),
     finishedUploads: uploadsItself(settings) ? new Set() : undefined,
-    now: options.now ?? Date.now,
   };
   const tasks = new Tasks(context);
   const tombstones = new Tombstones(folder.tombstones);

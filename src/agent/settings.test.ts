@@ -44,6 +44,8 @@ test('defaults are complete', () => {
       dockerPrefix: 'se-',
       sandboxPath: '/mnt/cluster/sandbox',
       runAs: 'TASK_USER',
+      imageCacheMegabytes: 20_480,
+      imageKeepDays: 14,
       maxDockerPullAttempts: 2,
       dockerClientTimeLimitSeconds: 300,
       dockerStopTimeout: 15,
@@ -103,6 +105,11 @@ test.each([
     },
     says: 'slaves: each slave needs an id of its own',
   },
+  ...['--memory', '-e', 'ulimit=nofile=1', '--ulimit nofile=1', '--h'].map((word) => ({
+    why: `an option without its value: ${word}`,
+    value: { containers: { createArguments: ['--init', '--annotation=a=', word] } },
+    says: 'containers.createArguments.2: must be a long option',
+  })),
   { why: 'an id with a slash', value: { slaves: [{ id: 'a/b', cpus: 1, memoryMb: 1 }] }, says: 'slaves.0.id: must be' },
   { why: 'no cpus', value: { slaves: [{ id: 'a', cpus: 0, memoryMb: 1 }] }, says: 'slaves.0.cpus' },
   {

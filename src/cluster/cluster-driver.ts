@@ -309,10 +309,10 @@ export interface ClusterDriver {
   machineUsage(slaveId: string): Promise<MachineUsage | undefined>;
   /** What it could not honour in a deploy: the API refuses that by name, so that nothing is ignored in silence. */
   unsupportedInDeploy?(deploy: Deploy): Unsupported[];
-  /** The same for what a single run adds to its deploy. */
-  unsupportedInRun?(run: RunNowRequest): Unsupported[];
-  /** Why no machine could run a container, as far as is known now; undefined: one could, or tasks are to wait for one. */
-  refusedContainers?(): Promise<string | undefined>;
+  /** The same for what a single run adds to its deploy; absent: which one that is, is not known yet. */
+  unsupportedInRun?(run: RunNowRequest, deploy?: Deploy): Unsupported[];
+  /** Why no machine could run the container of a deploy, as far as is known now; undefined: one could, or tasks are to wait for one. */
+  refusedContainers?(deploy?: Deploy): Promise<string | undefined>;
   /** Why no task may run as this account; undefined: one may, as far as is known now. What launches decides again. */
   refusedUser?(user: string): Promise<string | undefined>;
 }

@@ -53,3 +53,36 @@ interface Manifest {
   stringData?: Record<string, string>;
   spec?: { template: { spec: { enableServiceLinks: boolean; containers: Container[] } } };
 }
+
+test('only schedulers reach the agents, and have no rights in other namespaces but to look and to cordon', () => {
+  const all = ['rbac', 'scheduler', 'slaves'].flatMap((name) =>
+    parseAllDocuments(read(`deploy/kubernetes/${name}.yaml`)).map((each) => each.toJS() as Policed),
+  );
+  const policy = all.find(({ kind }) => kind === 'NetworkPolicy')!.spec!;
+  const labelsOf = (kind: string) => all.find((each) => each.kind === kind)!.spec!.template!.metadata.labels;
+  expect(labelsOf('DaemonSet')).toMatchObject(policy.podSelector!.matchLabels);
+  expect(labelsOf('Deployment')).not.toMatchObject(policy.podSelector!.matchLabels);
+  const [{ from, ports }] = policy.ingress!;
+  expect([policy.policyTypes, policy.ingress!.length, from.length]).toEqual([['Ingress'], 1, 1]);
+  expect(labelsOf('Deployment')).toMatchObject(from[0]!.podSelector.matchLabels);
+  expect(ports).toEqual([{ port: 7098 }]);
+  const everywhere = all.find(({ kind }) => kind === 'ClusterRole')!.rules!;
+  expect(everywhere.map(({ resources, verbs }) => [resources.join(), verbs.join()])).toEqual([
+    ['nodes,pods', 'list,watch'],
+    ['nodes', 'patch'],
+  ]);
+});
+
+interface Selector {
+  matchLabels: Record<string, string>;
+}
+interface Policed {
+  kind: string;
+  rules?: { resources: string[]; verbs: string[] }[];
+  spec?: {
+    template?: { metadata: { labels: Record<string, string> } };
+    podSelector?: Selector;
+    policyTypes?: string[];
+    ingress?: [{ from: { podSelector: Selector }[]; ports: { port: number }[] }];
+  };
+}

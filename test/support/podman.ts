@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tempFolder } from './temp-folder.js';
 
@@ -13,6 +13,8 @@ export const withoutBridges: string | undefined =
 function missing(...paths: string[]): string | undefined {
   if (process.getuid?.() !== 0) return 'only root has podman and runc with a storage of their own here';
   const lacking = paths.filter((path) => !existsSync(path));
+  if (lacking.length > 0 && process.env.MUSTER_TOOLS_REQUIRED)
+    throw new Error(`There must be ${lacking.join(', ')}: no test of containers is left out here`);
   return lacking.length === 0 ? undefined : `left out without ${lacking.join(', ')} (podman, runc, busybox-static)`;
 }
 
@@ -82,6 +84,17 @@ export function testPodman({ uid = 0 }: PodmanOptions = {}) {
     podman,
     names,
     folder: folder.path,
+    /** Another image of the same files, with further instructions such as `VOLUME /data`. */
+    addImage(name: string, ...changes: string[]): void {
+      podman('import', ...changes.map((change) => `--change=${change}`), archive, name);
+    },
+    /** One that takes so many megabytes of the disk and hardly any of the network. */
+    addLargeImage(name: string, megabytes: number): void {
+      mkdirSync(at('zeros'));
+      writeFileSync(at('zeros/zeros'), Buffer.alloc(megabytes * 1024 * 1024));
+      execFileSync('tar', ['-C', at('zeros'), '-cf', at('zeros.tar'), '.']);
+      podman('import', at('zeros.tar'), name);
+    },
     /** A bridge, which is also what containers get that name none. Answers its name. */
     addNetwork(): string {
       podman('network', 'create', '--disable-dns', `--subnet=${subnet}`, networkName);
@@ -115,6 +128,8 @@ const applets =
 
 function makeRoot(folder: string): void {
   for (const name of ['bin', 'tmp', 'etc', 'proc', 'dev', 'sys']) mkdirSync(join(folder, name), { recursive: true });
+  mkdirSync(join(folder, 'data'));
+  chmodSync(join(folder, 'data'), 0o777);
   copyFileSync('/usr/bin/busybox', join(folder, 'bin', 'busybox'));
   for (const applet of applets) symlinkSync('busybox', join(folder, 'bin', applet));
 }

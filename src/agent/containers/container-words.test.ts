@@ -1,16 +1,19 @@
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ContainerInfo, DockerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { ContainerSettings } from '../../platform/settings/container-settings.js';
+import { commandLine, type Option } from '../machine/command-line.js';
 import { launchSpec } from '../../../test/support/launch-spec.js';
 import {
   containerEnvironment,
   containerName,
   type ContainerPlan,
   createWords,
-  environmentFile,
+  workdirInSandbox,
 } from './container-words.js';
+import { checkLines, linesOf } from './environment-file.js';
 
 const plan = (
   container: Partial<ContainerInfo> & { docker?: DockerInfo },
@@ -41,6 +44,7 @@ test('rights, limits and places of a container', () =>
     '--log-driver=none',
     '--pull=never',
     '--env-file=/control/container.env',
+    '--http-proxy=false',
     '--pids-limit=99',
     '--cpu-shares=512',
     '--memory=67108864b',
@@ -51,7 +55,8 @@ test('rights, limits and places of a container', () =>
     '--user=7:8',
     '--mount=type=bind,source=/s,destination=/mnt/cluster/sandbox',
     '--entrypoint=/bin/sh',
-    'app',
+    '--',
+    'app:latest',
     '-c',
     'sleep 600',
     'sh',
@@ -97,7 +102,7 @@ test.each<[string, Parameters<typeof plan>, string[]]>([
         }),
       },
     ],
-    ['-h=x', '--init', '--workdir=/w'],
+    ['--hostname=x', '--init=true', '--workdir=/w'],
   ],
   ['open files', [{ docker: docker() }, { executorData: { cmd: 'x', maxOpenFiles: 7 } }], ['--ulimit=nofile=7:7']],
   [
@@ -132,17 +137,75 @@ test('an executor has the network of the machine, and its command is text for a 
     { executorData: { cmd: 'x' }, command: { shell: true, value: 'run "a b"', arguments: ['$X'] } },
   );
   expect(found).toContain('--network=host');
-  expect(found.slice(-5)).toEqual(['app', '/bin/sh', '-c', '--', 'run "a b" $X']);
+  expect(found.slice(-5)).toEqual(['app:latest', '/bin/sh', '-c', '--', 'run "a b" $X']);
 });
 
-test('whatever a deploy says, no word of it is an option before the image but those of its parameters', () =>
+/** What a real program is given. */
+function argumentsOf(given: readonly string[]): string[] {
+  const text = execFileSync('/bin/sh', ['-c', `[ $# -gt 0 ] && printf '%s\\0' "$@"`, 'sh', ...given], {
+    encoding: 'utf8',
+  });
+  return text.split('\0').slice(0, -1);
+}
+/** What a command line can hold; engines are told texts of every kind. */
+const text = fc.oneof(
+  fc.constantFrom('', '-', '--', '--privileged', '-v=/:/x', '=', 'a b', '--user=0', '\n', '$(id)'),
+  fc.string({ unit: 'grapheme' }).map((value) => value.replaceAll('\0', '')),
+);
+const keys = ['hostname', 'h', 'workdir', 'w', 'entrypoint', 'stop-signal', 'init', 'read-only', 'label', 'u'];
+
+test('whatever a deploy says, an engine sees the options and the command that were meant', () =>
   fc.assert(
-    fc.property(fc.string(), fc.array(fc.string()), fc.boolean(), (value, others, shell) => {
-      const found = words({ docker: docker() }, { command: { shell, value, arguments: others } });
-      const before = found.slice(1, found.indexOf('app'));
-      expect(before.every((word) => word.startsWith('--') && word.includes('='))).toBe(true);
-    }),
+    fc.property(
+      text,
+      fc.array(text, { maxLength: 4 }),
+      fc.boolean(),
+      fc.array(fc.record({ key: fc.constantFrom(...keys), value: fc.option(text, { nil: undefined }) }), {
+        maxLength: 4,
+      }),
+      fc.dictionary(fc.constantFrom(...keys), text),
+      fc.boolean(),
+      (value, others, shell, dockerParameters, parameters, isDocker) => {
+        const engine = { kind: isDocker ? ('docker' as const) : ('podman' as const), words: [], version: '1' };
+        const changes = { command: { shell, value, arguments: others } };
+        const seen = argumentsOf(words({ docker: docker({ dockerParameters, parameters }) }, changes, { engine }));
+        const end = seen.indexOf('--');
+        // No option takes the word after it, and none is a letter, for which an empty value cannot be said.
+        for (const word of seen.slice(1, end)) expect(word).toMatch(/^--[a-z][a-z-]+=/s);
+        const line = shell ? ['-c', value, 'sh', ...others] : [...(value === '' ? [] : [value]), ...others];
+        const own = shell && (dockerParameters.some(({ key }) => key === 'entrypoint') || 'entrypoint' in parameters);
+        expect(seen.slice(end + 1)).toEqual(['app:latest', ...(own ? ['/bin/sh'] : []), ...line]);
+      },
+    ),
+    { numRuns: 60 },
   ));
+
+test('an option has a long name, and its value in the same word', () =>
+  fc.assert(
+    fc.property(text, fc.array(text, { minLength: 1, maxLength: 4 }), (value, operands) => {
+      const options: Option[] = [
+        ['format', value],
+        ['force', true],
+      ];
+      expect(argumentsOf(commandLine(options, operands))).toEqual([`--format=${value}`, '--force', '--', ...operands]);
+      expect(() => commandLine([['h', value]])).toThrow("'h' is not the long name of an option");
+    }),
+    { numRuns: 20 },
+  ));
+
+test("Docker's program is told that a container has none of the proxies of its own settings", () => {
+  const engine = { kind: 'docker' as const, words: ['docker'], version: '1' };
+  const found = words({ docker: docker() }, { environment: { no_proxy: 'x' } }, { engine });
+  expect(found).toEqual(expect.arrayContaining(['--env=HTTP_PROXY=', '--env=https_proxy=', '--env=NO_PROXY=']));
+  expect(found).not.toContain('--env=no_proxy=');
+});
+
+test('a folder to work in below the sandbox is known as such', () => {
+  const at = (value: string) =>
+    workdirInSandbox({ type: 'DOCKER', docker: docker({ dockerParameters: [{ key: 'w', value }] }) }, '/mnt/s');
+  expect(at('/mnt/s/a/../b')).toBe('b');
+  for (const elsewhere of ['/mnt/s', '/mnt/s/..', '/mnt/so', '/', 'a', '']) expect(at(elsewhere)).toBeUndefined();
+});
 
 test('names are those of the task, or a form of its own that engines take', () => {
   expect(containerName('se-', 'r-d-1-2-h-r')).toBe('se-r-d-1-2-h-r');
@@ -152,9 +215,9 @@ test('names are those of the task, or a form of its own that engines take', () =
 });
 
 test('variables are lines of a file; what no line can hold is refused', () => {
-  expect(environmentFile({ A: 'b "c" $d #e', B: '' })).toBe('A=b "c" $d #e\nB=\n');
-  expect(() => environmentFile({ A: 'b\nLD_PRELOAD=x' })).toThrow('Variable A has a line break');
-  expect(() => environmentFile({ A: 'x'.repeat(70_000) })).toThrow('too long');
+  expect(linesOf({ A: 'b "c" $d #e', B: '' })).toBe('A=b "c" $d #e\nB=\n');
+  expect(() => checkLines({ A: 'b\nLD_PRELOAD=x' })).toThrow('Variable.A must be one line');
+  expect(() => checkLines({ A: 'é'.repeat(35_000) })).toThrow('at most 60000 bytes');
   const { spec, sandbox } = plan({ docker: docker() }, { environment: { A: 'deploy', B: 'deploy' } });
   const settings = ContainerSettings.parse({ dockerInheritVariables: ['A', 'C'] });
   expect(containerEnvironment({ spec, sandbox, settings }, { A: 'agent' })).toMatchObject({

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
-import { imageOf, type ContainerInfo, type NetworkInfo, type Volume } from '../../core/model/deploy.js';
+import { posix } from 'node:path';
+import type { ContainerInfo, NetworkInfo, Volume } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { ContainerSettings } from '../../platform/settings/container-settings.js';
+import { isSwitch, optionName } from '../../platform/settings/engine-options.js';
 import { DeployFault } from '../artifacts/order.js';
 import { bytesOfMb, quotaPeriodMicros } from '../cgroups/group-files.js';
+import { commandLine, type Option } from '../machine/command-line.js';
 import type { RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import type { Engine } from './engine.js';
+import { imageOfSpec } from './images.js';
 import { networkKind } from './rules.js';
 
 /** What a container is created from, beside what its deploy says. */
@@ -37,73 +41,88 @@ export function containerName(prefix: string, taskId: string): string {
   return `${prefix}${safe.slice(0, longestName - prefix.length - 13)}-${digest}`;
 }
 
-/** Each value stands behind an equals sign, in one word with its option: it is never read as an option itself. */
+/** Options of the agent first, those of the deploy after them, then the image and its words, which are options of nothing. */
 export function createWords(plan: ContainerPlan): string[] {
   const { spec, settings, name, agentKey, envFile, sandbox } = plan;
   const { container } = spec;
   const parameters = parametersOf(container);
-  return [
-    'create',
-    `--name=${name}`,
-    `--label=${agentLabel}=${agentKey}`,
-    `--label=muster.task=${spec.taskId}`,
-    // What it writes goes to the files of the task, and nowhere else.
-    '--log-driver=none',
-    '--pull=never',
-    `--env-file=${envFile}`,
-    ...settings.createArguments,
+  const { entrypoint, words } = command(plan, parameters);
+  const options: Option[] = [
     ...limits(plan),
     ...rights(plan, parameters),
     mount({ type: 'bind', source: sandbox.executor?.folder ?? sandbox.root, destination: settings.sandboxPath }),
     ...workingFolder(plan, parameters),
-    ...networkWords(plan),
-    ...(container.volumes ?? []).map((volume, index) => volumeWord(volume, plan.hostPaths[index])),
-    ...parameters.map(({ key, value }) => option(key, value)),
-    ...command(plan, parameters),
+    ...networkOptions(plan),
+    ...(container.volumes ?? []).map((volume, index) => volumeOption(volume, plan.hostPaths[index])),
+    ...parameters,
+    ...entrypoint,
+  ];
+  return [
+    'create',
+    ...commandLine([
+      ['name', name],
+      ['label', `${agentLabel}=${agentKey}`],
+      ['label', `muster.task=${spec.taskId}`],
+      // What it writes goes to the files of the task, and nowhere else.
+      ['log-driver', 'none'],
+      ['pull', 'never'],
+      ['env-file', envFile],
+      ...withoutProxies(plan),
+    ]),
+    ...settings.createArguments,
+    ...commandLine(options, [imageOfSpec(spec) ?? '', ...words]),
   ];
 }
 
-interface Parameter {
-  key: string;
-  value?: string;
+/** Both forms in which deploys say them, by the long names of the options. A switch without a value is on. */
+const parametersOf = ({ docker }: ContainerInfo): (readonly [string, string])[] =>
+  [
+    ...Object.entries(docker?.parameters ?? {}),
+    ...(docker?.dockerParameters ?? []).map(({ key = '', value = '' }) => [key, value] as const),
+  ].map(([key, value]) => [optionName(key), isSwitch(key) && value === '' ? 'true' : (value ?? '')]);
+
+type Parameters = ReturnType<typeof parametersOf>;
+
+const has = (parameters: Parameters, name: string): boolean => parameters.some(([given]) => given === name);
+
+const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'NO_PROXY', 'ALL_PROXY'];
+
+/** Engines give containers, without being asked, the variables that lead their own pulls. */
+function withoutProxies({ engine, spec }: ContainerPlan): Option[] {
+  if (engine.kind === 'podman') return [['http-proxy', 'false']];
+  // Docker's program takes them from its own settings, unless they are said.
+  return proxies
+    .flatMap((name) => [name, name.toLowerCase()])
+    .filter((name) => spec.environment[name] === undefined)
+    .map((name) => ['env', `${name}=`]);
 }
 
-/** Both forms in which deploys say them. */
-const parametersOf = ({ docker }: ContainerInfo): Parameter[] => [
-  ...Object.entries(docker?.parameters ?? {}).map(([key, value]) => ({ key, value })),
-  ...(docker?.dockerParameters ?? []).map(({ key = '', value }) => ({ key, value })),
-];
-
-const option = (key: string, value: string | undefined): string => {
-  const dashes = key.length === 1 ? '-' : '--';
-  return value === undefined || value === '' ? `${dashes}${key}` : `${dashes}${key}=${value}`;
-};
-
-const has = (parameters: readonly Parameter[], ...keys: string[]): boolean =>
-  parameters.some(({ key }) => keys.includes(key));
-
-function limits({ spec, maxProcesses }: ContainerPlan): string[] {
+function limits({ spec, maxProcesses }: ContainerPlan): Option[] {
   const { cpus, memoryMb, cpuHardLimit, executorData } = spec;
   const files = executorData?.maxOpenFiles;
-  return [
-    `--pids-limit=${maxProcesses}`,
-    ...(cpus > 0 ? [`--cpu-shares=${Math.min(262_144, Math.max(2, Math.round(cpus * 1024)))}`] : []),
-    ...(memoryMb > 0 ? [`--memory=${bytesOfMb(memoryMb)}b`] : []),
-    ...(cpuHardLimit === undefined
-      ? []
-      : [`--cpu-period=${quotaPeriodMicros}`, `--cpu-quota=${Math.round(cpuHardLimit * quotaPeriodMicros)}`]),
-    ...(files === undefined ? [] : [`--ulimit=nofile=${files}:${files}`]),
+  const options: (Option | false)[] = [
+    ['pids-limit', maxProcesses],
+    cpus > 0 && ['cpu-shares', Math.min(262_144, Math.max(2, Math.round(cpus * 1024)))],
+    memoryMb > 0 && ['memory', `${bytesOfMb(memoryMb)}b`],
+    cpuHardLimit !== undefined && ['cpu-period', quotaPeriodMicros],
+    cpuHardLimit !== undefined && ['cpu-quota', Math.round(cpuHardLimit * quotaPeriodMicros)],
+    files !== undefined && ['ulimit', `nofile=${files}:${files}`],
   ];
+  return options.filter((option) => option !== false);
 }
 
-function rights({ spec, settings, runAs, engine }: ContainerPlan, parameters: readonly Parameter[]): string[] {
+function rights({ spec, settings, runAs, engine }: ContainerPlan, parameters: Parameters): Option[] {
   // The operator allows it: it is as much as root of the machine, whatever else is said.
-  if (spec.container.docker?.privileged) return ['--privileged'];
-  const noMore = '--security-opt=no-new-privileges';
+  if (spec.container.docker?.privileged) return [['privileged', true]];
+  const noMore: Option = ['security-opt', 'no-new-privileges'];
   const user = containerUser(settings, runAs, engine);
-  if (user === undefined || has(parameters, 'user', 'u')) return [noMore];
-  return [noMore, '--cap-drop=all', `--user=${user}`];
+  if (user === undefined || has(parameters, 'user')) return [noMore];
+  return [noMore, ['cap-drop', 'all'], ['user', user]];
 }
+
+/** Whether a container has other users than its task, as its image or its deploy says. */
+export const hasOtherUsers = (container: ContainerInfo, { runAs }: ContainerSettings): boolean =>
+  runAs === 'IMAGE_USER' || container.docker?.privileged === true || has(parametersOf(container), 'user');
 
 /** undefined: that of the image. */
 function containerUser(
@@ -118,11 +137,18 @@ function containerUser(
   return kind === 'docker' && own !== 0 ? `${own}:${process.getgid?.() ?? own}` : undefined;
 }
 
-function workingFolder({ sandbox, settings }: ContainerPlan, parameters: readonly Parameter[]): string[] {
-  return sandbox.executor && !has(parameters, 'workdir', 'w') ? [`--workdir=${settings.sandboxPath}/app`] : [];
+function workingFolder({ sandbox, settings }: ContainerPlan, parameters: Parameters): Option[] {
+  return sandbox.executor && !has(parameters, 'workdir') ? [['workdir', `${settings.sandboxPath}/app`]] : [];
 }
 
-function networkWords({ spec }: ContainerPlan): string[] {
+/** Where a deploy wants to begin inside of its sandbox, as a path below the folder that is mounted; undefined: elsewhere. */
+export function workdirInSandbox(container: ContainerInfo, sandboxPath: string): string | undefined {
+  const [, path] = parametersOf(container).findLast(([name]) => name === 'workdir') ?? [];
+  const place = path === undefined ? '' : posix.normalize(path);
+  return place.startsWith(`${sandboxPath}/`) ? place.slice(sandboxPath.length + 1) : undefined;
+}
+
+function networkOptions({ spec }: ContainerPlan): Option[] {
   const { docker, networkInfos = [] } = spec.container;
   const isManaged = spec.executorData !== undefined;
   const names = networkInfos.flatMap(({ name }) => name ?? []);
@@ -133,14 +159,17 @@ function networkWords({ spec }: ContainerPlan): string[] {
   const mappings =
     kind === 'HOST' || kind === 'NONE' ? [] : [...(docker?.portMappings ?? []), ...networkInfos.flatMap(portsOf)];
   const published = mappings.map(
-    ({ hostPort, containerPort, protocol = 'tcp' }) => `--publish=${hostPort}:${containerPort}/${protocol}`,
+    ({ hostPort, containerPort, protocol = 'tcp' }) => `${hostPort}:${containerPort}/${protocol}`,
   );
-  return [...networks.map((network) => `--network=${network}`), ...new Set(published)];
+  return [
+    ...networks.map((network): Option => ['network', network]),
+    ...[...new Set(published)].map((ports): Option => ['publish', ports]),
+  ];
 }
 
 const portsOf = ({ portMappings = [] }: NetworkInfo) => portMappings;
 
-function volumeWord({ containerPath = '', mode, source }: Volume, hostPath: string | undefined): string {
+function volumeOption({ containerPath = '', mode, source }: Volume, hostPath: string | undefined): Option {
   const isReadOnly = mode !== 'RW';
   if (hostPath !== undefined) return mount({ type: 'bind', source: hostPath, destination: containerPath, isReadOnly });
   const { driver, name = '', driverOptions = {} } = source?.dockerVolume ?? {};
@@ -164,7 +193,7 @@ interface Mount {
   more?: readonly string[];
 }
 
-function mount({ type, source, destination, isReadOnly = false, more = [] }: Mount): string {
+function mount({ type, source, destination, isReadOnly = false, more = [] }: Mount): Option {
   // The rules let no such path come here; should the sandbox lie in one, it would be another mount.
   if (/[,"\n]/.test(source + destination)) throw new DeployFault('A mounted path must have no comma and no quote');
   const parts = [
@@ -174,32 +203,19 @@ function mount({ type, source, destination, isReadOnly = false, more = [] }: Mou
     ...(isReadOnly ? ['readonly'] : []),
     ...more,
   ];
-  return `--mount=${parts.join(',')}`;
+  return ['mount', parts.join(',')];
 }
 
-/** The image, and what is run in it. */
-function command({ spec }: ContainerPlan, parameters: readonly Parameter[]): string[] {
-  const image = imageOf(spec.container)?.name ?? '';
+/** What is run in the image. */
+function command({ spec }: ContainerPlan, parameters: Parameters): { entrypoint: Option[]; words: string[] } {
   const { shell, value, arguments: words } = spec.command;
   // As in tasks without a container it is a line for a shell. Shells become the command of a line that is one command.
-  if (spec.executorData) return [image, '/bin/sh', '-c', '--', [value, ...words].join(' ')];
-  if (!shell) return [image, ...(value === '' ? [] : [value]), ...words];
+  if (spec.executorData) return { entrypoint: [], words: ['/bin/sh', '-c', '--', [value, ...words].join(' ')] };
+  if (!shell) return { entrypoint: [], words: [...(value === '' ? [] : [value]), ...words] };
   const line = ['-c', value, 'sh', ...words];
-  return has(parameters, 'entrypoint') ? [image, '/bin/sh', ...line] : ['--entrypoint=/bin/sh', image, ...line];
-}
-
-/** Engines read a file of variables line by line, and only so much of each. */
-const longestLine = 60_000;
-
-export function environmentFile(environment: Record<string, string>): string {
-  for (const [name, value] of Object.entries(environment)) {
-    if (/[\n\r]/.test(value))
-      throw new DeployFault(`Variable ${name} has a line break, which no container can be given`);
-    if (Buffer.byteLength(value) > longestLine) throw new DeployFault(`Variable ${name} is too long for a container`);
-  }
-  return Object.entries(environment)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('');
+  return has(parameters, 'entrypoint')
+    ? { entrypoint: [], words: ['/bin/sh', ...line] }
+    : { entrypoint: [['entrypoint', '/bin/sh']], words: line };
 }
 
 /** The launch's variables plus what only the machine knows. Those that the agent hands down are the operator's to say. */

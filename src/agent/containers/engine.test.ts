@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { ContainerSettings } from '../../platform/settings/container-settings.js';
 import { allProcesses, variableOf } from '../machine/processes.js';
-import { askEngine, EngineFailure, EngineHangs, EngineWatch } from './engine.js';
+import { askEngine, EngineFailure, EngineHangs, EngineTrouble, EngineWatch } from './engine.js';
 
 const folder = tempFolder();
 afterAll(() => folder.remove());
@@ -30,6 +30,11 @@ test('an answer is what was written, a failure the last line of the complaint', 
   const ask = (word: string) => askEngine({ words: [path] }, [word], { timeoutMillis: 10_000, input: 'in' });
   expect(await ask('ok')).toBe('in');
   await expect(ask('no')).rejects.toThrow(new EngineFailure('two'));
+  const full = askEngine({ words: [program('full', 'echo "Error: no space left on device" >&2; exit 125')] }, [], {
+    timeoutMillis: 10_000,
+  });
+  await expect(full).rejects.toThrow(EngineTrouble);
+  await expect(ask('no')).rejects.not.toThrow(EngineTrouble);
   await expect(askEngine({ words: ['/no/such'] }, ['x'], { timeoutMillis: 10_000 })).rejects.toThrow('ENOENT');
 });
 
@@ -64,9 +69,22 @@ test('nothing of a task and nothing unknown is in its environment', async () => 
   expect(text).toContain('PATH=');
 });
 
+test('proxies of the agent are for what speaks with a registry alone', async () => {
+  process.env.https_proxy = 'http://user:secret@proxy';
+  const path = program('proxies', 'env');
+  const ask = (word: string) => askEngine({ words: [path] }, [word], { timeoutMillis: 10_000 });
+  const [create, start, pull, login] = await Promise.all(['create', 'start', 'pull', 'login'].map(ask));
+  delete process.env.https_proxy;
+  expect(create! + start!).not.toContain('secret');
+  for (const text of [pull, login]) expect(text).toContain('https_proxy=http://user:secret@proxy');
+});
+
 test('the engine of the machine is found, by what it is and not by its name', async () => {
-  const podman = program('docker', 'case "$1" in --version) echo podman version 9;; info) echo 9.8;; *) exit 1;; esac');
-  expect((await found(podman)).result).toMatchObject({ kind: 'podman', version: '9.8' });
+  const podman = program(
+    'docker',
+    'case "$1" in --version) echo podman version 9;; info) echo 9.8; echo /images;; *) exit 1;; esac',
+  );
+  expect((await found(podman)).result).toMatchObject({ kind: 'podman', version: '9.8', storage: '/images' });
   const dockerless = program(
     'd',
     '[ "$1" = --version ] && { echo Docker version 1; exit; }; echo no daemon >&2; exit 1',

@@ -8,6 +8,7 @@ import { messageOf } from '../files.js';
 import { killGroup } from '../machine/order-program.js';
 import { sandboxVariable } from '../machine/processes.js';
 import { cleanEnvironment } from '../machine/run-as.js';
+import { engineVariables } from './engine-variables.js';
 
 /** A program that runs containers here. */
 export interface Engine {
@@ -15,33 +16,38 @@ export interface Engine {
   /** The program, and the words that the operator wants after it. */
   words: readonly string[];
   version: string;
+  /** Folder of this machine in which it keeps its images; undefined: it is elsewhere, or not told. */
+  storage?: string;
 }
 
 /** The engine did not do what it was told. */
 export class EngineFailure extends Error {}
+/** The engine could not do anything, whatever it was told: it is gone, locked, or out of space. */
+export class EngineTrouble extends EngineFailure {}
 /** It did not answer in time. Whether it did what it was told is not known. */
 export class EngineHangs extends Error {}
 
-/** What leads the programs to their engine, its images and its registries. */
-const passedOn = [
-  'HOME XDG_RUNTIME_DIR TMPDIR DOCKER_HOST DOCKER_CONFIG DOCKER_CONTEXT DOCKER_CERT_PATH DOCKER_TLS_VERIFY',
-  'CONTAINER_HOST CONTAINERS_CONF CONTAINERS_STORAGE_CONF CONTAINERS_REGISTRIES_CONF REGISTRY_AUTH_FILE',
-  'HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy',
-].flatMap((names) => names.split(' '));
-
-/** Of the agent, without anything of a task: the engine may be root. */
-export const engineEnvironment = (): Record<string, string> => ({
+/**
+ * Of the agent, without anything of a task: the engine may be root. Proxies are for what speaks with a registry alone: engines
+ * hand them to containers, passwords included.
+ */
+export const engineEnvironment = (names: readonly string[] = engineVariables): Record<string, string> => ({
   ...cleanEnvironment,
-  ...Object.fromEntries(passedOn.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+  ...Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
 });
 
-interface EngineCall {
+const proxyVariables = 'HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy'.split(' ');
+const ofRegistries = new Set(['pull', 'login']);
+
+export interface EngineCall {
   timeoutMillis: number;
   /** Its abort ends the call. */
   signal?: AbortSignal;
   /** Of the task that it is for: with the task whatever is left of the call is found and ended. */
   sandbox?: string;
   input?: string;
+  /** Where its program may put what it needs for a while. */
+  temporary?: string;
 }
 
 const mostOutput = 1024 * 1024;
@@ -56,13 +62,19 @@ export function askEngine(
   command: readonly string[],
   call: EngineCall,
 ): Promise<string> {
-  const { timeoutMillis, signal, sandbox, input } = call;
+  const { timeoutMillis, signal, sandbox, input, temporary } = call;
   const [program = '', ...others] = [...words, ...command];
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);
     const child = spawn(program, others, {
       cwd: '/',
-      env: { ...engineEnvironment(), ...(sandbox !== undefined && { [sandboxVariable]: sandbox }) },
+      env: {
+        ...engineEnvironment(
+          ofRegistries.has(command[0] ?? '') ? [...engineVariables, ...proxyVariables] : engineVariables,
+        ),
+        ...(temporary !== undefined && { TMPDIR: temporary }),
+        ...(sandbox !== undefined && { [sandboxVariable]: sandbox }),
+      },
       detached: true,
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
@@ -89,18 +101,23 @@ export function askEngine(
       giveUp(new EngineHangs(`${basename(program)} ${command[0] ?? ''} took longer than ${timeoutMillis} ms`));
     const timer = setTimeout(late, timeoutMillis);
     signal?.addEventListener('abort', abort);
-    child.once('error', (cause) => settle(() => reject(new EngineFailure(messageOf(cause), { cause }))));
+    child.once('error', (cause) => settle(() => reject(new EngineTrouble(messageOf(cause), { cause }))));
     child.once('exit', (code) => {
       // What was written is read, as far as it comes soon: something may go on holding the pipes.
       const read = Promise.all([ended(child.stdout!), ended(child.stderr!)]);
       void Promise.race([read, delay(200, undefined, { ref: false })]).then(() =>
-        settle(() =>
-          code === 0 ? resolve(output) : reject(new EngineFailure(lastLine(complaint) || `exit code ${code}`)),
-        ),
+        settle(() => (code === 0 ? resolve(output) : reject(failureOf(lastLine(complaint) || `exit code ${code}`)))),
       );
     });
   });
 }
+
+/** Words with which engines complain of themselves and of their machine. What they say of an image or an option is not among them. */
+const troubles =
+  /database is locked|cannot connect to (?:the docker daemon|podman)|is the docker daemon running|no space left on device|disk quota exceeded|input\/output error|read-only file system|too many open files|cannot allocate memory|resource temporarily unavailable|acquiring .*lock|allocating lock|runtime database/i;
+
+const failureOf = (text: string): EngineFailure =>
+  troubles.test(text) ? new EngineTrouble(text) : new EngineFailure(text);
 
 const ended = (stream: NodeJS.ReadableStream): Promise<void> => new Promise((resolve) => stream.once('end', resolve));
 
@@ -117,6 +134,8 @@ export class EngineWatch {
   private readonly listeners: (() => void)[] = [];
   private firstLook: Promise<void> | undefined;
   private hasLooked = false;
+  private looking: Promise<void> | undefined;
+  private leftBehind = false;
 
   constructor(
     private readonly settings: ContainerSettings,
@@ -139,6 +158,28 @@ export class EngineWatch {
     return this.found ?? this.why;
   }
 
+  /** Where the engine of this machine keeps its images; undefined: it is not known. */
+  get storage(): string | undefined {
+    return this.found?.storage;
+  }
+
+  /** A container could not be removed: who takes the note tries again. */
+  noteLeftBehind(): void {
+    this.leftBehind = true;
+  }
+
+  takeLeftBehind(): boolean {
+    const was = this.leftBehind;
+    this.leftBehind = false;
+    return was;
+  }
+
+  /** After a failure of the engine: why no containers run here any more; undefined: it works. */
+  async refusalNow(): Promise<string | undefined> {
+    await (this.looking ??= this.look().finally(() => (this.looking = undefined)));
+    return this.why || undefined;
+  }
+
   begin(): void {
     this.firstLook ??= this.look();
     void this.firstLook.then(() => this.goOn());
@@ -149,7 +190,7 @@ export class EngineWatch {
     while (!this.stopping.aborted) {
       const pause = this.found ? againMillis : againWhenMissingMillis;
       await delay(pause, undefined, { signal: this.stopping, ref: false }).catch(() => undefined);
-      if (!this.stopping.aborted) await this.look();
+      if (!this.stopping.aborted) await this.refusalNow();
     }
   }
 
@@ -189,11 +230,14 @@ async function tryEngine(words: readonly string[], signal: AbortSignal): Promise
   const ask = (...command: string[]) => askEngine({ words }, command, { timeoutMillis: lookMillis, signal });
   // A program of the one name may be the other.
   const kind = /podman/i.test(await ask('--version')) ? 'podman' : 'docker';
-  const version =
+  const [version = '', storage = ''] = (
     kind === 'podman'
-      ? await ask('info', '--format={{.Version.Version}}')
-      : await ask('version', '--format={{.Server.Version}}');
-  return { kind, words, version: version.trim().slice(0, 100) };
+      ? await ask('info', '--format={{.Version.Version}}\n{{.Store.GraphRoot}}')
+      : await ask('info', '--format={{.ServerVersion}}\n{{.DockerRootDir}}')
+  ).split('\n');
+  // Docker's program tells a daemon that it cannot reach by an empty answer.
+  if (version.trim() === '') throw new EngineTrouble('it does not tell its version');
+  return { kind, words, version: version.trim().slice(0, 100), ...(storage.startsWith('/') && { storage }) };
 }
 
 async function whereIs(name: string): Promise<string | undefined> {

@@ -1,8 +1,10 @@
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../files.js';
+import { commandLine } from '../machine/command-line.js';
 import type { Tasks } from '../tasks/tasks.js';
 import { agentLabel, containerName } from './container-words.js';
 import { askEngine } from './engine.js';
+import { removal } from './task-container.js';
 
 const listMillis = 30_000;
 
@@ -16,14 +18,16 @@ export async function removeForgottenContainers(context: AgentContext, tasks: Ta
   if (typeof engine === 'string') return;
   const ask = (...command: string[]) => askEngine(engine, command, { timeoutMillis: listMillis, signal: stopping });
   try {
-    const listed = await ask('ps', '--all', `--filter=label=${agentLabel}=${folder.key}`, '--format={{.Names}}');
+    const ofThisAgent = ['filter', `label=${agentLabel}=${folder.key}`] as const;
+    const listed = await ask('ps', ...commandLine([['all', true], ofThisAgent, ['format', '{{.Names}}']]));
     const { dockerPrefix } = settings.containers;
     const live = new Set(tasks.live().map(({ spec }) => containerName(dockerPrefix, spec.taskId)));
     const forgotten = listed.split('\n').filter((name) => name !== '' && !live.has(name));
     if (forgotten.length === 0) return;
     log.warn(`Removing ${forgotten.length} containers of tasks that are over`);
-    await ask('rm', '--force', '--volumes', '--', ...forgotten);
+    await ask('rm', ...commandLine(removal, forgotten));
   } catch (cause) {
+    engines.noteLeftBehind();
     if (!stopping.aborted) log.warn(`Could not remove containers of tasks that are over: ${messageOf(cause)}`);
   }
 }

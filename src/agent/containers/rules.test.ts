@@ -36,6 +36,24 @@ describe('with the settings as they are by default', () => {
       Array.from({ length: 10 }, (_, index) => `containerInfo.docker.dockerParameters[${index}]`),
     ],
     [
+      'options that need a value and have none, and switches that have one',
+      docker({
+        parameters: { h: '' },
+        dockerParameters: [
+          { key: 'hostname', value: '' },
+          { key: 'hostname' },
+          { key: 'w', value: '' },
+          { key: 'stop-signal' },
+          { key: 'init', value: 'x' },
+        ],
+      }),
+      [
+        'containerInfo.docker.parameters.h',
+        ...Array.from({ length: 5 }, (_, index) => `containerInfo.docker.dockerParameters[${index}]`),
+      ],
+    ],
+    ['the number of an image', docker({ image: `sha256:${'a'.repeat(64)}` }), ['containerInfo.docker.image']],
+    [
       'options of the older form',
       docker({ parameters: { 'cap-add': 'ALL' } }),
       ['containerInfo.docker.parameters.cap-add'],
@@ -113,7 +131,6 @@ test('what the operator allows is taken, and nothing beside it', () => {
     {
       volumes: [
         { containerPath: '/a', hostPath: '/data' },
-        { containerPath: '/a', hostPath: '/data/b/c' },
         named('cache-%i'),
         named('one', { driver: 'nfs', driverOptions: { share: 'h:/x' } }),
         named('one', { driver: 'local' }),
@@ -133,7 +150,8 @@ test('what the operator allows is taken, and nothing beside it', () => {
     named('one', { driverOptions: { type: 'none', o: 'bind', device: '/' } }),
     named('one', { driver: 'nfs', driverOptions: { a: 'b,c' } }),
   );
-  expect(fields(beside, settings).map((field) => field.replace('containerInfo.volumes', ''))).toEqual([
+  const harmless = { ...settings, allowPrivileged: false, allowedParameters: [] };
+  expect(fields(beside, harmless).map((field) => field.replace('containerInfo.volumes', ''))).toEqual([
     '[0].hostPath',
     '[1].hostPath',
     '[1].hostPath',
@@ -187,3 +205,15 @@ test.each([
 ])('%s is refused', (_name, info, field) =>
   expect(fields(info, { allowedNetworks: ['host', 'container:x', 'BRIDGE'] })).toEqual([`containerInfo.${field}`]),
 );
+
+test.each<[string, object, string[]]>([
+  ['containers have the rights of their task', {}, []],
+  ['containers are root', { runAs: 'IMAGE_USER' }, ['/data/b', '/data/in']],
+  ['containers may be privileged', { allowPrivileged: true }, ['/data/b', '/data/in']],
+  ['deploys may name the user', { allowedParameters: ['init', 'u'] }, ['/data/b', '/data/in']],
+])('parts of a folder are shown where nobody can replace them by links: %s', (_name, settings, refused) => {
+  const allowedHostPaths = ['/data', '/data/in/', '/other/'];
+  const isRefused = (hostPath: string) =>
+    fields(volume({ containerPath: '/a', hostPath }), { ...settings, allowedHostPaths }).length > 0;
+  expect(['/data', '/data/', '/data/b', '/data/in', '/other'].filter(isRefused)).toEqual(refused);
+});

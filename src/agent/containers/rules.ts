@@ -8,12 +8,19 @@ import {
   type PortMapping,
   type Volume,
 } from '../../core/model/deploy.js';
-import { type ContainerSettings, isReservedParameter } from '../../platform/settings/container-settings.js';
+import type { ContainerSettings } from '../../platform/settings/container-settings.js';
+import {
+  harmlessParameters,
+  isReservedParameter,
+  isSwitch,
+  optionName,
+} from '../../platform/settings/engine-options.js';
 import { isBelow, type Unsupported } from '../wire/unsupported.js';
 
 /** What the operator lets deploys ask of containers. */
 export type ContainerPolicy = Pick<
   ContainerSettings,
+  | 'runAs'
   | 'allowPrivileged'
   | 'allowedNetworks'
   | 'allowedHostPaths'
@@ -23,7 +30,17 @@ export type ContainerPolicy = Pick<
 > & {
   /** The key of the settings in which all this stands. Default: that of the local driver. */
   section?: string;
+  /** Volumes may show no part of an allowed folder, whoever containers are. */
+  wholeFolders?: boolean;
 };
+
+/** Whether a container may be root, or have rights that only root has. */
+export const mayBeRoot = ({
+  runAs,
+  allowPrivileged,
+  allowedParameters,
+}: Pick<ContainerPolicy, 'runAs' | 'allowPrivileged' | 'allowedParameters'>): boolean =>
+  runAs === 'IMAGE_USER' || allowPrivileged || allowedParameters.some((key) => !harmlessParameters.includes(key));
 
 const setting = (name: keyof ContainerSettings, { section = 'cluster.local.containers' }: { section?: string }) =>
   `the setting ${section}.${name}`;
@@ -50,9 +67,11 @@ export function containerProblems(
 const imageName =
   /^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?\/)?[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/;
 const longestImageName = 500;
-/** With these before the colon podman reads images from files of the machine, or asks another engine. */
+/** With these before the colon podman reads images from files of the machine, or asks another engine; the last begins a number. */
 const transports = new Set(
-  'docker docker-archive docker-daemon dir oci oci-archive containers-storage sif tarball ostree atomic'.split(' '),
+  'docker docker-archive docker-daemon dir oci oci-archive containers-storage sif tarball ostree atomic sha256'.split(
+    ' ',
+  ),
 );
 
 function imageProblems(info: ContainerInfo): Unsupported[] {
@@ -66,7 +85,7 @@ function imageProblems(info: ContainerInfo): Unsupported[] {
     ];
   if (!image) return [{ field, message: 'must be given: what has volumes or networks of its own runs in an image' }];
   const isName = image.name.length <= longestImageName && imageName.test(image.name);
-  return isName && !transports.has(image.name.split(':')[0] ?? '')
+  return isName && !transports.has(image.name.split(':')[0]!.toLowerCase())
     ? []
     : [{ field: info.docker ? field : `${field}.docker.name`, message: 'must be the name of an image in a registry' }];
 }
@@ -147,10 +166,15 @@ function parameterProblems(
     return [{ field: `${field}.key`, message: 'must be an option without the dashes before it' }];
   if (isReservedParameter(key))
     return [{ field, message: `sets '${key}', which has a field of its own or is the agent's to set` }];
-  if (!policy.allowedParameters.includes(key))
+  if (!policy.allowedParameters.some((allowed) => optionName(allowed) === optionName(key)))
     return [{ field, message: `sets '${key}', which ${setting('allowedParameters', policy)} does not name` }];
   if (value.length > longestValue || value.includes('\0'))
     return [{ field, message: `must have a value of at most ${longestValue} characters, without NUL` }];
+  if (isSwitch(key) && !['', 'true', 'false'].includes(value))
+    return [{ field, message: `sets '${key}', which takes 'true', 'false' or nothing` }];
+  // To run an image without what it starts by itself is the one thing that an empty value says.
+  if (!isSwitch(key) && value === '' && optionName(key) !== 'entrypoint')
+    return [{ field, message: `sets '${key}', which needs a value` }];
   return [];
 }
 
@@ -175,7 +199,7 @@ function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy):
   const name = hostPath === undefined ? `${field}.containerPath` : `${field}.hostPath`;
   if (hostPath !== undefined && !isPlainPath(hostPath))
     problems.push({ field: name, message: "must be an absolute path without '..', commas and quotes" });
-  const refusal = refusedHostPath(path, policy);
+  const refusal = refusedHostPath(path, { ...policy, wholeFolders: policy.wholeFolders ?? mayBeRoot(policy) });
   return refusal === undefined ? problems : [...problems, { field: name, message: refusal }];
 }
 
@@ -197,13 +221,18 @@ const sockets = [
 /** Why no volume may show this path of the machine; undefined: one may. `closed`: further places that none may. */
 export function refusedHostPath(
   path: string,
-  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section'>,
+  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section' | 'wholeFolders'>,
   closed: readonly string[] = [],
 ): string | undefined {
   const place = withoutEnd(posix.normalize(path));
   const isWithin = (inner: string, outer: string) => inner === outer || isBelow(inner, outer);
-  if (!policy.allowedHostPaths.some((folder) => isWithin(place, withoutEnd(posix.normalize(folder)))))
-    return `must lie in a folder that ${setting('allowedHostPaths', policy)} names`;
+  const around = policy.allowedHostPaths
+    .map((folder) => withoutEnd(posix.normalize(folder)))
+    .filter((folder) => isWithin(place, folder));
+  if (around.length === 0) return `must lie in a folder that ${setting('allowedHostPaths', policy)} names`;
+  // What is in a folder that a container can write to as its owner may be a link in the next moment.
+  if (policy.wholeFolders && around.some((folder) => folder !== place))
+    return `must be a whole folder of ${setting('allowedHostPaths', policy)}, which lies in no other of them`;
   if (
     sockets.some((socket) => isWithin(socket, place)) ||
     closed.some((own) => isWithin(own, place) || isWithin(place, own))

@@ -10,6 +10,7 @@ import { saysOutOfMemory } from '../cgroups/kernel-log.js';
 import { readIfThere } from '../files.js';
 import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
 import { signal } from '../machine/processes.js';
+import { commandLine, type Option } from '../machine/command-line.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
 import { askEngine, EngineFailure } from './engine.js';
 
@@ -24,8 +25,16 @@ const State = z.object({
 type State = z.infer<typeof State>;
 
 /** One line each; the script that runs the container asks for these when it has ended. */
-export const endFormat = '--format={{json .State}}\n{{.Id}}';
-const wholeFormat = `${endFormat}\n{{.Config.StopSignal}}\n{{json .GraphDriver.Data}}`;
+export const endFormat = '{{json .State}}\n{{.Id}}';
+const wholeFormat = `${endFormat}\n{{.Config.StopSignal}}\n{{json .Mounts}}\n{{json .GraphDriver.Data}}`;
+
+const Mounts = z.array(z.object({ Type: z.string(), Name: z.string().optional(), Source: z.string().optional() }));
+
+/** As a container is removed, with the volumes that only it has. */
+export const removal: readonly Option[] = [
+  ['force', true],
+  ['volumes', true],
+];
 
 /** How long an engine may take for what it usually answers at once. */
 const shortMillis = 10_000;
@@ -40,8 +49,8 @@ export class TaskContainer {
   readonly group = new ContainerGroup();
   private main: ProcessIdentity | undefined;
   private stopSignal: NodeJS.Signals = 'SIGTERM';
-  /** Where its own changes to its files are; undefined: not known. */
-  layer: string | undefined;
+  /** Where it may write beside its sandbox, as far as that counts for its disk and is known. */
+  readonly folders = new Set<string>();
 
   constructor(
     private readonly context: AgentContext,
@@ -82,7 +91,7 @@ export class TaskContainer {
   /** The signal by which its image wants to be stopped, SIGTERM where it does not say. */
   askToStop(): void {
     if (this.main && signal(this.main, this.stopSignal)) return;
-    void this.ask(['kill', `--signal=${this.stopSignal}`, '--', this.name]).catch(() => undefined);
+    void this.ask(['kill', ...commandLine([['signal', this.stopSignal]], [this.name])]).catch(() => undefined);
   }
 
   /** SIGKILL to every process in it. The engine, which may hang, is not needed for that. */
@@ -102,9 +111,11 @@ export class TaskContainer {
     return [...new Set([...this.group.pids(), ...(mainPid === undefined ? [] : [mainPid])])];
   }
 
-  /** How it ended, as its engine told the script; {}: it did not. */
+  /** How it ended, as its engine told the script, or tells now where the script could not write it down; {}: it did not. */
   async end(): Promise<{ exitCode?: number; outOfMemory?: boolean }> {
-    const text = (await readIfThere(join(this.folder.path, endFile))) ?? '';
+    const inspect = () => this.ask(['container', 'inspect', ...commandLine([['format', endFormat]], [this.name])]);
+    const told = await readIfThere(join(this.folder.path, endFile));
+    const text = told ?? (await inspect().catch(() => ''));
     const [line = '', id = ''] = text.split('\n');
     const state = State.safeParse(parsed(line)).data;
     if (state?.Status !== 'exited' && state?.Status !== 'stopped') return {};
@@ -116,10 +127,12 @@ export class TaskContainer {
   /** Ends and removes it, where it is still there. False: whether it has is not known. */
   async remove(): Promise<boolean> {
     try {
-      await this.ask(['rm', '--force', '--volumes', '--', this.name]);
+      await this.ask(['rm', ...commandLine(removal, [this.name])]);
       return true;
     } catch (cause) {
-      return cause instanceof EngineFailure && /no such|no container/i.test(cause.message);
+      if (cause instanceof EngineFailure && /no such|no container/i.test(cause.message)) return true;
+      this.context.engines.noteLeftBehind();
+      return false;
     }
   }
 
@@ -127,16 +140,20 @@ export class TaskContainer {
   async execWords(variables: readonly string[]): Promise<string[]> {
     const engine = await this.context.engines.engine();
     if (typeof engine === 'string') throw new Error(engine);
-    return [...engine.words, 'exec', ...variables.map((variable) => `--env=${variable}`), this.name];
+    const options = variables.map((variable): Option => ['env', variable]);
+    return [...engine.words, 'exec', ...commandLine(options, [this.name])];
   }
 
   private async look(over: AbortSignal): Promise<State | undefined> {
-    const answer = await this.ask(['container', 'inspect', wholeFormat, '--', this.name], over);
-    const [line = '', id = '', stop = '', ...data] = answer.split('\n');
+    const inspect = ['container', 'inspect', ...commandLine([['format', wholeFormat]], [this.name])];
+    const answer = await this.ask(inspect, over);
+    const [line = '', id = '', stop = '', mounts = '', ...data] = answer.split('\n');
     const state = State.safeParse(parsed(line)).data;
     this.stopSignal = signalNamed(stop) ?? this.stopSignal;
     const { UpperDir } = (parsed(data.join('')) ?? {}) as { UpperDir?: unknown };
-    if (typeof UpperDir === 'string' && UpperDir.startsWith('/')) this.layer = UpperDir;
+    if (typeof UpperDir === 'string' && UpperDir.startsWith('/')) this.folders.add(UpperDir);
+    for (const { Type, Name = '', Source = '' } of Mounts.safeParse(parsed(mounts)).data ?? [])
+      if (Type === 'volume' && isOfContainer(Name) && Source.startsWith('/')) this.folders.add(Source);
     if (state?.Running && state.Pid) this.attach(state.Pid, id);
     return state;
   }
@@ -156,6 +173,9 @@ export class TaskContainer {
     return askEngine(engine, command, { timeoutMillis: shortMillis, signal: ends, sandbox: this.sandbox });
   }
 }
+
+/** A volume without a name that anybody gave it goes with its container. */
+const isOfContainer = (volume: string): boolean => /^[0-9a-f]{64}$/.test(volume);
 
 const isContainerId = (text: string): boolean => /^[0-9a-f]{12,64}$/.test(text);
 

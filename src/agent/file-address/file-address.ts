@@ -13,7 +13,7 @@ import type { AgentFolder } from '../agent-folder.js';
 import { messageOf } from '../files.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import { startFilesOf } from '../sandbox/sandbox-layout.js';
-import { fileNameOf } from '../tasks/task-folder.js';
+import { fileNameOf, TaskFolder } from '../tasks/task-folder.js';
 
 /*
  * The files of tasks for tools that read them from the machine itself, by the absolute paths that the API tells. A port of its
@@ -142,7 +142,9 @@ class FileAddress {
     const [name = '', ...inside] = plain.slice(place.length + 1).split('/');
     const taskId = taskIdOf(name);
     if (taskId === undefined) return undefined;
-    return { path: plain, files: new SandboxFiles(join(place, name), startFilesOf(taskId)), inside: inside.join('/') };
+    const isAnyOwners = () => TaskFolder.ownersAreItsOwn(this.folder, taskId);
+    const files = new SandboxFiles(join(place, name), startFilesOf(taskId), undefined, isAnyOwners);
+    return { path: plain, files, inside: inside.join('/') };
   }
 }
 

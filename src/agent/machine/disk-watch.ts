@@ -49,6 +49,8 @@ interface Watching {
   log: AgentContext['log'];
   /** What is kept for tasks to come. */
   artifacts: Pick<AgentContext['artifacts'], 'makeRoom'>;
+  /** Absent: containers are not its own. */
+  engines?: Pick<AgentContext['engines'], 'storage'>;
 }
 
 /** Sees to it that tasks keep to their disk, and that some of it stays free for the agent and for the tasks that run. */
@@ -72,10 +74,13 @@ export class DiskWatch {
   }
 
   private async lookAtSpace(): Promise<void> {
-    const { folder, settings, log } = this.context;
+    const { folder, settings, log, engines } = this.context;
     const was = this.machines.isDiskFull;
-    // Sandboxes may lie on another disk than what the agent writes.
-    const disks = await Promise.all([...new Set([folder.root, folder.sandboxes])].map((path) => statfs(path)));
+    // Sandboxes and images may lie on other disks than what the agent writes.
+    const places = new Set([folder.root, folder.sandboxes]);
+    const storage = engines?.storage;
+    const ofImages = storage === undefined ? undefined : await statfs(storage).catch(() => undefined);
+    const disks = [...(await Promise.all([...places].map((path) => statfs(path)))), ...(ofImages ? [ofImages] : [])];
     const spaces = disks.map((disk) => ({ free: disk.bavail * disk.bsize, reserve: reservedBytes(settings, disk) }));
     const full = spaces.find(({ free, reserve }) => free < (was ? reserve * enough : reserve));
     const isFull = full !== undefined;

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { messageOf } from '../files.js';
+import { commandLine, type Option } from './command-line.js';
 
 const run = promisify(execFile);
 
@@ -26,16 +27,17 @@ export type SavedUser = Omit<RunAs, 'prefix'>;
 
 const programs = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'];
 /** Not every container that has a root lets it shrink the bounding set; without the uid 0 there is nothing left in it to gain. */
-const options = [
-  ['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'],
-  ['--no-new-privs', '--inh-caps=-all'],
+const without: readonly Option[] = [
+  ['no-new-privs', true],
+  ['inh-caps', '-all'],
 ];
+const options = [[...without, ['bounding-set', '-all'] as const], without];
 
 /** A way to become another user: no process stays in between, so signals and exit status are the command's own. */
 export class UserSwitch {
   private constructor(
     private readonly program: string,
-    private readonly options: readonly string[],
+    private readonly options: readonly Option[],
   ) {}
 
   /** Tried with a user that tasks are to get. Throws with the reason when none works. */
@@ -58,8 +60,8 @@ export class UserSwitch {
   }
 
   words({ uid, gid, own }: Pick<RunAs, 'uid' | 'gid' | 'own'>): string[] {
-    const groups = own ? '--clear-groups' : '--init-groups';
-    return [this.program, `--reuid=${uid}`, `--regid=${gid}`, groups, ...this.options, '--'];
+    const groups: Option = [own ? 'clear-groups' : 'init-groups', true];
+    return [this.program, ...commandLine([['reuid', uid], ['regid', gid], groups, ...this.options]), '--'];
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentContext } from '../agent-context.js';
 import { LogRotation } from '../logs/log-rotation.js';
+import { removeForgottenContainers } from '../containers/forgotten.js';
 import { Cleanup, type EndedTask } from './cleanup.js';
 import { DiskWatch } from './disk-watch.js';
 import type { Machines } from './machines.js';
@@ -15,6 +16,7 @@ const portsEveryMillis = 3_000;
 /** Nothing is removed within 15 minutes of an end, and soon after. */
 const sweepEveryMillis = 300 * 1000;
 const diskRoomEveryMillis = 10 * 1000;
+const containersEveryMillis = 10 * 1000;
 
 /** Everything an agent does by itself from time to time. Resolves when the agent stops. */
 export async function watchOver(
@@ -42,6 +44,13 @@ export async function watchOver(
       new Cleanup(context, known).run(tombstones).then(() => undefined),
     ),
     every(diskRoomEveryMillis, 'make room on the disk', context, () => makeRoom(context, known)),
+    every(containersEveryMillis, 'remove what containers leave', context, async () => {
+      if (context.engines.takeLeftBehind()) await removeForgottenContainers(context, tasks);
+      await context.images.sweep(
+        tasks.live().map(({ spec }) => spec),
+        machines.isDiskFull,
+      );
+    }),
   ]);
 }
 

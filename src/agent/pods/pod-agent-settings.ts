@@ -10,7 +10,7 @@ const Folder = z
   .string()
   .max(4_096)
   .regex(/^\/[^\0]*[^/\0]$/, 'must be an absolute path');
-const { sandboxRetentionMillis, sandboxDiskHighWaterPct, reservedDiskMb } = LocalSettings.shape;
+const { sandboxRetentionMillis, sandboxDiskHighWaterPct, reservedDiskMb, maxProcessesPerTask } = LocalSettings.shape;
 
 /** The file of an agent of a node. */
 export const PodAgentSettings = z.strictObject({
@@ -31,6 +31,7 @@ export const PodAgentSettings = z.strictObject({
   sandboxRetentionMillis,
   sandboxDiskHighWaterPct,
   reservedDiskMb,
+  maxProcessesPerTask,
 });
 export type PodAgentSettings = z.infer<typeof PodAgentSettings> & { root: string; secret: string };
 

@@ -51,7 +51,7 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   await takeOver(join(own, 'process'));
   const incarnation = (await readIfThere(join(own, 'incarnation')))?.trim() || randomUUID();
   await writeDurably(join(own, 'incarnation'), `${incarnation}\n`);
-  const cgroups = new PodCgroups(settings.cgroups);
+  const cgroups = new PodCgroups(settings.cgroups, settings.maxProcessesPerTask);
   if (!cgroups.areThere) log.warn(`No cgroups in ${settings.cgroups}: tasks have no figures and no commands`);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);

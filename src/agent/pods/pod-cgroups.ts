@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TaskGroup } from '../cgroups/cgroups.js';
 import { foldersIn, type Hierarchy, pidsBelow, readText } from '../cgroups/group-files.js';
@@ -18,7 +18,10 @@ const deepest = 6;
 export class PodCgroups {
   private readonly hierarchies: { hierarchy: Hierarchy; root: string }[];
 
-  constructor(root: string) {
+  constructor(
+    root: string,
+    private readonly maxProcesses: number,
+  ) {
     const controllers = readText(join(root, 'cgroup.controllers'))?.split(/\s+/).filter(Boolean);
     this.hierarchies = controllers
       ? [{ hierarchy: new V2Hierarchy(root, new Set(controllers)), root }]
@@ -55,9 +58,22 @@ export class PodCgroups {
       const processes = pidsBelow(join(first!.root, podPath, name))
         .map(readStat)
         .filter(isLive);
-      if (processes.some(({ pid }) => seesSandbox(pid))) return new PodContainer(this.groupAt(join(podPath, name)));
+      if (processes.some(({ pid }) => seesSandbox(pid))) {
+        this.limitProcesses(join(podPath, name));
+        return new PodContainer(this.groupAt(join(podPath, name)));
+      }
     }
     return undefined;
+  }
+
+  /** A pod cannot ask for it, and kubelets have no limit unless they are told one. A lower one stays. */
+  limitProcesses(path: string): void {
+    for (const { root } of this.hierarchies) {
+      const file = join(root, path, 'pids.max');
+      const limit = readText(file)?.trim();
+      if (limit !== undefined && (limit === 'max' || Number(limit) > this.maxProcesses))
+        writeFileSync(file, String(this.maxProcesses));
+    }
   }
 
   private groupAt(path: string): TaskGroup {

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { errorCode } from '../files.js';
 
@@ -29,14 +29,22 @@ interface Opened {
   stats: Stats;
 }
 
-/** For reading, to be closed by the caller. undefined: no such file, or none that the owner of the folder owns. */
-export async function openFileBelow(root: string, path: string, links: Links = 'INSIDE'): Promise<Opened | undefined> {
+/**
+ * For reading, to be closed by the caller. undefined: no such file, or none that the owner of the folder owns. `owners`: ANY
+ * where only a container has written, which cannot link what is outside of its mount.
+ */
+export async function openFileBelow(
+  root: string,
+  path: string,
+  links: Links = 'INSIDE',
+  owners: 'OF_FOLDER' | 'ANY' = 'OF_FOLDER',
+): Promise<Opened | undefined> {
   return unlessUnseen(() =>
     walk(root, path, links, async (place, rootStats) => {
       const stats = await place.stat();
       // A hard link shows what its maker could not read: what another user owns was not made here.
       const owner = ownerOf(rootStats);
-      const isForeign = stats.uid !== owner && owner !== process.getuid?.();
+      const isForeign = owners !== 'ANY' && stats.uid !== owner && owner !== process.getuid?.();
       if (!stats.isFile() || isForeign) return undefined;
       return { handle: await open(pathOf(place), O_RDONLY | O_NONBLOCK), stats };
     }),
@@ -87,6 +95,30 @@ export async function createFileBelow(root: string, path: string, mode: number):
   });
   if (created) return created;
   throw Object.assign(new Error(`${path}: no such folder in the sandbox`), { code: 'ENOENT' });
+}
+
+/** Makes the folders of a path that are not there, owned by the user whose sandbox it is. Throws where something else is there. */
+export async function makeFolderBelow(root: string, path: string, mode: number): Promise<void> {
+  const names = namesOf(path);
+  for (const [depth, name] of names.entries()) {
+    const parent = names.slice(0, depth).join('/');
+    const isThere = await walk(root, parent, 'NONE', async (folder, owner) => {
+      const place = `${pathOf(folder)}/${name}`;
+      await mkdir(place, { mode }).catch((cause: unknown) => {
+        if (errorCode(cause) !== 'EEXIST') throw cause;
+      });
+      const made = await open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      try {
+        const uid = ownerOf(owner);
+        const { uid: owned } = await made.stat();
+        if (owned !== uid && owned === process.geteuid?.()) await made.chown(uid, owner.gid);
+      } finally {
+        await made.close();
+      }
+      return true;
+    });
+    if (!isThere) throw Object.assign(new Error(`${path}: no such folder in the sandbox`), { code: 'ENOENT' });
+  }
 }
 
 /** A file of the owner of the folder that is there, for appending, to be closed by the caller; undefined: there is none. */

@@ -17,6 +17,8 @@ export class SandboxFiles {
     /** Paths of files that count as not there, by whatever other name they have. */
     private readonly hidden: readonly string[] = [],
     private readonly longestList = mostEntries,
+    /** Whether files of other owners than the task are its own as well (see `TaskFolder.ownersAreItsOwn`). */
+    private readonly isAnyOwners: () => boolean = () => false,
   ) {}
 
   async exists(): Promise<boolean> {
@@ -45,7 +47,7 @@ export class SandboxFiles {
   /** An open handle on a plain file, to be closed by the caller. undefined: no such file. */
   async open(path: string): Promise<{ handle: FileHandle; size: number; mtime: number } | undefined> {
     if (!staysInside(path)) return undefined;
-    const opened = await openFileBelow(this.root, path);
+    const opened = await openFileBelow(this.root, path, 'INSIDE', this.isAnyOwners() ? 'ANY' : 'OF_FOLDER');
     if (!opened) return undefined;
     const { handle, stats } = opened;
     // By what is open, not by its name: a link may lead there.

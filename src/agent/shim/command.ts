@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { sandboxVariable } from '../machine/processes.js';
 import type { AgentContext } from '../agent-context.js';
+import { isShellLine } from '../tasks/outcome.js';
 import type { RunAs } from '../machine/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 
@@ -38,10 +39,10 @@ export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): Ta
 /** cmd and its arguments are shell text as a whole: quoting in them is the user's. */
 const commandText = (spec: LaunchSpec): string => [spec.command.value, ...spec.command.arguments].join(' ');
 
-/** The program as people would call it, for messages. */
-export function programName(spec: LaunchSpec): string {
-  const isText = spec.executorData !== undefined || spec.command.shell;
-  const program = isText ? (spec.command.value.trim().split(/\s+/)[0] ?? '') : spec.command.value;
+/** The program as people would call it, for messages. A line for a shell is none, also where it was meant to be a program. */
+export function programName({ executorData, command: { shell, value } }: LaunchSpec): string {
+  const isText = executorData !== undefined || shell || isShellLine(value);
+  const program = isText ? (value.trim().split(/[\s;|&()<>]+/)[0] ?? '') : value;
   return basename(program) || 'command';
 }
 

@@ -20,6 +20,10 @@ unset OLDPWD
 [ -z "$2" ] || exec 4>>"$2" 5>>"$3" || exit 125
 `;
 
+/** Some shells would read what begins with a dash as an option of `exec`, and not all of them know `--` there. */
+const noOption = (complaints: number) => `case $1 in -*) echo "$1: not found" >&${complaints}; exit 127 ;; esac
+`;
+
 /** The script, for an environment whose names a shell can say. */
 export function launcherScript(environment: Record<string, string>, outputs: 'FILES' | 'AS_THEY_ARE'): string {
   const variables = Object.entries(environment);
@@ -31,7 +35,7 @@ export function launcherScript(environment: Record<string, string>, outputs: 'FI
     .map(([name, value]) => `${name}=${launcherLiteral(value)} `);
   const exec = rest.length > 0 ? `exec /usr/bin/env ${rest.join('')}"$@"` : 'exec "$@"';
   const redirected = outputs === 'FILES' ? ' >&4 2>&5 4>&- 5>&-' : '';
-  return `${head}shift 3\n${exports.join('')}${exec}${redirected}\n`;
+  return `${head}shift 3\n${noOption(outputs === 'FILES' ? 5 : 2)}${exports.join('')}${exec}${redirected}\n`;
 }
 
 /**

@@ -36,7 +36,7 @@ export async function endTask(
   await commands.endAll();
   await tryTo('put its logs in order', logs.finish());
   if (container && !(await container.remove()) && !context.stopping.aborted)
-    warn('its container may be left; the next start of the agent removes it');
+    warn('its container may be left; it is removed when the engine does so again');
   await retireUser(context, task, (work) => tryTo('close the sandbox', work));
   await reports.send(state, message, reason);
   await tryTo('remove the cgroup', group.remove());

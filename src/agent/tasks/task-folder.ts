@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { link, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -18,6 +18,9 @@ interface SavedLaunch {
   /** Absent: the agent's own user. */
   runAs?: SavedUser;
 }
+
+/** There for a task whose container has other users than the task. */
+const ownersFile = 'any-owner';
 
 /** What `kill.json` holds: the kill goes on after a restart of the agent. */
 const SavedKill = z.object({
@@ -97,6 +100,16 @@ export class TaskFolder {
   static live = (agent: AgentFolder, taskId: string) => new TaskFolder(join(agent.tasks, fileNameOf(taskId)));
   static ended = (agent: AgentFolder, taskId: string) => new TaskFolder(join(agent.ended, fileNameOf(taskId)));
   static at = (path: string) => new TaskFolder(path);
+
+  /** Whether files of whatever owner in the sandbox are the task's: its container has other users than the task. */
+  static ownersAreItsOwn = (agent: AgentFolder, taskId: string): boolean =>
+    [TaskFolder.live(agent, taskId), TaskFolder.ended(agent, taskId)].some(({ path }) =>
+      existsSync(join(path, ownersFile)),
+    );
+
+  noteOwners(): Promise<void> {
+    return writeDurably(join(this.path, ownersFile), '');
+  }
 
   exists = (): Promise<boolean> =>
     stat(this.path).then(

@@ -110,8 +110,7 @@ export class TaskRun {
 
   /** What counts for its disk: its sandbox, and what a container has changed elsewhere. */
   get diskFolders(): string[] {
-    const { layer } = this.container ?? {};
-    return layer === undefined ? [this.sandbox.root] : [this.sandbox.root, layer];
+    return [this.sandbox.root, ...(this.container?.folders ?? [])];
   }
 
   /** The task's processes, except the shim. */

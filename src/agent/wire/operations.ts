@@ -1,5 +1,5 @@
 import { type Args, type CallContext, HttpErrorException, type Service } from 'rest-contract';
-import type { KillAnswer, ShellCommandAnswer, ShellCommandOrder } from '../../cluster/cluster-driver.js';
+import type { KillAnswer, ShellCommandAnswer, ShellCommandOrder, SandboxView } from '../../cluster/cluster-driver.js';
 import { isTerminal } from '../../core/model/enums.js';
 import { inParallel } from '../../platform/async.js';
 import type { LeaderApi, SandboxApi, TaskApi, TrustedApi } from './agent-api.js';
@@ -43,7 +43,12 @@ export class AgentOperations implements Service<typeof TrustedApi> {
     // The folder of no task would be the one of all tasks.
     if (taskId === '') throw new HttpErrorException(404, 'Not found');
     const { context, tasks } = this.parts;
-    return new TaskOperations(tasks.find(taskId), sandboxRoot(context.folder, taskId), startFilesOf(taskId));
+    const root = sandboxRoot(context.folder, taskId);
+    const isAnyOwners = () => TaskFolder.ownersAreItsOwn(context.folder, taskId);
+    return new TaskOperations(tasks.find(taskId), {
+      ALL: new SandboxFiles(root, [], undefined, isAnyOwners),
+      OF_TASK: new SandboxFiles(root, startFilesOf(taskId), undefined, isAnyOwners),
+    });
   }
 
   async refusedUser({ user }: Args<typeof TrustedApi, 'refusedUser'>) {
@@ -179,8 +184,7 @@ function runCommand(
 class TaskOperations implements Service<typeof TaskApi> {
   constructor(
     private readonly run: TaskRun | undefined,
-    private readonly sandboxRoot: string,
-    private readonly startFiles: readonly string[],
+    private readonly files: Record<SandboxView, SandboxFiles>,
   ) {}
 
   async statistics() {
@@ -188,9 +192,6 @@ class TaskOperations implements Service<typeof TaskApi> {
   }
 
   sandbox(): Service<typeof SandboxApi> {
-    return new SandboxOperations({
-      ALL: new SandboxFiles(this.sandboxRoot),
-      OF_TASK: new SandboxFiles(this.sandboxRoot, this.startFiles),
-    });
+    return new SandboxOperations(this.files);
   }
 }

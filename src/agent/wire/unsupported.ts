@@ -33,6 +33,18 @@ export function unsupportedVariables(field: string, env: Record<string, string> 
   });
 }
 
+/** Engines read variables from a file, line by line, and only so much of each. */
+const longestLineBytes = 60_000;
+
+export const unsupportedInContainer = (field: string, env: Record<string, string> | undefined): Unsupported[] =>
+  Object.entries(env ?? {}).flatMap(([name, value = '']) => {
+    const problem = (message: string) => [{ field: `${field}.${name}`, message }];
+    if (/[\r\n]/.test(value)) return problem('must be one line for a container');
+    return Buffer.byteLength(value) > longestLineBytes
+      ? problem(`must have at most ${longestLineBytes} bytes for a container`)
+      : [];
+  });
+
 /** undefined: the folders from which files may be copied are not known here, and not asked for. */
 export function unsupportedDownloads(
   field: string,

@@ -3,7 +3,9 @@ import { chmodSync, closeSync, fchmodSync, mkdirSync, openSync, readFileSync, wr
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { engineVariables } from '../../agent/containers/engine-variables.js';
 import { type Endpoint, readEndpoint } from '../../agent/agent-folder.js';
+import { commandLine } from '../../agent/machine/command-line.js';
 import { isAlive } from '../../agent/machine/process-identity.js';
 import { AgentConnection } from '../../cluster/local/agent-connection.js';
 import { backOffMillis } from '../../platform/async.js';
@@ -92,13 +94,23 @@ export class AgentProcess {
     const log = openSync(logFile, 'a', 0o600);
     // One of an earlier release may be open to every user.
     fchmodSync(log, 0o600);
-    const child = spawn(process.execPath, [program, '--data-dir', this.options.dataDir, '--config', config], {
-      // A session of its own: neither Ctrl-C nor our end reaches it.
-      detached: true,
-      stdio: ['ignore', log, log],
-      env: environmentOfAgent(process.env),
-      cwd: '/',
-    });
+    const child = spawn(
+      process.execPath,
+      [
+        program,
+        ...commandLine([
+          ['data-dir', this.options.dataDir],
+          ['config', config],
+        ]),
+      ],
+      {
+        // A session of its own: neither Ctrl-C nor our end reaches it.
+        detached: true,
+        stdio: ['ignore', log, log],
+        env: environmentOfAgent(process.env),
+        cwd: '/',
+      },
+    );
     closeSync(log);
     let ended = false;
     child.once('exit', () => (ended = true));
@@ -165,12 +177,14 @@ function endNow(agent: Endpoint): void {
   }
 }
 
-/** What Node.js and downloads look at. The address of the database and the like are none of the agent's business. */
+/** What Node.js and downloads look at; what leads to an engine comes besides. The address of the database and the like are none of the agent's business. */
 const passedOn =
   /^(PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|NODE_\w+|SSL_CERT_\w+|UV_\w+|AWS_\w+|(https?|no|all)_proxy)$/i;
 
-const environmentOfAgent = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(environment).filter(([name]) => passedOn.test(name)));
+export const environmentOfAgent = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(environment).filter(([name]) => passedOn.test(name) || engineVariables.includes(name)),
+  );
 
 function lastLine(path: string): string {
   return readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) || `see ${path}`;

@@ -83,9 +83,9 @@ export class KubernetesDriver implements ClusterDriver {
     const namespace = settings.namespace ?? api.namespace ?? 'default';
     this.lease = new LeaderLease(api, namespace, settings.installation);
     this.calls = new PodCalls(api, namespace, settings);
-    const { installation } = settings;
-    const { folder } = this.calls;
-    this.agents = secret === undefined ? undefined : new NodeAgents({ api, folder, installation, secret });
+    const { installation, agents } = settings;
+    const ofAgents = agents?.namespace ?? namespace;
+    this.agents = secret === undefined ? undefined : new NodeAgents({ api, namespace: ofAgents, installation, secret });
     this.launchesInTurn = atATime(settings.callsAtOnce);
     this.killsInTurn = atATime(killsAtOnce(settings));
   }

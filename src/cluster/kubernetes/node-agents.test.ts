@@ -39,12 +39,13 @@ const agent = ({
 const agents = (items: readonly Pod[] = [], calls: object[] = []) =>
   new NodeAgents({
     api: {
-      call: async (_path: string, { query }: { query: object }) => {
+      call: async (path: string, { query }: { query: object }) => {
+        expect(path).toContain('/namespaces/tasks/pods');
         calls.push(query);
         return { items };
       },
     } as unknown as KubernetesApi,
-    folder: '/api/v1/namespaces/tasks/pods',
+    namespace: 'tasks',
     installation: 'muster',
     secret: 'a text of more than thirty characters',
   });

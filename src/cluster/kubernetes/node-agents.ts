@@ -53,8 +53,8 @@ export function placeOf(pod: Pod): AgentPlace | undefined {
 
 interface Options {
   api: KubernetesApi;
-  /** Of pods, in the namespace of the agents. */
-  folder: string;
+  /** That of the agents, which may be another than that of the tasks. */
+  namespace: string;
   installation: string;
   /** That schedulers and agents share. */
   secret: string;
@@ -109,10 +109,10 @@ export class NodeAgents {
   }
 
   changed(pod: Pod): void {
-    const { uid = '', labels, namespace } = pod.metadata ?? {};
-    const { installation, folder } = this.options;
+    const { uid = '', labels, namespace: place } = pod.metadata ?? {};
+    const { installation, namespace } = this.options;
     const node = pod.spec?.nodeName;
-    if (labels?.[agentLabel] !== installation || !folder.includes(`/${namespace}/`) || !node) return;
+    if (labels?.[agentLabel] !== installation || place !== namespace || !node) return;
     if (!this.pods.has(node)) this.pods.set(node, new Map());
     this.pods.get(node)!.set(uid, pod);
     this.nodeOfPod.set(uid, node);
@@ -140,9 +140,9 @@ export class NodeAgents {
   }
 
   private async lookUp(node: string): Promise<AgentPlace | undefined> {
-    const { api, folder, installation } = this.options;
+    const { api, namespace, installation } = this.options;
     const query = { labelSelector: `${agentLabel}=${installation}`, fieldSelector: `spec.nodeName=${node}` };
-    return best((await listAll<Pod>(api, folder, query)).items);
+    return best((await listAll<Pod>(api, `/api/v1/namespaces/${namespace}/pods`, query)).items);
   }
 
   private connectionTo({ node, host, port }: AgentPlace): NodeAgent {

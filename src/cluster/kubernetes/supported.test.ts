@@ -20,13 +20,16 @@ test.each([
   { name: 'a container', deploy: docker({ portMappings: [{ hostPort: 20_000, containerPort: 80 }] }), is: [] },
   {
     name: 'a volume of an allowed folder',
-    deploy: docker({}, { volumes: [{ hostPath: '/data/x', containerPath: '/x' }] }),
+    deploy: docker({}, { volumes: [{ hostPath: '/data', containerPath: '/x' }] }),
     is: [],
   },
   {
     name: 'one of another',
-    deploy: docker({}, { volumes: [{ hostPath: '/etc', containerPath: '/x' }] }),
-    is: ['containerInfo.volumes[0].hostPath'],
+    deploy: docker(
+      {},
+      { volumes: ['/etc', '/data/x', '/data/x/..'].map((hostPath) => ({ hostPath, containerPath: '/x' })) },
+    ),
+    is: [0, 1, 2].map((index) => `containerInfo.volumes[${index}].hostPath`),
   },
   {
     name: 'one that leaves it',

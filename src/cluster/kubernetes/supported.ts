@@ -78,6 +78,8 @@ function unsupportedContainer(info: ContainerInfo, isManaged: boolean, settings:
     allowedVolumeDrivers: [],
     allowedParameters: [],
     section: 'cluster.kubernetes',
+    // The kubelet follows links, and nothing here sees who could put them there.
+    wholeFolders: true,
   };
   const none = (field: string, what: string): Unsupported => ({
     field: `containerInfo.${field}`,

@@ -1,6 +1,7 @@
 import type { Log } from '../../agent/agent-context.js';
 import { messageOf } from '../../agent/files.js';
-import type { Deploy } from '../../core/model/deploy.js';
+import { literalHostPorts } from '../../core/launch/index.js';
+import { type Deploy, hasContainer } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import type { ContainerSettings } from '../../platform/settings/container-settings.js';
@@ -72,8 +73,8 @@ export class LocalDriver implements ClusterDriver {
       this.options.containers,
     );
 
-  unsupportedInRun = (run: RunNowRequest): Unsupported[] =>
-    unsupportedInRun(run, this.options.allowedArtifactPaths ?? []);
+  unsupportedInRun = (run: RunNowRequest, deploy?: Deploy): Unsupported[] =>
+    unsupportedInRun(run, this.options.allowedArtifactPaths, deploy && hasContainer(deploy));
 
   async start(
     epoch: Epoch,
@@ -126,13 +127,13 @@ export class LocalDriver implements ClusterDriver {
   }
 
   /** Asked of the agent, by whichever instance. One that cannot be asked, or is still looking, may have an engine. */
-  async refusedContainers(): Promise<string | undefined> {
+  async refusedContainers(deploy?: Deploy): Promise<string | undefined> {
     if (this.options.containers?.required === false) return undefined;
     try {
       const { machines } = await this.agent.ask((agent) => agent.machines({}, { timeoutMs: userMillis }));
       const isCertain =
         machines.length > 0 && machines.every(({ containersRefusal }) => containersRefusal !== undefined);
-      if (!isCertain) return undefined;
+      if (!isCertain) return deploy && portsThatNoneHas(deploy, machines);
       const reasons = [...new Set(machines.flatMap(({ containersRefusal }) => containersRefusal ?? []))];
       return (
         `no machine has an engine for containers that works (${reasons.join('; ')}); ` +
@@ -228,3 +229,18 @@ export class LocalDriver implements ClusterDriver {
 }
 
 const unknown = ({ taskId }: LaunchSpec, reason: string): LaunchAnswer => ({ taskId, outcome: 'UNKNOWN', reason });
+
+/** Ports of the machine that a deploy says literally are not given to it: a machine has to have them in its ranges. */
+function portsThatNoneHas(
+  { containerInfo, resources }: Deploy,
+  machines: readonly Pick<MachineSnapshot, 'portRanges'>[],
+): string | undefined {
+  const ports = containerInfo ? literalHostPorts(containerInfo, resources?.numPorts ?? 0) : [];
+  const has = ({ portRanges }: Pick<MachineSnapshot, 'portRanges'>) =>
+    ports.every((port) => portRanges.some(({ begin, end }) => begin <= port && port <= end));
+  if (ports.length === 0 || machines.length === 0 || machines.some(has)) return undefined;
+  return (
+    `no machine has the ports ${ports.join(', ')} among those that tasks may get (cluster.local.slaves[].ports); ` +
+    'with the setting cluster.local.containers.required: false the deploy would wait for one'
+  );
+}

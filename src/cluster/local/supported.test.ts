@@ -207,3 +207,12 @@ test('a run is checked like a deploy', () =>
   expect(
     unsupportedInRun({ envOverrides: { 'x y': '' }, extraArtifacts: [{ uri: 'ftp://h' }] }).map((each) => each.field),
   ).toEqual(['envOverrides.x y', 'extraArtifacts[0].uri']));
+
+test('variables that no container can be given are refused in runs, too, and only there', () => {
+  const envOverrides = { A: 'a\nb', B: 'x'.repeat(60_001), C: 'x'.repeat(60_000) };
+  expect(unsupportedInRun({ envOverrides })).toEqual([]);
+  expect(unsupportedInRun({ envOverrides }, [], true).map(({ field }) => field)).toEqual([
+    'envOverrides.A',
+    'envOverrides.B',
+  ]);
+});

@@ -6,6 +6,7 @@ import {
   staysInside,
   unsupportedDownloads,
   unsupportedExecutorFields,
+  unsupportedInContainer,
   unsupportedVariables,
   type Unsupported,
 } from '../../agent/wire/unsupported.js';
@@ -43,7 +44,7 @@ export function unsupportedByLocalDriver(
     ),
     ...unsupportedDownloads('uris', deploy.uris, allowedArtifactPaths),
     ...(deploy.runImmediately
-      ? unsupportedInRun(deploy.runImmediately, allowedArtifactPaths).map((problem) =>
+      ? unsupportedInRun(deploy.runImmediately, allowedArtifactPaths, hasContainer(deploy)).map((problem) =>
           within('runImmediately', problem),
         )
       : []),
@@ -82,12 +83,6 @@ function lostInNetwork(container: ContainerInfo, isManaged: boolean): Unsupporte
   return given.map((field) => ({ field: `containerInfo.${field}`, message }));
 }
 
-/** Engines read variables line by line. */
-const unsupportedInContainer = (field: string, env: Record<string, string> | undefined): Unsupported[] =>
-  Object.entries(env ?? {}).flatMap(([name, value]) =>
-    /[\r\n]/.test(value ?? '') ? [{ field: `${field}.${name}`, message: 'must be one line for a container' }] : [],
-  );
-
 /** The same for what a single run adds to its deploy. */
 export function unsupportedInRun(
   run: {
@@ -95,9 +90,11 @@ export function unsupportedInRun(
     extraArtifacts?: ClusterArtifact[];
   },
   allowedArtifactPaths: readonly string[] = [],
+  isInContainer = false,
 ): Unsupported[] {
   return [
     ...unsupportedVariables('envOverrides', run.envOverrides),
+    ...(isInContainer ? unsupportedInContainer('envOverrides', run.envOverrides) : []),
     ...unsupportedDownloads('extraArtifacts', run.extraArtifacts, allowedArtifactPaths),
   ];
 }

@@ -182,6 +182,11 @@ describe('what to launch', () => {
   ])('$name', (given) => expect(broken(given)).toEqual(given.errors ?? []));
 });
 
+const ofCluster = (name: string) => ({
+  type: 'MESOS' as const,
+  cluster: { image: { type: 'DOCKER' as const, docker: { name } } },
+});
+
 describe('containers', () => {
   test.each<Case>([
     {
@@ -239,6 +244,17 @@ describe('containers', () => {
       deploy: { containerInfo: docker({ image: 'busybox' }) },
       context: settingsWith({ validDockerRegistries: ['r.example'] }),
       errors: ['deploy.containerInfo.docker.image registry'],
+    },
+    ...['busybox', 'localhost/app:1', 'r.example.evil/app', 'R.example/app', 'r.example'].map((name) => ({
+      name: `another registry, by the other member: ${name}`,
+      deploy: { containerInfo: ofCluster(name) },
+      context: settingsWith({ validDockerRegistries: ['r.example'] }),
+      errors: ['deploy.containerInfo.cluster.image.docker.name registry'],
+    })),
+    {
+      name: 'an allowed registry, by the other member',
+      deploy: { containerInfo: ofCluster('r.example/app:1') },
+      context: settingsWith({ validDockerRegistries: ['r.example'] }),
     },
   ])('$name', (given) => expect(broken(given)).toEqual(given.errors ?? []));
 });

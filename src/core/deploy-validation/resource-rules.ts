@@ -77,7 +77,7 @@ export const resourceRule: DeployRule = ({ resources }, { request, settings }) =
 
 export const containerRule: DeployRule = ({ containerInfo, resources }, { settings }) => {
   if (!containerInfo) return [];
-  const { docker } = containerInfo;
+  const { docker, cluster } = containerInfo;
   return [
     ...(containerInfo.volumes ?? []).flatMap((volume, index) =>
       problem(!volume.containerPath, `containerInfo.volumes.${index}.containerPath`, 'required', 'is required'),
@@ -89,17 +89,19 @@ export const containerRule: DeployRule = ({ containerInfo, resources }, { settin
       'is required for type DOCKER',
     ),
     ...(docker ? problem(!docker.image, 'containerInfo.docker.image', 'required', 'is required') : []),
-    ...(docker?.image ? registryProblems(docker.image, settings.validDockerRegistries) : []),
+    // Both members that name an image, whichever is used.
+    ...registryProblems('docker.image', docker?.image, settings.validDockerRegistries),
+    ...registryProblems('cluster.image.docker.name', cluster?.image?.docker?.name, settings.validDockerRegistries),
     ...(docker?.portMappings ?? []).flatMap((mapping, index) => portProblems(mapping, index, resources?.numPorts ?? 0)),
   ];
 };
 
-function registryProblems(image: string, allowed: readonly string[]): FieldError[] {
-  if (allowed.length === 0) return [];
+function registryProblems(field: string, image: string | undefined, allowed: readonly string[]): FieldError[] {
+  if (!image || allowed.length === 0) return [];
   const [registry = ''] = image.includes('/') ? image.split('/') : [];
   return problem(
     !allowed.includes(registry),
-    'containerInfo.docker.image',
+    `containerInfo.${field}`,
     'registry',
     `must come from one of the registries ${allowed.join(', ')}`,
   );

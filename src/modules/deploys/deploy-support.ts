@@ -8,8 +8,8 @@ export const unsupportedDeployErrors = (driver: ClusterDriver, deploy: Deploy): 
   (driver.unsupportedInDeploy?.(deploy) ?? []).map((problem) => toError(problem, 'deploy.'));
 
 /** Names each wish of a run that the cluster could not honour. */
-export const unsupportedRunErrors = (driver: ClusterDriver, run: RunNowRequest): FieldError[] =>
-  (driver.unsupportedInRun?.(run) ?? []).map((problem) => toError(problem, ''));
+export const unsupportedRunErrors = (driver: ClusterDriver, run: RunNowRequest, deploy?: Deploy): FieldError[] =>
+  (driver.unsupportedInRun?.(run, deploy) ?? []).map((problem) => toError(problem, ''));
 
 /** Names each account that a deploy asks for and that no task may run as. */
 export const refusedUserErrors = (driver: ClusterDriver, deploy: Deploy): Promise<FieldError[]> =>
@@ -27,7 +27,7 @@ export const refusedRunUserErrors = (
 
 /** Says why no machine could run the container of a deploy. */
 export async function refusedContainerErrors(driver: ClusterDriver, deploy: Deploy): Promise<FieldError[]> {
-  const refusal = hasContainer(deploy) ? await driver.refusedContainers?.() : undefined;
+  const refusal = hasContainer(deploy) ? await driver.refusedContainers?.(deploy) : undefined;
   const field = 'deploy.containerInfo';
   return refusal === undefined ? [] : [{ field, rule: 'supported', message: `${field}: ${refusal}` }];
 }

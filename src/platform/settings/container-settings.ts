@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { count } from './bounds.js';
+import { harmlessParameters, isReservedParameter, isSwitch } from './engine-options.js';
 
-/** One word of a command line; with `=`, so that no value is taken for an option. */
+/** One word of a command line. */
 const Word = z
   .string()
   .min(1)
@@ -9,20 +10,11 @@ const Word = z
   .regex(/^[^\0]*$/, 'must not contain a NUL character');
 const Words = () => z.array(Word).max(100);
 
-/** What only the agent sets, and what has a field of its own in a deploy with a rule of its own. */
-const reservedParameters = new Set(
-  (
-    'a attach attach-stdin cap-add-file cidfile conmon-pidfile cgroup-parent cgroups d detach e env env-file env-host i interactive ' +
-    'image-volume log-driver log-opt mount name net network no-healthcheck p passwd pidfile privileged publish publish-all P pull q ' +
-    'replace rm rootfs sig-proxy sdnotify t tty v volume volumes-from volume-driver preserve-fds systemd'
-  ).split(' '),
-);
-
-/** The keys that no deploy may use whatever the operator says, or does not need to. */
-export const isReservedParameter = (key: string): boolean => reservedParameters.has(key);
-
-/** What reaches nothing beside the container itself. */
-const harmlessParameters = ['entrypoint', 'h', 'hostname', 'init', 'read-only', 'stop-signal', 'w', 'workdir'];
+/** An option whose value stands in one word with it; only a switch has none. */
+const CreateWord = Word.refine((word) => {
+  const [, name = '', value] = /^--([A-Za-z0-9][A-Za-z0-9-]+)(=.*)?$/s.exec(word) ?? [];
+  return name !== '' && (value !== undefined || isSwitch(name));
+}, 'must be a long option in one word with its value, such as --ulimit=nofile=1024:1024');
 
 /** Under `cluster.local.containers`: what runs containers, and what a deploy may ask of them. */
 export const ContainerSettings = z.strictObject({
@@ -36,7 +28,11 @@ export const ContainerSettings = z.strictObject({
     .default(true)
     .describe('Whether a deploy with a container is refused while no machine can run one; false: it waits for one'),
   engineArguments: Words().default([]).describe('Words after its name in each of its commands, such as --runtime=runc'),
-  createArguments: Words().default([]).describe('Further options with which each container is created'),
+  createArguments: z
+    .array(CreateWord)
+    .max(100)
+    .default([])
+    .describe('Further options with which each container is created, each in one word with its value'),
   dockerPrefix: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,30}$/, 'must be 1 to 31 letters, digits, "_", "." or "-"')
@@ -52,6 +48,16 @@ export const ContainerSettings = z.strictObject({
     .default('TASK_USER')
     .describe(
       'TASK_USER: containers have the user that the task has, and no capabilities; IMAGE_USER: that of their image, often root',
+    ),
+  imageCacheMegabytes: count(0, 1_000_000_000)
+    .default(20_480)
+    .describe(
+      'How much the images may take together that the agent has pulled and no task uses; the oldest go first. A larger one is not kept',
+    ),
+  imageKeepDays: count(0, 3_650)
+    .default(14)
+    .describe(
+      'Days after which an image that the agent has pulled and no task has used is removed; 0: none is for its age',
     ),
   maxDockerPullAttempts: count(1, 20).default(2).describe('How often an image is asked for before the task fails'),
   dockerClientTimeLimitSeconds: count(1, 86_400).default(300).describe('Longest run of one command of the engine'),
@@ -88,12 +94,16 @@ export const ContainerSettings = z.strictObject({
     .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
     .max(1_000)
     .default([])
-    .describe('Folders of the machine of which volumes may show all or a part'),
+    .describe(
+      'Folders of the machine that volumes may show; parts of them only where no container can be root and no other user can change them',
+    ),
   allowedVolumes: z
     .array(z.string().min(1).max(200))
     .max(1_000)
     .default([])
-    .describe('Volumes of the engine that a deploy may name; a * at the end stands for any end'),
+    .describe(
+      'Volumes of the engine that any deploy may name, whichever group it is of; a * at the end stands for any end. They stay until the operator removes them',
+    ),
   allowedVolumeDrivers: z
     .array(z.string().min(1).max(100))
     .max(100)
@@ -107,7 +117,7 @@ export const ContainerSettings = z.strictObject({
         .refine((key) => !isReservedParameter(key), 'is not for deploys: it has a field or a setting of its own'),
     )
     .max(1_000)
-    .default(harmlessParameters)
+    .default([...harmlessParameters])
     .describe(
       'Options of the engine that a deploy may set; some, such as device, cap-add or user, are as good as root',
     ),

@@ -89,7 +89,7 @@ export const KubernetesSettings = z.strictObject({
     .default(['BRIDGE'])
     .describe('Networks that a deploy may name: BRIDGE, which is that of pods, and HOST, that of the node'),
   allowedHostPaths: ContainerSettings.shape.allowedHostPaths.describe(
-    'Folders of nodes of which volumes may show all or a part; links in them are followed by the node',
+    'Folders of nodes that volumes may show, each as a whole; tasks without a user of their own are all the same user there',
   ),
   agents: z
     .strictObject({
@@ -98,6 +98,11 @@ export const KubernetesSettings = z.strictObject({
         .min(1)
         .max(4_096)
         .describe('File with the text, of at least 32 characters, that schedulers and the agents of all nodes share'),
+      namespace: name(63)
+        .optional()
+        .describe(
+          'Where the agents are; default: the namespace of the tasks. With another one, tasks are away from secrets and agents',
+        ),
     })
     .optional()
     .describe('The agents of the nodes, by which tasks have files, figures and commands; default: there are none'),

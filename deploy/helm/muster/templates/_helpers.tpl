@@ -40,6 +40,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- (include "muster.kubernetes" . | fromJson).installation | default "muster" -}}
 {{- end -}}
 
+{{- /* Where the pods of tasks are. */ -}}
+{{- define "muster.taskNamespace" -}}
+{{- .Values.tasks.namespace | default .Release.Namespace -}}
+{{- end -}}
+
 {{- /* The settings file: that of the values, with the names of the service, and where the secret of the agents is. */ -}}
 {{- define "muster.settings" -}}
 {{- $name := include "muster.name" . -}}
@@ -47,9 +52,19 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- $service := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.cluster.local" $inNamespace) -}}
 {{- $given := (.Values.settings.http | default dict).allowedHosts | default list -}}
 {{- $added := dict "http" (dict "allowedHosts" (concat $service $given | uniq)) -}}
+{{- $kubernetes := dict -}}
+{{- if .Values.tasks.namespace -}}
+{{- $_ := set $kubernetes "namespace" .Values.tasks.namespace -}}
+{{- end -}}
 {{- if .Values.agent.enabled -}}
 {{- $agents := dict "secretFile" "/etc/muster-secret/agent" -}}
-{{- $_ := set $added "cluster" (dict "kubernetes" (dict "agents" $agents)) -}}
+{{- if .Values.tasks.namespace -}}
+{{- $_ := set $agents "namespace" .Release.Namespace -}}
+{{- end -}}
+{{- $_ := set $kubernetes "agents" $agents -}}
+{{- end -}}
+{{- if $kubernetes -}}
+{{- $_ := set $added "cluster" (dict "kubernetes" $kubernetes) -}}
 {{- end -}}
 {{- toYaml (mustMergeOverwrite (deepCopy .Values.settings) $added) -}}
 {{- end -}}

@@ -6,6 +6,7 @@ import type { Past } from '../../../core/authorization/index.js';
 import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
+import type { Deploy } from '../../../core/model/deploy.js';
 import { countsRuns, decideRun, type RunFacts, runProblems, runWishes } from '../../../core/requests/run-now.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
@@ -78,10 +79,12 @@ export class Runs {
   ): Promise<Settled<AcceptedRun>[]> {
     const stored = await this.requests.lock(tx, requestId);
     if (!stored) return wishes.map(() => ({ refusal: SchedulerError.requestNotFound(requestId) }));
-    const facts = await this.facts(tx, stored, wishes);
+    const { deploy, ...facts } = await this.facts(tx, stored, wishes);
     const now = this.clock.now();
     const timesAsked = new Map<string, number>();
     const decided = wishes.map(({ run, user }) => {
+      const errors = deploy ? unsupportedRunErrors(this.driver, run, deploy) : [];
+      if (errors.length > 0) return { refusal: SchedulerError.invalid('INVALID_REQUEST', errors) };
       const decision = decideRun(run, facts);
       if (decision.kind === 'refuse') {
         return { refusal: new SchedulerError(decision.code, decision.message, { errors: decision.errors }) };
@@ -114,14 +117,20 @@ export class Runs {
   }
 
   /** Only what a decision may depend on: others wait for the row meanwhile. */
-  private async facts(tx: EntityManager, stored: StoredRequest, wishes: readonly RunWish[]): Promise<RunFacts> {
+  private async facts(
+    tx: EntityManager,
+    stored: StoredRequest,
+    wishes: readonly RunWish[],
+  ): Promise<RunFacts & { deploy?: Deploy }> {
     const { request, state } = stored;
     const deployId = deployInUse(stored);
     const counts = countsRuns(request) ? await this.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
-    const looksAtDeploy = deployId !== undefined && wishes.some(({ run }) => run.resources);
-    const deploy = looksAtDeploy ? await this.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
-    const numPorts = deploy?.deploy.resources?.numPorts ?? 0;
+    const looksAtDeploy = deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides);
+    const found = looksAtDeploy ? await this.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
+    const deploy = found?.deploy;
+    const numPorts = deploy?.resources?.numPorts ?? 0;
     return {
+      deploy,
       request,
       state,
       deployInUse: deployId,
