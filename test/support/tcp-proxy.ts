@@ -1,10 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Where the server of a line listens. */
-export interface TcpTarget {
-  host: string;
-  port: number;
-}
+/** Where the server of a line listens: a port, or a socket of this machine. */
+export type TcpTarget = { host: string; port: number } | { path: string };
 
 /** A line between a client and a server that a test can cut or freeze. */
 export interface TcpProxy {
@@ -34,7 +31,7 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
   const server = createServer((near) => {
     if (mode === 'cut') return void near.destroy();
     const far = connect(proxy.target);
-    far.once('connect', () => connections.push({ port: far.localPort!, since: Date.now() }));
+    far.once('connect', () => connections.push({ port: far.localPort ?? 0, since: Date.now() }));
     const pair: [Socket, Socket] = [near, far];
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as [Socket, Socket][]) {
@@ -80,6 +77,13 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
     },
   };
   return proxy;
+}
+
+/** Where the server of a database listens. */
+export function targetOf(databaseUrl: string): TcpTarget {
+  const { hostname, port } = new URL(databaseUrl);
+  const host = decodeURIComponent(hostname);
+  return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port || 5432}` } : { host, port: Number(port) || 5432 };
 }
 
 /** The same database URL by way of the proxy. */

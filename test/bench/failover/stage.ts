@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { connect } from '../../../src/platform/database/connection.js';
 import { EmbeddedServer } from '../../../src/platform/embedded-server/embedded-server.js';
 import { Installation, type Instance } from '../../e2e/support/product.js';
-import { startTcpProxy, throughProxy, type TcpProxy } from '../../support/tcp-proxy.js';
+import { startTcpProxy, targetOf, throughProxy, type TcpProxy } from '../../support/tcp-proxy.js';
 
 /** One scheduler process and its own line to the database. */
 export interface Player {
@@ -55,8 +55,7 @@ export class Stage {
 
   /** Starts a scheduler, in the place of the one of this name that has ended. */
   async enter(name: string): Promise<Player> {
-    const { hostname: host, port } = new URL(this.server.url);
-    const line = await startTcpProxy({ host, port: Number(port) });
+    const line = await startTcpProxy(targetOf(this.server.url));
     const instance = await this.installation.start(['scheduler'], {
       DATABASE_URL: throughProxy(this.server.url, line),
     });
