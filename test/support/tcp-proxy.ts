@@ -8,8 +8,8 @@ export interface TcpProxy {
   port: number;
   /** The server that new connections lead to. */
   target: TcpTarget;
-  /** By which port the server has seen each of its clients so far, and since when (epoch milliseconds): ports come again. */
-  readonly connections: readonly { port: number; since: number }[];
+  /** How many clients have reached the server so far. */
+  readonly connections: number;
   /** Existing connections break, new ones are refused at once. */
   cut(): void;
   /** Nothing is carried any more, but connections stay open: what a lost network looks like. */
@@ -22,7 +22,7 @@ export interface TcpProxy {
 }
 
 export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
-  const connections: { port: number; since: number }[] = [];
+  let connections = 0;
   const pairs = new Set<[Socket, Socket]>();
   const lossy = new Set<Socket>();
   const each = (act: (socket: Socket) => void): void => [...pairs].flat().forEach(act);
@@ -31,7 +31,7 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
   const server = createServer((near) => {
     if (mode === 'cut') return void near.destroy();
     const far = connect(proxy.target);
-    far.once('connect', () => connections.push({ port: far.localPort ?? 0, since: Date.now() }));
+    far.once('connect', () => connections++);
     const pair: [Socket, Socket] = [near, far];
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as [Socket, Socket][]) {
@@ -53,7 +53,9 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
   const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
     target,
-    connections,
+    get connections() {
+      return connections;
+    },
     cut: () => {
       mode = 'cut';
       each((socket) => socket.destroy());

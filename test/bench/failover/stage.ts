@@ -12,13 +12,6 @@ export interface Player {
   instance: Instance;
 }
 
-/** Of an instance to the database, by the port that the database sees. */
-export interface Connection {
-  instance: Instance;
-  port: number;
-  since: number;
-}
-
 /** A database, an agent, and two schedulers that share them, each over a line of its own that can be cut. */
 export class Stage {
   private closing: Promise<void> | undefined;
@@ -56,9 +49,10 @@ export class Stage {
   /** Starts a scheduler, in the place of the one of this name that has ended. */
   async enter(name: string): Promise<Player> {
     const line = await startTcpProxy(targetOf(this.server.url));
-    const instance = await this.installation.start(['scheduler'], {
-      DATABASE_URL: throughProxy(this.server.url, line),
-    });
+    const url = new URL(throughProxy(this.server.url, line));
+    // The database writes down who adds what.
+    url.searchParams.set('application_name', `instance ${this.all.length}`);
+    const instance = await this.installation.start(['scheduler'], { DATABASE_URL: url.toString() });
     const player = { name, line, instance };
     const place = this.players.findIndex((other) => other.name === name);
     this.all.push(player);
@@ -78,9 +72,9 @@ export class Stage {
     }
   }
 
-  /** Of all instances there were. */
-  connections(): Connection[] {
-    return this.all.flatMap(({ line, instance }) => line.connections.map((each) => ({ ...each, instance })));
+  /** As the database knows an instance. */
+  nameOf(instance: Instance): string {
+    return `instance ${this.all.findIndex((player) => player.instance === instance)}`;
   }
 
   async epoch(): Promise<number> {
