@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startTestApp, type TestApp, type TestAppOptions } from './support/test-app.js';
-import { startTcpProxy, throughProxy } from './support/tcp-proxy.js';
+import { startTcpProxy, targetOf, throughProxy } from './support/tcp-proxy.js';
 import { createDatabase } from './support/test-database.js';
 import { waitFor } from './support/wait-for.js';
 import { Leadership } from '../src/platform/leadership/leadership.js';
@@ -97,8 +97,7 @@ describe('the application', () => {
   test('answers 503 in the error shape while the database is away, and serves and leads again when it is back', async () => {
     const database = await createDatabase();
     onTestFinished(database.remove);
-    const { hostname: host, port } = new URL(database.url);
-    const proxy = await startTcpProxy({ host, port: Number(port) });
+    const proxy = await startTcpProxy(targetOf(database.url));
     onTestFinished(() => proxy.close());
     const app = await start({ databaseUrl: throughProxy(database.url, proxy) });
     expect((await get(app, '/api/requests')).status).toBe(200);

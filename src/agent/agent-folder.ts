@@ -1,10 +1,11 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, link, realpath, rm, unlink } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { releasePidFile, takePidFile } from '../platform/process/pid-file.js';
 import { barredFolder } from './machine/accounts.js';
+import { isAlive } from './machine/process-identity.js';
 import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from './files.js';
 
 /** What `endpoint.json` in the agent's folder says about a running agent. */
@@ -28,6 +29,7 @@ const stranger = 4_294_967_294;
  * What lies where below `<data dir>/agent`:
  *
  *     secret           shared with the scheduler, 0600
+ *     agent.pid        the process that may work here
  *     endpoint.json    how to reach the running agent
  *     incarnation      random id of this folder
  *     epoch            the highest epoch seen
@@ -68,6 +70,7 @@ export class AgentFolder {
   readonly uploadRecords: string;
   readonly archive: string;
   private readonly incarnationFile: string;
+  private readonly claimFile: string;
 
   private constructor(
     readonly root: string,
@@ -91,6 +94,7 @@ export class AgentFolder {
     this.uploadRecords = join(root, 'uploads');
     this.archive = join(root, 'archive');
     this.incarnationFile = join(root, 'incarnation');
+    this.claimFile = join(root, 'agent.pid');
   }
 
   /** `forOthers`: tasks run as other users than the agent, and must get to their sandboxes. */
@@ -123,7 +127,7 @@ export class AgentFolder {
       await makeFolder(closed, 0o700);
   }
 
-  /** Short name of this folder for cgroups and sockets. */
+  /** Short name of this folder for cgroups. */
   get key(): string {
     return createHash('sha256').update(this.root).digest('hex').slice(0, 12);
   }
@@ -148,16 +152,19 @@ export class AgentFolder {
   }
 
   /**
-   * Binds a socket that only one process can hold and that the kernel frees with the process, however it ends.
-   * undefined: another agent runs on this folder.
+   * For one agent only, by a file in this folder, where no task can make one: a socket's name anybody could take while the
+   * agent is down. Answers the process id of the agent that has it. undefined: it is ours, until `release` or the end of this
+   * process, however it ends.
    */
-  async claim(): Promise<Server | undefined> {
-    // An abstract socket ("\0...") has no file: nothing to clean up, and no limit on the length of the folder's path.
-    const guard = createServer((socket) => socket.destroy());
-    return new Promise((resolve, reject) => {
-      guard.once('error', (cause) => (errorCode(cause) === 'EADDRINUSE' ? resolve(undefined) : reject(cause)));
-      guard.listen(`\0muster-agent-${this.key}`, () => resolve(guard));
-    });
+  async claim(): Promise<number | undefined> {
+    // An agent of an earlier release holds no such file.
+    const running = await readEndpoint(this.root).catch(() => undefined);
+    if (running && running.pid !== process.pid && isAlive(running)) return running.pid;
+    return takePidFile(this.claimFile);
+  }
+
+  release(): void {
+    releasePidFile(this.claimFile);
   }
 }
 

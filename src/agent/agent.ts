@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { Server } from 'node:net';
 import { dirname } from 'node:path';
 import { serve } from 'rest-contract';
 import { nodeListener } from 'rest-contract/node';
@@ -79,23 +78,22 @@ export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   const settings = readLocalClusterSettings(options.settings);
   const forOthers = process.getuid?.() === 0 && settings.tasksRunAs === 'OWN_USER';
   const folder = await AgentFolder.open(options.folder, forOthers);
-  const guard = await folder.claim();
-  if (!guard) throw new AgentCannotStart(`Another agent runs on ${folder.root}`);
+  const other = await folder.claim();
+  if (other !== undefined) throw new AgentCannotStart(`Another agent runs on ${folder.root} (process ${other})`);
   const stopping = new AbortController();
   // What goes on in the agent all ends with it.
   setMaxListeners(0, stopping.signal);
   try {
-    return await startOn(folder, guard, stopping, { ...options, settings });
+    return await startOn(folder, stopping, { ...options, settings });
   } catch (cause) {
     stopping.abort();
-    guard.close();
+    folder.release();
     throw cause;
   }
 }
 
 async function startOn(
   folder: AgentFolder,
-  guard: Server,
   stopping: AbortController,
   options: AgentOptions & { settings: LocalClusterSettings },
 ): Promise<RunningAgent> {
@@ -160,7 +158,7 @@ async function startOn(
   const onError = (error: unknown, { operation }: { operation: string }) => log.error(`${operation} failed`, error);
   const server = createServer(nodeListener(serve(AgentApi, new GuardedAgent(secret, operations), { onError })));
   const ownPort = await startServer(server, { host, port });
-  const files = settings.files && (await openFileAddress(settings.files, context));
+  const files = settings.files && (await openFileAddress(settings.files, context, settings.taskUsers));
   const uploader = await openUploader(context, options.uploadProgram);
   const watching = watchOver(context, tasks, machines, tombstones, uploader);
   const endpoint: Endpoint = { ...ownIdentity(), host, port: ownPort, agentId, incarnation };
@@ -181,7 +179,7 @@ async function startOn(
       await updates.close();
       users.close();
       if (tasks.live().length === 0) await cgroups.removeAll();
-      guard.close();
+      folder.release();
       resolve();
     });
   });

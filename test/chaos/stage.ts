@@ -76,7 +76,9 @@ export class Stage {
     stage.database = await Postgres.start(join(installation.dataDir, 'db'), stage.databaseClock?.environment);
     stage.agentClock = stage.clock('agent');
     stage.keeping = stage.keep();
-    await waitFor('the agent', () => stage.agentLine.target.port > 0, { timeoutMillis: 60_000 });
+    await waitFor('the agent', () => !('port' in stage.agentLine.target) || stage.agentLine.target.port > 0, {
+      timeoutMillis: 60_000,
+    });
     for (let n = 1; n <= options.schedulers; n++)
       await stage.enter(`scheduler${n}`, { MUSTER_HTTP_WORKERS: String(n === 1 ? options.workers : 0) });
     await stage.leader();

@@ -57,7 +57,7 @@ test('a launch that the line holds back starts nothing when it comes after it wa
   const spec = cluster.spec({ command: { shell: true, value: 'exec sleep 600', arguments: [] } });
   line.freeze();
   const late = driver.launch([spec], 1);
-  await waitFor('the launch to be on its way', () => line.connections.length > 0);
+  await waitFor('the launch to be on its way', () => line.connections > 0);
   expect(await cluster.driver.withdraw([spec.taskId], spec.slaveId, 1)).toEqual([spec.taskId]);
   line.restore();
   expect(await late).toMatchObject([{ taskId: spec.taskId, outcome: 'REFUSED' }]);

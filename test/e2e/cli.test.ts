@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { userInfo } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkDatabase } from '../../src/platform/database/check-database.js';
 import { inject, afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -36,8 +37,7 @@ const exitCode = async (each: TestProcess): Promise<number> => {
 async function databaseUrl(dataDir: string): Promise<string> {
   const process = muster(['database-url'], { MUSTER_DATA_DIR: dataDir });
   expect(await exitCode(process)).toBe(0);
-  expect(process.lines).toHaveLength(1);
-  return process.lines[0]!;
+  return process.line('postgres:').then((rest) => `postgres:${rest}`);
 }
 async function database(): Promise<string> {
   const { url, remove } = await createDatabase();
@@ -54,7 +54,8 @@ describe('what cannot start says why on one line and ends with exit code 1:', ()
     const process = muster(['scheduler'], { DATABASE_URL: await database(), MUSTER_PORT: String(port) });
     expect(await exitCode(process)).toBe(1);
     expect(process.lines.filter((line) => !line.startsWith('{'))).toEqual([
-      `Port ${port} on 127.0.0.1 is taken by another program: set MUSTER_PORT to a free one`,
+      `Port ${port} on 127.0.0.1 is taken by another program: set MUSTER_PORT to a free one ` +
+        `(it is user ${userInfo().uid} who has it)`,
     ]);
   });
 
@@ -91,7 +92,7 @@ describe('muster scheduler', () => {
     const ready = await fetch(api.replace(/\/api$/, '/readyz'));
     expect(ready.status).toBe(200);
     expect(await process.line('  Database    ')).toMatch(
-      /^postgres:\/\/muster:\*\*\*@127\.0\.0\.1:\d+\/postgres {3}\(with its password: muster database-url\)$/,
+      /^postgres:\/\/muster:\*\*\*@%2F\S+:5432\/postgres {3}\(to open it: muster psql\)$/,
     );
     process.child.kill('SIGTERM');
     expect(await exitCode(process)).toBe(0);
@@ -149,7 +150,10 @@ describe('muster database-url', () => {
   test('prints the URL of the settings', async () => {
     const process = muster(['database-url'], { DATABASE_URL: 'postgres://ann:secret@db.example.com/muster' });
     expect(await exitCode(process)).toBe(0);
-    expect(process.lines).toEqual(['postgres://ann:secret@db.example.com/muster']);
+    expect(process.lines.toSorted().toReversed()).toEqual([
+      'postgres://ann:secret@db.example.com/muster',
+      expect.stringMatching(/^This URL holds a password: .*muster psql$/),
+    ]);
   });
 
   test('says where there is none, and makes none', async () => {
@@ -157,6 +161,47 @@ describe('muster database-url', () => {
     const process = muster(['database-url'], { MUSTER_DATA_DIR: dataDir });
     expect(await exitCode(process)).toBe(1);
     expect(process.lines).toEqual([`There is no database in ${dataDir}: the first start makes it`]);
+  });
+});
+
+const hasPsql = (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'psql')));
+describe.runIf(hasPsql)('muster psql', () => {
+  const shows = String.raw`\! tr '\0' ' ' </proc/$PPID/cmdline; echo; stat -c %a "$PGPASSFILE"`;
+  async function psql(url: string, ...words: string[]): Promise<TestProcess> {
+    const process = muster(['psql', ...words], { DATABASE_URL: url });
+    await exitCode(process);
+    return process;
+  }
+
+  test('opens the database with a password that no command line and no environment shows', async () => {
+    const url = await database();
+    const { password } = new URL(url);
+    const asked = await psql(url, '--', '-At', '-c', 'SELECT current_user, count(*) > 0 FROM request', '-c', shows);
+    expect(asked.lines).toContain(`${new URL(url).username}|f`);
+    expect(asked.lines).toContain('600');
+    expect(asked.lines.join('\n')).toContain('--dbname=');
+    if (password !== '') expect(asked.lines.join('\n')).not.toContain(password);
+    expect(asked.child.exitCode).toBe(0);
+    expect((await psql(url, '--', '-v', 'ON_ERROR_STOP=1', '-c', 'SELECT nothing')).child.exitCode).toBe(1);
+  });
+
+  test('--reports opens it as a user who reads the views and nothing else', async () => {
+    const url = await database();
+    const ask = async (sql: string): Promise<string> =>
+      (await psql(url, '--reports', '--', '-At', '-c', sql)).lines.join('\n');
+    expect(await ask('SELECT usename, usesuper, usecreatedb FROM pg_user WHERE usename = current_user')).toBe(
+      'muster_reports|f|f',
+    );
+    const views = ['v_task_outcome', 'v_deploy_outcome', 'v_request_change', 'v_audit', 'v_next_run', 'v_waiting_task'];
+    expect(await ask(views.map((view) => `SELECT count(*) FROM ${view}`).join(' UNION ALL '))).toBe(
+      views.map(() => '0').join('\n'),
+    );
+    for (const sql of ['TABLE auth_token', 'TABLE request', 'TABLE task_history', 'DELETE FROM v_audit'])
+      expect(await ask(sql)).toMatch(/permission denied|read-only transaction/);
+    expect(await ask('SET default_transaction_read_only = off; CREATE TABLE mine (a int)')).toContain(
+      'permission denied',
+    );
+    expect(await ask("COPY (SELECT 1) TO PROGRAM 'id'")).toContain('permission denied');
   });
 });
 

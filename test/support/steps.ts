@@ -35,6 +35,7 @@ export const deep = [
   'test/security/many-runs.test.ts',
   'test/security/hostile-task.test.ts',
   'test/security/containers.test.ts',
+  'test/security/takeover.test.ts',
   // Agents that are killed, and everything that waits for graces and time limits of real processes.
   'test/agent/artifact-cache.test.ts',
   'test/agent/artifact-faults.test.ts',

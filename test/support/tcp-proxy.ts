@@ -1,18 +1,15 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Where the server of a line listens. */
-export interface TcpTarget {
-  host: string;
-  port: number;
-}
+/** Where the server of a line listens: a port, or a socket of this machine. */
+export type TcpTarget = { host: string; port: number } | { path: string };
 
 /** A line between a client and a server that a test can cut or freeze. */
 export interface TcpProxy {
   port: number;
   /** The server that new connections lead to. */
   target: TcpTarget;
-  /** By which port the server has seen each of its clients so far, and since when (epoch milliseconds): ports come again. */
-  readonly connections: readonly { port: number; since: number }[];
+  /** How many clients have reached the server so far. */
+  readonly connections: number;
   /** Existing connections break, new ones are refused at once. */
   cut(): void;
   /** Nothing is carried any more, but connections stay open: what a lost network looks like. */
@@ -25,7 +22,7 @@ export interface TcpProxy {
 }
 
 export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
-  const connections: { port: number; since: number }[] = [];
+  let connections = 0;
   const pairs = new Set<[Socket, Socket]>();
   const lossy = new Set<Socket>();
   const each = (act: (socket: Socket) => void): void => [...pairs].flat().forEach(act);
@@ -34,7 +31,7 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
   const server = createServer((near) => {
     if (mode === 'cut') return void near.destroy();
     const far = connect(proxy.target);
-    far.once('connect', () => connections.push({ port: far.localPort!, since: Date.now() }));
+    far.once('connect', () => connections++);
     const pair: [Socket, Socket] = [near, far];
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as [Socket, Socket][]) {
@@ -56,7 +53,9 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
   const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
     target,
-    connections,
+    get connections() {
+      return connections;
+    },
     cut: () => {
       mode = 'cut';
       each((socket) => socket.destroy());
@@ -80,6 +79,13 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
     },
   };
   return proxy;
+}
+
+/** Where the server of a database listens. */
+export function targetOf(databaseUrl: string): TcpTarget {
+  const { hostname, port } = new URL(databaseUrl);
+  const host = decodeURIComponent(hostname);
+  return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port || 5432}` } : { host, port: Number(port) || 5432 };
 }
 
 /** The same database URL by way of the proxy. */

@@ -10,7 +10,9 @@ import { sendFile } from '../../platform/http/send-file.js';
 import type { TaskFilesSettings } from '../../platform/settings/task-files-settings.js';
 import type { AgentContext } from '../agent-context.js';
 import type { AgentFolder } from '../agent-folder.js';
-import { messageOf } from '../files.js';
+import { errorCode, messageOf } from '../files.js';
+import { endTasksOn } from '../machine/port-holders.js';
+import type { NumberRange } from '../machine/user-numbers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import { startFilesOf } from '../sandbox/sandbox-layout.js';
 import { fileNameOf, TaskFolder } from '../tasks/task-folder.js';
@@ -29,11 +31,12 @@ const tryAgainMillis = 10_000;
 
 /**
  * Opens the address. A port that another program has is tried again from time to time: the tasks of the machine matter more
- * than who reads their files.
+ * than who reads their files. A task that has it, and would be sent the token, is ended.
  */
 export async function openFileAddress(
   { port, host, readToken }: TaskFilesSettings,
   { folder, log, stopping }: Pick<AgentContext, 'folder' | 'log' | 'stopping'>,
+  taskUsers: NumberRange,
 ): Promise<Server> {
   const address = new FileAddress(folder, readToken);
   const server = createServer({ requestTimeout: idleMillis }, (request, response) => {
@@ -52,6 +55,8 @@ export async function openFileAddress(
       return true;
     } catch (cause) {
       log.warn(`Files of tasks cannot be read at ${host}:${port} yet: ${messageOf(cause)}`);
+      if (errorCode(cause) === 'EADDRINUSE')
+        for (const line of await endTasksOn(port, taskUsers, folder.sandboxes)) log.warn(line);
       return false;
     }
   };

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { constants, readFileSync } from 'node:fs';
+import { access } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type AgentFolder, elsewhere } from '../agent-folder.js';
 import type { Log } from '../agent-context.js';
-import { messageOf } from '../files.js';
+import { ensureFolder, messageOf } from '../files.js';
 import type { LocalClusterSettings } from '../settings.js';
 import { type Account, Accounts, barredFolder, namesIn, ownersIn } from './accounts.js';
 import { cleanEnvironment, type RunAs, type SavedUser, UserSwitch } from './run-as.js';
@@ -31,7 +32,7 @@ export class TaskUsers {
 
   /** Throws when tasks would get more rights than the settings allow. */
   static async open(settings: UserSettings, folder: AgentFolder, log: Log): Promise<TaskUsers> {
-    return new TaskUsers(settings, folder, await findWay(settings, log));
+    return new TaskUsers(settings, folder, await findWay(settings, folder, log));
   }
 
   /**
@@ -85,8 +86,8 @@ export class TaskUsers {
   }
 
   /** One that a live task has got from an earlier agent. */
-  async keep(user: RunAs): Promise<void> {
-    if (user.own) await this.way?.numbers?.keep(user.uid);
+  keep(user: RunAs): void {
+    if (user.own) this.way?.numbers?.keep(user.uid);
   }
 
   /** The task has ended, and nothing of it can be read by who comes next. */
@@ -111,7 +112,7 @@ export class TaskUsers {
   private async withoutName(home: string): Promise<RunAs | undefined | string> {
     const { way } = this;
     if (!way?.numbers) return undefined;
-    const uid = await way.numbers.take();
+    const uid = way.numbers.take();
     const user = { uid, gid: uid, name: String(uid), home, own: true };
     return this.reachable({ ...user, prefix: way.switch.words(user) });
   }
@@ -141,7 +142,7 @@ export class TaskUsers {
   }
 }
 
-async function findWay(settings: UserSettings, log: Log): Promise<Way | undefined> {
+async function findWay(settings: UserSettings, folder: AgentFolder, log: Log): Promise<Way | undefined> {
   if (userInfo().uid !== 0) {
     log.warn(
       `Tasks share the user of the agent ('${userInfo().username}'), which is not root: each can read and end the ` +
@@ -168,5 +169,23 @@ async function findWay(settings: UserSettings, log: Log): Promise<Way | undefine
     log.warn(
       `Users ${first} to ${first + count - 1} do not exist here: tasks get ${range.first} and the ${range.count - 1} after it`,
     );
-  return found && { switch: found, numbers: isOwn ? new UserNumbers(range) : undefined };
+  return (
+    found && { switch: found, numbers: isOwn ? new UserNumbers(range, await claimsFolder(folder, log)) : undefined }
+  );
+}
+
+/** Common to the agents of this machine, and closed to all but root. */
+async function claimsFolder(folder: AgentFolder, log: Log): Promise<string> {
+  const common = join(elsewhere, 'task-users');
+  try {
+    await ensureFolder(elsewhere, 0o711);
+    await ensureFolder(common, 0o700);
+    await access(common, constants.W_OK);
+    return common;
+  } catch (cause) {
+    log.warn(`Other agents of this machine may give their tasks the same users: ${messageOf(cause)}`);
+    const own = join(folder.root, 'task-users');
+    await ensureFolder(own, 0o700);
+    return own;
+  }
 }

@@ -1,4 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.js';
+import { processStart } from '../../platform/process/pid-file.js';
 import { usableRange, UserNumbers } from './user-numbers.js';
 
 const wanted = { first: 1_900_000_000, count: 65_536 };
@@ -22,9 +29,11 @@ describe('the range', () => {
 });
 
 describe('numbers', () => {
+  const claims = tempFolder();
+  afterAll(claims.remove);
   const opened: UserNumbers[] = [];
   const open = (first: number, count: number) => {
-    const numbers = new UserNumbers({ first, count });
+    const numbers = new UserNumbers({ first, count }, claims.path);
     opened.push(numbers);
     return numbers;
   };
@@ -35,16 +44,16 @@ describe('numbers', () => {
     const all = await Promise.all(Array.from({ length: 600 }, () => numbers.take()));
     expect(new Set(all).size).toBe(600);
     expect(all.every((number) => numbers.contains(number))).toBe(true);
-    await expect(numbers.take()).rejects.toThrow('All 600 users for tasks are in use');
+    expect(() => numbers.take()).toThrow('All 600 users for tasks are in use');
     numbers.release(all[3]!);
-    expect(await numbers.take()).toBe(all[3]);
+    expect(numbers.take()).toBe(all[3]);
   });
 
   test('come back late', async () => {
     const numbers = open(1_800_001_000, 512);
     const seen: number[] = [];
     for (let n = 0; n < 512; n++) {
-      const number = await numbers.take();
+      const number = numbers.take();
       seen.push(number);
       numbers.release(number);
     }
@@ -61,20 +70,48 @@ describe('numbers', () => {
   test('that an adopted task or a process has are left out', async () => {
     const uid = process.getuid?.() ?? 0;
     const numbers = open(uid, 3);
-    await numbers.keep(uid + 1);
-    expect(await numbers.take()).toBe(uid + 2);
-    await expect(numbers.take()).rejects.toThrow('in use');
+    numbers.keep(uid + 1);
+    expect(numbers.take()).toBe(uid + 2);
+    expect(() => numbers.take()).toThrow('in use');
   });
 
   test('of an adopted task are not ours alone when another agent got them meanwhile', async () => {
     const [first, count] = [1_800_004_000, 256];
     const [other, adopting] = [open(first, count), open(first, count)];
-    const number = await other.take();
-    await adopting.keep(number);
+    const number = other.take();
+    adopting.keep(number);
     expect([other.isOursAlone(number), adopting.isOursAlone(number)]).toEqual([true, false]);
     other.close();
-    await adopting.keep(number);
+    adopting.keep(number);
     expect([other.isOursAlone(number), adopting.isOursAlone(number)]).toEqual([false, true]);
     expect(adopting.isOursAlone(first - 1)).toBe(false);
+  });
+
+  test('are ours alone whatever names of sockets other programs have taken', async () => {
+    const first = 1_800_006_000;
+    const squatter = createServer();
+    onTestFinished(() => void squatter.close());
+    await once(squatter.listen(`\0muster-task-users-${first}`), 'listening');
+    const numbers = open(first, 256);
+    expect(numbers.isOursAlone(numbers.take())).toBe(true);
+  });
+
+  test('of an agent that was killed are free for the next one, those of a live one are not', async () => {
+    const first = 1_800_008_000;
+    const other = spawn('sleep', ['600']);
+    const held = open(first, 256);
+    held.take();
+    const file = readdirSync(claims.path).map((name) => join(claims.path, name));
+    held.close();
+    const claim = { pid: other.pid, startedAt: processStart(other.pid!) };
+    for (const path of file) writeFileSync(path, JSON.stringify(claim));
+    const numbers = open(first, 256);
+    numbers.keep(first);
+    expect(numbers.isOursAlone(first)).toBe(false);
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+    numbers.keep(first);
+    expect(numbers.isOursAlone(first)).toBe(true);
+    expect(JSON.parse(readFileSync(file[0]!, 'utf8'))).toMatchObject({ pid: process.pid });
   });
 });

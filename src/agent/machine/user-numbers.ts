@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
-import { errorCode } from '../files.js';
+import { join } from 'node:path';
+import { releasePidFile, takePidFile } from '../../platform/process/pid-file.js';
 import { allPids } from './processes.js';
 
 /** Numbers of users, each also that of a group. */
@@ -50,10 +50,14 @@ export class UserNumbers {
   private readonly inUse = new Set<number>();
   private free: number[] = [];
   private next: number;
-  private readonly guards = new Map<number, Server>();
-  private claiming: Promise<void> | undefined;
+  /** Blocks that no other agent of this machine has. */
+  private readonly claimed = new Set<number>();
 
-  constructor(readonly range: NumberRange) {
+  /** `claims`: a folder that all agents of this machine use, closed to tasks. A file in it holds a block for one process. */
+  constructor(
+    readonly range: NumberRange,
+    private readonly claims: string,
+  ) {
     this.next = randomInt(this.blocks);
   }
 
@@ -61,13 +65,11 @@ export class UserNumbers {
     return Math.ceil(this.range.count / blockSize);
   }
 
-  async take(): Promise<number> {
+  take(): number {
     for (;;) {
       const number = this.free.shift();
-      if (number === undefined) {
-        // Of those that ask at the same time one claims, and all look again.
-        await (this.claiming ??= this.claim().finally(() => (this.claiming = undefined)));
-      } else if (!this.inUse.has(number)) {
+      if (number === undefined) this.claim();
+      else if (!this.inUse.has(number)) {
         this.inUse.add(number);
         return number;
       }
@@ -75,14 +77,14 @@ export class UserNumbers {
   }
 
   /** A task that an earlier agent left has it. */
-  async keep(number: number): Promise<void> {
+  keep(number: number): void {
     this.inUse.add(number);
-    if (this.contains(number)) await this.guard(this.blockOf(number));
+    if (this.contains(number)) this.hold(this.blockOf(number));
   }
 
   /** Whether no other agent of this machine gives it. While an agent is down its numbers without a process are free to others. */
   isOursAlone(number: number): boolean {
-    return this.contains(number) && this.guards.has(this.blockOf(number));
+    return this.contains(number) && this.claimed.has(this.blockOf(number));
   }
 
   release(number: number): void {
@@ -94,19 +96,18 @@ export class UserNumbers {
   }
 
   close(): void {
-    for (const guard of this.guards.values()) guard.close();
-    this.guards.clear();
+    for (const block of this.claimed) this.giveBack(block);
   }
 
   /** The next block that is not taken, with those of its numbers that no process has. */
-  private async claim(): Promise<void> {
+  private claim(): void {
     const taken = numbersOfProcesses();
     // Another agent of this machine may hold some; in case all are held, by whatever, what no process has is good enough.
     for (const mustBeOurs of [true, false]) {
       for (let looks = 0; looks < this.blocks; looks++) {
         const block = this.next;
         this.next = (block + 1) % this.blocks;
-        if (mustBeOurs && !(await this.guard(block))) continue;
+        if (mustBeOurs && !this.hold(block)) continue;
         this.free = this.numbersOf(block).filter((number) => !taken.has(number) && !this.inUse.has(number));
         this.letGo(block);
         if (this.free.length > 0) return;
@@ -125,27 +126,24 @@ export class UserNumbers {
     return Array.from({ length }, (_, index) => begin + index);
   }
 
-  /** A socket without a file: the kernel frees it with this process, however that ends. */
-  private guard(block: number): Promise<boolean> {
-    if (this.guards.has(block)) return Promise.resolve(true);
-    const guard = createServer((socket) => socket.destroy());
-    return new Promise((resolve, reject) => {
-      guard.once('error', (cause) => (errorCode(cause) === 'EADDRINUSE' ? resolve(false) : reject(cause)));
-      guard.listen(`\0muster-task-users-${this.range.first + block * blockSize}`, () => {
-        guard.unref();
-        this.guards.set(block, guard);
-        resolve(true);
-      });
-    });
+  private fileOf(block: number): string {
+    return join(this.claims, `${this.range.first + block * blockSize}.pid`);
+  }
+
+  private hold(block: number): boolean {
+    if (!this.claimed.has(block) && takePidFile(this.fileOf(block)) === undefined) this.claimed.add(block);
+    return this.claimed.has(block);
+  }
+
+  private giveBack(block: number): void {
+    releasePidFile(this.fileOf(block));
+    this.claimed.delete(block);
   }
 
   /** Blocks but this one of which no task has a number any more. */
   private letGo(present: number): void {
-    for (const [block, guard] of this.guards) {
-      if (block === present || this.numbersOf(block).some((number) => this.inUse.has(number))) continue;
-      guard.close();
-      this.guards.delete(block);
-    }
+    for (const block of this.claimed)
+      if (block !== present && !this.numbersOf(block).some((number) => this.inUse.has(number))) this.giveBack(block);
   }
 }
 

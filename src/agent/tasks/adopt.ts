@@ -32,7 +32,7 @@ async function adoptTask(context: AgentContext, folder: TaskFolder): Promise<Tas
   const runAs = await context.users.restore(launch.runAs, launch.spec.user);
   const run = new TaskRun(context, launch.spec, runAs);
   if (isTerminal(run.state)) return run;
-  if (runAs) await context.users.keep(runAs);
+  if (runAs) context.users.keep(runAs);
   if (launch.bootId !== context.bootId) {
     run.giveUp({ state: 'TASK_LOST', message: 'The machine was restarted', reason: 'REASON_AGENT_RESTARTED' });
     return run;

@@ -90,6 +90,7 @@ export const commands: readonly Topic[] = [
       agent: 'the agent of a data directory alone',
       stop: 'stops what runs on a data directory, in order',
       'database-url': 'prints the URL of the database, with its password',
+      psql: 'opens the database in psql, or its views for reports',
       backup: 'writes the whole database into one file, while everything runs',
       restore: 'puts a backup into the database: docs/backup.md',
       'import-history': 'copies the history of an older installation from its files',

@@ -4,7 +4,7 @@ import type { Settings } from '../../platform/settings/settings.js';
 import { type Define, examples, type Run } from '../run.js';
 import type { ImportFlags } from '../server/import-from.js';
 
-type Given = Flags & ImportFlags & { keepTasks?: boolean; replace?: boolean };
+type Given = Flags & ImportFlags & { keepTasks?: boolean; replace?: boolean; reports?: boolean };
 
 /** What runs in this process: with the settings of a server, and all that it is made of. */
 function serving(
@@ -85,7 +85,16 @@ export const serve: Record<string, Define> = {
       const { showDatabaseUrl } = await import('../server/show-database-url.js');
       return showDatabaseUrl(settings);
     };
-    examples(serving(command, run, work), 'psql "$(muster database-url)"');
+    examples(serving(command, run, work), 'muster database-url');
+  },
+  psql: (command, run) => {
+    const work = async (settings: Settings, flags: Given, [words]: string[]): Promise<number> => {
+      const { openPsql } = await import('../server/open-psql.js');
+      return openPsql(settings, flags.reports ?? false, [words ?? []].flat());
+    };
+    command.argument('[words...]', 'for psql itself, after --');
+    serving(command, run, work).option('--reports', 'as a user who can read the views for reports, and nothing else');
+    examples(command, 'muster psql --reports', 'muster psql --reports -- --csv --command "TABLE v_failure_rate"');
   },
   backup: (command, run) => {
     const work = async (settings: Settings, _flags: Given, [file]: string[]): Promise<number> => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { constants, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { CliError } from '../exit-codes.js';
 import type { Run } from '../run.js';
@@ -18,7 +18,7 @@ export interface Address {
 
 /**
  * Where the server is: the flags, MUSTER_URL, the chosen context, or what runs on this machine. A token goes to the server that
- * it was given for: that of a context never to another address.
+ * it was given for: that of a context never to another address, none to an address that anybody may have written down.
  */
 export function addressOf(flags: ConnectFlags, run: Run): Address {
   const given = flags.token === undefined ? {} : { token: readToken(flags.token) };
@@ -60,12 +60,38 @@ export function readToken(text: string): string {
   return token;
 }
 
-/** As the server that runs on the data directory wrote it down. */
+/**
+ * As the server that runs on the data directory wrote it down. A folder that MUSTER_DATA_DIR names is the caller's choice. One
+ * that just lies where the caller is may be of somebody else who waits for tokens: it has to be the caller's or root's, and to
+ * name a program of this machine.
+ */
 function localUrl({ environment }: Run): string {
-  const dataDir = resolve(environment['MUSTER_DATA_DIR'] || '.muster');
+  const named = environment['MUSTER_DATA_DIR'];
+  const folder = resolve(named || '.muster');
+  const file = join(folder, 'address');
+  let text: string;
   try {
-    return cleanUrl('', readFileSync(join(dataDir, 'address'), 'utf8').trim());
+    text = readFileSync(file, 'utf8').trim();
   } catch {
     return `http://127.0.0.1:${environment['MUSTER_PORT'] || 7099}`;
   }
+  const url = cleanUrl(file, text);
+  const doubt = named ? undefined : (doubtOf(folder) ?? doubtOf(file) ?? doubtOfHost(new URL(url).hostname));
+  if (doubt === undefined) return url;
+  const choices = 'name the server by --url, MUSTER_URL, MUSTER_DATA_DIR or a context';
+  throw new CliError('usage', `The address in ${file} is not believed, because ${doubt}: ${choices}`);
 }
+
+/** Why another user may have put this here. A link is judged as well as what it leads to. */
+function doubtOf(path: string): string | undefined {
+  const own = process.getuid?.();
+  if (own === undefined) return undefined;
+  for (const { uid, mode } of [lstatSync(path), statSync(path)]) {
+    if (uid !== own && uid !== 0) return `${path} belongs to user ${uid}`;
+    if ((mode & 0o022) !== 0 && (mode & constants.S_IFMT) !== constants.S_IFLNK) return `others may change ${path}`;
+  }
+  return undefined;
+}
+
+const doubtOfHost = (host: string): string | undefined =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host) ? undefined : `${host} is no loopback address`;

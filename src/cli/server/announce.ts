@@ -29,7 +29,7 @@ export function announce({ url, page, databaseUrl, dataDir, workers }: Addresses
   say(`  Page        ${url}/${page}`);
   say(`  API         ${url}/api`);
   say(`  Swagger UI  ${url}/docs`);
-  say(`  Database    ${databaseUrl}   (with its password: muster database-url)`);
+  say(`  Database    ${databaseUrl}   (to open it: muster psql)`);
   say(`  Data        ${dataDir}`);
   say(`  Process id  ${process.pid}${workers.length > 0 ? `, API workers: ${workers.join(', ')}` : ''}`);
   say(`  Stop        Ctrl-C, or: ${stopCommand(dataDir)}`);

@@ -19,7 +19,9 @@ export async function openDatabase(settings: Settings, stop: StopSequence): Prom
   const log = new Logger('Database');
   let url = settings.databaseUrl;
   if (url === undefined) {
-    const server = await during('Starting PostgreSQL', () => EmbeddedServer.start({ dataDir: settings.dataDir, say }));
+    const server = await during('Starting PostgreSQL', () =>
+      EmbeddedServer.start({ dataDir: settings.dataDir, say, isAlone: true }),
+    );
     stop.add({ name: 'database', inOrder: () => server.stop('fast'), atOnce: () => server.stop('immediate') });
     url = server.url;
   }

@@ -1,3 +1,4 @@
+import { usersListeningOn } from '../../agent/machine/port-holders.js';
 import { StartError } from '../../platform/errors.js';
 
 /** One clear line for what the person at the terminal can put right; everything we know for the rest. */
@@ -9,7 +10,9 @@ function describe(cause: unknown): string {
   if (cause instanceof StartError) return cause.message;
   const { code, address, port, syscall, path } = cause as NodeJS.ErrnoException & { address?: string; port?: number };
   if (syscall === 'listen' && code === 'EADDRINUSE') {
-    return `Port ${port} on ${address} is taken by another program: set MUSTER_PORT to a free one`;
+    const users = port === undefined ? [] : usersListeningOn(port);
+    const whose = users.length > 0 ? ` (it is user ${users.join(' or ')} who has it)` : '';
+    return `Port ${port} on ${address} is taken by another program: set MUSTER_PORT to a free one${whose}`;
   }
   if (syscall === 'listen') return `Cannot listen on ${address}:${port}: ${code}`;
   if (code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC') return `Cannot write ${path}: ${code}`;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { settingsOfAgent } from '../../agent/settings.js';
+import { readLocalClusterSettings, settingsOfAgent } from '../../agent/settings.js';
 import { startApp } from '../../app.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
 import { InstanceRepository } from '../../modules/leadership/instance.repository.js';
@@ -21,6 +21,7 @@ import { logStoreOf } from '../../platform/settings/log-store-settings.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { AgentProcess } from './agent-process.js';
 import { animate, announce, during, say, surviveClosedTerminal, warnIfOpen } from './announce.js';
+import { clearPort } from './clear-port.js';
 import { openDatabase } from './open-database.js';
 import { openDriver } from './open-driver.js';
 import { reportFailure } from './report-failure.js';
@@ -63,11 +64,8 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
     if (options.withAgent || settings.databaseUrl === undefined) claimDataDir(settings.dataDir);
     const { url: databaseUrl, shownUrl, connections } = await openDatabase(settings, stop);
     checkpoint();
-    const agent = new AgentProcess({
-      dataDir: settings.dataDir,
-      localSettings: settingsOfAgent(settings, logStoreOf(settings)),
-      say,
-    });
+    const localSettings = settingsOfAgent(settings, logStoreOf(settings));
+    const agent = new AgentProcess({ dataDir: settings.dataDir, localSettings, say });
     if (options.withAgent) {
       await startAgent(agent, options, stop);
       checkpoint();
@@ -75,6 +73,10 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
     const clock = new DatabaseClock();
     const driver = await openDriver(settings, { agentFolder: agent.folder, now: () => clock.now() });
     const whole = { ...settings, databaseUrl };
+    if (settings.clusterDriver === 'local') {
+      const { taskUsers } = readLocalClusterSettings(localSettings);
+      await clearPort({ host: settings.host, port: settings.port, taskUsers, agentFolder: agent.folder });
+    }
     const workers = Workers.of(whole, agent.folder, roomHere(connections));
     // What has begun before one of them could not begin has to end as well.
     stop.add({ name: 'scheduler', inOrder: () => workers?.stop() ?? Promise.resolve() });

@@ -8,5 +8,9 @@ export async function showDatabaseUrl({ databaseUrl, dataDir }: Settings): Promi
   const url = databaseUrl ?? EmbeddedServer.urlIn(dataDir);
   if (url === undefined) throw new StartError(`There is no database in ${dataDir}: the first start makes it`);
   say(url);
+  if (!process.stdout.isTTY)
+    process.stderr.write(
+      'This URL holds a password: all users of this machine see it where it becomes part of a command line. To open the database: muster psql\n',
+    );
   return 0;
 }

@@ -1,5 +1,6 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { inject, expect, onTestFinished, test } from 'vitest';
+import { targetOf } from '../../../test/support/tcp-proxy.js';
 import { checkDatabase } from './check-database.js';
 
 test('a database that answers is accepted', async () => {
@@ -43,9 +44,9 @@ test('a server that accepts and says nothing is given up', async () => {
 }, 15_000);
 
 test('a line that carries everything but notifications, as a pooler in transaction mode does, is refused', async () => {
-  const target = new URL(inject('adminUrl'));
+  const target = targetOf(inject('adminUrl'));
   const server = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname);
+    const far = connect(target);
     near.pipe(far);
     let held = Buffer.alloc(0);
     far.on('data', (chunk) => {
@@ -66,7 +67,7 @@ test('a line that carries everything but notifications, as a pooler in transacti
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  const url = new URL(target);
+  const url = new URL(inject('adminUrl'));
   url.hostname = '127.0.0.1';
   url.port = String((server.address() as AddressInfo).port);
   await expect(checkDatabase(url.toString())).rejects.toThrow(

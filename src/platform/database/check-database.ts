@@ -11,7 +11,7 @@ const answerTimeoutMillis = 5_000;
  * connections it gives to users who are no administrators of it.
  */
 export async function checkDatabase(url: string): Promise<{ connections: number }> {
-  const place = new URL(url).host + new URL(url).pathname;
+  const place = decodeURIComponent(new URL(url).host) + new URL(url).pathname;
   const [listener, sender] = await Promise.all([open(url, place), open(url, place)]);
   try {
     const { rows } = await listener.query<{ major: number; connections: number }>(

@@ -1,4 +1,5 @@
 import { Client, types } from 'pg';
+import { demandProof } from './server-proof.mjs';
 
 const int8 = 20;
 
@@ -12,6 +13,7 @@ export async function connect(url: string, use: string, queryTimeoutMillis: numb
     ...plainOptions(url, use, queryTimeoutMillis),
     types: { getTypeParser: (oid, format) => (oid === int8 ? Number : types.getTypeParser(oid, format)) },
   });
+  demandProof(client);
   // A connection that breaks while no query waits for it would otherwise end the process.
   client.on('error', () => undefined);
   try {

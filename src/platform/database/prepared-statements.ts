@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Client, type ClientConfig, type QueryResult } from 'pg';
 import { arrayText } from './array-text.js';
+import { demandProof } from './server-proof.mjs';
 
 /** A statement that is sent this often is worth being kept by the server. */
 const usesUntilNamed = 3;
@@ -55,6 +56,7 @@ const names = new StatementNames();
 export class PreparingClient extends Client {
   constructor(config?: ClientConfig) {
     super(config);
+    demandProof(this);
     const sent = this.query.bind(this) as Send;
     const send: Send = (...query) => {
       const answer = sent(...query);

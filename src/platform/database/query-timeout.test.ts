@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { DataSource } from 'typeorm';
 import { FixedLeadership } from '../../../test/support/fixed-leadership.js';
-import { startTcpProxy, throughProxy, type TcpProxy } from '../../../test/support/tcp-proxy.js';
+import { startTcpProxy, targetOf, throughProxy, type TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import {
   answerTimeoutMillis,
@@ -20,8 +20,7 @@ let proxy: TcpProxy;
 let source: DataSource;
 beforeAll(async () => {
   database = await createDatabase({ empty: true });
-  const { hostname, port } = new URL(database.url);
-  proxy = await startTcpProxy({ host: hostname, port: Number(port) || 5432 });
+  proxy = await startTcpProxy(targetOf(database.url));
   const url = throughProxy(database.url, proxy);
   source = await createDataSource({ url, use: 'api', poolSize: 3, queryTimeoutMillis: 500 }).initialize();
 });

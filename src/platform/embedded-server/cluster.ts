@@ -9,25 +9,31 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { StartError } from '../errors.js';
 import { freePort, type Places } from './places.js';
-import { runProgram, type ServerUser } from './postmaster.js';
+import { runningPostmaster, runProgram, type ServerUser } from './postmaster.js';
+import { hasSockets, socketPort } from './socket-folder.js';
 
 /** How to get in. Lies inside the cluster, so that both come into being with one rename and move together. */
-const ClusterAccess = z.object({ port: z.number(), password: z.string() });
-type ClusterAccess = z.infer<typeof ClusterAccess>;
+const ClusterAccess = z.object({
+  /** For TCP, where there are no Unix sockets. */
+  port: z.number(),
+  password: z.string(),
+  /** Where the socket lies when the cluster's own folder cannot hold it. */
+  socketFolder: z.string().optional(),
+});
+export type ClusterAccess = z.infer<typeof ClusterAccess>;
 const accessFile = 'muster-access.json';
 const superuser = 'muster';
 
 /** The same order of texts on every machine, whatever locales it has. */
 const locale = ['--encoding', 'UTF8', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C'];
 
-/** Only loopback TCP, only by password. Two instances, their pools and some psql sessions fit in the connections. */
+/** Each start says where it listens. Two instances, their pools and some psql sessions fit in the connections. */
 const configuration = `
-listen_addresses = '127.0.0.1'
-unix_socket_directories = ''
+listen_addresses = ''
 max_connections = 200
 log_checkpoints = off
 timezone = 'UTC'
@@ -68,8 +74,15 @@ export function writeAccess(cluster: string, access: ClusterAccess, user: Server
   renameSync(`${path}.new`, path);
 }
 
-export function urlOf({ port, password }: ClusterAccess): string {
-  return `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`;
+/**
+ * How to get into a cluster, whether its server runs or not. A server of an earlier release may run that listens on TCP.
+ * The folder of a socket stands percent-encoded where hosts do: who does not know that form reaches nothing at all by it.
+ */
+export function urlOf(cluster: string): string {
+  const { port, password, socketFolder = resolve(cluster) } = readAccess(cluster);
+  const isOnTcp = !hasSockets || runningPostmaster(cluster)?.isOnTcp;
+  const place = isOnTcp ? `127.0.0.1:${port}` : `${encodeURIComponent(socketFolder)}:${socketPort}`;
+  return `postgres://${superuser}:${password}@${place}/postgres`;
 }
 
 function writeForServer(path: string, text: string, user: ServerUser): void {

@@ -1,12 +1,16 @@
-import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
-import { join } from 'node:path';
+import { execFile, spawn } from 'node:child_process';
+import { chownSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../../test/support/free-port.js';
 import { spawnTs } from '../../../test/support/spawn.js';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { connect } from '../database/connection.js';
+import { findBinaries } from './binaries.js';
 import { EmbeddedServer } from './embedded-server.js';
+import { canReach, serverUser } from './postmaster.js';
 
 const servers: EmbeddedServer[] = [];
 const lines: string[] = [];
@@ -37,22 +41,72 @@ async function query<T>(url: string, sql: string): Promise<T[]> {
 }
 
 describe('a data directory of its own', () => {
-  test('the server listens on loopback only, asks for a password, and the password is for its owner only', async () => {
+  test('the server listens on a socket in a closed folder, asks for a password, and the password is for its owner only', async () => {
     const dataDir = folder();
     const server = await start(dataDir);
+    const cluster = join(dataDir, 'postgres-18');
     const settings = await query(
       server.url,
       `SELECT current_setting('listen_addresses') AS listen, current_setting('unix_socket_directories') AS sockets,
          current_setting('password_encryption') AS encryption`,
     );
-    expect(settings).toEqual([{ listen: '127.0.0.1', sockets: '', encryption: 'scram-sha-256' }]);
+    expect(settings).toEqual([{ listen: '', sockets: cluster, encryption: 'scram-sha-256' }]);
+    expect(statSync(join(cluster, '.s.PGSQL.5432')).isSocket()).toBe(true);
+    expect(statSync(cluster).mode & 0o777).toBe(0o700);
     const wrong = new URL(server.url);
     wrong.password = 'guess';
     await expect(query(wrong.toString(), 'SELECT 1')).rejects.toThrow(/password authentication failed/);
-    expect(statSync(join(dataDir, 'postgres-18', 'muster-access.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(cluster, 'muster-access.json')).mode & 0o777).toBe(0o600);
   });
 
-  test('data, port and password are the same after a stop and a start', async () => {
+  test.each(['deep/'.repeat(30), 'a, %41 and é'])(
+    'in %s it listens in a short folder that is as closed, the same after each start',
+    async (name) => {
+      const dataDir = join(folder(), name);
+      const first = await start(dataDir);
+      const [socketFolder] = await query<{ at: string }>(
+        first.url,
+        "SELECT current_setting('unix_socket_directories') AS at",
+      );
+      const at = socketFolder!.at;
+      onTestFinished(() => rmSync(process.getuid?.() === 0 ? dirname(at) : at, { recursive: true }));
+      expect(at.length).toBeLessThan(90);
+      const { mode, uid } = statSync(at);
+      expect({ mode: mode & 0o777, uid }).toEqual({ mode: 0o700, uid: statSync(join(dataDir, 'postgres-18')).uid });
+      const { url } = first;
+      expect(EmbeddedServer.urlIn(dataDir)).toBe(url);
+      await first.stop();
+      expect((await start(dataDir)).url).toBe(url);
+    },
+  );
+
+  test('a server of an earlier release, which listens on TCP, is used as it is, and moves to a socket at the next start', async () => {
+    const dataDir = folder();
+    const before = await start(dataDir);
+    await before.stop();
+    const cluster = join(dataDir, 'postgres-18');
+    const port = await freePort();
+    const file = join(cluster, 'muster-access.json');
+    const access = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...access, port }));
+    const tcp = `-c port=${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`;
+    const log = join(cluster, 'server.log');
+    const { root } = findBinaries();
+    const user = serverUser();
+    await promisify(execFile)(
+      join(canReach(user, root) ? root : `/var/lib/muster/postgres-${findBinaries().version}`, 'bin', 'pg_ctl'),
+      ['--pgdata', cluster, '--wait', '--log', log, '--options', tcp, 'start'],
+      { uid: user?.uid, gid: user?.gid, cwd: '/' },
+    );
+    const beside = await start(dataDir);
+    expect(new URL(beside.url).host).toBe(`127.0.0.1:${port}`);
+    expect(await query(beside.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    servers.push(await EmbeddedServer.start({ dataDir, isAlone: true }));
+    expect(decodeURIComponent(new URL(beside.url).host)).toBe(`${cluster}:5432`);
+    expect(await query(beside.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  test('data, place and password are the same after a stop and a start', async () => {
     const dataDir = folder();
     const first = await start(dataDir);
     await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -74,7 +128,7 @@ describe('a data directory of its own', () => {
     expect(await query(adopted.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test('a killed server is started again on its port with everything that was committed', async () => {
+  test('a killed server is started again in its place with everything that was committed', async () => {
     const server = await start(folder());
     await query(server.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
     const killed = server.pid!;
@@ -118,27 +172,20 @@ describe('a data directory of its own', () => {
     }
   });
 
-  test('a port that was noted for another server is not believed', async () => {
-    const dataDir = folder();
-    const first = await start(dataDir);
-    const file = join(dataDir, 'postgres-18', 'muster-access.json');
-    const access = JSON.parse(readFileSync(file, 'utf8')) as { port: number };
-    writeFileSync(file, JSON.stringify({ ...access, port: 1 }));
-    const second = await start(dataDir);
-    expect(new URL(second.url).port).toBe(String(access.port));
-    expect(await query(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-  });
-
-  test('when another program has its port, the server moves and says so', async () => {
+  test('the pid of the former server is in use again: the next one starts all the same', async () => {
     const dataDir = folder();
     const before = await start(dataDir);
+    const lock = join(dataDir, 'postgres-18', '.s.PGSQL.5432.lock');
+    const text = readFileSync(lock, 'utf8');
     await before.stop();
-    const port = Number(new URL(before.url).port);
-    const squatter = await occupy(port);
-    onTestFinished(() => void squatter.close());
+    // One of the same user: the server takes it for its former self.
+    const { uid, gid } = statSync(join(dataDir, 'postgres-18'));
+    const other = spawn('sleep', ['600'], { uid, gid });
+    onTestFinished(() => void other.kill());
+    writeFileSync(lock, text.replace(/^\d+/, String(other.pid)), { mode: 0o600 });
+    chownSync(lock, uid, gid);
     const after = await start(dataDir);
-    expect(new URL(after.url).port).not.toBe(String(port));
-    expect(lines.join()).toContain(`Port ${port} of the embedded PostgreSQL is taken`);
+    expect(await query(after.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   test.each(['16', '17'])(
@@ -153,8 +200,3 @@ describe('a data directory of its own', () => {
     },
   );
 });
-
-function occupy(port: number): Promise<Server> {
-  const server = createServer();
-  return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)));
-}

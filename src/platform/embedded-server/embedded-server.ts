@@ -1,13 +1,22 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../async.js';
 import { connect, discard } from '../database/connection.js';
 import { StartError } from '../errors.js';
 import { findBinaries } from './binaries.js';
-import { clusterExists, createCluster, readAccess, urlOf, writeAccess } from './cluster.js';
+import { type ClusterAccess, clusterExists, createCluster, readAccess, urlOf, writeAccess } from './cluster.js';
 import { clusterOwner, findPlaces, freePort, isFree, type Places } from './places.js';
-import { disarmStalePidFile, runningPostmaster, runProgram, serverUser, type ServerUser } from './postmaster.js';
+import {
+  disarmStaleLock,
+  disarmStalePidFile,
+  type Postmaster,
+  runningPostmaster,
+  runProgram,
+  serverUser,
+  type ServerUser,
+} from './postmaster.js';
+import { canHoldSocket, hasSockets, openSocketFolder, socketPort } from './socket-folder.js';
 
 const watchEveryMillis = 300;
 const longestPauseMillis = 10_000;
@@ -20,6 +29,8 @@ interface EmbeddedServerOptions {
   dataDir: string;
   /** Takes lines for the person who started the program. */
   say?: (line: string) => void;
+  /** No other program uses this server: one of an earlier release, which listens on TCP, is started again. */
+  isAlone?: boolean;
   /** Further settings of the server, as for `postgres -c`. */
   parameters?: Record<string, string>;
 }
@@ -43,6 +54,7 @@ export class EmbeddedServer {
     const places = findPlaces(options.dataDir, findBinaries(), user, options.say ?? (() => undefined));
     if (!clusterExists(places)) await createCluster(places, user);
     const server = new EmbeddedServer(places, user, options);
+    if (options.isAlone) await server.leaveTcp();
     await server.ensureRunning();
     server.watching = server.watch();
     return server;
@@ -52,11 +64,11 @@ export class EmbeddedServer {
   static urlIn(dataDir: string): string | undefined {
     if (!existsSync(dataDir)) return undefined;
     const places = findPlaces(dataDir, findBinaries(), serverUser(), () => undefined);
-    return clusterExists(places) ? urlOf(readAccess(places.cluster)) : undefined;
+    return clusterExists(places) ? urlOf(places.cluster) : undefined;
   }
 
   get url(): string {
-    return urlOf(readAccess(this.places.cluster));
+    return urlOf(this.places.cluster);
   }
 
   get pid(): number | undefined {
@@ -67,9 +79,21 @@ export class EmbeddedServer {
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     this.stopping.abort();
     await this.watching;
+    await this.end(mode);
+  }
+
+  private async end(mode: 'fast' | 'immediate'): Promise<void> {
     if (!runningPostmaster(this.places.cluster)) return;
     const { code, output } = await this.pgCtl('stop', '--mode', mode, '--wait', '--timeout', '60');
     if (code !== 0) throw new Error(`PostgreSQL does not stop: ${output}`);
+  }
+
+  private async leaveTcp(): Promise<void> {
+    if (!hasSockets || !runningPostmaster(this.places.cluster)?.isOnTcp) return;
+    this.options.say?.(
+      'PostgreSQL listens on a port, where any program can take its place: it starts again on a socket',
+    );
+    await this.end('fast');
   }
 
   private async ensureRunning(): Promise<void> {
@@ -91,7 +115,7 @@ export class EmbeddedServer {
     let lastError: unknown;
     const deadline = performance.now() + recoverySeconds * 1_000;
     for (let running; (running = runningPostmaster(this.places.cluster)) && performance.now() < deadline;) {
-      this.keepPort(running.port);
+      this.noteWhere(running);
       try {
         discard(await connect(this.url, 'adopt', 5_000));
         return true;
@@ -104,34 +128,61 @@ export class EmbeddedServer {
     throw new StartError(`The PostgreSQL that runs on ${this.places.cluster} does not answer`, { cause: lastError });
   }
 
-  /** The server is where it says that it is: a program that failed to start another one may have noted another port. */
-  private keepPort(port: number): void {
-    const access = readAccess(this.places.cluster);
-    if (port > 0 && port !== access.port) writeAccess(this.places.cluster, { ...access, port }, this.user);
+  /** The server is where it says that it is: a program that failed to start another one may have noted another place. */
+  private noteWhere({ isOnTcp, port, socketFolder }: Postmaster): void {
+    if (isOnTcp) this.note({ port });
+    else if (socketFolder !== '') this.noteSocket(socketFolder);
+  }
+
+  private noteSocket(folder: string): void {
+    this.note({ socketFolder: folder === resolve(this.places.cluster) ? undefined : folder });
+  }
+
+  private note(change: Partial<ClusterAccess>): void {
+    const { cluster } = this.places;
+    const access = readAccess(cluster);
+    const isNew = Object.entries(change).some(([name, value]) => access[name as keyof ClusterAccess] !== value);
+    if (isNew) writeAccess(cluster, { ...access, ...change }, this.user);
   }
 
   /** undefined: it runs. Otherwise why not. */
   private async launch(): Promise<string | undefined> {
     const { cluster } = this.places;
     disarmStalePidFile(cluster);
-    const access = readAccess(cluster);
-    if (!(await isFree(access.port))) {
-      if (runningPostmaster(cluster)) return startedMeanwhile;
-      const port = await freePort();
-      this.options.say?.(
-        `Port ${access.port} of the embedded PostgreSQL is taken by another program: it moves to ${port}`,
-      );
-      writeAccess(cluster, { ...access, port }, this.user);
-      access.port = port;
-    }
+    const place = hasSockets ? this.socketPlace() : await this.tcpPlace();
+    if (!place) return startedMeanwhile;
     const log = join(cluster, 'server.log');
     rmSync(log, { force: true });
-    const parameters = { ...this.options.parameters, port: String(access.port) };
+    const parameters = { ...this.options.parameters, ...place };
     const flags = Object.entries(parameters).map(([name, value]) => `-c ${name}=${value}`);
     const wait = ['--wait', '--timeout', String(recoverySeconds)];
     const { code, output } = await this.pgCtl('start', ...wait, '--log', log, '--options', flags.join(' '));
     if (code === 0) return undefined;
     return readFatal(log) ?? output;
+  }
+
+  /** Its name is the same after every start, so that whoever was connected finds the server again. */
+  private socketPlace(): Record<string, string> {
+    const { cluster } = this.places;
+    const own = resolve(cluster);
+    const { socketFolder: noted } = readAccess(cluster);
+    const folder = canHoldSocket(own) ? own : openSocketFolder(this.options.dataDir, this.user, noted);
+    this.noteSocket(folder);
+    disarmStaleLock(cluster, join(folder, `.s.PGSQL.${socketPort}`));
+    return { port: String(socketPort), listen_addresses: '', unix_socket_directories: folder };
+  }
+
+  /** undefined: another program has just started it there. */
+  private async tcpPlace(): Promise<Record<string, string> | undefined> {
+    let { port } = readAccess(this.places.cluster);
+    if (!(await isFree(port))) {
+      if (runningPostmaster(this.places.cluster)) return undefined;
+      const taken = port;
+      port = await freePort();
+      this.options.say?.(`Port ${taken} of the embedded PostgreSQL is taken by another program: it moves to ${port}`);
+      this.note({ port });
+    }
+    return { port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
   }
 
   private pgCtl(...args: string[]): Promise<{ code: number; output: string }> {

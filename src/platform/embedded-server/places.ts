@@ -7,7 +7,7 @@ import { type Binaries, copyBinaries } from './binaries.js';
 import { canReach, type ServerUser } from './postmaster.js';
 
 /** Where root's server lives when its user cannot get at the program's own folders (such as /root). */
-const sharedFolder = '/var/lib/muster';
+export const sharedFolder = '/var/lib/muster';
 
 export interface Places {
   binaries: Binaries;
@@ -53,7 +53,7 @@ export function clusterOwner(dataDir: string, elsewhere = sharedFolder): { uid: 
   return undefined;
 }
 
-const ownFolder = (dataDir: string, elsewhere: string): string =>
+export const ownFolder = (dataDir: string, elsewhere: string): string =>
   join(elsewhere, createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 12));
 
 /** Existing files win over what is reachable now: changed permissions must never lead to a new, empty database. */

@@ -1,20 +1,24 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { StartError } from '../errors.js';
 import type { Binaries } from './binaries.js';
 
-/** What the server wrote down about itself: first line pid, fourth line port. */
-interface Postmaster {
+/** What the server wrote down about itself: pid, port, folder of its socket and TCP address are lines 1, 4, 5, 6. */
+export interface Postmaster {
   pid: number;
   port: number;
+  /** Empty: none, or none yet. */
+  socketFolder: string;
+  isOnTcp: boolean;
 }
 
 /** The server of this cluster that runs now, if one does. */
 export function runningPostmaster(cluster: string): Postmaster | undefined {
-  const lines = pidFile(cluster)?.split('\n');
+  const lines = textOf(join(cluster, pidFileName))?.split('\n');
   if (!lines) return undefined;
-  const found = { pid: Number(lines[0]), port: Number(lines[3]) };
+  const [pid, , , port, socketFolder = '', address = ''] = lines;
+  const found = { pid: Number(pid), port: Number(port), socketFolder, isOnTcp: address.trim() !== '' };
   return isServerOf(found.pid, cluster) ? found : undefined;
 }
 
@@ -44,15 +48,27 @@ function isServerOf(pid: number, cluster: string): boolean {
  * shared memory of its predecessor and waits for the processes that still write there.
  */
 export function disarmStalePidFile(cluster: string): void {
-  const text = pidFile(cluster);
-  if (text === undefined || runningPostmaster(cluster)) return;
-  const noSuchPid = '2147483646';
-  writeFileSync(join(cluster, 'postmaster.pid'), text.replace(/^\d+/, noSuchPid));
+  disarm(cluster, pidFileName);
 }
 
-function pidFile(cluster: string): string | undefined {
+/** The same for the file beside the socket, in which nothing but the pid counts. */
+export function disarmStaleLock(cluster: string, socket: string): void {
+  disarm(cluster, `${socket}.lock`);
+}
+
+function disarm(cluster: string, name: string): void {
+  const path = resolve(cluster, name);
+  const text = textOf(path);
+  if (text === undefined || runningPostmaster(cluster)) return;
+  const noSuchPid = '2147483646';
+  writeFileSync(path, text.replace(/^\d+/, noSuchPid));
+}
+
+const pidFileName = 'postmaster.pid';
+
+function textOf(path: string): string | undefined {
   try {
-    return readFileSync(join(cluster, 'postmaster.pid'), 'utf8');
+    return readFileSync(path, 'utf8');
   } catch {
     return undefined;
   }

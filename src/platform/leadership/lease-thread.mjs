@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Client } from 'pg';
+import { demandProof } from '../database/server-proof.mjs';
 
 /**
  * Both threads see the cells, which hold nanoseconds of the monotonic clock. [0]: when the statement was sent that last renewed
@@ -88,6 +89,7 @@ async function ask(sql, epoch) {
 
 async function connect() {
   const opened = new Client(connection);
+  demandProof(opened);
   client = opened;
   // Broken while nothing is asked: the next renewal opens another one.
   opened.on('error', () => client === opened && disconnect());

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { startTcpProxy, throughProxy } from '../../../test/support/tcp-proxy.js';
+import { startTcpProxy, targetOf, throughProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { StaleEpochError } from '../../cluster/cluster-driver.js';
@@ -344,8 +344,7 @@ describe('a main thread that stands still', () => {
   });
 
   test('while the lease cannot be renewed leads no more after 2 s, before any timer has run', async () => {
-    const { hostname: host, port } = new URL(url);
-    const proxy = await startTcpProxy({ host, port: Number(port) });
+    const proxy = await startTcpProxy(targetOf(url));
     onTestFinished(() => proxy.close());
     const leadership = contender({ url: throughProxy(url, proxy) });
     leadership.start('http://here');
@@ -378,8 +377,7 @@ test('connections of the lease that break one after the other do not end the ter
 
 describe('while the database', () => {
   test('is cut off, none leads; when it is back, the same instance competes and leads again', async () => {
-    const { hostname: host, port } = new URL(url);
-    const proxy = await startTcpProxy({ host, port: Number(port) });
+    const proxy = await startTcpProxy(targetOf(url));
     onTestFinished(() => proxy.close());
     const leadership = contender({ url: throughProxy(url, proxy) });
     leadership.start('http://here');
@@ -394,8 +392,7 @@ describe('while the database', () => {
   });
 
   test('does not answer, the leader stops in time for another one, which holds the lease from then on', async () => {
-    const { hostname: host, port } = new URL(url);
-    const proxy = await startTcpProxy({ host, port: Number(port) });
+    const proxy = await startTcpProxy(targetOf(url));
     onTestFinished(() => proxy.close());
     const frozen = contender({ url: throughProxy(url, proxy) });
     frozen.start('http://frozen');

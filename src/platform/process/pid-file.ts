@@ -1,56 +1,66 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 
-const Content = z.object({ pid: z.number().int(), startedAt: z.string() });
+const Content = z.object({
+  pid: z.number().int(),
+  startedAt: z.string(),
+  /** A start is counted from the boot, and after the next one another program may have both numbers. */
+  boot: z.string().optional(),
+});
 type Content = z.infer<typeof Content>;
 
 /** The pid of the living process that holds the file, if there is one. */
 export function holderOf(path: string): number | undefined {
   const content = parse(read(path));
-  return content && processStart(content.pid) === content.startedAt ? content.pid : undefined;
+  if (!content || (content.boot !== undefined && content.boot !== thisBoot())) return undefined;
+  return processStart(content.pid) === content.startedAt ? content.pid : undefined;
 }
 
 /**
  * Takes the file for this process. Answers the pid of the process that holds it instead, or undefined when it is now ours. A
- * file whose process has ended, however it ended, counts for nothing.
+ * file whose process has ended, however it ended, counts for nothing. The folder has to be closed to whoever must not hold it.
  */
 export function takePidFile(path: string): number | undefined {
   const mine = `${path}.${process.pid}`;
-  writeFileSync(mine, JSON.stringify({ pid: process.pid, startedAt: processStart(process.pid) }));
+  const content: Content = { pid: process.pid, startedAt: processStart(process.pid)!, boot: thisBoot() };
+  writeFileSync(mine, JSON.stringify(content), { mode: 0o644 });
   try {
-    for (;;) {
-      try {
-        // Linking fails when the name is taken, and the file is complete from its first moment.
-        linkSync(mine, path);
-        return undefined;
-      } catch (cause) {
-        if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
-      }
-      const seen = read(path);
-      const holder = holderOf(path);
-      if (holder !== undefined) return holder;
-      removeStale(path, seen);
-    }
+    return take(path, mine, path);
   } finally {
     rmSync(mine, { force: true });
   }
 }
 
-export function releasePidFile(path: string): void {
-  if (holderOf(path) === process.pid) rmSync(path, { force: true });
+function take(path: string, mine: string, base: string): number | undefined {
+  for (;;) {
+    try {
+      // Linking fails when the name is taken, and the file is complete from its first moment.
+      linkSync(mine, path);
+      return undefined;
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause;
+    }
+    const seen = read(path);
+    const holder = holderOf(path);
+    if (holder !== undefined) return holder;
+    if (seen === undefined) continue;
+    // Of several that found the same stale file one may replace it: who has the right to just this content, which no
+    // living process writes again. A right that was left behind in a crash is stale itself, and taken in the same way.
+    const right = `${base}.${createHash('sha256').update(seen).digest('hex').slice(0, 16)}`;
+    const first = take(right, mine, base);
+    if (first !== undefined) return first;
+    try {
+      if (read(path) === seen) rmSync(path);
+    } finally {
+      rmSync(right, { force: true });
+    }
+  }
 }
 
-/** Another process may have replaced the stale file in the meantime: then its file goes back to its place. */
-function removeStale(path: string, seen: string | undefined): void {
-  const aside = `${path}.${process.pid}.stale`;
-  try {
-    renameSync(path, aside);
-  } catch {
-    return;
-  }
-  if (read(aside) !== seen) renameSync(aside, path);
-  else rmSync(aside, { force: true });
+export function releasePidFile(path: string): void {
+  if (holderOf(path) === process.pid) rmSync(path, { force: true });
 }
 
 function read(path: string): string | undefined {
@@ -68,6 +78,11 @@ function parse(text: string | undefined): Content | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** undefined: the system does not say. */
+function thisBoot(): string | undefined {
+  return read('/proc/sys/kernel/random/boot_id')?.trim();
 }
 
 /**

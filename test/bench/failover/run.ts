@@ -107,7 +107,7 @@ async function play(scenario: Scenario, stage: Stage, load: Load, silent: Set<st
     () => undefined,
   );
   const running = load.workersStarted().filter((id) => pidsOfTask(id).length > 0);
-  const writes = await writesOf(stage.client, leader.instance, stage.connections());
+  const writes = await writesOf(stage.client, leader.instance, stage.nameOf(leader.instance));
   return {
     fault: scenario.fault,
     limitMillis: scenario.limitMillis,

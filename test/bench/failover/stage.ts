@@ -3,20 +3,13 @@ import type { Client } from 'pg';
 import { connect } from '../../../src/platform/database/connection.js';
 import { EmbeddedServer } from '../../../src/platform/embedded-server/embedded-server.js';
 import { Installation, type Instance } from '../../e2e/support/product.js';
-import { startTcpProxy, throughProxy, type TcpProxy } from '../../support/tcp-proxy.js';
+import { startTcpProxy, targetOf, throughProxy, type TcpProxy } from '../../support/tcp-proxy.js';
 
 /** One scheduler process and its own line to the database. */
 export interface Player {
   name: string;
   line: TcpProxy;
   instance: Instance;
-}
-
-/** Of an instance to the database, by the port that the database sees. */
-export interface Connection {
-  instance: Instance;
-  port: number;
-  since: number;
 }
 
 /** A database, an agent, and two schedulers that share them, each over a line of its own that can be cut. */
@@ -55,11 +48,11 @@ export class Stage {
 
   /** Starts a scheduler, in the place of the one of this name that has ended. */
   async enter(name: string): Promise<Player> {
-    const { hostname: host, port } = new URL(this.server.url);
-    const line = await startTcpProxy({ host, port: Number(port) });
-    const instance = await this.installation.start(['scheduler'], {
-      DATABASE_URL: throughProxy(this.server.url, line),
-    });
+    const line = await startTcpProxy(targetOf(this.server.url));
+    const url = new URL(throughProxy(this.server.url, line));
+    // The database writes down who adds what.
+    url.searchParams.set('application_name', `instance ${this.all.length}`);
+    const instance = await this.installation.start(['scheduler'], { DATABASE_URL: url.toString() });
     const player = { name, line, instance };
     const place = this.players.findIndex((other) => other.name === name);
     this.all.push(player);
@@ -79,9 +72,9 @@ export class Stage {
     }
   }
 
-  /** Of all instances there were. */
-  connections(): Connection[] {
-    return this.all.flatMap(({ line, instance }) => line.connections.map((each) => ({ ...each, instance })));
+  /** As the database knows an instance. */
+  nameOf(instance: Instance): string {
+    return `instance ${this.all.findIndex((player) => player.instance === instance)}`;
   }
 
   async epoch(): Promise<number> {

@@ -64,7 +64,7 @@ export class Installation {
 
   /** The same without waiting for it. */
   async spawn(command: string[], env: Record<string, string> = {}): Promise<Instance> {
-    const port = await freePort();
+    const port = Number(env['MUSTER_PORT']) || (await freePort());
     const child = spawn(process.execPath, [this.program, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -86,7 +86,11 @@ export class Installation {
   /** As `muster database-url` tells it. */
   databaseUrl(): string {
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.environment() };
-    return execFileSync(process.execPath, [muster, 'database-url'], { encoding: 'utf8', env }).trim();
+    return execFileSync(process.execPath, [muster, 'database-url'], {
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
   }
 
   /** What tells a process of the product that it belongs to this installation. */
