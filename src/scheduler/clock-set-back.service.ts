@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { aheadMillis } from '../core/elapsed.js';
 import { DeployTimesRepository } from '../modules/deploys/deploy-times.repository.js';
@@ -8,9 +8,11 @@ import { WatchedTaskRepository } from '../modules/tasks/health/watched-task.repo
 import { KilledTaskRepository } from '../modules/tasks/killed-task.repository.js';
 import { PendingTaskRepository } from '../modules/tasks/pending-task.repository.js';
 import { WebhookQueueRepository } from '../modules/webhooks/webhook-queue.repository.js';
+import { DisabledActionRepository } from '../platform/actions/disabled-action.repository.js';
 import type { ClockLimit } from '../platform/clock-limit.js';
 import { Database } from '../platform/database/database.js';
 import { Pollers } from '../platform/poller/pollers.js';
+import { SETTINGS, type Settings } from '../platform/settings/settings.js';
 import { HeldStatusUpdateRepository } from './status/held-status-update.repository.js';
 
 /** Instances that have not yet seen that the clock was set may write such times for a second or two. */
@@ -36,6 +38,8 @@ export class ClockSetBack {
     private readonly deploys: DeployTimesRepository,
     private readonly tasks: WatchedTaskRepository,
     private readonly pending: PendingTaskRepository,
+    private readonly disabled: DisabledActionRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     pollers.register({ name: 'clock-set-back', everyMs: everyMillis, pass: (now) => this.runOnce(now) });
   }
@@ -47,6 +51,7 @@ export class ClockSetBack {
   /** In the lock order of all: deploys, tasks, the rest. */
   async judgeAnew(tx: EntityManager, now: number): Promise<void> {
     const limit = limitAt(now);
+    const { defaultDisabledActionExpiration } = this.settings.disasterDetection;
     const counts = {
       deploys: await this.deploys.takeTimesAhead(tx, limit),
       tasks: await this.tasks.takeTimesAhead(tx, limit),
@@ -54,6 +59,7 @@ export class ClockSetBack {
       'changes that lapse': await this.expiring.takeTimesAhead(tx, limit),
       'webhook updates': await this.webhooks.takeTimesAhead(tx, limit),
       mails: await this.mails.takeTimesAhead(tx, limit),
+      'actions switched off': await this.disabled.takeTimesAhead(tx, now + defaultDisabledActionExpiration),
       'held updates': await this.held.takeTimesAhead(tx, limit),
     };
     const found = Object.entries(counts).filter(([, count]) => count > 0);

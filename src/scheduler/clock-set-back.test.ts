@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { makeRequest } from '../../test/support/builders.js';
 import { startReceiver } from '../../test/support/http-receiver.js';
 import { startRooms, type RoomApp } from '../../test/support/room-app.js';
+import { testSettings } from '../../test/support/test-settings.js';
 import { waitFor } from '../../test/support/wait-for.js';
 import { WebhookDelivery } from '../modules/webhooks/webhook-delivery.poller.js';
 import { WebhookOutboxRepository } from '../modules/webhooks/webhook-outbox.repository.js';
@@ -11,6 +12,8 @@ import { Clock } from '../platform/clock.js';
 import { ClockSetBack } from './clock-set-back.service.js';
 
 const tenMinutes = 600_000;
+/** For how long a disaster switches an action off. */
+const switchedOff = `${testSettings().disasterDetection.defaultDisabledActionExpiration} * interval '1 ms'`;
 const now = Date.UTC(2026, 0, 5, 12);
 
 /** Of the database, which all instances go by. */
@@ -97,6 +100,20 @@ describe('what was written while the clock was ten minutes ahead waits no longer
       insert: `INSERT INTO pending_deploy (request_id, deploy_id, state, progress)
         VALUES ('web', 'd', 'WAITING', jsonb_build_object('timestamp', (extract(epoch FROM $1::timestamptz) * 1000)::bigint, 'until', $2::text))`,
       due: `SELECT to_timestamp((progress->>'timestamp')::float8 / 1000) AS at FROM pending_deploy`,
+    },
+    {
+      what: 'a task that was started',
+      insert: `INSERT INTO task (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type, cpus,
+          memory_mb, disk_mb, ports, incarnation, state, state_at)
+        SELECT 't', 'web', 'd', 's', 1, 'h', 'r', at, 'IMMEDIATE', 1, 1, 1, '{}', 'i', 'TASK_LAUNCHED', at
+        FROM (SELECT $1::timestamptz AS at, $2::timestamptz) AS given`,
+      due: 'SELECT counts_since AS at FROM task',
+    },
+    {
+      what: 'an action that a disaster switched off',
+      insert: `INSERT INTO disabled_action (action, message, automatically_clearable, expires_at)
+        VALUES ('BOUNCE_REQUEST', '', true, $1::timestamptz + ${switchedOff}), ('KILL_TASK', '', false, $2)`,
+      due: `SELECT expires_at - ${switchedOff} AS at FROM disabled_action WHERE automatically_clearable`,
     },
   ])('$what', async ({ insert, due }) => {
     await sql(insert, [ahead, later]);

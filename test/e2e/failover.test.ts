@@ -36,7 +36,7 @@ test.each([
 ])(
   'under load $what that is killed, frozen or cut off is replaced: what it tries is refused, no task is doubled or lost',
   async ({ workers, faults }) => {
-    const times = ['--stop-seconds', '8', '--cut-seconds', '5', '--machines', '0'];
+    const times = ['--stop-seconds', '8', '--cut-seconds', '5', '--machines', '0', '--busy-minutes', '0'];
     const run = spawnNode([bench, ...times, '--faults', String(faults.length)], { MUSTER_HTTP_WORKERS: workers });
     try {
       const { outcomes } = JSON.parse(`{${await run.line('{', 240_000)}`) as { outcomes: Outcome[] };

@@ -7,6 +7,8 @@ import { waitFor } from '../support/wait-for.js';
 
 /** Two instances in processes of their own compete for one database and write as fast as they may. */
 const program = new URL('../support/programs/contender.ts', import.meta.url);
+/** It compiles itself first, which takes its time on a busy machine. */
+const startMillis = 60_000;
 const processes: TestProcess[] = [];
 let url: string;
 let remove: () => Promise<void>;
@@ -32,16 +34,20 @@ function contender(name: string): TestProcess {
 
 async function leaderAndFollower(): Promise<[TestProcess, TestProcess]> {
   const first = contender('first');
-  await first.line('gained ');
+  await first.line('gained ', startMillis);
   await waitFor('rows of the first', () => written('first'));
   const second = contender('second');
   // It has connected and competes in vain.
-  await waitFor('the second to compete', async () => {
-    const [row] = await source.query(
-      `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'muster lease'`,
-    );
-    return row.n === 2;
-  });
+  await waitFor(
+    'the second to compete',
+    async () => {
+      const [row] = await source.query(
+        `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'muster lease'`,
+      );
+      return row.n === 2;
+    },
+    { timeoutMillis: startMillis },
+  );
   return [first, second];
 }
 
@@ -52,7 +58,7 @@ const written = async (name: string): Promise<number> =>
 const lateRows = (): Promise<unknown[]> =>
   source.query(`SELECT * FROM (SELECT *, max(epoch) OVER (ORDER BY id) AS newest FROM written) w WHERE epoch < newest`);
 
-describe('a leader that', () => {
+describe('a leader that', { timeout: 180_000 }, () => {
   test('is frozen is replaced within 5 s, and writes nothing after it thaws', async () => {
     const [first, second] = await leaderAndFollower();
     first.child.kill('SIGSTOP');

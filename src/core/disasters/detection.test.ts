@@ -126,6 +126,7 @@ describe('LOST_SLAVES', () => {
       points: [point(0, lost(1)), point(10, lost(1)), point(20, lost(1))],
       found,
     },
+    { name: 'those of a clock that was ahead do not count', points: [point(-600, lost(9)), point(0)] },
     { name: 'those of 30 s ago do not count', points: [point(0, lost(1)), point(10, lost(1)), point(30, lost(9))] },
     { name: 'the last one', points: [point(0, lost(1, 0))], found },
     { name: 'not when none is left and none was lost', points: [point(0, lost(0, 0))] },

@@ -1,3 +1,4 @@
+import { aheadMillis } from '../elapsed.js';
 import type { DisableRules } from './actions.js';
 import { type ActionType, type DisasterType, disasterTypes } from '../model/enums.js';
 import type { DisasterDataPoint } from '../model/state.js';
@@ -69,11 +70,13 @@ export const disableRules = ({ disasterDetection: settings }: DisasterSettings):
  * end. In the order of their types.
  */
 export function judgeDisasters(
-  points: readonly DisasterDataPoint[],
+  taken: readonly DisasterDataPoint[],
   inForce: readonly DisasterType[],
   rules: DetectionRules,
   now: number,
 ): DisasterType[] {
+  // Others are of a clock that has been set back since.
+  const points = taken.filter(({ timestamp }) => timestamp - now <= aheadMillis);
   const isActive: Record<DisasterType, boolean> = {
     EXCESSIVE_TASK_LAG: hasExcessiveLag(points, rules.lag, now),
     LOST_SLAVES: lostTooMany(

@@ -26,6 +26,11 @@ describe('the next check', () => {
       task: { lastResult: failed, checksCounted: 1 },
       at: 7_100,
     },
+    {
+      name: 'another failure is tried again after the interval, also when the clock was set back since',
+      task: { lastResult: { ...failed, timestamp: launchedAt + 600_000 }, checksCounted: 1 },
+      at: 7_100,
+    },
     { name: 'none after a passed one', task: { lastResult: result() }, at: 'stop' },
     {
       name: 'none when connections are refused beyond the startup time',
@@ -57,7 +62,7 @@ describe('the next check', () => {
       context: { settings: { ...healthSettings, healthchecksDisabled: true } },
       at: 'stop',
     },
-  ])('$name', ({ task, context, after = 0, at }) => {
+  ])('$name', ({ task, context, after = 2_100, at }) => {
     const next = nextCheck(observed(task), healthContext(context), launchedAt + after);
     expect(next).toEqual(at === 'stop' ? { kind: 'stop' } : { kind: 'check', at: launchedAt + at });
   });

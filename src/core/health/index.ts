@@ -1,6 +1,7 @@
 export {
   checkFailure,
   checksDecide,
+  countsSince,
   explainFailure,
   explainFailures,
   healthContext,

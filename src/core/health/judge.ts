@@ -16,6 +16,8 @@ export interface ObservedTask {
   state: TaskState;
   /** Text of the newest status, if it had one. */
   statusMessage?: string;
+  /** From when its limits run, where a clock that was ahead started it. */
+  countsSince?: number;
   /** When TASK_RUNNING was reached; absent: never. */
   runningAt?: number;
   /** Launched by an action that asked to skip health checks for its tasks. */
@@ -60,6 +62,9 @@ export interface HealthSettings {
   /** Operators switched health checks off: what runs counts as healthy after its time. */
   healthchecksDisabled?: boolean;
 }
+
+/** From when its limits run. */
+export const countsSince = (task: ObservedTask): number => task.countsSince ?? task.taskId.startedAt;
 
 export const passed = (result: TaskHealthcheckResult): boolean =>
   result.errorMessage === undefined &&

@@ -105,6 +105,10 @@ describe('a look at a new task', () => {
   test('sends one away that never ran in ten minutes, and not before', () => {
     expect([at(600_000, neverRan, deploy()), at(600_001, neverRan, deploy())]).toEqual(['wait', 'OVERDUE_NEW_TASK']);
   });
+  test('counts the ten minutes from when the clock was set back, where it was ahead at the launch', () => {
+    const early = { ...neverRan, countsSince: launchedAt - 600_000 };
+    expect([at(0, early, deploy()), at(1, early, deploy())]).toEqual(['wait', 'OVERDUE_NEW_TASK']);
+  });
   test('counts the ten minutes to be healthy from when it began to run', () => {
     const late = { ...waiting, runningAt: launchedAt + 300_000 };
     expect([at(900_000, late, checked()), at(900_001, late, checked())]).toEqual(['wait', 'OVERDUE_NEW_TASK']);

@@ -1,6 +1,7 @@
 import {
   checkFailure,
   checksDecide,
+  countsSince,
   type HealthContext,
   isExcused,
   judgeTask,
@@ -37,7 +38,7 @@ export function newTaskVerdict(
   if (isTerminal(task.state) || (task.runningAt !== undefined && !isChecked)) return { kind: 'settled' };
   // A status that fails at once does not wait for the first look.
   const condemned = isChecked && checkFailure(task, context, now) === 'FAILURE_STATUS_CODE';
-  if (!condemned && now < task.taskId.startedAt + firstDelayMillis(isChecked, context, settings)) {
+  if (!condemned && now < countsSince(task) + firstDelayMillis(isChecked, context, settings)) {
     return { kind: 'wait' };
   }
   if (task.runningAt === undefined) return neverRan(task, settings, now);
@@ -51,10 +52,10 @@ export function newTaskVerdict(
   }
 }
 
-function neverRan({ taskId, state }: ObservedTask, settings: NewTaskSettings, now: number): NewTaskVerdict {
+function neverRan(task: ObservedTask, settings: NewTaskSettings, now: number): NewTaskVerdict {
   const seconds = settings.killAfterTasksDoNotRunDefaultSeconds;
-  if (now - taskId.startedAt <= seconds * 1000) return { kind: 'wait' };
-  const message = `Task did not reach TASK_RUNNING within ${seconds} s, its last status is ${state}`;
+  if (now - countsSince(task) <= seconds * 1000) return { kind: 'wait' };
+  const message = `Task did not reach TASK_RUNNING within ${seconds} s, its last status is ${task.state}`;
   return { kind: 'cleanup', cleanupType: 'OVERDUE_NEW_TASK', message };
 }
 
@@ -97,7 +98,8 @@ export function nextCheck(task: ObservedTask, context: HealthContext, now: numbe
   if (!last)
     return { kind: 'check', at: task.runningAt + (timings.startupDelayMillis ?? timings.startupIntervalMillis) };
   if (passed(last) || checkFailure(task, { ...context, deployPending: false }, now)) return stop;
-  const askedUntil = last.timestamp + (last.durationMillis ?? 0);
+  // The last one was not in the future, unless the clock has been set back since.
+  const askedUntil = Math.min(last.timestamp + (last.durationMillis ?? 0), now);
   const pauseMillis = last.startup ? timings.startupIntervalMillis : timings.intervalMillis;
   return { kind: 'check', at: askedUntil + Math.max(pauseMillis, shortestPauseMillis) };
 }

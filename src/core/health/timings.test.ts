@@ -76,7 +76,7 @@ test('an interval of 0 is no loop without a pause', () => {
   const healthcheck = { uri: '/', intervalSeconds: 0, startupIntervalSeconds: 0 };
   const context = healthContext({ deploy: { requestId: 'web', id: 'd1', healthcheck } });
   const after = (startup: boolean) =>
-    nextCheck(observed({ lastResult: result({ statusCode: 503, startup }) }), context, launchedAt);
+    nextCheck(observed({ lastResult: result({ statusCode: 503, startup }) }), context, launchedAt + 2_000);
   expect([after(false), after(true)]).toEqual([
     { kind: 'check', at: launchedAt + 2_100 },
     { kind: 'check', at: launchedAt + 2_100 },

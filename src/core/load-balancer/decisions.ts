@@ -1,4 +1,5 @@
-import { checksDecide, type HealthContext, judgeTask, type ObservedTask } from '../health/index.js';
+import { hasPassed } from '../elapsed.js';
+import { checksDecide, countsSince, type HealthContext, judgeTask, type ObservedTask } from '../health/index.js';
 import { type BalancerRecords, isInProgress, ownRequestId } from './records.js';
 import type { LoadBalancerRequestId, LoadBalancerUpdate } from '../model/load-balancer.js';
 import type { Request } from '../model/request.js';
@@ -61,7 +62,7 @@ const refused = ({ loadBalancerState, message }: LoadBalancerUpdate): Entry => (
 function isReady({ task, context }: EnteringTask, baseDelaySeconds: number, now: number): boolean {
   if (task.runningAt === undefined) return false;
   if (checksDecide([task], context)) return judgeTask(task, context, now) === 'HEALTHY';
-  return now >= task.taskId.startedAt + baseDelaySeconds * 1000;
+  return now >= countsSince(task) + baseDelaySeconds * 1000;
 }
 
 /** What is still to be done so that a task gets no traffic any more. */
@@ -86,7 +87,7 @@ export function decideRemoval(
   switch (remove.loadBalancerState) {
     case 'SUCCESS': {
       const until = remove.timestamp + gracePeriodMillis;
-      return now >= until ? { kind: 'done' } : { kind: 'wait', until };
+      return hasPassed(remove.timestamp, gracePeriodMillis, now) ? { kind: 'done' } : { kind: 'wait', until };
     }
     case 'INVALID_REQUEST_NOOP':
       return { kind: 'done' };

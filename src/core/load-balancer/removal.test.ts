@@ -52,6 +52,8 @@ describe('a task that has to leave', () => {
     expect(decide(given)).toEqual({ kind: 'done' });
     expect(decide(given, 5_000, now + 4_999)).toEqual({ kind: 'wait', until: now + 5_000 });
     expect(decide(given, 5_000, now + 5_000)).toEqual({ kind: 'done' });
+    // How long ago that was is not known once the clock was set back.
+    expect(decide(given, 5_000, now - 600_000)).toEqual({ kind: 'done' });
   });
   test('REMOVE INVALID_REQUEST_NOOP: there is nothing that could be removed', () =>
     expect(decide({ add: update('SUCCESS'), remove: update('INVALID_REQUEST_NOOP', 'REMOVE') })).toEqual({

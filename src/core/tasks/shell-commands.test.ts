@@ -74,8 +74,9 @@ describe('a kill waits for the command that is to run before it', () => {
     { name: 'not after INVALID', given: command('INVALID'), holds: false },
     { name: 'not after FINISHED', given: command('ACKED', 'STARTED', 'FINISHED'), holds: false },
     { name: 'not after FAILED', given: command('ACKED', 'FAILED'), holds: false },
-    { name: 'to the end of its limit', given: command('STARTED'), now: 1_000 + 300_000, holds: true },
-    { name: 'and no longer', given: command('STARTED'), now: 1_000 + 300_001, holds: false },
+    { name: 'to the end of its limit', given: command('STARTED'), now: 1_000 + 299_999, holds: true },
+    { name: 'and no longer', given: command('STARTED'), now: 1_000 + 300_000, holds: false },
+    { name: 'nor after the clock was set back', given: command('STARTED'), now: -600_000, holds: false },
     { name: 'not for one that is not there', given: undefined, holds: false },
   ])('$name: $holds', ({ given, now = 2_000, holds }) => expect(holdsKill(given, 300_000, now)).toBe(holds));
 });

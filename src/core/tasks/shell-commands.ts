@@ -1,3 +1,4 @@
+import { hasPassed } from '../elapsed.js';
 import type { FieldError } from '../field-error.js';
 import type { ShellCommandUpdateType } from '../model/enums.js';
 import type { ShellCommand } from '../model/request.js';
@@ -78,5 +79,5 @@ export interface BeforeKillCommand {
  */
 export function holdsKill(command: BeforeKillCommand | undefined, timeoutMillis: number, now: number): boolean {
   if (!command || command.updates.some(isFinal)) return false;
-  return now - command.queuedAt <= timeoutMillis;
+  return !hasPassed(command.queuedAt, timeoutMillis, now);
 }

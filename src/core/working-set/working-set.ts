@@ -20,6 +20,8 @@ export interface HeldTask extends PlacedTask {
   memoryMb: number;
   diskMb: number;
   ports: readonly number[];
+  /** From when its limits run, where that is not its start (epoch milliseconds). */
+  countsSince?: number;
 }
 
 /** A request with everything that placing its tasks reads. */

@@ -4,6 +4,7 @@ import { instancesOf, type Request } from '../../core/model/request.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { scaleMessage } from '../../core/requests/changes.js';
 import { followsActiveSlaves, onePerSlave } from '../../core/request-validation/index.js';
+import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -48,6 +49,7 @@ export class SpreadAllPoller implements OnModuleInit {
         const scaled = await this.db.leaderTransaction((tx) => this.scale(tx, request.id, now));
         if (scaled) this.wake.signalOf([request.id], 'scheduler', 'cleanup', 'webhooks');
       } catch (cause) {
+        if (concernsAll(cause)) throw cause;
         tellFailure(this.log, `Request '${request.id}' could not be spread; it is tried again`, cause);
       }
     }

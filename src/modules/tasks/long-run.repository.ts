@@ -30,6 +30,8 @@ interface RunRow {
   request: Request;
 }
 
+const startedAt = 'coalesce(t.counts_since, t.started_at)';
+
 /** Runs that may take too long. By hand: the limit stands in the document of the request, and is asked for by the leader alone. */
 @Injectable()
 export class LongRunRepository {
@@ -37,9 +39,9 @@ export class LongRunRepository {
   find(tx: EntityManager, limits: RunLimits, now: number): Promise<LongRun[]> {
     return this.read(
       tx,
-      `(extract(epoch FROM $1::timestamptz - t.started_at) * 1000
+      `(extract(epoch FROM $1::timestamptz - ${startedAt}) * 1000
          >= coalesce((r.document->>'taskExecutionTimeLimitMillis')::bigint, $2::bigint)
-       OR (r.request_type = 'SCHEDULED' AND t.overdue_alert_at IS NULL AND t.started_at <= $3::timestamptz))`,
+       OR (r.request_type = 'SCHEDULED' AND t.overdue_alert_at IS NULL AND ${startedAt} <= $3::timestamptz))`,
       [
         new Date(now),
         limits.taskExecutionTimeLimitMillis ?? null,
@@ -56,7 +58,7 @@ export class LongRunRepository {
   private async read(tx: EntityManager, which: string, parameters: unknown[]): Promise<LongRun[]> {
     const found = await rows<RunRow>(
       tx,
-      `SELECT t.task_id, t.started_at, t.overdue_alert_at IS NOT NULL AS told, r.document AS request,
+      `SELECT t.task_id, ${startedAt} AS started_at, t.overdue_alert_at IS NOT NULL AS told, r.document AS request,
          l.document #>> '{pendingTask,user}' AS user_name,
          s.average_runtime_millis::double precision AS average_runtime_millis
        FROM task t JOIN request r ON r.id = t.request_id

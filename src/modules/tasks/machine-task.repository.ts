@@ -142,7 +142,7 @@ export class MachineTaskRepository {
   async silentSince(tx: EntityManager, launchedBefore: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
-      `SELECT task_id FROM task WHERE state = 'TASK_LAUNCHED' AND ended_at IS NULL AND started_at < $1`,
+      `SELECT task_id FROM task WHERE state = 'TASK_LAUNCHED' AND ended_at IS NULL AND coalesce(counts_since, started_at) < $1`,
       [new Date(launchedBefore)],
     );
     return found.map((row) => row.task_id);

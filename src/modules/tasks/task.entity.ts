@@ -32,6 +32,10 @@ export class TaskEntity {
   @Column({ name: 'started_at', type: 'timestamptz' })
   startedAt: Date;
 
+  /** From when its limits run, where a clock that was ahead started it. */
+  @Column({ name: 'counts_since', type: 'timestamptz', nullable: true })
+  countsSince: Date | null;
+
   @Column({ name: 'pending_type', type: 'text' })
   pendingType: PendingType;
 

@@ -100,6 +100,7 @@ interface HeldTaskRow {
   memory_mb: number;
   disk_mb: number;
   ports: number[];
+  counts_since: Date | null;
   cleaning: boolean;
   killed: boolean;
 }
@@ -291,7 +292,7 @@ export class TaskRepository {
     const found = await rows<HeldTaskRow>(
       tx,
       `SELECT t.task_id, t.request_id, t.deploy_id, t.slave_id, t.rack_id, t.pending_type, t.action_id, t.cpus, t.memory_mb,
-         t.disk_mb, t.ports, c.task_id IS NOT NULL AS cleaning, k.task_id IS NOT NULL AS killed
+         t.disk_mb, t.ports, t.counts_since, c.task_id IS NOT NULL AS cleaning, k.task_id IS NOT NULL AS killed
        FROM task t LEFT JOIN task_cleanup c USING (task_id) LEFT JOIN killed_task k USING (task_id)
        WHERE t.ended_at IS NULL AND ($1::text[] IS NULL OR t.${of.slaveIds ? 'slave_id' : 'request_id'} = ANY ($1))`,
       [of.slaveIds ?? of.requestIds ?? null],
@@ -309,6 +310,7 @@ export class TaskRepository {
       memoryMb: row.memory_mb,
       diskMb: row.disk_mb,
       ports: row.ports,
+      countsSince: toMillis(row.counts_since),
     }));
   }
 

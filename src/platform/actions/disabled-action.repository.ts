@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { LessThanOrEqual, type EntityManager } from 'typeorm';
+import { LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
+import { aheadMillis } from '../../core/elapsed.js';
 import type { DisabledAction } from '../../core/model/state.js';
 import type { ActionType } from '../../core/model/enums.js';
 import { rows, toMillis, toTime } from '../database/sql.js';
@@ -62,6 +63,13 @@ export class DisabledActionRepository {
   /** Those that come back once no disaster is left. Answers how many. */
   async enableClearable(tx: EntityManager): Promise<number> {
     return (await tx.getRepository(DisabledActionEntity).delete({ automaticallyClearable: true })).affected ?? 0;
+  }
+
+  /** A disaster switches nothing off for longer than until `latest`: what is to last longer was by a clock that was ahead. Answers how many. */
+  async takeTimesAhead(tx: EntityManager, latest: number): Promise<number> {
+    const tooLate = { automaticallyClearable: true, expiresAt: MoreThan(new Date(latest + aheadMillis)) };
+    const changed = await tx.getRepository(DisabledActionEntity).update(tooLate, { expiresAt: new Date(latest) });
+    return changed.affected ?? 0;
   }
 
   /** Those whose time is over. Answers how many. */

@@ -57,6 +57,7 @@ export class LeaseThread {
     private readonly url: string,
     private readonly holder: string,
     private readonly standstill = standstillMillis,
+    private readonly longestStart = startMillis,
   ) {}
 
   /** Starts it, unless it runs. It is awaited before the lease is taken: a thread may take longer to start than a lease lasts. */
@@ -109,7 +110,14 @@ export class LeaseThread {
     worker.on('error', (cause) => this.ended(worker, String(cause)));
     worker.on('exit', () => this.ended(worker, 'it ended'));
     this.worker = worker;
-    await once(worker, 'message', { signal: AbortSignal.timeout(startMillis) });
+    try {
+      await once(worker, 'message', { signal: AbortSignal.timeout(this.longestStart) });
+    } catch (cause) {
+      // The next one may be quicker.
+      this.ended(worker, String(cause));
+      await worker.terminate();
+      throw cause;
+    }
     worker.on('message', (message: Message) => this.heard(message));
   }
 

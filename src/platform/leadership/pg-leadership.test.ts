@@ -7,6 +7,7 @@ import { connect } from '../database/connection.js';
 import { monotonicMillis } from '../monotonic.js';
 import { Wake } from '../wake/wake.js';
 import type { LeaderDuty } from './leadership.js';
+import { LeaseThread } from './lease-thread.js';
 import { PgLeadership } from './pg-leadership.js';
 
 let url: string;
@@ -354,6 +355,25 @@ describe('a main thread that stands still', () => {
     expect(leadership.current()).toBeUndefined();
     expect(leadership.ready()).toBe(false);
   });
+});
+
+test('a thread that takes too long to start is given up, and another one started', async () => {
+  const { hostname: host, port } = new URL(url);
+  const proxy = await startTcpProxy({ host, port: Number(port) });
+  const thread = new LeaseThread(throughProxy(url, proxy), 'one', undefined, 1_000);
+  onTestFinished(async () => {
+    await thread.stop();
+    await proxy.close();
+  });
+  proxy.freeze();
+  await expect(thread.started()).rejects.toThrow();
+  proxy.restore();
+  const starts = () =>
+    thread.started().then(
+      () => true,
+      () => false,
+    );
+  await waitFor('another one to start', starts);
 });
 
 test('connections of the lease that break one after the other do not end the term', async () => {

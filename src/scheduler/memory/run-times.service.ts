@@ -65,8 +65,8 @@ export class RunTimes {
     return next;
   }
 
-  private firstLook(request: Request, { taskId, cleaning, killed }: HeldTask): number | undefined {
-    const startedAt = cleaning || killed ? undefined : parseTaskId(taskId.id)?.startedAt;
+  private firstLook(request: Request, { taskId, cleaning, killed, countsSince }: HeldTask): number | undefined {
+    const startedAt = cleaning || killed ? undefined : (countsSince ?? parseTaskId(taskId.id)?.startedAt);
     return startedAt === undefined ? undefined : firstLookAt(request, startedAt, this.settings);
   }
 

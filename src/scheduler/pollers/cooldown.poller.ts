@@ -4,8 +4,8 @@ import { isCooldownOver } from '../../core/completion/index.js';
 import { deployKeyText } from '../../core/model/deploy.js';
 import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
 import { RequestRepository } from '../../modules/requests/request.repository.js';
+import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
-import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -35,7 +35,7 @@ export class CooldownPoller {
       try {
         if (await this.db.leaderTransaction((tx) => this.endIfOver(tx, request.id, now))) this.wake.signal('webhooks');
       } catch (cause) {
-        if (cause instanceof NotLeaderError) throw cause;
+        if (concernsAll(cause)) throw cause;
         // The others are still looked at.
         tellFailure(this.log, `Cooldown of request '${request.id}' is stuck`, cause);
       }

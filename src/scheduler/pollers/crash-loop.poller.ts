@@ -8,8 +8,8 @@ import { CrashLoopRepository } from '../../modules/requests/crash-loops/crash-lo
 import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { OutboxRepository } from '../../modules/events/outbox.repository.js';
+import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
-import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -56,7 +56,7 @@ export class CrashLoopPoller {
       await this.db.leaderTransaction((tx) => this.reviewLocked(tx, requestId, now));
       this.wake.signal('webhooks');
     } catch (cause) {
-      if (cause instanceof NotLeaderError) throw cause;
+      if (concernsAll(cause)) throw cause;
       // The others are still looked at.
       tellFailure(this.log, `Crash loops of request '${requestId}' are stuck`, cause);
     }

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import { Clock } from '../../platform/clock.js';
 import { JobPoller } from './job.poller.js';
 
 const day = 86_400_000;
@@ -80,6 +81,18 @@ describe('each run is looked at when its time has come, with the time between tw
     expect(await poller().runDue(startedAt + 4_999)).toBe(startedAt + 5_000);
     expect(await cleanups()).toEqual([]);
     expect(await poller().runDue(startedAt + 5_000)).toBeUndefined();
+    expect(await cleanups()).toHaveLength(1);
+  });
+
+  test('its limit, from when the clock was set back that was ahead at its start', async () => {
+    world.get(Clock).now = () => world.now + 600_000;
+    const startedAt = await startJob({ taskExecutionTimeLimitMillis: 5_000 });
+    const setBackAt = world.now;
+    expect(startedAt).toBeGreaterThan(setBackAt + 500_000);
+    await world.crash();
+    await world.pass();
+    expect(await poller().runDue(setBackAt)).toBe(setBackAt + 5_000);
+    expect(await poller().runDue(setBackAt + 5_000)).toBeUndefined();
     expect(await cleanups()).toHaveLength(1);
   });
 

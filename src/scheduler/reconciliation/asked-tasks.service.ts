@@ -81,7 +81,8 @@ export class AskedTasks {
     if (!hasPassed(this.lookedAt, lookForStalledEveryMillis, now)) return [];
     this.lookedAt = now;
     const found = await this.tasks.silentSince(this.db.manager, now - this.settings.reconcileLaunchAfterMillis);
-    const isDue = (taskId: string): boolean => now - (this.stalledAskedAt.get(taskId) ?? -Infinity) >= askAgainMillis;
+    const isDue = (taskId: string): boolean =>
+      hasPassed(this.stalledAskedAt.get(taskId) ?? -Infinity, askAgainMillis, now);
     const due = new Set(found.filter(isDue));
     this.stalledAskedAt = new Map(found.map((id) => [id, due.has(id) ? now : this.stalledAskedAt.get(id)!]));
     return [...due];

@@ -10,6 +10,7 @@ import { Clock } from '../../platform/clock.js';
 import { byHalves } from '../../platform/database/by-halves.js';
 import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { BatchLanes } from '../batch-lanes.js';
@@ -35,6 +36,7 @@ const mostTold = 20;
 @Injectable()
 export class StatusUpdates {
   private readonly log = new Logger(StatusUpdates.name);
+  private readonly notKilled = new GatheredWarning((line) => this.log.warn(line));
   private readonly lanes = new BatchLanes<StatusUpdate>(updatesPerTransaction, 2, (updates) => this.store(updates));
 
   constructor(
@@ -200,7 +202,7 @@ export class StatusUpdates {
     for (const { taskId, slaveId, state } of strangers) {
       this.log.warn(`Task '${taskId}' on slave '${slaveId}' is ${state} but is not wanted: killing it`);
       this.driver.kill(taskId, slaveId, strangerGraceMillis, epoch).catch((cause: unknown) => {
-        this.log.warn(`Task '${taskId}' could not be killed: ${String(cause)}`);
+        this.notKilled.note(`Task '${taskId}' could not be killed: ${String(cause)}`);
       });
     }
   }

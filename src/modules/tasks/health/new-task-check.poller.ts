@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { newTaskVerdict, type NewTaskVerdict } from '../../../core/health/index.js';
 import type { TaskId } from '../../../core/model/task.js';
+import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Poller } from '../../../platform/poller/poller.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
@@ -62,6 +63,7 @@ export class NewTaskCheckPoller implements OnModuleInit {
         await this.order(task.live.taskId, verdict, now);
         cleaned = true;
       } catch (cause) {
+        if (concernsAll(cause)) throw cause;
         // The others are looked at all the same, and this one again in the next pass.
         tellFailure(this.log, `Task '${task.live.taskId.id}' cannot be told to go`, cause);
         failures.push(cause);

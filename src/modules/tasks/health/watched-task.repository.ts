@@ -27,6 +27,7 @@ interface ChecksRow {
   task_id: string;
   status_message: string | null;
   status_reason: string | null;
+  counts_since: Date | null;
   cleanup_type: TaskCleanupType | null;
   skipped_by_request: boolean;
   checks_counted: number;
@@ -43,11 +44,13 @@ interface ChecksRow {
  */
 @Injectable()
 export class WatchedTaskRepository {
-  /** Tasks that run since a time that is still to come run since now. Answers how many. */
+  /** Tasks that were started, or run, since a time that is still to come count since now. Answers how many. */
   async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
     const taken = await rows(
       tx,
-      'UPDATE task SET running_at = $1 WHERE running_at > $2 AND ended_at IS NULL RETURNING 1',
+      `UPDATE task SET running_at = least(running_at, $1),
+         counts_since = CASE WHEN coalesce(counts_since, started_at) > $2 THEN $1 ELSE counts_since END
+       WHERE ended_at IS NULL AND (running_at > $2 OR coalesce(counts_since, started_at) > $2) RETURNING 1`,
       [now, latest],
     );
     return taken.length;
@@ -58,7 +61,7 @@ export class WatchedTaskRepository {
     if (tasks.length === 0) return [];
     const found = await rows<ChecksRow>(
       tx,
-      `SELECT t.task_id, newest.message AS status_message, newest.reason AS status_reason,
+      `SELECT t.task_id, t.counts_since, newest.message AS status_message, newest.reason AS status_reason,
          cleaning.cleanup_type, (counted.number + t.healthchecks_dropped)::int AS checks_counted,
          coalesce((launch.document #>> '{request,skipHealthchecks}')::boolean, false)
            OR coalesce(at_start.skips, false) AS skipped_by_request,
@@ -103,7 +106,7 @@ export class WatchedTaskRepository {
   async notRunningSince(tx: EntityManager, launchedBefore: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
-      'SELECT task_id FROM task WHERE ended_at IS NULL AND running_at IS NULL AND started_at < $1',
+      'SELECT task_id FROM task WHERE ended_at IS NULL AND running_at IS NULL AND coalesce(counts_since, started_at) < $1',
       [new Date(launchedBefore)],
     );
     return found.map((row) => row.task_id);
@@ -122,6 +125,7 @@ const watched = (task: JudgedTask, row: ChecksRow | undefined): WatchedTask => (
   state: task.state,
   statusMessage: row?.status_message ?? undefined,
   statusReason: row?.status_reason ?? undefined,
+  countsSince: toMillis(row?.counts_since ?? null),
   runningAt: task.runningAt,
   launchedWithSkip: task.skipHealthchecks,
   skippedByRequest: row?.skipped_by_request ?? false,

@@ -8,6 +8,7 @@ import {
 } from '../../../cluster/cluster-driver.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
+import { GatheredWarning } from '../../../platform/gathered-warning.js';
 import { Leadership } from '../../../platform/leadership/leadership.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -22,6 +23,7 @@ const keyOf = ({ taskId, name, timestamp }: ShellCommandOrder): string => `${tim
 @Injectable()
 export class ShellCommandPoller implements OnModuleInit {
   private readonly log = new Logger(ShellCommandPoller.name);
+  private readonly failed = new GatheredWarning((line) => this.log.warn(line));
   private readonly inFlight = new Map<string, Promise<void>>();
 
   constructor(
@@ -69,7 +71,7 @@ export class ShellCommandPoller implements OnModuleInit {
       if (answer !== 'UNKNOWN') await this.answered(order, answer);
     } catch (cause) {
       if (cause instanceof StaleEpochError) this.leadership.outranked(cause);
-      else this.log.warn(`Command '${order.name}' of task '${order.taskId}' is sent again: ${String(cause)}`);
+      else this.failed.note(`Command '${order.name}' of task '${order.taskId}' is sent again: ${String(cause)}`);
     }
   }
 
