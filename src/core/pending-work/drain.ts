@@ -138,7 +138,7 @@ class DrainPass {
 
   private plan(entry: PendingRequest, count: number): void {
     const state = this.decision.leavesCooldown ? 'ACTIVE' : this.waiting.state;
-    const at = nextRunAt(this.waiting.request, state, entry, this.rules.cooldownMinScheduleMillis, this.now);
+    const at = nextRunAt({ ...this.waiting, state }, entry, this.rules.cooldownMinScheduleMillis, this.now);
     if (at === undefined) {
       this.decision.finishes = true;
       return;

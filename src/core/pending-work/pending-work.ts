@@ -2,12 +2,12 @@ import type { DeployProgress } from '../model/deploy.js';
 import {
   type DeployState,
   promisedTypes,
-  type RequestState,
   type TaskCleanupType,
   type TaskState,
 } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
+import type { RequestToRun } from './next-run-at.js';
 
 /** The entries of the pending queue that wait for one request and one of its deploys, with all a decision reads. */
 export interface PendingWork {
@@ -28,9 +28,7 @@ export interface PendingWork {
   lastEnd?: TaskState;
 }
 
-export interface WaitingRequest {
-  request: Request;
-  state: RequestState;
+export interface WaitingRequest extends RequestToRun {
   activeDeployId?: string;
   /** The deploy that is being rolled out; requests whose deploys are active at once never have one. */
   pendingDeploy?: { deployId: string; state: DeployState; progress?: DeployProgress; updatedRequest?: Request };

@@ -41,6 +41,8 @@ import { Workers1765830000000 } from '../../../migrations/1765830000000-workers.
 import { AgentReach1765840000001 } from '../../../migrations/1765840000001-agent-reach.js';
 import { WhenWaitsBegan1765920000000 } from '../../../migrations/1765920000000-when-waits-began.js';
 import { InactiveHostsNoted1766016000000 } from '../../../migrations/1766016000000-inactive-hosts-noted.js';
+import { ScheduleStart1766100000000 } from '../../../migrations/1766100000000-schedule-start.js';
+import { RemovalManner1766100000001 } from '../../../migrations/1766100000001-removal-manner.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 
@@ -91,4 +93,6 @@ export const migrations = [
   AgentReach1765840000001,
   WhenWaitsBegan1765920000000,
   InactiveHostsNoted1766016000000,
+  ScheduleStart1766100000000,
+  RemovalManner1766100000001,
 ];
