@@ -58,14 +58,23 @@ describe('the next run of a rule without a start is one time, whoever tells it',
     { name: 'also later', change: () => Promise.resolve(), starts: 'when saved' },
     { name: 'saved again as it is', change: () => job({ owners: ['ann@example.com'] }), starts: 'when saved' },
     { name: 'deployed again', change: () => life.deploy(id, 'd2'), starts: 'when saved' },
-    { name: 'after a pause', change: async () => (await paused(), life.get(Pauses).unpause(id, {}, ann as never)), starts: 'when saved' },
+    {
+      name: 'after a pause',
+      change: async () => (await paused(), life.get(Pauses).unpause(id, {}, ann as never)),
+      starts: 'when saved',
+    },
     { name: 'in the hands of another leader', change: () => life.world.crash(), starts: 'when saved' },
     { name: 'with another rule', change: () => job({ schedule: 'FREQ=HOURLY;INTERVAL=7' }), starts: 'anew' },
     { name: 'in another zone', change: () => job({ scheduleTimeZone: 'Asia/Kolkata' }), starts: 'anew' },
     {
       name: 'with another rule that a deploy brings',
       change: () => {
-        const updatedRequest: Request = { id, requestType: 'SCHEDULED', schedule: `${rule};WKST=SU`, scheduleType: 'RFC5545' };
+        const updatedRequest: Request = {
+          id,
+          requestType: 'SCHEDULED',
+          schedule: `${rule};WKST=SU`,
+          scheduleType: 'RFC5545',
+        };
         return life.deploy(id, 'd2', { updatedRequest });
       },
       starts: 'anew',
@@ -117,7 +126,10 @@ test('a rule with COUNT runs so often from when it was saved, and its request fi
   await job({ schedule: 'FREQ=SECONDLY;INTERVAL=20;COUNT=2' });
   await life.deploy(id, 'd1');
   await life.run(70);
-  const runs = await life.world.query('SELECT task_id FROM task WHERE request_id = $1', [id]);
+  const runs = await life.world.query(
+    'SELECT task_id FROM task WHERE request_id = $1 UNION SELECT task_id FROM task_history WHERE request_id = $1',
+    [id],
+  );
   expect(runs).toHaveLength(2);
   expect(await life.state(id)).toBe('FINISHED');
 });

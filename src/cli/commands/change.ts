@@ -162,7 +162,8 @@ function remove(...[command, run]: Parameters<Define>): void {
     const removed = [];
     for (const requestId of ids) {
       removed.push(await api.requests.remove({ requestId, body }));
-      if (!out.isJson) out.text(`${requestId} is ${waitForTasks ? 'removed when its runs have ended' : 'being removed'}`);
+      if (!out.isJson)
+        out.text(`${requestId} is ${waitForTasks ? 'removed when its runs have ended' : 'being removed'}`);
     }
     if (out.isJson) await out.answer(removed, () => undefined);
     return exitCodes.done;

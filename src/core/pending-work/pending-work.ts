@@ -1,10 +1,5 @@
 import type { DeployProgress } from '../model/deploy.js';
-import {
-  type DeployState,
-  promisedTypes,
-  type TaskCleanupType,
-  type TaskState,
-} from '../model/enums.js';
+import { type DeployState, promisedTypes, type TaskCleanupType, type TaskState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
 import type { RequestToRun } from './next-run-at.js';
@@ -54,6 +49,10 @@ export interface SpreadRules {
   /** The expected number of racks, else the number of ACTIVE ones. */
   rackCount: number;
   attributesOf: (slaveId: string) => Readonly<Record<string, string>>;
+  /** It takes tasks. Absent: all do. */
+  isActive?: (slaveId: string) => boolean;
+  /** It has one task on each slave. Absent: none does. */
+  onePerSlave?: (request: Request) => boolean;
 }
 
 /** What becomes of one entry. Only hold and later leave it in the queue. */

@@ -85,7 +85,11 @@ export class RequestParents {
 
   /** Of a request that was made in this transaction, so that nothing goes on around it yet. */
   ofNew(stored: StoredRequest): RequestParent {
-    return { ...brief(stored, new Map()), taskIds: noTaskIds(), nextRuns: this.nextRuns({ ...stored, scheduleSince: stored.changedAt }) };
+    return {
+      ...brief(stored, new Map()),
+      taskIds: noTaskIds(),
+      nextRuns: this.nextRuns({ ...stored, scheduleSince: stored.changedAt }),
+    };
   }
 
   nextRuns({ request, state, scheduleSince }: StoredRequest): TimeInZone[] | undefined {

@@ -163,7 +163,8 @@ function firstOfEachKey(entries: readonly PendingRequest[]): Map<string, { entry
     const key = entryKey(entry);
     const text = keyText(entry.requestId, entry.deployId, key);
     const waiting = first.get(text)?.entry;
-    if (!waiting || (waiting.pendingType === 'STARTUP' && entry.pendingType !== 'STARTUP')) first.set(text, { entry, key });
+    if (!waiting || (waiting.pendingType === 'STARTUP' && entry.pendingType !== 'STARTUP'))
+      first.set(text, { entry, key });
   }
   return first;
 }

@@ -10,6 +10,7 @@ import { Clock } from '../../platform/clock.js';
 import { byHalves } from '../../platform/database/by-halves.js';
 import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { BatchLanes } from '../batch-lanes.js';
@@ -37,6 +38,8 @@ export class StatusUpdates {
   private readonly log = new Logger(StatusUpdates.name);
   private readonly lanes = new BatchLanes<StatusUpdate>(updatesPerTransaction, 2, (updates) => this.store(updates));
 
+  private readonly skippedRuns: ReturnType<Metrics['counter']>;
+
   constructor(
     private readonly db: Database,
     private readonly applier: StatusApplier,
@@ -52,7 +55,11 @@ export class StatusUpdates {
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
-  ) {}
+    metrics: Metrics,
+  ) {
+    const help = 'Times of schedules that passed without a run: the run before took longer, or its end was told late';
+    this.skippedRuns = metrics.counter('muster_skipped_runs_total', help);
+  }
 
   /** How many reported updates wait for their transaction. */
   get backlog(): number {
@@ -159,9 +166,10 @@ export class StatusUpdates {
 
   /** After the commit: the one place that knows what has changed. */
   private async follow(applied: Applied): Promise<void> {
-    const { strangers, recovered, givenUpOn, dataless, changed, ended, failed, commandsEnded } = applied;
+    const { strangers, recovered, givenUpOn, dataless, changed, ended, skippedRuns, failed, commandsEnded } = applied;
     this.memory.ended(ended);
     this.runTimes.ended(ended);
+    this.skippedRuns.inc(skippedRuns);
     this.unasked.add(givenUpOn);
     this.tellFailed(failed);
     this.killStrangers(strangers);
