@@ -54,6 +54,18 @@ test('a run that failed is launched again with all that was asked for it', async
   expect(await retries()).toBe(0);
 });
 
+test('runs that share an id and fail at one moment are each tried again', async () => {
+  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
+  const job = { id: 'job', requestType: 'ON_DEMAND', numRetriesOnFailure: 1, instances: 3 } as const;
+  await world.deployed(job, {}, { pendingType: 'ONEOFF', runId: 'run-1' });
+  for (const before of [1, 2]) {
+    const timestamp = world.now - before;
+    await world.enqueue({ requestId: 'job', pendingType: 'ONEOFF', runId: 'run-1', timestamp });
+  }
+  await world.run(6);
+  expect(await launchedFor()).toHaveLength(6);
+});
+
 test('each of several runs side by side has the retries that were promised', async () => {
   world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
   const job = { id: 'job', requestType: 'ON_DEMAND', numRetriesOnFailure: 2, instances: 3 } as const;

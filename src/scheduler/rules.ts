@@ -2,6 +2,7 @@ import type { CooldownRules, CrashLoopRules } from '../core/completion/index.js'
 import type { LaunchRules, UploadRules } from '../core/launch/index.js';
 import { rackCount, spreadRules, type WorkRules } from '../core/pending-work/index.js';
 import type { PlacementRules } from '../core/placement/index.js';
+import { followsActiveSlaves } from '../core/request-validation/index.js';
 import { shares, type PreferenceRules, type ScoringRules } from '../core/usage/index.js';
 import { priorityRules } from '../modules/priority/priority-rules.js';
 import type { StoredSlave } from '../modules/slaves/slave.repository.js';
@@ -51,6 +52,7 @@ export function crashLoopRules(settings: Settings): CrashLoopRules {
 export const workRules = (settings: Settings, slaves: readonly StoredSlave[]): WorkRules => ({
   cooldownMinScheduleMillis: settings.cooldownMinScheduleSeconds * 1_000,
   ...spreadRules(settings, slaves),
+  onePerSlave: (request) => followsActiveSlaves(request, settings),
 });
 
 export function scoringRules({ cluster, reCheckMetricsForLargeNewTaskCount }: Settings): ScoringRules {

@@ -62,6 +62,8 @@ describe('one run after the other', () => {
     await world.deployed({ id: 'job', requestType: 'SCHEDULED', quartzSchedule: '0/10 * * * * ?' });
     await world.run(75);
     expect(await runs()).toEqual(['2026-01-05T12:00:10.000Z', '2026-01-05T12:00:40.000Z', '2026-01-05T12:01:10.000Z']);
+    // Those of 12:00:20, :30 and :50 and of 12:01:00; the third run goes on.
+    expect(await world.query('SELECT skipped_runs FROM deploy_statistics')).toEqual([{ skipped_runs: 4 }]);
   });
 
   test('the next run is planned only when the present one has ended', async () => {

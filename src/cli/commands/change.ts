@@ -139,14 +139,31 @@ export async function taskOf(api: Session['api'], id: string, instance: string |
   return found[0]!.taskId.id;
 }
 
+interface RemoveFlags extends Flags {
+  force?: boolean;
+  waitForTasks?: boolean;
+}
+
 function remove(...[command, run]: Parameters<Define>): void {
-  command.argument('<request...>').option(...message);
-  examples(command, 'muster remove greet -m "no greetings any more"', 'muster remove web fragile report');
-  remote<Flags, [string[]]>(command, run, async ({ api, out }, flags, ids) => {
+  command
+    .argument('<request...>')
+    .option(...message)
+    .option('--force', 'its tasks end at once, by SIGKILL')
+    .option('--wait-for-tasks', 'its runs end by themselves first; nothing new starts meanwhile');
+  examples(
+    command,
+    'muster remove greet -m "no greetings any more"',
+    'muster remove web fragile report',
+    'muster remove nightly --wait-for-tasks',
+  );
+  remote<RemoveFlags, [string[]]>(command, run, async ({ api, out }, flags, ids) => {
+    const { force, waitForTasks } = flags;
+    const body = { ...bodyOf(flags), ...(force && { force }), ...(waitForTasks && { waitForTasks }) };
     const removed = [];
     for (const requestId of ids) {
-      removed.push(await api.requests.remove({ requestId, body: bodyOf(flags) }));
-      if (!out.isJson) out.text(`${requestId} is being removed`);
+      removed.push(await api.requests.remove({ requestId, body }));
+      if (!out.isJson)
+        out.text(`${requestId} is ${waitForTasks ? 'removed when its runs have ended' : 'being removed'}`);
     }
     if (out.isJson) await out.answer(removed, () => undefined);
     return exitCodes.done;

@@ -86,6 +86,18 @@ describe('a deletion', () => {
       '2 REQUEST_DELETING',
       '5 REQUEST_DELETING',
     ]);
+    expect(told(order('DELETING', { force: true }), view({ tasks }))).toEqual([
+      '1 USER_REQUESTED_DESTROY',
+      '2 USER_REQUESTED_DESTROY',
+      '3 USER_REQUESTED_DESTROY',
+      '4 USER_REQUESTED_DESTROY',
+      '5 USER_REQUESTED_DESTROY',
+    ]);
+    expect(decideRequestCleanup(order('DELETING', { waitForTasks: true }), view({ tasks }), now)).toMatchObject({
+      cleanups: [],
+      dropPendingTasks: true,
+      done: false,
+    });
     expect(decideRequestCleanup(order('DELETING'), view({ tasks }), now)).toMatchObject({
       overwrite: true,
       done: false,

@@ -97,12 +97,12 @@ const isOfNoDeploy = ({ deploysInUse }: RequestCleanupView, { deployId }: TaskId
 function deleting(cleanup: RequestCleanup, view: RequestCleanupView, now: number): RequestCleanupStep {
   const tasks = active(view);
   if (tasks.length === 0) return view.deploying ? { kind: 'wait' } : { kind: 'remove' };
-  const isTold = (task: (typeof tasks)[number]) =>
-    task.cleanupType === 'REQUEST_DELETING' || task.killedFor === 'REQUEST_DELETING';
-  const untold = tasks.filter((task) => !isTold(task));
+  const type: TaskCleanupType = cleanup.force ? 'USER_REQUESTED_DESTROY' : 'REQUEST_DELETING';
+  const isTold = (task: (typeof tasks)[number]) => task.cleanupType === type || task.killedFor === type;
+  const untold = cleanup.waitForTasks ? [] : tasks.filter((task) => !isTold(task));
   return {
     kind: 'clean',
-    cleanups: untold.map(({ taskId }) => taskCleanup(cleanup, taskId, 'REQUEST_DELETING', now)),
+    cleanups: untold.map(({ taskId }) => taskCleanup(cleanup, taskId, type, now)),
     overwrite: true,
     dropPendingTasks: true,
     done: false,

@@ -54,6 +54,28 @@ const failuresAgo = (...seconds: number[]): DeployCounts => ({
 const complete = (task: EndedTask, of: RequestOfTask | undefined, counts = noCounts) =>
   completeTask(task, of, counts, cooldown, now);
 
+describe('times of a schedule that pass without a run', () => {
+  const everySecond = { quartzSchedule: '* * * * * ?' };
+  const skipped = (task: EndedTask, of: RequestOfTask, counts = noCounts) =>
+    complete(task, of, counts).counts.skippedRuns;
+  const run = (state: TaskState = 'TASK_FINISHED') => ended(state, { pendingType: 'TASK_DONE' });
+  test('are counted at the end of the run that they waited for, and added up', () => {
+    expect(skipped(run(), request('SCHEDULED', everySecond))).toBe(11);
+    expect(skipped(run(), request('SCHEDULED', everySecond), { ...noCounts, skippedRuns: 4 })).toBe(15);
+    const retried = request('SCHEDULED', { ...everySecond, numRetriesOnFailure: 1 });
+    expect(skipped(run('TASK_FAILED'), retried)).toBe(11);
+  });
+  test('are those since the request changed last', () => {
+    const of = { ...request('SCHEDULED', everySecond), changedAt: now - 3_000 };
+    expect(skipped(run(), of)).toBe(3);
+  });
+  test.each<[string, RequestOfTask]>([
+    ['none came due', request('SCHEDULED', { quartzSchedule: '0 0 0 1 1 ? 2099' })],
+    ['it is paused', request('SCHEDULED', { ...everySecond, state: 'PAUSED' })],
+    ['it follows no schedule', request('ON_DEMAND')],
+  ])('are none where %s', (_, of) => expect(skipped(run(), of)).toBeUndefined());
+});
+
 describe('a run whose launch never came', () => {
   const dropped = ended('TASK_DROPPED', { reason: 'REASON_TASK_UNKNOWN' });
   const counts = { ...noCounts, numTasks: 7, numFailures: 2, lastTaskState: 'TASK_UNREACHABLE' as const };

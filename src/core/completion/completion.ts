@@ -1,6 +1,7 @@
 import { cooldownChange } from './cooldown.js';
 import { isRelaunched, isUndelivered, type EndedTask, type RequestOfTask } from './ended-task.js';
 import type { CooldownRules } from './cooldown.js';
+import { skippedRuns } from './skipped-runs.js';
 import { countEnd, type DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
 import { type PendingRequest, waitsUntil } from '../model/task.js';
@@ -26,12 +27,14 @@ export function completeTask(
 ): Completion {
   const requestType = request?.request.requestType ?? 'ON_DEMAND';
   const next: NextStep = request ? nextStep(task, request, now) : { kind: 'nothing' };
+  const planned = request && (next.kind === 'goOn' || next.kind === 'retry') ? request : undefined;
+  const skipped = planned ? skippedRuns(task, planned, now) : 0;
   // That its machine was silent was counted, and nothing has happened since.
   const isJudgedAlready = isUndelivered(task);
   return {
     counts: isJudgedAlready
       ? { ...counts, lastTaskState: task.state }
-      : countEnd(counts, task, requestType, sequentialRetries(task, next, counts)),
+      : countEnd(counts, task, requestType, sequentialRetries(task, next, counts), skipped),
     enqueue: next.kind === 'nothing' ? undefined : next.entry,
     cooldown:
       request && !isJudgedAlready && isJudged(task, request, next)

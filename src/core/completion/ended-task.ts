@@ -28,6 +28,9 @@ export interface RequestOfTask {
   state: RequestState;
   activeDeployId?: string;
   pendingDeployId?: string;
+  scheduleSince?: number;
+  /** Epoch milliseconds. */
+  changedAt?: number;
 }
 
 const relaunchReasons: ReadonlySet<string> = new Set([

@@ -21,6 +21,8 @@ export interface DeployCounts {
   /** Ends that the average runtime is over. */
   runtimeSamples: number;
   averageSchedulingDelayMillis?: number;
+  /** Times of the schedule that passed without a run. */
+  skippedRuns?: number;
   /** Newest first. */
   failureEvents: TaskFailureEvent[];
 }
@@ -42,6 +44,7 @@ export function countEnd(
   task: EndedTask,
   requestType: RequestType,
   numSequentialRetries: number,
+  skipped = 0,
 ): DeployCounts {
   const hasRuntime = task.state !== 'TASK_FAILED';
   const isNewest = counts.lastFinishAt === undefined || task.endedAt >= counts.lastFinishAt;
@@ -59,6 +62,7 @@ export function countEnd(
       : counts.averageRuntimeMillis,
     runtimeSamples: counts.runtimeSamples + (hasRuntime ? 1 : 0),
     averageSchedulingDelayMillis: mean(counts.averageSchedulingDelayMillis, counts.numTasks, delay),
+    skippedRuns: skipped > 0 ? (counts.skippedRuns ?? 0) + skipped : counts.skippedRuns,
     failureEvents: event ? newest([event, ...counts.failureEvents]) : counts.failureEvents,
   };
 }

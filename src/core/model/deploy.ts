@@ -344,6 +344,7 @@ export interface DeployStatistics {
   numTasks: number;
   averageRuntimeMillis?: number;
   averageSchedulingDelayMillis?: number;
+  skippedRuns?: number;
   taskFailureEvents: TaskFailureEvent[];
 }
 

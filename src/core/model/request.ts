@@ -83,6 +83,9 @@ export interface RequestCleanup {
   message?: string;
   actionId?: string;
   runShellCommandBeforeKill?: ShellCommand;
+  /** Of a deletion. */
+  force?: boolean;
+  waitForTasks?: boolean;
 }
 
 export interface ShellCommand {
@@ -139,6 +142,10 @@ export interface DeleteRequestRequest {
   message?: string;
   actionId?: string;
   deleteFromLoadBalancer?: boolean;
+  /** SIGKILL at once, without the grace of a kill. */
+  force?: boolean;
+  /** Runs end by themselves; nothing new starts meanwhile. */
+  waitForTasks?: boolean;
 }
 
 export interface RunNowRequest {

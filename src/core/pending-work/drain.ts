@@ -115,7 +115,11 @@ class DrainPass {
   /** Of two tasks with one number the younger one goes, also where their count is right: another number is missing. */
   private dropTwins({ user }: PendingRequest): void {
     const kept = new Map<number, ActiveTask>();
-    for (const task of this.matching.toSorted(byAge)) {
+    // Where each slave has one, the one stays that stands where it may.
+    const { isActive = () => true, onePerSlave = () => false } = this.rules;
+    const isSpread = onePerSlave(this.waiting.request);
+    const rank = ({ slaveId }: ActiveTask): number => (isSpread && !isActive(slaveId) ? 1 : 0);
+    for (const task of this.matching.toSorted((a, b) => rank(a) - rank(b) || byAge(a, b))) {
       const { instanceNo } = task.taskId;
       if (!kept.has(instanceNo)) kept.set(instanceNo, task);
       else this.decision.cleanups.push({ taskId: task.taskId, cleanupType: 'SCALING_DOWN', user });
@@ -138,7 +142,7 @@ class DrainPass {
 
   private plan(entry: PendingRequest, count: number): void {
     const state = this.decision.leavesCooldown ? 'ACTIVE' : this.waiting.state;
-    const at = nextRunAt(this.waiting.request, state, entry, this.rules.cooldownMinScheduleMillis, this.now);
+    const at = nextRunAt({ ...this.waiting, state }, entry, this.rules.cooldownMinScheduleMillis, this.now);
     if (at === undefined) {
       this.decision.finishes = true;
       return;

@@ -1,6 +1,6 @@
 export { drain } from './drain.js';
 export { findLateTasks, judgeProvisioning, type ProvisionedRequest, type WaitingTask } from './figures.js';
-export { isPlannedTooFar } from './next-run-at.js';
+export { isPlannedTooFar, type RequestToRun } from './next-run-at.js';
 export type * from './pending-work.js';
-export { misplacedTasks, rackCount, spreadRules, type SpreadSlave } from './scale-down.js';
+export { misplacedTasks, rackCount, spreadRules, type SpreadSlave, surplusOnePerSlave } from './scale-down.js';
 export { waitsForPromises, waitsForRuns } from './pending-work.js';

@@ -3,13 +3,19 @@ import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTaskId } from '../model/task.js';
 import { nextRun, readSchedule } from '../schedules/index.js';
 
+export interface RequestToRun {
+  request: Request;
+  state: RequestState;
+  /** When its schedule was saved as it is. */
+  scheduleSince?: number;
+}
+
 /**
  * When a task planned for `entry` may start; undefined when the schedule has no further run. One that has nothing to wait for is
  * due since it was asked for, and so at once, whatever the clock says later (`isDueAtOnce`).
  */
 export function nextRunAt(
-  request: Request,
-  state: RequestState,
+  { request, state, scheduleSince }: RequestToRun,
   entry: Pick<PendingRequest, 'pendingType' | 'timestamp' | 'runAt'>,
   cooldownMinScheduleMillis: number,
   now: number,
@@ -17,7 +23,7 @@ export function nextRunAt(
   let at = now;
   if (followsSchedule(request, entry)) {
     // A time of the schedule that was found before is that one, also when it has passed until now.
-    const hit = entry.runAt ?? nextHit(request, now);
+    const hit = entry.runAt ?? nextHit(request, scheduleSince, now);
     if (hit === undefined) return undefined;
     at = hit;
   } else if (!isLongRunning(request.requestType) && entry.runAt !== undefined) at = Math.max(at, entry.runAt);
@@ -32,20 +38,20 @@ export function nextRunAt(
 /** The run of a schedule was planned by a clock that was ahead: planned now, it would come sooner. */
 export function isPlannedTooFar(
   { pendingType, nextRunAt: plannedAt, createdAt }: PendingTaskId,
-  { request, state }: { request: Request; state: RequestState },
+  planned: RequestToRun,
   cooldownMinScheduleMillis: number,
   now: number,
 ): boolean {
-  if (!followsSchedule(request, { pendingType })) return false;
+  if (!followsSchedule(planned.request, { pendingType })) return false;
   const entry = { pendingType, timestamp: createdAt };
-  return plannedAt > (nextRunAt(request, state, entry, cooldownMinScheduleMillis, now) ?? plannedAt);
+  return plannedAt > (nextRunAt(planned, entry, cooldownMinScheduleMillis, now) ?? plannedAt);
 }
 
 const followsSchedule = ({ requestType }: Request, { pendingType }: Pick<PendingRequest, 'pendingType'>): boolean =>
   requestType === 'SCHEDULED' && pendingType !== 'IMMEDIATE' && pendingType !== 'RETRY';
 
-function nextHit(request: Request, now: number): number | undefined {
-  const schedule = readSchedule(request);
+function nextHit(request: Request, since: number | undefined, now: number): number | undefined {
+  const schedule = readSchedule(request, since);
   if ('errors' in schedule) {
     throw new Error(`Request '${request.id}' has no usable schedule: ${schedule.errors[0]?.message}`);
   }

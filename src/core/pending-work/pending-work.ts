@@ -1,13 +1,8 @@
 import type { DeployProgress } from '../model/deploy.js';
-import {
-  type DeployState,
-  promisedTypes,
-  type RequestState,
-  type TaskCleanupType,
-  type TaskState,
-} from '../model/enums.js';
+import { type DeployState, promisedTypes, type TaskCleanupType, type TaskState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
+import type { RequestToRun } from './next-run-at.js';
 
 /** The entries of the pending queue that wait for one request and one of its deploys, with all a decision reads. */
 export interface PendingWork {
@@ -28,9 +23,7 @@ export interface PendingWork {
   lastEnd?: TaskState;
 }
 
-export interface WaitingRequest {
-  request: Request;
-  state: RequestState;
+export interface WaitingRequest extends RequestToRun {
   activeDeployId?: string;
   /** The deploy that is being rolled out; requests whose deploys are active at once never have one. */
   pendingDeploy?: { deployId: string; state: DeployState; progress?: DeployProgress; updatedRequest?: Request };
@@ -56,6 +49,10 @@ export interface SpreadRules {
   /** The expected number of racks, else the number of ACTIVE ones. */
   rackCount: number;
   attributesOf: (slaveId: string) => Readonly<Record<string, string>>;
+  /** It takes tasks. Absent: all do. */
+  isActive?: (slaveId: string) => boolean;
+  /** It has one task on each slave. Absent: none does. */
+  onePerSlave?: (request: Request) => boolean;
 }
 
 /** What becomes of one entry. Only hold and later leave it in the queue. */

@@ -14,16 +14,22 @@ export interface SpreadSlave {
   attributes: Record<string, string>;
   rackId: string;
   rackState?: MachineState;
+  state?: MachineState;
 }
 
 export function spreadRules(settings: RackSettings, slaves: readonly SpreadSlave[]): SpreadRules {
   const attributes = new Map(slaves.map((slave) => [slave.id, slave.attributes]));
+  const active = new Set(slaves.filter(takesTasks).map(({ id }) => id));
   return {
     rebalanceRacksOnScaleDown: settings.rebalanceRacksOnScaleDown,
     rackCount: rackCount(settings, slaves),
     attributesOf: (slaveId) => attributes.get(slaveId) ?? {},
+    isActive: (slaveId) => active.has(slaveId),
   };
 }
+
+const takesTasks = ({ state, rackState = 'ACTIVE' }: SpreadSlave): boolean =>
+  (state === undefined || state === 'ACTIVE') && rackState === 'ACTIVE';
 
 /** The expected number, else that of the ACTIVE racks. */
 export function rackCount(settings: Pick<RackSettings, 'expectedRacksCount'>, slaves: readonly SpreadSlave[]): number {
@@ -46,6 +52,25 @@ interface Surplus {
   user?: string;
 }
 
+/**
+ * Of tasks of which each slave has one, those that go: what stands on a slave that takes no tasks any more, before all that stands on
+ * others; then the highest numbers.
+ */
+export const surplusOnePerSlave = <T extends Pick<ActiveTask, 'taskId' | 'slaveId'>>(
+  tasks: readonly T[],
+  count: number,
+  { isActive = () => true }: Pick<SpreadRules, 'isActive'>,
+): T[] =>
+  tasks
+    .toSorted(
+      (a, b) =>
+        Number(isActive(a.slaveId)) - Number(isActive(b.slaveId)) ||
+        b.taskId.instanceNo - a.taskId.instanceNo ||
+        b.taskId.startedAt - a.taskId.startedAt ||
+        (a.taskId.id < b.taskId.id ? -1 : 1),
+    )
+    .slice(0, Math.max(count, 0));
+
 /** Which of too many tasks go: those with a number that is taken twice or beyond the expected count. */
 export function scaleDown(
   { request, matching, expected, deployPending, user }: Surplus,
@@ -58,12 +83,14 @@ export function scaleDown(
       a.taskId.startedAt - b.taskId.startedAt ||
       (a.taskId.id < b.taskId.id ? -1 : 1),
   );
+  const onePerSlave = rules.onePerSlave?.(request) ?? false;
+  const leaving = new Set(onePerSlave ? surplusOnePerSlave(ordered, ordered.length - expected, rules) : []);
   const seen = new Set<number>();
   const cleanups: PlannedCleanup[] = [];
   const survivors: ActiveTask[] = [];
   for (const task of ordered) {
     const { instanceNo } = task.taskId;
-    if (seen.has(instanceNo) || instanceNo > expected) {
+    if (onePerSlave ? leaving.has(task) : seen.has(instanceNo) || instanceNo > expected) {
       cleanups.push({ taskId: task.taskId, cleanupType: 'SCALING_DOWN', user });
     } else survivors.push(task);
     seen.add(instanceNo);

@@ -12,6 +12,7 @@ import { isLongRunning, type PendingType, type RequestState } from '../model/enu
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
 import { drain, type WaitingRequest, type WorkRules } from '../pending-work/index.js';
+import { changesWork } from '../requests/changes.js';
 import { makeTaskId } from '../task-id.js';
 import { asActive, type PlannedStep, type PlannedStop, type PlanTask } from './fit.js';
 
@@ -21,6 +22,7 @@ export interface DeployToPlan {
   request: Request;
   /** As it would be when the deploy has begun. */
   state: RequestState;
+  scheduleSince?: number;
   updatedRequest?: Request;
   deploy: Deploy;
   activeDeployId?: string;
@@ -139,7 +141,12 @@ class Rollout {
       around,
       this.now,
     );
-    const waiting = request && { ...request, request: request.document };
+    const waiting = request && {
+      ...request,
+      request: request.document,
+      // A new rule starts with the deploy that brings it.
+      scheduleSince: changesWork(this.planned.request, request.document) ? undefined : this.planned.scheduleSince,
+    };
     for (const entry of pendingRequests) this.schedule(waiting, entry);
     this.stop(cleanups);
   }

@@ -1,6 +1,12 @@
 import { type ExpiringKind, isLongRunning, type RequestState } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
-import { type ActiveTask, misplacedTasks, type PlannedCleanup, type SpreadRules } from '../pending-work/index.js';
+import {
+  type ActiveTask,
+  misplacedTasks,
+  type PlannedCleanup,
+  type SpreadRules,
+  surplusOnePerSlave,
+} from '../pending-work/index.js';
 
 /** A change after which the scheduler has to look at the request again: how many tasks it wants, or when. */
 export const changesWork = (before: Request, after: Request): boolean =>
@@ -47,14 +53,13 @@ export function shrink(
 ): PlannedCleanup[] {
   if (instancesOf(after) >= instancesOf(before)) return [];
   const candidates = tasks.filter((task) => task.cleaning === undefined && !task.killed);
-  const beyond = surplusTasks(
-    before,
-    after,
-    candidates.map(({ taskId }) => taskId),
-  );
-  // One instance per slave: that of a slave which is left goes for that reason. Whatever its number, no other goes for it.
-  const most = Math.max(candidates.length - instancesOf(after), 0);
-  const surplus = onePerSlave ? beyond.toSorted((a, b) => b.instanceNo - a.instanceNo).slice(0, most) : beyond;
+  const surplus = onePerSlave
+    ? surplusOnePerSlave(candidates, candidates.length - instancesOf(after), rules).map(({ taskId }) => taskId)
+    : surplusTasks(
+        before,
+        after,
+        candidates.map(({ taskId }) => taskId),
+      );
   const cleanups: PlannedCleanup[] = surplus.map((taskId) => ({ taskId, cleanupType: 'SCALING_DOWN' }));
   // The place of a run is no reason to begin it anew.
   if (!isLongRunning(after.requestType)) return cleanups;

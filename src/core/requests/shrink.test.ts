@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
 import type { ActiveTask, SpreadRules } from '../pending-work/index.js';
+import { scaleDown } from '../pending-work/scale-down.js';
 import { makeTaskId } from '../task-id.js';
 import { shrink } from './changes.js';
 
@@ -69,6 +71,29 @@ describe('a request that is given fewer instances', () => {
       shrink(everywhere, { ...everywhere, instances: to }, tasks, rules(), true).map(({ taskId }) => taskId.instanceNo);
     expect(numbers(2, [left, task(2), task(3)])).toEqual([]);
     expect(numbers(1, [task(1), task(2), task(3)])).toEqual([3, 2]);
+  });
+  test('that is spread over all slaves loses none on a slave that takes tasks while it has one elsewhere, on either way', () => {
+    const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 9 });
+    fc.assert(
+      fc.property(numbers, fc.infiniteStream(fc.boolean()), fc.integer({ min: 1, max: 9 }), (given, flips, to) => {
+        const tasks = given.map((number) => task(number));
+        const active = new Set(tasks.filter(() => flips.next().value).map(({ slaveId }) => slaveId));
+        const isActive = (slaveId: string): boolean => active.has(slaveId);
+        const everywhere = service(tasks.length, { rackSensitive: false });
+        const spread = rules({ isActive, onePerSlave: () => true });
+        const surplus = { request: everywhere, matching: tasks, expected: to, deployPending: given[0]! > 4 };
+        for (const cleanups of [
+          shrink(everywhere, { ...everywhere, instances: to }, tasks, spread, true),
+          scaleDown(surplus, spread).cleanups,
+        ]) {
+          const ended = new Set(cleanups.map(({ taskId }) => taskId.id));
+          expect(ended.size).toBe(Math.max(tasks.length - to, 0));
+          const endedOn = tasks.filter(({ taskId }) => ended.has(taskId.id)).map(({ slaveId }) => isActive(slaveId));
+          const leftOn = tasks.filter(({ taskId }) => !ended.has(taskId.id)).map(({ slaveId }) => isActive(slaveId));
+          expect(endedOn.includes(true) && leftOn.includes(false)).toBe(false);
+        }
+      }),
+    );
   });
   test('moves no run', () => {
     const job: Request = {

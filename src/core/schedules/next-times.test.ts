@@ -4,7 +4,7 @@ import { nextTimes, timeIn } from './index.js';
 const after = Date.parse('2026-03-28T12:00:00Z');
 
 test('the next times stand there in UTC and as the clocks of the zone show them, also across a change of clocks', () => {
-  const found = nextTimes({ schedule: '30 4 * * *', scheduleTimeZone: 'Europe/Paris' }, after, 2);
+  const found = nextTimes({ schedule: '30 4 * * *', scheduleTimeZone: 'Europe/Paris' }, undefined, after, 2);
   expect(found).toEqual([
     {
       at: Date.parse('2026-03-29T02:30:00Z'),
@@ -18,9 +18,9 @@ test('the next times stand there in UTC and as the clocks of the zone show them,
 
 test('as many as there are: none of what has ended or cannot be read', () => {
   const rule = 'DTSTART=20260401T000000 RRULE:FREQ=DAILY;COUNT=2';
-  expect(nextTimes({ schedule: rule, scheduleType: 'RFC5545' }, after, 5)).toHaveLength(2);
-  expect(nextTimes({ quartzSchedule: '0 0 0 1 1 ? 2020' }, after, 5)).toEqual([]);
-  expect(nextTimes({ schedule: 'x' }, after, 5)).toEqual([]);
+  expect(nextTimes({ schedule: rule, scheduleType: 'RFC5545' }, undefined, after, 5)).toHaveLength(2);
+  expect(nextTimes({ quartzSchedule: '0 0 0 1 1 ? 2020' }, undefined, after, 5)).toEqual([]);
+  expect(nextTimes({ schedule: 'x' }, undefined, after, 5)).toEqual([]);
 });
 
 test.each([

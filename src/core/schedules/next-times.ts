@@ -22,8 +22,13 @@ export function timeIn(timeZone: string, at: number): TimeInZone {
 }
 
 /** The next times of a schedule after `after`, as many as there are up to `count`; none of one that cannot be read. */
-export function nextTimes(fields: ScheduleFields, after: number, count: number): TimeInZone[] {
-  const spec = readSchedule(fields);
+export function nextTimes(
+  fields: ScheduleFields,
+  since: number | undefined,
+  after: number,
+  count: number,
+): TimeInZone[] {
+  const spec = readSchedule(fields, since);
   const times: TimeInZone[] = [];
   if ('errors' in spec) return times;
   for (let at = nextRun(spec, after); at !== undefined && times.length < count; at = nextRun(spec, at)) {

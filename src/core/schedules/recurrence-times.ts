@@ -8,16 +8,23 @@ const maxLooksWhenCounting = 50_000;
 /** The clock readings that a recurrence rule names. */
 export class RecurrenceTimes implements ClockTimes {
   readonly everyHour: boolean;
+  private readonly start: ClockTime;
+  private readonly countsAfter: ClockTime;
   private readonly units: Units;
   private readonly extraDates: readonly ClockTime[];
   private readonly isExcepted: (time: ClockTime) => boolean;
 
-  /** `clockOf`: what the clocks of its zone show at a date that is written in UTC. */
+  /**
+   * `countsAfter`: COUNT is of the runs after it, so that none of them has passed when the rule is saved. `clockOf`: what the
+   * clocks of its zone show at a date that is written in UTC.
+   */
   constructor(
     private readonly rule: Recurrence,
-    private readonly start: ClockTime,
+    { start, countsAfter }: { start: ClockTime; countsAfter: ClockTime },
     clockOf: (instant: number) => ClockTime,
   ) {
+    this.start = start;
+    this.countsAfter = countsAfter;
     this.everyHour = firesEveryHour(rule);
     this.units = unitSeconds[rule.frequency] ? new ClockUnits(rule, start) : new CalendarUnits(rule, start);
     const clock = (date: GivenDate): ClockTime => (date.isUtc ? clockOf(date.clock) : date.clock);
@@ -51,7 +58,10 @@ export class RecurrenceTimes implements ClockTimes {
   private unlessOver(found: ClockTime): ClockTime | undefined {
     const { count, untilClock } = this.rule;
     if (untilClock !== undefined && found > untilClock) return undefined;
-    return count !== undefined && this.countUpTo(found, count) > count ? undefined : found;
+    if (count === undefined) return found;
+    // Of the minute in which it was saved, at most.
+    const passed = this.countsAfter < this.start ? 0 : this.countUpTo(this.countsAfter, Number.POSITIVE_INFINITY);
+    return this.countUpTo(found, passed + count) > passed + count ? undefined : found;
   }
 
   /** How often the rule has fired from its start up to `time`; more than `enough` need not be counted. */

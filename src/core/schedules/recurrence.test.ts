@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { nextRun, readSchedule, type ScheduleSpec } from './index.js';
 
-function read(schedule: string, scheduleTimeZone?: string): ScheduleSpec {
-  const spec = readSchedule({ schedule, scheduleType: 'RFC5545', scheduleTimeZone });
+function read(schedule: string, scheduleTimeZone?: string, since?: number): ScheduleSpec {
+  const spec = readSchedule({ schedule, scheduleType: 'RFC5545', scheduleTimeZone }, since);
   if ('errors' in spec) throw new Error(spec.errors[0]!.message);
   return spec;
 }
@@ -109,11 +109,27 @@ describe('an RFC 5545 rule', () => {
       expect(new Date(nextRun(read('FREQ=DAILY'), now)!).toISOString()).toBe('2026-01-06T09:07:00.000Z');
       expect(new Date(nextRun(read('FREQ=HOURLY;BYMINUTE=30'), now)!).toISOString()).toBe('2026-01-05T09:30:00.000Z');
     });
-    test('counts from now each time it is asked', () => {
-      const rule = read('FREQ=MINUTELY;COUNT=3');
-      for (const now of ['2026-01-05T09:07:42Z', '2027-01-05T09:07:42Z'].map(Date.parse)) {
-        expect(nextRun(rule, now)! - now).toBe(18_000);
+    test.each([
+      ['FREQ=HOURLY;INTERVAL=5', ['14:07:00', '19:07:00']],
+      ['FREQ=MINUTELY;COUNT=3', ['09:08:00', '09:09:00', '09:10:00', undefined]],
+      ['FREQ=SECONDLY;INTERVAL=20;COUNT=4', ['09:08:00', '09:08:20', '09:08:40', '09:09:00', undefined]],
+      ['FREQ=MINUTELY;BYSECOND=10,50;COUNT=2', ['09:07:50', '09:08:10', undefined]],
+      ['FREQ=HOURLY;UNTIL=20260105T100800Z', ['10:07:00', undefined]],
+    ] as const)('%s starts when it is saved, however late it is asked', (text, times) => {
+      const since = Date.parse('2026-01-05T09:07:42Z');
+      const rule = read(text, undefined, since);
+      let after = since;
+      for (const time of times) {
+        const next = time && Date.parse(`2026-01-05T${time}Z`);
+        for (const asked of [after, next ? next - 1 : after + 86_400_000]) expect(nextRun(rule, asked)).toBe(next);
+        after = next ?? after;
       }
+    });
+    test('COUNT is counted from the moment at which it is saved, in the zone of the request', () => {
+      const since = Date.parse('2026-01-05T23:30:10Z');
+      const rule = read('FREQ=DAILY;BYHOUR=8;BYMINUTE=0;COUNT=1', 'Asia/Tokyo', since);
+      expect(nextRun(rule, since)).toBe(Date.parse('2026-01-06T23:00:00Z'));
+      expect(nextRun(rule, since + 86_400_000)).toBeUndefined();
     });
   });
 });

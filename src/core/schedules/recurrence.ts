@@ -15,7 +15,7 @@ export interface Recurrence {
   untilClock?: ClockTime;
   /** The last instant, epoch milliseconds, at which it may fire. */
   untilInstant?: number;
-  /** undefined: it starts at whatever time the caller asks from. */
+  /** undefined: it starts when it is saved. */
   start?: ClockTime;
   /** The zone that DTSTART names. */
   timeZone?: string;

@@ -10,7 +10,11 @@ import { clockAt, nextInstant, resolveTimeZone, unknownZone } from './time-zones
 import { deriveQuartz } from './unix-cron.js';
 
 /** When a SCHEDULED request runs: an expression that was checked, and a zone that exists. */
-export type ScheduleSpec = Expression & { timeZone: string };
+export type ScheduleSpec = Expression & {
+  timeZone: string;
+  /** When it was saved, in epoch milliseconds: a rule that names no start starts then. undefined: it is not saved yet. */
+  since?: number;
+};
 
 type Expression =
   { type: 'QUARTZ'; quartz: string; schedule: QuartzSchedule } | { type: 'RFC5545'; recurrence: Recurrence };
@@ -27,8 +31,8 @@ const defaultTimeZone = 'UTC';
 const effectiveScheduleType = (fields: ScheduleFields): ScheduleType =>
   fields.scheduleType ?? (fields.quartzSchedule !== undefined && fields.schedule === undefined ? 'QUARTZ' : 'CRON');
 
-/** Reads the schedule of a SCHEDULED request, or says everything that is wrong with it. */
-export function readSchedule(fields: ScheduleFields): ScheduleSpec | { errors: FieldError[] } {
+/** Reads the schedule of a SCHEDULED request, or says everything that is wrong with it. `since`: when it was saved first. */
+export function readSchedule(fields: ScheduleFields, since?: number): ScheduleSpec | { errors: FieldError[] } {
   const expression = readExpression(fields);
   const ownZone = 'recurrence' in expression ? expression.recurrence.timeZone : undefined;
   const timeZone = readZone(fields.scheduleTimeZone, ownZone);
@@ -36,7 +40,7 @@ export function readSchedule(fields: ScheduleFields): ScheduleSpec | { errors: F
     (read): read is FieldError => typeof read === 'object' && 'rule' in read,
   );
   if ('rule' in expression || typeof timeZone !== 'string') return { errors };
-  return { ...expression, timeZone };
+  return { ...expression, timeZone, since };
 }
 
 /** When both expressions are given the Quartz one counts: answers carry both, so clients send both back. */
@@ -117,14 +121,17 @@ export function nextRun(spec: ScheduleSpec, after: number): number | undefined {
   const { timeZone } = spec;
   if (spec.type === 'QUARTZ') return nextInstant(new QuartzTimes(spec.schedule), timeZone, after);
   const { untilInstant = Number.POSITIVE_INFINITY } = spec.recurrence;
-  const found = nextInstant(recurrenceTimes(spec.recurrence, timeZone, after), timeZone, after);
+  const found = nextInstant(recurrenceTimes(spec.recurrence, timeZone, spec.since ?? after), timeZone, after);
   return found === undefined || found > untilInstant ? undefined : found;
 }
 
-function recurrenceTimes(recurrence: Recurrence, timeZone: string, now: number): ClockTimes {
+function recurrenceTimes(recurrence: Recurrence, timeZone: string, since: number): ClockTimes {
   const clockOf = (instant: number): number => clockAt(timeZone, instant);
-  return new RecurrenceTimes(recurrence, recurrence.start ?? minuteOf(clockOf(now)), clockOf);
+  const { start } = recurrence;
+  if (start !== undefined) return new RecurrenceTimes(recurrence, { start, countsAfter: start - 1 }, clockOf);
+  const savedAt = clockOf(since);
+  return new RecurrenceTimes(recurrence, { start: minuteOf(savedAt), countsAfter: savedAt }, clockOf);
 }
 
-/** A rule without a start begins with the present minute. */
+/** A rule that names no start begins with the minute in which it was saved. */
 const minuteOf = (clock: number): number => clock - modulo(clock, 60_000);

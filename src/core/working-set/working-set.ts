@@ -27,6 +27,7 @@ export interface HeldTask extends PlacedTask {
 /** A request with everything that placing its tasks reads. */
 export interface HeldRequest extends Pick<RequestView, 'request' | 'state' | 'activeDeployId' | 'pendingDeploy'> {
   version: number;
+  scheduleSince?: number;
   /** Those in use, and those of its pending tasks, by deploy id. */
   deploys: Map<string, DeployToPlace>;
 }

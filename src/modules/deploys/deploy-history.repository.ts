@@ -202,6 +202,7 @@ async function statisticsOf(
     numTasks: found.numTasks,
     averageRuntimeMillis: rounded(found.averageRuntimeMillis),
     averageSchedulingDelayMillis: rounded(found.averageSchedulingDelayMillis),
+    skippedRuns: found.skippedRuns,
     taskFailureEvents: found.failureEvents,
   };
 }

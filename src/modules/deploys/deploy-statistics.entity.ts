@@ -38,6 +38,9 @@ export class DeployStatisticsEntity {
   @Column({ name: 'average_scheduling_delay_millis', type: 'double precision', nullable: true })
   averageSchedulingDelayMillis: number | null;
 
+  @Column({ name: 'skipped_runs', type: 'integer', default: 0 })
+  skippedRuns: number;
+
   @Column({ name: 'failure_events', type: 'jsonb', default: () => "'[]'" })
   failureEvents: TaskFailureEvent[];
 }

@@ -17,6 +17,7 @@ interface CountsRow {
   average_runtime_millis: number | null;
   runtime_samples: number;
   average_scheduling_delay_millis: number | null;
+  skipped_runs: number;
   failure_events: TaskFailureEvent[];
 }
 
@@ -51,14 +52,16 @@ export class DeployStatisticsRepository {
     const column = <T>(pick: (counts: DeployCounts) => T): T[] => changed.map(({ counts }) => pick(counts));
     await tx.query(
       `INSERT INTO deploy_statistics (request_id, deploy_id, num_tasks, num_success, num_failures, num_sequential_retries,
-         last_finish_at, last_task_state, average_runtime_millis, runtime_samples, average_scheduling_delay_millis, failure_events)
+         last_finish_at, last_task_state, average_runtime_millis, runtime_samples, average_scheduling_delay_millis, failure_events,
+         skipped_runs)
        SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[], $5::integer[], $6::integer[],
-         $7::timestamptz[], $8::text[], $9::double precision[], $10::integer[], $11::double precision[], $12::jsonb[])
+         $7::timestamptz[], $8::text[], $9::double precision[], $10::integer[], $11::double precision[], $12::jsonb[], $13::integer[])
        ON CONFLICT (request_id, deploy_id) DO UPDATE SET num_tasks = excluded.num_tasks, num_success = excluded.num_success,
          num_failures = excluded.num_failures, num_sequential_retries = excluded.num_sequential_retries,
          last_finish_at = excluded.last_finish_at, last_task_state = excluded.last_task_state,
          average_runtime_millis = excluded.average_runtime_millis, runtime_samples = excluded.runtime_samples,
-         average_scheduling_delay_millis = excluded.average_scheduling_delay_millis, failure_events = excluded.failure_events`,
+         average_scheduling_delay_millis = excluded.average_scheduling_delay_millis, failure_events = excluded.failure_events,
+         skipped_runs = excluded.skipped_runs`,
       [
         changed.map(({ key }) => key.requestId),
         changed.map(({ key }) => key.deployId),
@@ -72,6 +75,7 @@ export class DeployStatisticsRepository {
         column((counts) => counts.runtimeSamples),
         column((counts) => counts.averageSchedulingDelayMillis ?? null),
         column((counts) => JSON.stringify(counts.failureEvents)),
+        column((counts) => counts.skippedRuns ?? 0),
       ],
     );
   }
@@ -99,5 +103,6 @@ const fromRow = (row: CountsRow): DeployCounts => ({
   averageRuntimeMillis: row.average_runtime_millis ?? undefined,
   runtimeSamples: row.runtime_samples,
   averageSchedulingDelayMillis: row.average_scheduling_delay_millis ?? undefined,
+  skippedRuns: row.skipped_runs,
   failureEvents: row.failure_events,
 });

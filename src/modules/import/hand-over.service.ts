@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { handOverMessage, matches, nextSlot, type RestingJob } from '../../core/import/index.js';
+import { handOverMessage, matches, nextSlot, plannedUpTo, type RestingJob } from '../../core/import/index.js';
 import { isLongRunning, type PendingType, type RequestType } from '../../core/model/enums.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { inParallel } from '../../platform/async.js';
@@ -184,8 +184,9 @@ export class HandOver {
       const now = this.clock.now();
       const isPlanned = job && stored.request.requestType === 'SCHEDULED';
       const plannedFor = isPlanned ? nextSlot(stored.request, job, now) : undefined;
+      const resting = isPlanned ? { ...stored, scheduleSince: plannedUpTo(job, now) } : stored;
       const options = { message: 'Handed over' };
-      await this.pauses.endPause(tx, stored, { now, user: importUser, options, plannedFor, quiet: true });
+      await this.pauses.endPause(tx, resting, { now, user: importUser, options, plannedFor, quiet: true });
       await this.items.noteHandedOver(tx, id, now);
       return undefined;
     });

@@ -38,4 +38,10 @@ export class RequestCleanupEntity implements RequestCleanup {
 
   @Column({ name: 'run_shell_command_before_kill', type: 'jsonb', nullable: true, transformer: absentWhenNull })
   runShellCommandBeforeKill?: ShellCommand;
+
+  @Column({ type: 'boolean', nullable: true, transformer: absentWhenNull })
+  force?: boolean;
+
+  @Column({ name: 'wait_for_tasks', type: 'boolean', nullable: true, transformer: absentWhenNull })
+  waitForTasks?: boolean;
 }

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Any, type EntityManager } from 'typeorm';
 import type { RequestCleanupType } from '../../core/model/enums.js';
-import type { RequestCleanup } from '../../core/model/request.js';
+import type { DeleteRequestRequest, RequestCleanup } from '../../core/model/request.js';
 import { RequestCleanupEntity } from './request-cleanup.entity.js';
+
+type DeletionManner = Pick<DeleteRequestRequest, 'force' | 'waitForTasks'>;
 
 const bounces: readonly RequestCleanupType[] = ['BOUNCE', 'INCREMENTAL_BOUNCE'];
 
@@ -21,6 +23,13 @@ export class RequestCleanupRepository {
       .updateEntity(false)
       .execute();
     return written.length > 0;
+  }
+
+  /** A later call may hasten a deletion that waits or gives a grace, and slows none down. */
+  async hastenDeletion(tx: EntityManager, requestId: string, { force, waitForTasks }: DeletionManner): Promise<void> {
+    const of = { requestId, cleanupType: 'DELETING' as const };
+    const orders = tx.getRepository(RequestCleanupEntity);
+    if (!waitForTasks) await orders.update(of, { waitForTasks: () => 'NULL', ...(force && { force }) });
   }
 
   /** Oldest first: of one request, or all. */

@@ -5,7 +5,7 @@ import type { RequestHistory } from '../../core/model/request.js';
 import type { SwitchedOff } from '../../platform/actions/disabled-actions.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
-import { requestParameters, type StoredRequest } from './request.repository.js';
+import { newScheduleSince, requestParameters, type StoredRequest } from './request.repository.js';
 
 /** What a call that saves a request has to know besides the request. */
 export interface Surroundings {
@@ -75,8 +75,8 @@ export class RequestCreationRepository {
     const written = await rows(
       tx,
       `WITH written AS (
-         INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document)
-         SELECT $1::text, $2::text, $3::text, $4::bigint, $5::timestamptz, $6::text, $7::text, $8::boolean, $9::jsonb
+         INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document, schedule_since)
+         SELECT $1::text, $2::text, $3::text, $4::bigint, $5::timestamptz, $6::text, $7::text, $8::boolean, $9::jsonb, ${newScheduleSince}
          WHERE NOT EXISTS (SELECT 1 FROM request_history WHERE request_id = $1::text AND created_at >= $${at}::timestamptz)
          ON CONFLICT (id) DO NOTHING RETURNING id, document),
        noted AS (

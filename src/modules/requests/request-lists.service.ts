@@ -61,7 +61,10 @@ export class RequestLists {
       throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'limit', rule: 'maximum', message }]);
     }
     const entries = await this.entries(filter, user);
-    return entries.map((parent) => ({ ...parent, nextRuns: this.parents.nextRuns(parent) }));
+    const ids = entries.map(({ request }) => request.id);
+    const found = await this.requests.findMany(this.database.manager, ids);
+    const nextRuns = new Map(found.map((stored) => [stored.request.id, this.parents.nextRuns(stored)]));
+    return entries.map((parent) => ({ ...parent, nextRuns: nextRuns.get(parent.request.id) }));
   }
 
   private async entries(filter: RequestListFilter, user: User): Promise<RequestParent[]> {

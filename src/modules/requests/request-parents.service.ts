@@ -85,12 +85,16 @@ export class RequestParents {
 
   /** Of a request that was made in this transaction, so that nothing goes on around it yet. */
   ofNew(stored: StoredRequest): RequestParent {
-    return { ...brief(stored, new Map()), taskIds: noTaskIds(), nextRuns: this.nextRuns(stored) };
+    return {
+      ...brief(stored, new Map()),
+      taskIds: noTaskIds(),
+      nextRuns: this.nextRuns({ ...stored, scheduleSince: stored.changedAt }),
+    };
   }
 
-  nextRuns({ request, state }: Pick<RequestParent, 'request' | 'state'>): TimeInZone[] | undefined {
+  nextRuns({ request, state, scheduleSince }: StoredRequest): TimeInZone[] | undefined {
     if (request.requestType !== 'SCHEDULED' || !isRunnable(state)) return undefined;
-    return nextTimes(request, this.clock.now(), timesShown);
+    return nextTimes(request, scheduleSince, this.clock.now(), timesShown);
   }
 
   /** Of a deploy that was purged only its marker is left. */

@@ -32,6 +32,9 @@ export class RequestEntity {
 
   @Column({ type: 'jsonb' })
   document: Request;
+
+  @Column({ name: 'schedule_since', type: 'timestamptz', nullable: true })
+  scheduleSince: Date | null;
 }
 
 /** Something that happened to a request, with the request as it was afterwards. */

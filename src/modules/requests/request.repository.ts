@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { RequestState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
-import { rows } from '../../platform/database/sql.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
 import { lockIds } from './request-access.repository.js';
 
 /** A request as stored. activeDeployId and pendingDeployId together are its deploy state. */
@@ -18,6 +18,8 @@ export interface StoredRequest {
   pendingDeployId?: string;
   /** A bounce is under way (the bounce lock). */
   bouncing: boolean;
+  /** When its rule of RFC 5545 was saved as it is, in epoch milliseconds: one that names no start starts then. */
+  scheduleSince?: number;
 }
 
 export interface RequestRow {
@@ -28,15 +30,36 @@ export interface RequestRow {
   active_deploy_id: string | null;
   pending_deploy_id: string | null;
   bouncing: boolean;
+  schedule_since: Date | null;
 }
 
-const columnNames = ['document', 'state', 'version', 'changed_at', 'active_deploy_id', 'pending_deploy_id', 'bouncing'];
+const columnNames = [
+  'document',
+  'state',
+  'version',
+  'changed_at',
+  'active_deploy_id',
+  'pending_deploy_id',
+  'bouncing',
+  'schedule_since',
+];
 const columns = columnNames.join(', ');
 /** SQL: what makes a StoredRequest, of a table with this alias. */
 export const requestColumns = (alias: string): string => columnNames.map((name) => `${alias}.${name}`).join(', ');
 
 /** No two versions of a row have the same: each is written by another transaction. The rest tells rows of restored databases apart. */
 const markSql = `concat_ws(' ', xmin, version, changed_at)`;
+
+const rule = (document: string): string =>
+  `(${document}->>'scheduleType', ${document}->>'schedule', ${document}->>'scheduleTimeZone')`;
+const sinceSql = (kept: string): string =>
+  `CASE WHEN $9::jsonb->>'scheduleType' = 'RFC5545' THEN coalesce(${kept}, $5::timestamptz) END`;
+/** SQL: when the schedule of a new row was saved, from `requestParameters`. */
+export const newScheduleSince = sinceSql('$10::timestamptz');
+/** Of a row that is written again: a rule that stays as it was keeps its start, whoever sends it once more. */
+const keptScheduleSince = sinceSql(
+  `CASE WHEN ${rule('document')} IS NOT DISTINCT FROM ${rule('$9::jsonb')} THEN coalesce($10::timestamptz, schedule_since) END`,
+);
 
 /** A transaction of a call takes some 20 ms, and each instance has one in the line. */
 const lockWaitMillis = 500;
@@ -161,8 +184,8 @@ export class RequestRepository {
     await lockIds(tx, [stored.request.id]);
     const written = await rows(
       tx,
-      `INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING RETURNING id`,
+      `INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document, schedule_since)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${newScheduleSince}) ON CONFLICT (id) DO NOTHING RETURNING id`,
       requestParameters(stored),
     );
     return written.length > 0;
@@ -171,12 +194,14 @@ export class RequestRepository {
   /** Writes a row that is locked in `tx` and raises its version. Answers what was stored. */
   async save(tx: EntityManager, stored: StoredRequest): Promise<StoredRequest> {
     const next = { ...stored, version: stored.version + 1 };
-    await tx.query(
+    const written = await rows<{ schedule_since: Date | null }>(
+      tx,
       `UPDATE request SET request_type = $2, state = $3, version = $4, changed_at = $5, active_deploy_id = $6,
-         pending_deploy_id = $7, bouncing = $8, document = $9 WHERE id = $1`,
+         pending_deploy_id = $7, bouncing = $8, document = $9, schedule_since = ${keptScheduleSince}
+       WHERE id = $1 RETURNING schedule_since`,
       requestParameters(next),
     );
-    return next;
+    return { ...next, scheduleSince: toMillis(written[0]?.schedule_since ?? null) };
   }
 
   async remove(tx: EntityManager, id: string): Promise<void> {
@@ -192,9 +217,10 @@ export const storedRequest = (row: RequestRow): StoredRequest => ({
   activeDeployId: row.active_deploy_id ?? undefined,
   pendingDeployId: row.pending_deploy_id ?? undefined,
   bouncing: row.bouncing,
+  scheduleSince: toMillis(row.schedule_since),
 });
 
-/** Of a row: id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document. */
+/** Of a row: id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document, schedule_since. */
 export const requestParameters = (stored: StoredRequest): unknown[] => [
   stored.request.id,
   stored.request.requestType,
@@ -205,4 +231,5 @@ export const requestParameters = (stored: StoredRequest): unknown[] => [
   stored.pendingDeployId ?? null,
   stored.bouncing,
   JSON.stringify(stored.request),
+  stored.scheduleSince === undefined ? null : new Date(stored.scheduleSince),
 ];

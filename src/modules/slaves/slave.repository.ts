@@ -135,8 +135,8 @@ export class SlaveRepository {
       `SELECT count(*)::int AS slaves FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
        WHERE (s.state = 'ACTIVE' AND coalesce(r.state, 'ACTIVE') = 'ACTIVE' AND NOT ${onInactiveHost('$1')})
          OR EXISTS (SELECT 1 FROM task t WHERE t.slave_id = s.id AND t.request_id = $2 AND t.ended_at IS NULL
-           AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = t.id)
-           AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.id))`,
+           AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = t.task_id)
+           AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.task_id))`,
       [this.suffix, requestId],
     );
     return found!.slaves;

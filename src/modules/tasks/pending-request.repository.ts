@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { type PendingType, promisedTypes } from '../../core/model/enums.js';
@@ -20,7 +21,8 @@ export type EnqueueResult = 'CREATED' | 'EXISTED';
 @Injectable()
 export class PendingRequestRepository {
   /**
-   * At most one entry waits per request and deploy; ONEOFF, IMMEDIATE and RETRY count apart by time and run id. An entry that
+   * At most one entry waits per request and deploy; ONEOFF and IMMEDIATE count apart by time and run id, and each RETRY by itself:
+   * it comes with the end of a task, which is settled once, and runs that share an id may end at one moment. An entry that
    * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced.
    */
   async enqueue(tx: EntityManager, entry: PendingRequest): Promise<EnqueueResult> {
@@ -32,7 +34,7 @@ export class PendingRequestRepository {
     const firsts = firstOfEachKey(entries);
     if (firsts.size === 0) return new Set();
     const first = [...firsts.values()];
-    const column = <T>(pick: (entry: PendingRequest) => T): T[] => first.map(pick);
+    const column = <T>(pick: (entry: PendingRequest) => T): T[] => first.map(({ entry }) => pick(entry));
     const stored = await rows<{ request_id: string; deploy_id: string; entry_key: string }>(
       tx,
       `INSERT INTO pending_request AS waiting
@@ -49,7 +51,7 @@ export class PendingRequestRepository {
       [
         column((entry) => entry.requestId),
         column((entry) => entry.deployId),
-        column(entryKey),
+        first.map(({ key }) => key),
         column((entry) => entry.pendingType),
         column((entry) => new Date(entry.timestamp)),
         column((entry) => entry.runId ?? null),
@@ -57,7 +59,7 @@ export class PendingRequestRepository {
         column((entry) => JSON.stringify(entry)),
       ],
     );
-    return new Set(stored.map((row) => firsts.get(keyText(row.request_id, row.deploy_id, row.entry_key))!));
+    return new Set(stored.map((row) => firsts.get(keyText(row.request_id, row.deploy_id, row.entry_key))!.entry));
   }
 
   /**
@@ -155,12 +157,14 @@ export class PendingRequestRepository {
 }
 
 /** One statement cannot decide about a row twice, so what `enqueue` one by one would come to is worked out before. */
-function firstOfEachKey(entries: readonly PendingRequest[]): Map<string, PendingRequest> {
-  const first = new Map<string, PendingRequest>();
+function firstOfEachKey(entries: readonly PendingRequest[]): Map<string, { entry: PendingRequest; key: string }> {
+  const first = new Map<string, { entry: PendingRequest; key: string }>();
   for (const entry of entries) {
-    const key = keyText(entry.requestId, entry.deployId, entryKey(entry));
-    const waiting = first.get(key);
-    if (!waiting || (waiting.pendingType === 'STARTUP' && entry.pendingType !== 'STARTUP')) first.set(key, entry);
+    const key = entryKey(entry);
+    const text = keyText(entry.requestId, entry.deployId, key);
+    const waiting = first.get(text)?.entry;
+    if (!waiting || (waiting.pendingType === 'STARTUP' && entry.pendingType !== 'STARTUP'))
+      first.set(text, { entry, key });
   }
   return first;
 }
@@ -168,5 +172,7 @@ function firstOfEachKey(entries: readonly PendingRequest[]): Map<string, Pending
 const keyText = (...key: [requestId: string, deployId: string, entryKey: string]): string => JSON.stringify(key);
 
 /** A promised run is never the same as another wish: neither of two runs that fail at once, nor a new deploy that waits for it. */
-const entryKey = ({ pendingType, timestamp, runId }: PendingRequest): string =>
-  promisedTypes.includes(pendingType) ? `${timestamp}/${runId ?? ''}` : '';
+function entryKey({ pendingType, timestamp, runId }: PendingRequest): string {
+  if (pendingType === 'RETRY') return randomUUID();
+  return promisedTypes.includes(pendingType) ? `${timestamp}/${runId ?? ''}` : '';
+}

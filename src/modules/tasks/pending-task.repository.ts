@@ -10,20 +10,19 @@ import {
   type RequestType,
 } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
+import type { RequestToRun } from '../../core/pending-work/index.js';
 import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
-import { rows } from '../../platform/database/sql.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
 
 /** Order of pending tasks everywhere. */
 const order = 'p.next_run_at, p.request_id, p.deploy_id, p.instance_no, p.created_at, p.id';
 const runnableStates = requestStates.filter(isRunnable);
 
 /** When a request runs next. */
-export interface PlannedRun {
+export interface PlannedRun extends RequestToRun {
   id: PendingTaskId;
-  request: Request;
-  state: RequestState;
 }
 
 interface ScheduledRow {
@@ -76,14 +75,19 @@ export class PendingTaskRepository {
 
   /** The next runs of active SCHEDULED requests that are after `time`. */
   async scheduledAfter(tx: EntityManager, time: number): Promise<PlannedRun[]> {
-    const found = await rows<{ id: string; request: Request; state: RequestState }>(
+    const found = await rows<{ id: string; request: Request; state: RequestState; schedule_since: Date | null }>(
       tx,
-      `SELECT p.id, r.document AS request, r.state FROM pending_task p
+      `SELECT p.id, r.document AS request, r.state, r.schedule_since FROM pending_task p
        JOIN request r ON r.id = p.request_id AND r.active_deploy_id = p.deploy_id AND r.state = ANY ($2)
        WHERE r.request_type = 'SCHEDULED' AND p.next_run_at > $1 AND NOT p.delete_requested`,
       [new Date(time), runnableStates],
     );
-    return found.map(({ id, request, state }) => ({ id: parsePendingTaskId(id)!, request, state }));
+    return found.map(({ id, request, state, schedule_since }) => ({
+      id: parsePendingTaskId(id)!,
+      request,
+      state,
+      scheduleSince: toMillis(schedule_since),
+    }));
   }
 
   /** Holds the row until `tx` ends. The type is that of its request, as long as there is one. */

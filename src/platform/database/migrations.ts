@@ -42,6 +42,9 @@ import { AgentReach1765840000001 } from '../../../migrations/1765840000001-agent
 import { WhenWaitsBegan1765920000000 } from '../../../migrations/1765920000000-when-waits-began.js';
 import { InactiveHostsNoted1766016000000 } from '../../../migrations/1766016000000-inactive-hosts-noted.js';
 import { SinceWhenTasksCount1766030000000 } from '../../../migrations/1766030000000-since-when-tasks-count.js';
+import { ScheduleStart1766100000000 } from '../../../migrations/1766100000000-schedule-start.js';
+import { RemovalManner1766100000001 } from '../../../migrations/1766100000001-removal-manner.js';
+import { SkippedRuns1766100000002 } from '../../../migrations/1766100000002-skipped-runs.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 
@@ -93,4 +96,7 @@ export const migrations = [
   WhenWaitsBegan1765920000000,
   InactiveHostsNoted1766016000000,
   SinceWhenTasksCount1766030000000,
+  ScheduleStart1766100000000,
+  RemovalManner1766100000001,
+  SkippedRuns1766100000002,
 ];

@@ -287,6 +287,6 @@ export class DrainService {
 }
 
 function waitingRequest(stored: StoredRequest, pending: StoredPendingDeploy | undefined): WaitingRequest {
-  const { request, state, activeDeployId } = stored;
-  return { request, state, activeDeployId, pendingDeploy: pending };
+  const { request, state, scheduleSince, activeDeployId } = stored;
+  return { request, state, scheduleSince, activeDeployId, pendingDeploy: pending };
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { lookAtFirst } from '../../core/deploys/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
-import type { Request } from '../../core/model/request.js';
+import type { Request, RequestCleanup } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable, promisedTypes, type RequestState } from '../../core/model/enums.js';
 import { waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
@@ -10,6 +10,7 @@ import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { DeployHistoryRepository } from '../../modules/deploys/deploy-history.repository.js';
+import { RequestCleanupRepository } from '../../modules/requests/request-cleanup.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -30,6 +31,7 @@ export class ExplainService {
     private readonly loader: ExplainLoader,
     private readonly queue: PendingRequestRepository,
     private readonly deploys: DeployHistoryRepository,
+    private readonly cleanups: RequestCleanupRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -41,10 +43,11 @@ export class ExplainService {
   }
 
   async request(id: string): Promise<RequestExplanationDto> {
-    const [data, queued, [newest]] = await Promise.all([
+    const [data, queued, [newest], orders] = await Promise.all([
       this.loader.load(id),
       this.queue.list(this.db.manager, id),
       this.deploys.list(this.db.manager, id, { count: 1, offset: 0 }),
+      this.cleanups.find(this.db.manager, id),
     ]);
     const { request, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
@@ -54,7 +57,7 @@ export class ExplainService {
     return {
       requestId: id,
       state: request.state,
-      message: obstacle(request),
+      message: awaitedRuns(orders, tasks.length) ?? obstacle(request),
       nextRuns: nextRunsOf(request, this.clock.now()),
       activeTasks: tasks.length,
       pendingTasks: ordered.map((pending) => this.explain(pending, data)),
@@ -74,14 +77,22 @@ export class ExplainService {
 /** Times of a schedule in an answer. */
 const timesShown = 5;
 
-const nextRunsOf = ({ request, state }: HeldRequest, now: number): TimeInZone[] | undefined =>
-  request.requestType === 'SCHEDULED' && isRunnable(state) ? nextTimes(request, now, timesShown) : undefined;
+const nextRunsOf = ({ request, state, scheduleSince }: HeldRequest, now: number): TimeInZone[] | undefined =>
+  request.requestType === 'SCHEDULED' && isRunnable(state)
+    ? nextTimes(request, scheduleSince, now, timesShown)
+    : undefined;
 
 const states: Partial<Record<RequestState, string>> = {
   PAUSED: 'It is paused: nothing of it runs before it is unpaused',
   DELETING: 'It is being deleted',
   FINISHED: 'It is finished: its schedule has no further time, or its only run has ended',
 };
+
+/** A removal may let runs end first. */
+const awaitedRuns = (orders: readonly RequestCleanup[], active: number): string | undefined =>
+  active > 0 && orders.some(({ waitForTasks }) => waitForTasks)
+    ? `It is being deleted: that waits for its active runs to end (${active}), and nothing new starts`
+    : undefined;
 
 /** What keeps all of a request from running. */
 function obstacle({ state, activeDeployId, pendingDeploy }: HeldRequest): string | undefined {

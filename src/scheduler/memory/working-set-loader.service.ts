@@ -66,12 +66,13 @@ export class WorkingSetLoader {
     };
     for (const id of ids ?? []) of(id);
     const pendingOf = new Map(pendingDeploys.map((pending) => [pending.requestId, pending]));
-    for (const { request, state, version, activeDeployId, pendingDeployId } of stored) {
+    for (const { request, state, version, scheduleSince, activeDeployId, pendingDeployId } of stored) {
       const pending = pendingDeployId === undefined ? undefined : pendingOf.get(request.id);
       of(request.id).request = {
         request,
         state,
         version,
+        scheduleSince,
         activeDeployId,
         pendingDeploy: pending && { deployId: pending.deployId, updatedRequest: pending.updatedRequest },
         deploys: deploys.get(request.id) ?? new Map(),

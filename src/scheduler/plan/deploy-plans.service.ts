@@ -60,6 +60,7 @@ export class DeployPlans {
     const planned = {
       request: stored.request,
       state: standing(stored, start, checked).state,
+      scheduleSince: stored.scheduleSince,
       updatedRequest: start.updatedRequest && checked.request,
       deploy: checked.deploy,
       activeDeployId,

@@ -40,13 +40,16 @@ export class Completions {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** `requests` are locked in `tx`; what changes of them is written and put back into the map. */
+  /**
+   * `requests` are locked in `tx`; what changes of them is written and put back into the map. Answers how many times of schedules
+   * passed without a run.
+   */
   async complete(
     tx: EntityManager,
     ends: readonly TaskEnd[],
     requests: Map<string, StoredRequest>,
     now: number,
-  ): Promise<void> {
+  ): Promise<number> {
     const launched = await this.launches.launchData(
       tx,
       ends.map(({ taskId }) => taskId.id),
@@ -59,6 +62,7 @@ export class Completions {
     const entries: PendingRequest[] = [];
     const leaving: TaskId[] = [];
     const told: MailEvent[] = [];
+    let skipped = 0;
     for (const end of ends) {
       const { taskId } = end;
       const key = deployKeyText(taskId);
@@ -67,6 +71,7 @@ export class Completions {
       const ended = endedTask(end, launched.get(taskId.id)!);
       const result = completeTask(ended, stored, former, cooldownRules(this.settings), now);
       changed.set(key, { key: taskId, counts: result.counts });
+      skipped += (result.counts.skippedRuns ?? 0) - (former.skippedRuns ?? 0);
       if (result.enqueue) entries.push(result.enqueue);
       if (result.leavesLoadBalancer) leaving.push(taskId);
       if (stored) told.push(...taskMails(ended, stored, result));
@@ -79,6 +84,7 @@ export class Completions {
     await this.leaveLoadBalancer(tx, leaving, now);
     await this.counts.save(tx, [...changed.values()]);
     await this.mails.queue(tx, told);
+    return skipped;
   }
 
   /** Those are left out that never were there, or left before they were killed: nothing is to be waited for. */

@@ -32,6 +32,8 @@ export interface Applied {
   changed: string[];
   /** Tasks whose end was recorded. */
   ended: TaskId[];
+  /** Times of schedules that passed without a run while these ran. */
+  skippedRuns: number;
   /** Of these the reports of those that did not end as they were meant to. */
   failed: Report[];
   /** Requests of whose tasks a command may have ended that a kill waits for. */
@@ -92,8 +94,9 @@ export class StatusApplier {
     await this.tellOthers(tx, batch, fresh);
     const ended = batch.ends.map(({ taskId }) => taskId);
     const endedIds = ended.map(({ id }) => id);
+    let skippedRuns = 0;
     if (ended.length > 0) {
-      await this.completions.complete(tx, batch.ends, locked, now);
+      skippedRuns = await this.completions.complete(tx, batch.ends, locked, now);
       await this.commands.endThoseOf(tx, endedIds, now);
       await this.tasks.dropOrders(tx, endedIds);
     }
@@ -106,6 +109,7 @@ export class StatusApplier {
       givenUpOn: endReports.filter(mayComeBack).map(({ slaveId }) => slaveId),
       changed: requestIdsOf(fresh),
       ended,
+      skippedRuns,
       failed: endReports.filter(({ state }) => !endsWell.has(state)),
       commandsEnded: commandsEnded ? requestIdsOf(given.filter(({ shellCommand }) => shellCommand)) : [],
     };

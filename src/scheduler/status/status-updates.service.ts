@@ -11,6 +11,7 @@ import { byHalves } from '../../platform/database/by-halves.js';
 import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { GatheredWarning } from '../../platform/gathered-warning.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { BatchLanes } from '../batch-lanes.js';
@@ -39,6 +40,8 @@ export class StatusUpdates {
   private readonly notKilled = new GatheredWarning((line) => this.log.warn(line));
   private readonly lanes = new BatchLanes<StatusUpdate>(updatesPerTransaction, 2, (updates) => this.store(updates));
 
+  private readonly skippedRuns: ReturnType<Metrics['counter']>;
+
   constructor(
     private readonly db: Database,
     private readonly applier: StatusApplier,
@@ -54,7 +57,11 @@ export class StatusUpdates {
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
-  ) {}
+    metrics: Metrics,
+  ) {
+    const help = 'Times of schedules that passed without a run: the run before took longer, or its end was told late';
+    this.skippedRuns = metrics.counter('muster_skipped_runs_total', help);
+  }
 
   /** How many reported updates wait for their transaction. */
   get backlog(): number {
@@ -161,9 +168,10 @@ export class StatusUpdates {
 
   /** After the commit: the one place that knows what has changed. */
   private async follow(applied: Applied): Promise<void> {
-    const { strangers, recovered, givenUpOn, dataless, changed, ended, failed, commandsEnded } = applied;
+    const { strangers, recovered, givenUpOn, dataless, changed, ended, skippedRuns, failed, commandsEnded } = applied;
     this.memory.ended(ended);
     this.runTimes.ended(ended);
+    this.skippedRuns.inc(skippedRuns);
     this.unasked.add(givenUpOn);
     this.tellFailed(failed);
     this.killStrangers(strangers);

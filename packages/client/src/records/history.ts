@@ -93,6 +93,8 @@ export interface DeployStatistics {
   averageRuntimeMillis?: Int64;
   /** How long after their time they were launched on average. */
   averageSchedulingDelayMillis?: Int64;
+  /** Times of its schedule that passed without a run: the run before took longer, or its end was told late. */
+  skippedRuns?: Int32;
   /** The request. */
   requestId: string;
   /** The deploy. */

@@ -125,6 +125,10 @@ export interface DeleteRequestRequest {
   actionId?: string;
   /** Remove its service from the load balancer as well. */
   deleteFromLoadBalancer?: boolean;
+  /** End its tasks at once by SIGKILL, without the time that a kill leaves them. */
+  force?: boolean;
+  /** Let its runs end by themselves first; nothing new starts meanwhile. Not for SERVICE and WORKER. */
+  waitForTasks?: boolean;
 }
 export const DeleteRequestRequest = record<DeleteRequestRequest>('DeleteRequestRequest');
 

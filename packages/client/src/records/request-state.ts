@@ -175,6 +175,10 @@ export interface RequestCleanup {
   actionId?: string;
   /** Command to run in each task before it is killed. */
   runShellCommandBeforeKill?: ShellCommand;
+  /** Of a deletion: its tasks end at once, by SIGKILL. */
+  force?: boolean;
+  /** Of a deletion: it waits for runs to end by themselves. */
+  waitForTasks?: boolean;
 }
 export const RequestCleanup = record<RequestCleanup>('RequestCleanup');
 

@@ -108,6 +108,10 @@ export class DeployStatisticsDto implements DeployStatistics {
   /** How long after their time they were launched on average. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   averageSchedulingDelayMillis?: number;
+  /** Times of its schedule that passed without a run: the run before took longer, or its end was told late. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  skippedRuns?: number;
   /** The newest failures, newest first. */
   taskFailureEvents: TaskFailureEventDto[];
 }

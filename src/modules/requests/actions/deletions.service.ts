@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { isLongRunning } from '../../../core/model/enums.js';
 import type { DeleteRequestRequest, Request } from '../../../core/model/request.js';
+import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { MailOutboxRepository } from '../../mail/mail-outbox.repository.js';
 import { RequestActions } from '../request-actions.service.js';
@@ -18,12 +20,13 @@ export class Deletions {
     private readonly mails: MailOutboxRepository,
   ) {}
 
-  /** From any state. Asking again while it is being deleted answers the same and changes nothing. */
+  /** From any state. Asking again while it is being deleted answers the same, and may only hasten it. */
   delete(id: string, options: DeleteRequestRequest, caller: Caller): Promise<Request> {
     return this.actions.perform(id, ['cleanup', 'deploys', 'mails'], async (tx, { stored, now }) => {
-      const { message, actionId, deleteFromLoadBalancer } = options;
+      const { message, actionId, deleteFromLoadBalancer, force, waitForTasks } = options;
       const { request } = stored;
-      await this.cleanups.create(tx, {
+      refuseManner(request, options);
+      const isFirst = await this.cleanups.create(tx, {
         user: caller.email,
         cleanupType: 'DELETING',
         timestamp: now,
@@ -32,7 +35,10 @@ export class Deletions {
         requestId: id,
         message,
         actionId,
+        force,
+        waitForTasks,
       });
+      if (!isFirst) await this.cleanups.hastenDeletion(tx, id, { force, waitForTasks });
       if (stored.state !== 'DELETING') {
         await this.requests.save(tx, { ...stored, state: 'DELETING', changedAt: now });
         const { email: user } = caller;
@@ -43,4 +49,17 @@ export class Deletions {
       return request;
     });
   }
+}
+
+/** What cannot be honoured is refused. */
+function refuseManner({ id, requestType }: Request, { force, waitForTasks }: DeleteRequestRequest): void {
+  if (!waitForTasks) return;
+  const problem = force
+    ? 'waitForTasks cannot be given with force'
+    : isLongRunning(requestType)
+      ? `waitForTasks is for requests whose tasks end by themselves; '${id}' is a ${requestType}`
+      : undefined;
+  if (problem === undefined) return;
+  const error = { field: 'waitForTasks', rule: 'consistent', message: problem };
+  throw SchedulerError.invalid('INVALID_REQUEST', [error]);
 }

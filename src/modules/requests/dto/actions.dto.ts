@@ -11,6 +11,7 @@ import type {
   UpdateGroupsRequest,
 } from '../../../core/model/request.js';
 import { Fraction, Int32, Nested, Texts, Text, Millis } from '../../../platform/http/fields.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** A command that is run in a task. */
 export class ShellCommandDto implements ShellCommand {
@@ -195,6 +196,16 @@ export class DeleteRequestRequestDto implements DeleteRequestRequest {
   @IsOptional()
   @IsBoolean()
   deleteFromLoadBalancer?: boolean;
+  /** End its tasks at once by SIGKILL, without the time that a kill leaves them. */
+  @IsOptional()
+  @IsBoolean()
+  @Since('muster')
+  force?: boolean;
+  /** Let its runs end by themselves first; nothing new starts meanwhile. Not for SERVICE and WORKER. */
+  @IsOptional()
+  @IsBoolean()
+  @Since('muster')
+  waitForTasks?: boolean;
 }
 
 /** Groups of a request; all three settings are replaced. */

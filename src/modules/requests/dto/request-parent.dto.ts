@@ -166,6 +166,12 @@ export class RequestCleanupDto implements RequestCleanup {
   actionId?: string;
   /** Command to run in each task before it is killed. */
   runShellCommandBeforeKill?: ShellCommandDto;
+  /** Of a deletion: its tasks end at once, by SIGKILL. */
+  @Since('muster')
+  force?: boolean;
+  /** Of a deletion: it waits for runs to end by themselves. */
+  @Since('muster')
+  waitForTasks?: boolean;
 }
 
 /** Which deploys of a request count. Absent while none does. */

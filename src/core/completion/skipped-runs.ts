@@ -1,0 +1,30 @@
+import type { Request } from '../model/request.js';
+import { nextRun, readSchedule } from '../schedules/index.js';
+import type { EndedTask, RequestOfTask } from './ended-task.js';
+
+/** More are not counted one by one. */
+const mostAtOnce = 1_000;
+
+/**
+ * How many times of its schedule came due between that of this run and its end, each without a run: the next one is planned from now
+ * on, also where the run was short and its end is told late. Times before the request changed last are not counted.
+ */
+export function skippedRuns(task: EndedTask, ofTask: RequestOfTask, now: number): number {
+  const { request, scheduleSince, changedAt = 0 } = ofTask;
+  if (request.requestType !== 'SCHEDULED') return 0;
+  return hits(request, scheduleSince, Math.max(task.pendingTask.pendingTaskId.nextRunAt, changedAt), now);
+}
+
+function hits(request: Request, since: number | undefined, from: number, to: number): number {
+  const schedule = readSchedule(request, since);
+  if ('errors' in schedule) return 0;
+  let count = 0;
+  for (
+    let at = nextRun(schedule, from);
+    at !== undefined && at <= to && count < mostAtOnce;
+    at = nextRun(schedule, at)
+  ) {
+    count += 1;
+  }
+  return count;
+}
