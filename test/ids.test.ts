@@ -154,6 +154,6 @@ async function look(encode: (text: string) => string, ids: Omit<Ids, 'uri'> & { 
   await done('POST', `shuffle/blacklist/${request}`);
   expect(await done('GET', `shuffle/blacklist/${request}`)).toBe(true);
   await done('DELETE', `shuffle/blacklist/${request}`);
-  await done('PUT', `requests/request/${request}/priority`, { priorityLevel: 0.5, durationMillis: 60_000 });
+  await done('PUT', `requests/request/${request}/priority`, { priority: 0.5, durationMillis: 60_000 });
   await done('DELETE', `requests/request/${request}/priority`);
 }

@@ -91,7 +91,8 @@ function commandFirst(argv: readonly string[]): string[] {
   return at < argv.length ? [argv[at]!, ...argv.slice(0, at), ...argv.slice(at + 1)] : [...argv];
 }
 
-const behindDashes = (name: string): string => `\nAn id that begins with - stands behind --: muster ${name} -- -nightly`;
+const behindDashes = (name: string): string =>
+  `\nAn id that begins with - stands behind --: muster ${name} -- -nightly`;
 
 function oneLine(text: string, [name]: readonly string[]): string {
   const said = text
@@ -100,6 +101,7 @@ function oneLine(text: string, [name]: readonly string[]): string {
     .replace(/\s*\n\s*/g, ' ');
   const isCommand = name !== undefined && commands.some(({ summaries }) => Object.hasOwn(summaries, name));
   // Ids may begin with '-', and then look like a flag.
-  const hint = isCommand && /^unknown option '-[^-=']*'$/.test(said) ? '; an id that begins with - stands behind --' : '';
+  const hint =
+    isCommand && /^unknown option '-[^-=']*'$/.test(said) ? '; an id that begins with - stands behind --' : '';
   return `muster: ${said}${hint} (muster ${isCommand ? `${name} ` : ''}--help says more)\n`;
 }
