@@ -61,7 +61,9 @@ test('requests, deploys, runs, tasks, groups, webhooks and slaves, under random 
   await fc.assert(
     fc.asyncProperty(requestIds, deployIds, runIds, uris, async (requestId, deployId, runId, uri) => {
       rounds++;
-      await manage({ requestId, deployId, runId, uri: URL.canParse(uri) ? uri : 'http://a.example/' });
+      // The id of a deploy is used once.
+      const isNew = rounds === 1 ? deployId : `${deployId}${rounds}`;
+      await manage({ requestId, deployId: isNew, runId, uri: URL.canParse(uri) ? uri : 'http://a.example/' });
     }),
     { numRuns: 6, endOnFailure: true, examples: [['-', '...', '/%2F+ ?#..', 'http://a.example/%2F?a=b#c']] },
   );
