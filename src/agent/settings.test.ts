@@ -111,6 +111,18 @@ test.each([
     says: 'containers.createArguments.2: must be a long option',
   })),
   { why: 'an id with a slash', value: { slaves: [{ id: 'a/b', cpus: 1, memoryMb: 1 }] }, says: 'slaves.0.id: must be' },
+  ...['..', '.', '', 'a\nb'].flatMap((rack) => [
+    {
+      why: `a rack that no path could name, by its attribute: ${JSON.stringify(rack)}`,
+      value: { slaves: [{ id: 'a', cpus: 1, memoryMb: 1, attributes: { rackid: rack } }] },
+      says: 'slaves.0.attributes.rackid: must not be empty, and must not be "." or ".."',
+    },
+    {
+      why: `the same by default: ${JSON.stringify(rack)}`,
+      value: { defaultRackId: rack },
+      says: 'defaultRackId: must not be empty, and must not be "." or ".."',
+    },
+  ]),
   { why: 'no cpus', value: { slaves: [{ id: 'a', cpus: 0, memoryMb: 1 }] }, says: 'slaves.0.cpus' },
   {
     why: 'ports backwards',

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { z } from 'zod';
 import { type LogStore } from '../platform/settings/log-store-settings.js';
-import { LocalSettings, type SlaveSetting } from '../platform/settings/local-settings.js';
+import { checkRacks, LocalSettings, type SlaveSetting } from '../platform/settings/local-settings.js';
 
 const keys = { objstoreAccessKey: z.string().optional(), objstoreSecretKey: z.string().optional() };
 
@@ -26,7 +26,7 @@ export const LocalClusterSettings = LocalSettings.extend({
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
   uploadTarget: UploadTarget.optional(),
-});
+}).superRefine((settings, context) => checkRacks(settings, settings.slaves ?? [], [context, []]));
 export type LocalClusterSettings = z.infer<typeof LocalClusterSettings>;
 
 interface SettingsForAgent {

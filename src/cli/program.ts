@@ -46,7 +46,10 @@ function programFor(run: Run): Command {
     program.commandsGroup(topic);
     for (const [name, summary] of Object.entries(summaries)) {
       const command = program.command(name).description(summary);
-      define.set(command, async () => (await load())[name]!(command, run));
+      define.set(command, async () => {
+        (await load())[name]!(command, run);
+        if (command.registeredArguments.length > 0) command.addHelpText('after', behindDashes(name));
+      });
     }
   }
   const defineAll = () => Promise.all([...define.values()].map((each) => each()));
@@ -88,11 +91,17 @@ function commandFirst(argv: readonly string[]): string[] {
   return at < argv.length ? [argv[at]!, ...argv.slice(0, at), ...argv.slice(at + 1)] : [...argv];
 }
 
+const behindDashes = (name: string): string =>
+  `\nAn id that begins with - stands behind --: muster ${name} -- -nightly`;
+
 function oneLine(text: string, [name]: readonly string[]): string {
   const said = text
     .trim()
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ');
   const isCommand = name !== undefined && commands.some(({ summaries }) => Object.hasOwn(summaries, name));
-  return `muster: ${said} (muster ${isCommand ? `${name} ` : ''}--help says more)\n`;
+  // Ids may begin with '-', and then look like a flag.
+  const hint =
+    isCommand && /^unknown option '-[^-=']*'$/.test(said) ? '; an id that begins with - stands behind --' : '';
+  return `muster: ${said}${hint} (muster ${isCommand ? `${name} ` : ''}--help says more)\n`;
 }

@@ -1,17 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { withoutObjectStore } from '../support/object-store.js';
 import { tempFolder } from '../support/temp-folder.js';
-import { impossible, outcomesOf, withMuster, type Outcome } from './published-client.js';
+import { compileJava } from './java-classes.js';
+import { outcomesOf, withMuster, type Outcome } from './published-client.js';
 
 /*
  * The published Java clients as they are, from the registry of their language: every public method, against what it is about. The
  * drivers (java/, java-older/) find the methods by reflection, so that one which it does not know is told.
  */
-const folderOf = (name: string): string => fileURLToPath(new URL(`${name}/`, import.meta.url));
-const pom = join(folderOf('java'), 'pom.xml');
 const page = readFileSync(new URL('../../docs/migration.md', import.meta.url), 'utf8');
 
 /** Which folder drives which version: the oldest has records of its own. */
@@ -23,25 +21,14 @@ const versions = Object.keys(drivers) as Version[];
 async function drive(version: Version): Promise<Outcome[] | undefined> {
   const { path: work, remove } = tempFolder();
   try {
-    const jars = join(work, 'jars');
-    const resolve = ['-q', '-B', '-f', pom, `-Dclient.version=${version}`];
-    const goal = [`-Dmdep.outputFile=${jars}`, 'dependency:build-classpath'];
-    // What was fetched before is there without the network.
-    const why =
-      withoutObjectStore ??
-      (await impossible('javac', ['-version'])) ??
-      ((await impossible('mvn', [...resolve, '-o', ...goal])) && (await impossible('mvn', [...resolve, ...goal])));
-    if (why !== undefined) {
-      console.log(`Tests of the Java client ${version} are left out: ${why}`);
+    const compiled = withoutObjectStore
+      ? { why: withoutObjectStore }
+      : await compileJava(version, drivers[version], work);
+    if ('why' in compiled) {
+      console.log(`Tests of the Java client ${version} are left out: ${compiled.why}`);
       return undefined;
     }
-    const classPath = [work, readFileSync(jars, 'utf8').trim()].join(delimiter);
-    const folder = folderOf(drivers[version]);
-    const sources = readdirSync(folder).filter((name) => name.endsWith('.java'));
-    const files = sources.map((name) => join(folder, name));
-    const problem = await impossible('javac', ['-nowarn', '-d', work, '-cp', classPath, ...files]);
-    if (problem !== undefined) throw new Error(problem);
-    const driver = ['-cp', classPath, 'Driver'];
+    const driver = ['-cp', compiled.classPath, 'Driver'];
     return await withMuster('/singularity', ({ address, loggedTask }) =>
       outcomesOf('java', [...driver, address, 'singularity/api', loggedTask, join(work, 'sign')], opened),
     );

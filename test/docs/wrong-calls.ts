@@ -32,6 +32,7 @@ export const wrong: [rule: string, ...Call[]][] = [
     ['POST', 'requests', raw('{"id": ')],
     ['POST', 'requests', raw(`${'['.repeat(65)}${']'.repeat(65)}`)],
   ],
+  ['members of a body', ['POST', 'requests', raw('{"id": "new", "requestType": "SERVICE", "id": "other"}')]],
   ['ids, names, words', request({ id: text(501) }), deploy({ env: { [text(501)]: 'x' } })],
   [
     'schedules and patterns of a record',

@@ -61,6 +61,13 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
     ['a server alone', ['--url=http://127.0.0.1:1'], 2, "unknown option '--url=http://127.0.0.1:1'"],
     ['an unknown state', ['history', '--state', 'ended'], 2, '--state must be one of launched, staging,'],
     ['an unknown flag', ['ps', '--jsno'], 2, "unknown option '--jsno' (Did you mean --json?)"],
+    [
+      'an id that looks like a flag',
+      ['pause', '-nightly'],
+      2,
+      "unknown option '-nightly'; an id that begins with - stands behind --",
+    ],
+    ['an id that looks like one, behind --', ['explain', '--', '--nightly'], 4, "No request with id '--nightly'"],
     ['a missing word', ['scale', 'web'], 2, "missing required argument 'instances'"],
     [
       'a number that is none',

@@ -34,7 +34,7 @@ beforeAll(() => {
   run(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', join(staging, 'dist')], root);
   run('npm', ['pack', '--ignore-scripts', '--pack-destination', temp], staging);
   tarball = join(temp, readdirSync(temp).find((file) => file.endsWith('.tgz')) ?? '');
-}, 60_000);
+}, 180_000);
 
 function run(command: string, args: readonly string[], cwd: string): string {
   return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
@@ -62,7 +62,7 @@ test('brings no dependency along, and only what it needs', () => {
     dependencies?: object;
   };
   expect(dependencies).toBeUndefined();
-}, 60_000);
+}, 180_000);
 
 const script = `
   import { createServer } from 'node:http';
@@ -92,7 +92,7 @@ const printed =
 test('works in an empty JavaScript project', () => {
   const project = emptyProject('javascript', { 'main.js': script });
   expect(run(process.execPath, ['main.js'], project)).toBe(printed);
-}, 60_000);
+}, 180_000);
 
 const typed = `
   import { z } from 'zod';
@@ -133,7 +133,7 @@ test('works in an empty TypeScript project, checked to the last declaration', ()
   const project = emptyProject('typescript', files, ['zod']);
   run(process.execPath, [tsc, '-p', project], project);
   expect(run(process.execPath, ['out/main.js'], project)).toBe('1970-01-01T00:00:00.000Z 0 3.0.3\n');
-}, 60_000);
+}, 180_000);
 
 test('the declarations of every entry point hold, adapters included', () => {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -151,7 +151,7 @@ test('the declarations of every entry point hold, adapters included', () => {
   const project = emptyProject('entries', files, ['zod', 'rxjs', '@types/node', '@nestjs/common', '@nestjs/core']);
   run(process.execPath, [tsc, '-p', project], project);
   expect(entries.length).toBe(11);
-}, 60_000);
+}, 180_000);
 
 test('can be required from CommonJS, every entry point of it', () => {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object };
@@ -161,4 +161,4 @@ test('can be required from CommonJS, every entry point of it', () => {
   const main = `${lines.join('\n')}\nconst { contract } = require('rest-contract');\nconsole.log(contract('Api', {}).name);`;
   const project = emptyProject('commonjs', { 'main.cjs': main });
   expect(run(process.execPath, ['--no-warnings', 'main.cjs'], project)).toBe('Api\n');
-}, 60_000);
+}, 180_000);

@@ -261,6 +261,13 @@ describe('starting a deploy', () => {
     });
   });
 
+  test('with a gate that this installation does not have says so', async () => {
+    await insertRequest(tx, { request: { instances: 3 } });
+    const canaryDeploySettings = { enableCanaryDeploy: true, acceptanceMode: 'CHECKS' };
+    const { status, headers } = await post({ deploy: deploy({ canaryDeploySettings }) });
+    expect([status, headers.get('warning')]).toEqual([200, expect.stringContaining('this installation has no checks')]);
+  });
+
   test('to unpause a request', async () => {
     await insertRequest(tx, { state: 'PAUSED' });
     const { body } = await post({ deploy: deploy(), unpauseOnSuccessfulDeploy: true });

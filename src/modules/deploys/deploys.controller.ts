@@ -1,10 +1,12 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
 import type { PendingDeploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
+import { AcceptanceChecks } from './deploy-acceptance.service.js';
 import { DeploysService } from './deploys.service.js';
 import {
   DeployRequestDto,
@@ -18,10 +20,16 @@ import { PendingDeployDto } from './dto/pending-deploy.dto.js';
 import { Rollbacks, type RolledBack } from './rollbacks.service.js';
 import { Since } from '../../platform/http/since.js';
 
+const noChecks =
+  '299 muster "deploy.canaryDeploySettings.acceptanceMode: this installation has no checks, so every group is accepted"';
+
 @ApiTags('Deploys')
 @Controller('api/deploys')
 export class DeploysController {
-  constructor(private readonly deploys: DeploysService) {}
+  constructor(
+    private readonly deploys: DeploysService,
+    private readonly acceptance: AcceptanceChecks,
+  ) {}
 
   /** Start a deploy. The old one serves until the new one is healthy. */
   @Post()
@@ -32,8 +40,13 @@ export class DeploysController {
     @Body() body: DeployRequestDto,
     @Query() query: StartDeployQuery,
     @CallerUser() caller: Caller,
+    @Res({ passthrough: true }) response: Response,
   ): Promise<RequestParent> {
-    return this.deploys.start(toStartDeploy(body, query), caller);
+    const start = toStartDeploy(body, query);
+    const isGated = start.deploy.canaryDeploySettings?.acceptanceMode === 'CHECKS';
+    // Whoever asks for a gate and has none is told so, as the deploy goes through all the same.
+    if (isGated && this.acceptance.names().length === 0) response.append('Warning', noChecks);
+    return this.deploys.start(start, caller);
   }
 
   /** Cancel the deploy in progress. Best effort: it may still succeed or fail by itself. */

@@ -13,6 +13,8 @@ import { isStorable } from '../../core/storable-text.js';
 import { SchedulerError } from '../errors.js';
 import { Around } from './around.js';
 import { isMap } from './fields.js';
+import { longestText } from './input-limits.js';
+import { keepWritten, lookThrough, type WrittenNumbers } from './json-text.js';
 import { inOrder } from './middleware.js';
 import { freeFormMembers, type Leniency, legacyNames, legacyWords } from './legacy-names.js';
 import { type NamesSent, noteNamesSent } from './names-sent.js';
@@ -30,13 +32,13 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
     express.raw({ limit: maxBytes, type: hasBody }),
     (request, _response, next) => {
       try {
-        const body = readBody(request);
+        const { value: body, numbers } = readBody(request, readsLoosely);
         if (body === undefined || body === null) markBodiless(request);
         if (isMap(body)) nullsOf.set(request, nullMembers(body));
         if (readsLoosely) lenientlyRead.add(request);
         const names: NamesSent = new Map();
         noteNamesSent(request, names);
-        request.body = normalizeBody(body ?? {}, acceptsNames, names);
+        request.body = normalizeBody(body ?? {}, acceptsNames, names, numbers);
         next();
       } catch (cause) {
         next(cause instanceof BodyProblem ? SchedulerError.invalid('INVALID_REQUEST', [cause.error]) : cause);
@@ -46,19 +48,29 @@ export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Lenie
   return (request, response, next) => (withoutBody.has(request.method) ? next() : read(request, response, next));
 }
 
-/** The bytes of a call, inflated by now, as the value that they stand for; undefined: there are none. */
-function readBody(request: Request): unknown {
+interface Body {
+  /** undefined: there is none. */
+  value?: unknown;
+  numbers?: WrittenNumbers;
+}
+
+/** The bytes of a call, inflated by now, as the value that they stand for. Of a member that is given twice the last may count. */
+function readBody(request: Request, lastCounts: boolean): Body {
   const bytes = request.body as Buffer | undefined;
-  if (bytes === undefined || bytes.length === 0) return undefined;
+  if (bytes === undefined || bytes.length === 0 || ignoresBody(request)) return {};
   const type = request.get('content-type') ?? '';
   const text = decode(bytes, type);
-  if (readsText(request)) return isForm(type) ? textOfForm(text) : text;
-  if (holdsMoreValues(text, mostValues)) throw problem([], 'size', `holds more than ${mostValues} values`);
+  if (readsText(request)) return { value: isForm(type) ? textOfForm(text) : text };
+  const { isTooLarge, repeated, numbers } = lookThrough(text, mostValues);
+  if (isTooLarge) throw problem([], 'size', `holds more than ${mostValues} values`);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new SchedulerError('INVALID_JSON', `The body is not valid JSON: ${(cause as Error).message}`, { cause });
   }
+  if (repeated && !lastCounts) throw problem(repeated, 'repeated', 'is given more than once');
+  return { value, numbers };
 }
 
 /** Bytes that are no text of their character set are refused: a lenient decoder would store U+FFFD for them. */
@@ -75,34 +87,6 @@ function decode(bytes: Buffer, contentType: string): string {
   } catch {
     throw problem([], 'encoding', `must be text in ${charset.toUpperCase()}`);
   }
-}
-
-/**
- * A text of JSON is judged before it is parsed: many small values take a hundred times the room of their text. A value is what stands
- * behind a comma, or first in a list or map.
- */
-export function holdsMoreValues(text: string, most: number): boolean {
-  if (text.length <= 2 * most) return false;
-  let values = 0;
-  for (let at = 0; at < text.length; at++) {
-    const sign = text[at];
-    if (sign === '"') at = endOfText(text, at);
-    else if (sign === ',' || ((sign === '[' || sign === '{') && !closes(text, at + 1))) values++;
-    if (values > most) return true;
-  }
-  return false;
-}
-
-function endOfText(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
-}
-
-function closes(text: string, start: number): boolean {
-  let at = start;
-  while (/\s/.test(text[at] ?? '')) at++;
-  return text[at] === ']' || text[at] === '}';
 }
 
 const hasBody = (request: { method?: string }): boolean => !withoutBody.has(request.method ?? '');
@@ -134,6 +118,10 @@ const takesText = /^\/api\/notifications\/(un)?subscribe\/?$/;
 
 /** Is the body of this call to be read as text, whatever it calls itself? */
 const readsText = (request: Request): boolean => request.method === 'POST' && takesText.test(request.path);
+
+/** Older clients send who calls with these. Nothing looks at it, so nothing in it is wrong. */
+const withIgnoredBody = /^\/api\/(inactive\/all|(slaves|agents)\/dead)\/?$/;
+const ignoresBody = ({ method, path }: Request): boolean => method === 'DELETE' && withIgnoredBody.test(path);
 
 const isPlainText = (contentType: string): boolean => /^text\/plain\s*(;|$)/i.test(contentType);
 const isForm = (contentType: string): boolean => /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType);
@@ -242,16 +230,24 @@ export class BodyProblem extends Error {
  * Brings a parsed body into the form that all rooms may rely on: members that are null are absent, legacy names are ours,
  * and every text can be stored. Adds to `sent` what it has renamed.
  */
-export function normalizeBody(body: unknown, acceptLegacyNames: boolean, sent: NamesSent = new Map()): unknown {
+export function normalizeBody(
+  body: unknown,
+  acceptLegacyNames: boolean,
+  sent: NamesSent = new Map(),
+  numbers?: WrittenNumbers,
+): unknown {
   /** Names from the body down to what is looked at; joined only for the message about a problem. */
   const path: string[] = [];
   let values = 0;
-  const walk = (value: unknown, freeForm: boolean): unknown => {
+  const walk = (value: unknown, freeForm: boolean, written?: string | WrittenNumbers): unknown => {
     if (typeof value === 'string') return storable(value, path);
     if (value === null || typeof value !== 'object') return value;
     if (path.length > maxDepth) throw problem(path, 'depth', `is nested deeper than ${maxDepth} levels`);
-    if (Array.isArray(value)) return value.map((member, index) => below(String(index), member, freeForm));
+    const numbersHere = typeof written === 'object' ? written : undefined;
+    if (Array.isArray(value))
+      return value.map((member, index) => below(String(index), member, freeForm, numbersHere?.get(index)));
     const result: Record<string, unknown> = {};
+    if (numbersHere) keepWritten(result, numbersHere);
     for (const [given, member] of Object.entries(value)) {
       if (member === null || given === '__proto__') continue;
       const renamed = acceptLegacyNames && !freeForm ? ourNames.get(given) : undefined;
@@ -261,18 +257,19 @@ export function normalizeBody(body: unknown, acceptLegacyNames: boolean, sent: N
       if (renamed !== undefined) sent.set(renamed, given);
       const word = acceptLegacyNames && !freeForm ? ourWord(name, member) : undefined;
       if (word !== undefined) sent.set(word, String(member));
-      result[name] = word ?? below(name, member, freeForm || freeFormMembers.has(name));
+      const isFree = freeForm || freeFormMembers.has(name);
+      result[name] = word ?? below(name, member, isFree, numbersHere?.get(given));
     }
     return result;
   };
-  const below = (name: string, member: unknown, freeForm: boolean): unknown => {
+  const below = (name: string, member: unknown, freeForm: boolean, written?: string | WrittenNumbers): unknown => {
     if (++values > mostValues) throw problem([], 'size', `holds more than ${mostValues} values`);
     path.push(name);
-    const walked = walk(member, freeForm);
+    const walked = walk(member, freeForm, written);
     path.pop();
     return walked;
   };
-  return walk(body, false);
+  return walk(body, false, numbers);
 }
 
 const ourWord = (name: string, value: unknown): string | undefined =>
@@ -283,7 +280,7 @@ function storable(text: string, path: readonly string[]): string {
   return text;
 }
 
-const problem = (path: readonly string[], rule: string, what: string): BodyProblem => {
-  const field = path.join('.');
+const problem = (path: readonly (string | number)[], rule: string, what: string): BodyProblem => {
+  const field = path.join('.').slice(0, longestText.path);
   return new BodyProblem({ field, rule, message: `${field || 'The body'} ${what}` });
 };

@@ -122,6 +122,11 @@ describe('under compatibility 1.5', () => {
     },
   );
 
+  test('of a member that is given twice the last counts, and numbers of maps are kept as they were written', async () => {
+    const text = '{"id":"a","id":"b","env":{"A":1.10,"A":2,"B":1.10}}';
+    expect(await send(lenient, text)).toEqual([200, { id: 'b', env: { A: '2', B: '1.10' } }]);
+  });
+
   test('what is no JSON is refused, whatever it says it is, and the limit of a body stands', async () => {
     const snappy = { 'content-encoding': 'snappy' };
     expect(await send(lenient, Buffer.from([0x0a, 0x24, 0x7b]), snappy)).toMatchObject([

@@ -24,6 +24,7 @@ import {
   mostRecords,
   type TextKind,
 } from './input-limits.js';
+import { keepsNumbers, textOf } from './json-text.js';
 import { Holds } from './known-members.js';
 
 /*
@@ -153,10 +154,10 @@ const textMapSchema = {
   additionalProperties: { type: 'string', maxLength: longestText.command },
 } as const;
 
-/** A map of text to text. Numbers and booleans are taken as their text, since generated files contain them. */
+/** A map of text to text. Numbers and booleans are taken as they are written, since generated files contain them. */
 export const TextMap = () =>
   applyDecorators(
-    raw((value) => mapValues(value, toText)),
+    raw(withTexts),
     is('textMap', 'must be a map of text to text', (value) => everyValue(value, isText)),
     Small('command'),
     ApiProperty(textMapSchema),
@@ -165,7 +166,7 @@ export const TextMap = () =>
 /** A map of text to maps of text to text. */
 export const TextMaps = () =>
   applyDecorators(
-    raw((value) => mapValues(value, (inner) => mapValues(inner, toText))),
+    raw((value) => mapValues(value, withTexts)),
     is('textMap', 'must be a map of text to maps of text to text', (value) =>
       everyValue(value, (inner) => everyValue(inner, isText)),
     ),
@@ -180,6 +181,11 @@ export const AnyObject = () =>
   applyDecorators(
     raw((value) => value),
     IsObject(),
+    is(
+      'number',
+      'holds a number with more digits than a number keeps: send it as text',
+      (value) => !isMap(value) || keepsNumbers(value),
+    ),
     is('length', `must have at most ${longestObject} characters as JSON`, (value) =>
       isMap(value) ? JSON.stringify(value).length <= longestObject : true,
     ),
@@ -231,11 +237,12 @@ export const isMap = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 export const everyValue = (value: unknown, holds: (member: unknown) => boolean): boolean =>
   isMap(value) && Object.values(value).every(holds);
-const mapValues = (value: unknown, convert: (member: unknown) => unknown): unknown =>
-  isMap(value) ? Object.fromEntries(Object.entries(value).map(([key, member]) => [key, convert(member)])) : value;
+const mapValues = (value: unknown, convert: (member: unknown, name: string, map: object) => unknown): unknown =>
+  isMap(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, convert(member, name, value)]))
+    : value;
+const withTexts = (value: unknown): unknown => mapValues(value, (member, name, map) => textOf(map, name, member));
 const isText = (value: unknown): boolean => typeof value === 'string';
-const toText = (value: unknown): unknown =>
-  typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
 
 type OlderName = ApiPropertyOptions & {
   /** The member that has taken its place. */

@@ -148,7 +148,10 @@ async function call(method: string, path: string, options: RequestInit = {}): Pr
   };
 }
 const post = (body: unknown): Promise<Answer> =>
-  call('POST', '/api/things', { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  call('POST', '/api/things', {
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
 
 describe('bodies', () => {
   test.each([
@@ -228,6 +231,39 @@ describe('bodies', () => {
     const { status, body } = await post(sent);
     expect(status).toBe(200);
     expect(body).toEqual({ id: 'a', env: { N: '1', B: 'true', F: '1.5', constructor: 'c', toString: 't' } });
+  });
+
+  test('a number is kept as it was written where text is meant', async () => {
+    const { status, body } = await post('{"id":"a","env":{"A":1.10,"B":1e3,"C":-0,"D":12345678901234567890,"E":7}}');
+    expect([status, body.env]).toEqual([200, { A: '1.10', B: '1e3', C: '-0', D: '12345678901234567890', E: '7' }]);
+    const inner = await post(
+      '{"id":"a","taskEnv":{"0":{"A":2.0},"1":{"A":2.50,"B":2}},"part":{"name":"p","size":1.0}}',
+    );
+    expect(inner.body.taskEnv).toEqual({ 0: { A: '2.0' }, 1: { A: '2.50', B: '2' } });
+    expect(inner.body.part).toEqual({ name: 'p', size: 1 });
+  });
+
+  test.each(['{"a":{"b":12345678901234567890}}', '{"a":[0.1234567890123456789]}', '{"a":1e400}', '{"a":1e-400}'])(
+    'a number of an object in free form that cannot be kept is refused: %s',
+    async (options) => {
+      const { status, body } = await post(`{"id":"a","options":${options}}`);
+      expect([status, body.errors]).toEqual([400, [expect.objectContaining({ field: 'options', rule: 'number' })]]);
+    },
+  );
+
+  test('numbers of an object in free form that only look otherwise are kept', async () => {
+    const { body } = await post('{"id":"a","options":{"a":1.10,"b":1e3,"c":-0,"d":[0.50,100e-1],"e":1E+2,"f":0.000}}');
+    expect(body.options).toEqual({ a: 1.1, b: 1000, c: 0, d: [0.5, 10], e: 100, f: 0 });
+  });
+
+  test.each([
+    ['{"id":"a","id":"b"}', 'id'],
+    ['{"id":"a","env":{"A":"1","B":"2","\\u0041":"3"}}', 'env.A'],
+    ['{"id":"a","parts":[{"name":"p"},{"name":"p","size":1,"size":1}]}', 'parts.1.size'],
+  ])('a member that is given twice is refused: %s', async (text, field) => {
+    const { status, body } = await post(text);
+    const message = `${field} is given more than once`;
+    expect([status, body.errors]).toEqual([400, [{ field, rule: 'repeated', message }]]);
   });
 
   test('legacy names are taken, but not inside maps whose keys belong to the user', async () => {

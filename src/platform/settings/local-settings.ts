@@ -34,6 +34,28 @@ export const SlaveSetting = z.strictObject({
 });
 export type SlaveSetting = z.infer<typeof SlaveSetting>;
 
+interface RackSettings {
+  rackIdAttributeKey: string;
+  defaultRackId: string;
+}
+
+/** Names of racks that no path could name, where attributes of machines or the default say them. */
+export function checkRacks(
+  { rackIdAttributeKey, defaultRackId }: RackSettings,
+  slaves: readonly SlaveSetting[],
+  [context, below]: [z.core.$RefinementCtx, below: readonly string[]],
+): void {
+  const refuse = (rack: string | undefined, path: (string | number)[]): void => {
+    if (rack !== undefined && (rack === '' || !isPathPart(rack)))
+      context.addIssue({ code: 'custom', path, message: `must not be empty, and ${dots}` });
+  };
+  refuse(defaultRackId, ['defaultRackId']);
+  slaves.forEach(({ rackId, attributes }, at) => {
+    if (rackId === undefined)
+      refuse(attributes[rackIdAttributeKey], [...below, 'slaves', at, 'attributes', rackIdAttributeKey]);
+  });
+}
+
 /** What an agent runs for a command that users ask for by name. */
 export const ShellCommandSetting = z.strictObject({
   name: z.string().min(1),

@@ -7,7 +7,7 @@ import { AuthSettings, checkAuthSections, LdapSettings, WebhookAuthSettings } fr
 import { CrashLoopSettings } from './crash-loop-settings.js';
 import { EventSettings } from './event-settings.js';
 import { KubernetesSettings } from './kubernetes-settings.js';
-import { LocalSettings } from './local-settings.js';
+import { checkRacks, LocalSettings } from './local-settings.js';
 import { LogFolderSettings } from './log-store-settings.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 import { isAtRoot, UiSettings } from './page-settings.js';
@@ -133,7 +133,9 @@ const DisasterDetectionSettings = z.strictObject({
 const WebhookSettings = z.strictObject({
   maxQueuedUpdatesPerWebhook: count()
     .default(50)
-    .describe('Updates that may wait for one webhook; beyond, a failed one becomes a dead letter; 0: any number'),
+    .describe(
+      'Updates waiting for one webhook beyond which one that fails becomes a dead letter; as a webhook that fails is sent one at a time, more may wait (maxWaitingUpdatesPerWebhook); 0: any number',
+    ),
   deleteUndeliverableWebhooksAfterHours: hours()
     .int()
     .default(168)
@@ -230,7 +232,9 @@ const Sections = z.strictObject({
     })
     .prefault({}),
   auth: AuthSettings.prefault({}),
-  cluster: ClusterSettings.prefault({}),
+  cluster: ClusterSettings.superRefine((settings, context) =>
+    checkRacks(settings, settings.local.slaves ?? [], [context, ['local']]),
+  ).prefault({}),
   network: z
     .strictObject({
       defaultPortMapping: z

@@ -141,6 +141,22 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       await scene.ended('stubborn', 1);
     });
 
+    test('that a bounce cleans up are killed by the button that overrides it', async () => {
+      const { visitor, scene } = at();
+      const { taskId } = await scene.slowToEnd('bounced');
+      await scene.api.post('requests/request/bounced/bounce', {});
+      const ordered = async (): Promise<string | undefined> => {
+        const cleanups = await scene.api.get<TaskCleanup[]>('tasks/cleaning');
+        return cleanups.find((cleanup) => cleanup.taskId.id === taskId.id)?.cleanupType;
+      };
+      await patiently('the bounce', async () => (await ordered()) === 'BOUNCING');
+      await visitor.open(`/task/${taskId.id}`, 'Override cleanup');
+      await visitor.presses('KillTask', 'Override cleanup');
+      expect(await ordered()).toMatch(/^USER_REQUESTED/);
+      await scene.api.call('DELETE', `tasks/task/${taskId.id}`, { override: true });
+      await scene.ended('bounced', 1);
+    });
+
     test('run commands, whose output is followed', async () => {
       const { visitor, scene } = at();
       const [task] = await scene.withCommands('telling');

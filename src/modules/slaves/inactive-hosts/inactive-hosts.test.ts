@@ -41,6 +41,9 @@ test('all are taken off at once; a body is not looked at', async () => {
   await mark('hostb');
   expect(await rooms.call('DELETE', '/api/inactive/all', { user: { id: 'me' } })).toMatchObject({ status: 204 });
   expect(await listed()).toEqual([]);
+  const unstorable = { id: 'x', scopes: ['a\u0000'] };
+  for (const path of ['inactive/all', 'slaves/dead'])
+    expect(await rooms.call('DELETE', `/api/${path}`, unstorable)).toMatchObject({ body: '' });
 });
 
 test.each(['POST', 'DELETE'])('%s without a host is refused', async (method) => {
