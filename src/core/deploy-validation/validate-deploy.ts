@@ -5,7 +5,9 @@ import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import { isPathPart } from '../path-part.js';
-import { bucketProblems, runProblems } from '../requests/run-now.js';
+import { textProblems } from '../launch/index.js';
+import { sizeProblem } from '../record-size.js';
+import { bucketProblems, runProblems, runWishes } from '../requests/run-now.js';
 
 const idRule: DeployRule = ({ id }, { settings }) => {
   if (!id) return problem(true, 'id', 'required', 'is required');
@@ -108,11 +110,15 @@ const uploadRule: DeployRule = ({ objstoreUploaderAdditionalFiles: files }, { up
     message: `deploy.${message}`,
   }));
 
+/** As a whole, and what a program can be given of it. */
+const sizeRule: DeployRule = (deploy, { settings, isStored }) => {
+  const size = isStored ? undefined : sizeProblem('deploy', deploy, settings);
+  return [...(size ? [size] : []), ...textProblems(deploy)];
+};
+
 /** A run that starts together with the deploy obeys the rules of any run. */
-const runImmediatelyRule: DeployRule = (
-  { runImmediately: run, resources },
-  { request, settings, now, uploadBuckets },
-) => {
+const runImmediatelyRule: DeployRule = (deploy, { request, settings, now, uploadBuckets }) => {
+  const { runImmediately: run, resources } = deploy;
   if (!run) return [];
   if (request.requestType !== 'SCHEDULED' && request.requestType !== 'ON_DEMAND') {
     const message = `is for SCHEDULED and ON_DEMAND requests only, this one is ${request.requestType}`;
@@ -128,7 +134,7 @@ const runImmediatelyRule: DeployRule = (
   };
   const ports = resources?.numPorts ?? 0;
   return [
-    ...runProblems(run, now, limits).map((error) => ({
+    ...[...runProblems(run, now, limits), ...textProblems(deploy, runWishes(run))].map((error) => ({
       ...error,
       field: `deploy.runImmediately.${error.field}`,
       message: `deploy.runImmediately.${error.message}`,
@@ -189,6 +195,7 @@ const loadBalancedRule: DeployRule = ({ serviceBasePath, loadBalancerGroups }, {
 const rules: readonly DeployRule[] = [
   idRule,
   requestIdRule,
+  sizeRule,
   reservedNameRule,
   launchFormRule,
   containerRule,

@@ -3,9 +3,10 @@ import type { FieldError } from '../field-error.js';
 import type { Resources } from '../model/deploy.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
+import { type RecordLimits, sizeProblem } from '../record-size.js';
 import { nextRun, readSchedule, resolveTimeZone, type ScheduleSpec, unknownZone } from '../schedules/index.js';
 
-export interface RequestLimits extends ResourceLimits {
+export interface RequestLimits extends ResourceLimits, RecordLimits {
   maxRequestIdSize: number;
   allowRequestsWithoutOwners: boolean;
   maxNumInstancesPerRequest: number;
@@ -56,6 +57,7 @@ const rules: readonly Rule[] = [
   ({ requestType }) => (requestType === undefined ? problem('requestType', 'required', 'requestType is required') : []),
   ({ owners }, { limits }) =>
     !limits.allowRequestsWithoutOwners && !owners?.length ? problem('owners', 'required', 'owners is required') : [],
+  (request, { limits, stored }) => sizeProblem('request', request, limits, stored) ?? [],
   instancesRule,
   ({ taskPriorityLevel: level }) =>
     level !== undefined && (level < 0 || level > 1)

@@ -278,6 +278,9 @@ const Sections = z.strictObject({
     .default(100)
     .describe('Longest id of a user who keeps settings, in characters'),
   maxRequestIdSize: count(0, longestText.name).default(100).describe('Longest request id, in characters'),
+  maxRecordBytes: count(16_384, 16_777_216)
+    .default(262_144)
+    .describe('Largest request, deploy or run as a whole, in bytes of its JSON; what is stored and larger goes on'),
   maxRunIdSize: count(0, longestText.name).default(100).describe('Longest id of a run, in characters'),
   maxStarredRequestsPerUser: count().default(5_000).describe('Requests that one user may star'),
   maxDeployIdSize: count(0, longestText.name).default(50).describe('Longest deploy id, in characters'),

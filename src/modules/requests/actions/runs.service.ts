@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
 import type { Past } from '../../../core/authorization/index.js';
+import { textProblems } from '../../../core/launch/index.js';
 import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
@@ -83,7 +84,9 @@ export class Runs {
     const now = this.clock.now();
     const timesAsked = new Map<string, number>();
     const decided = wishes.map(({ run, user }) => {
-      const errors = deploy ? unsupportedRunErrors(this.driver, run, deploy) : [];
+      const errors = deploy
+        ? [...unsupportedRunErrors(this.driver, run, deploy), ...textProblems(deploy, runWishes(run))]
+        : [];
       if (errors.length > 0) return { refusal: SchedulerError.invalid('INVALID_REQUEST', errors) };
       const decision = decideRun(run, facts);
       if (decision.kind === 'refuse') {
@@ -125,7 +128,7 @@ export class Runs {
     const { request, state } = stored;
     const deployId = deployInUse(stored);
     const counts = countsRuns(request) ? await this.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
-    const looksAtDeploy = deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides);
+    const looksAtDeploy = deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides ?? run.commandLineArgs);
     const found = looksAtDeploy ? await this.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
     const deploy = found?.deploy;
     const numPorts = deploy?.resources?.numPorts ?? 0;
