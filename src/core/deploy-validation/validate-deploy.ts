@@ -5,6 +5,7 @@ import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import { isPathPart } from '../path-part.js';
+import { reservedNameProblem } from '../ids.js';
 import { textProblems } from '../launch/index.js';
 import { sizeProblem } from '../record-size.js';
 import { bucketProblems, runProblems, runWishes } from '../requests/run-now.js';
@@ -14,6 +15,7 @@ const idRule: DeployRule = ({ id }, { settings }) => {
   return [
     ...problem(!/^[a-zA-Z0-9_.]+$/.test(id), 'id', 'pattern', "may contain letters, digits, '_' and '.' only"),
     ...problem(!isPathPart(id), 'id', 'pattern', "must not be '.' or '..', which no path can name"),
+    ...reservedNameProblem('deploy.id', id),
     ...problem(
       id.length > settings.maxDeployIdSize,
       'id',
