@@ -5,11 +5,11 @@ import type { FieldError } from './field-error.js';
  * finds one that nobody made; command lines take what begins with '-' for an option.
  */
 export const isReservedName = (name: string): boolean =>
-  name in Object.prototype || name.startsWith('-') || (name !== '' && !/[\p{L}\p{N}]/u.test(name));
+  name in Object.prototype || name.startsWith('-') || /^_+$/.test(name);
 
 /** `value` is new: one that is stored already is one like others, and can be changed and removed. */
 export function reservedNameProblem(field: string, value: string): FieldError[] {
   if (!isReservedName(value)) return [];
-  const message = `${field} '${value}' cannot be used: it must have a letter or a digit, must not begin with '-', and must be no name that every object has, such as constructor`;
+  const message = `${field} '${value}' cannot be used: it must not begin with '-', must be more than '_', and must be no name that every object has, such as constructor`;
   return [{ field, rule: 'reserved', message }];
 }

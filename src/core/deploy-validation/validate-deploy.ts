@@ -126,9 +126,10 @@ const runImmediatelyRule: DeployRule = (deploy, { request, settings, now, upload
     const message = `is for SCHEDULED and ON_DEMAND requests only, this one is ${request.requestType}`;
     return problem(true, 'runImmediately', 'requestType', message);
   }
-  const { maxRunIdSize, maxRunNowTaskLaunchDelayDays, enforceSignedArtifacts } = settings;
+  const { maxRecordBytes, maxRunIdSize, maxRunNowTaskLaunchDelayDays, enforceSignedArtifacts } = settings;
   const limits = {
     ...settings.cluster,
+    maxRecordBytes,
     maxRunIdSize,
     maxRunNowTaskLaunchDelayDays,
     enforceSignedArtifacts,

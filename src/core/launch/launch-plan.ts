@@ -187,7 +187,10 @@ function taskEnvironment(parts: EnvironmentParts): Record<string, string> {
 
 function filled(variables: Variables | undefined, fill: (text: string) => string): Variables {
   // Most values hold no placeholder, and each task of each launch comes by here.
-  const filledIn = Object.entries(variables ?? {}).map(([name, value]) => [name, value?.includes('${') ? fill(value) : value]);
+  const filledIn = Object.entries(variables ?? {}).map(([name, value]) => [
+    name,
+    value?.includes('${') ? fill(value) : value,
+  ]);
   return Object.fromEntries(filledIn) as Variables;
 }
 

@@ -37,7 +37,8 @@ export class ReplayRate {
   }
 
   private forget(now: number): void {
-    for (const caller of this.callers.keys()) if (this.leftOf(caller, now) >= this.perMinute) this.callers.delete(caller);
+    for (const caller of this.callers.keys())
+      if (this.leftOf(caller, now) >= this.perMinute) this.callers.delete(caller);
   }
 }
 

@@ -43,6 +43,7 @@ import { WhenWaitsBegan1765920000000 } from '../../../migrations/1765920000000-w
 import { InactiveHostsNoted1766016000000 } from '../../../migrations/1766016000000-inactive-hosts-noted.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
+import { RequestsByGroup1766275200000 } from '../../../migrations/1766275200000-requests-by-group.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -91,4 +92,5 @@ export const migrations = [
   AgentReach1765840000001,
   WhenWaitsBegan1765920000000,
   InactiveHostsNoted1766016000000,
+  RequestsByGroup1766275200000,
 ];

@@ -1,11 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { deployKeyText } from '../../core/model/deploy.js';
-import type {
-  MachineView,
-  PlacementRules,
-  PlacementSnapshot,
-  RejectionReason,
-} from '../../core/placement/index.js';
+import type { MachineView, PlacementRules, PlacementSnapshot, RejectionReason } from '../../core/placement/index.js';
 import { SlaveRepository, type StoredSlave } from '../../modules/slaves/slave.repository.js';
 import { MachineTaskRepository, type SlaveUse } from '../../modules/tasks/machine-task.repository.js';
 import { Database } from '../../platform/database/database.js';

@@ -24,6 +24,7 @@ import { PendingRequestRepository } from '../../tasks/pending-request.repository
 import { TaskRepository } from '../../tasks/task.repository.js';
 import { deployInUse } from '../request-actions.service.js';
 import { shownPendingRequest } from '../request-parents.service.js';
+import { RequestQuotas } from '../request-quotas.service.js';
 import { RequestReads } from '../request-reads.service.js';
 import { RequestRepository, type StoredRequest } from '../request.repository.js';
 
@@ -51,6 +52,7 @@ export class Runs {
     private readonly reads: RequestReads,
     private readonly deploys: DeployRepository,
     private readonly queue: PendingRequestRepository,
+    private readonly quotas: RequestQuotas,
     private readonly tasks: TaskRepository,
     private readonly searches: TaskSearchRepository,
     private readonly database: Database,
@@ -81,6 +83,8 @@ export class Runs {
     const stored = await this.requests.lock(tx, requestId);
     if (!stored) return wishes.map(() => ({ refusal: SchedulerError.requestNotFound(requestId) }));
     const { deploy, ...facts } = await this.facts(tx, stored, wishes);
+    const { room, refusal } = await this.quotas.roomForRuns(tx, stored.request);
+    let accepted = 0;
     const now = this.clock.now();
     const timesAsked = new Map<string, number>();
     const decided = wishes.map(({ run, user }) => {
@@ -92,6 +96,8 @@ export class Runs {
       if (decision.kind === 'refuse') {
         return { refusal: new SchedulerError(decision.code, decision.message, { errors: decision.errors }) };
       }
+      if (accepted >= room) return { refusal: new SchedulerError('TOO_MANY_RUNS', refusal) };
+      accepted += 1;
       if (decision.pendingType === 'ONEOFF') facts.waitingTasks += 1;
       // A run is known by its time and its id: two calls with one id are two runs.
       const earlier = timesAsked.get(run.runId ?? '') ?? 0;
@@ -128,7 +134,8 @@ export class Runs {
     const { request, state } = stored;
     const deployId = deployInUse(stored);
     const counts = countsRuns(request) ? await this.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
-    const looksAtDeploy = deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides ?? run.commandLineArgs);
+    const looksAtDeploy =
+      deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides ?? run.commandLineArgs);
     const found = looksAtDeploy ? await this.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
     const deploy = found?.deploy;
     const numPorts = deploy?.resources?.numPorts ?? 0;
