@@ -38,6 +38,7 @@ import { RequestCleanupRepository } from './modules/requests/request-cleanup.rep
 import { RequestGroupRepository } from './modules/requests/groups/request-group.repository.js';
 import { RequestCreationRepository } from './modules/requests/request-creation.repository.js';
 import { RequestHistoryRepository } from './modules/requests/request-history.repository.js';
+import { RequestQuotaRepository } from './modules/requests/request-quota.repository.js';
 import { RequestRepository } from './modules/requests/request.repository.js';
 import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-command.repository.js';
 import { ShuffleBlacklistRepository } from './modules/usage/shuffle-blacklist.repository.js';
@@ -106,6 +107,7 @@ const repositories = [
   RequestGroupRepository,
   RequestCreationRepository,
   RequestHistoryRepository,
+  RequestQuotaRepository,
   RequestRepository,
   ShellCommandRepository,
   ShuffleBlacklistRepository,

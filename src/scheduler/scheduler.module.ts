@@ -28,6 +28,7 @@ import { PlacementService } from './placement/placement.service.js';
 import { PlacementSwitches } from './placement/placement-switches.service.js';
 import { PlacementWriter } from './placement/placement-writer.service.js';
 import { RecentTasks } from './placement/recent-tasks.service.js';
+import { SetAsideTasks } from './placement/set-aside.service.js';
 import { ClockSetBack } from './clock-set-back.service.js';
 import { CooldownPoller } from './pollers/cooldown.poller.js';
 import { CrashLoopPoller } from './pollers/crash-loop.poller.js';
@@ -66,6 +67,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     WorkingSetLoader,
     PlacementWriter,
     RecentTasks,
+    SetAsideTasks,
     LaunchDispatcher,
     LaunchAnswers,
     KillDispatcher,

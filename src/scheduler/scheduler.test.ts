@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
+import { waitFor } from '../../test/support/wait-for.js';
 import { Metrics } from '../platform/metrics/metrics.js';
 import { Wake } from '../platform/wake/wake.js';
 import { JobPoller } from './pollers/job.poller.js';
@@ -97,6 +98,37 @@ describe('from the queue to a running task', () => {
     await world.pass();
     expect(await world.active()).toHaveLength(2);
   });
+
+  test.each(['in a batch', 'after a wait for its row'])(
+    'launches that cannot be stored are set aside and told, those behind them start (%s)',
+    async (way) => {
+      await start();
+      await world.query(`ALTER TABLE task_launch ADD CONSTRAINT poison CHECK (task_id NOT LIKE 'poisoned-%')`);
+      await world.deployed({ id: 'a', requestType: 'ON_DEMAND' }, {}, { pendingType: 'ONEOFF', runId: 'first' });
+      await world.deployed({ id: 'poisoned', requestType: 'SERVICE', instances: 3 });
+      await world.deployed({ id: 'z', requestType: 'SERVICE', instances: 2 });
+      if (way !== 'in a batch') {
+        let passing: Promise<void> | undefined;
+        await world.db.transaction(async (tx) => {
+          await tx.query(`SELECT 1 FROM request WHERE id = 'poisoned' FOR NO KEY UPDATE`);
+          passing = world.pass();
+          const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+          await waitFor('the wait for the row', async () => (await world.query(waits)).length > 0);
+        });
+        await passing;
+      }
+      await world.run(4);
+      expect((await world.active()).map(({ taskId }) => taskId.requestId).sort()).toEqual(['a', 'z', 'z']);
+      const message = expect.stringContaining('constraint "poison"') as unknown;
+      const why = { reason: 'CANNOT_BE_STORED', message };
+      expect(await world.query('SELECT reason, message FROM waiting_reason')).toEqual([why, why, why]);
+      await world.query('ALTER TABLE task_launch DROP CONSTRAINT poison');
+      await world.cluster.advance(60_000);
+      await world.run();
+      expect(await world.active('poisoned')).toHaveLength(3);
+      expect(await world.query('SELECT * FROM waiting_reason')).toEqual([]);
+    },
+  );
 
   test('a request that another transaction holds waits for the next pass, which comes soon, and the others do not', async () => {
     await start();

@@ -66,6 +66,19 @@ export const wrong: [rule: string, ...Call[]][] = [
     'a body: at most 100000 values',
     ['POST', 'requests', { id: 'new', requestType: 'WORKER', other: Array(100_001).fill(1) }],
   ],
+  [
+    'a request, a deploy, a run as a whole',
+    deploy({ arguments: Array(30).fill(text(10_000)) }),
+    request({ requiredSlaveAttributes: { a: text(131_000), b: text(131_000), c: text(131_000) } }),
+    ['POST', 'requests/request/job/run', { commandLineArgs: Array(30).fill(text(10_000)) }],
+  ],
+  [
+    'words that no new id',
+    request({ id: '--' }),
+    request({ group: '__proto__' }),
+    deploy({ id: 'constructor' }),
+    ['POST', 'groups', { id: '-', requestIds: [] }],
+  ],
   ['any object', deploy({ loadBalancerOptions: { a: text(65_537) } })],
   ['points in time: not after', ['POST', 'requests/request/job/run', { runAt: 9e15 }]],
   [
@@ -191,6 +204,11 @@ export const wrong: [rule: string, ...Call[]][] = [
     ['POST', 'deploys/update', { requestId: 'svc', deployId: 'd1', targetActiveInstances: 0 }],
   ],
 
+  [
+    'variables and arguments of a run',
+    ['POST', 'requests/request/job/run', { commandLineArgs: ['é'.repeat(66_000)] }],
+    deploy({ arguments: ['é'.repeat(66_000)] }),
+  ],
   [
     '`runId`: not empty',
     ['POST', 'requests/request/job/run', { runId: '' }],

@@ -50,23 +50,6 @@ export const isOfShells = (name: string): boolean =>
 /** Within single quotes a shell takes everything but the quote as it is. */
 export const launcherLiteral = (value: string): string => `'${value.replaceAll("'", `'\\''`)}'`;
 
-/** What one variable, and what all of them with the words, may take: the kernel's limits at their usual settings. */
-const longestVariable = 128 * 1024 - 1;
-const longestTogether = 2 * 1024 * 1024 - 64 * 1024;
-/** Of each text: its end, and a pointer to it. */
-const perText = 9;
-
-export function fitsKernel(environment: Record<string, string>, words: readonly string[]): boolean {
-  const sizes = Object.entries(environment).map(
-    ([name, value]) => Buffer.byteLength(name) + Buffer.byteLength(value) + 1,
-  );
-  const texts = [...sizes, ...words.map((word) => Buffer.byteLength(word))];
-  return (
-    texts.every((size) => size <= longestVariable) &&
-    texts.reduce((sum, size) => sum + size + perText, 0) <= longestTogether
-  );
-}
-
 /**
  * In a folder of the agent's own, so that only an open file leads there. At once: a program waits for it, and three short
  * steps in turn take longer than the work.

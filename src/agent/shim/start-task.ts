@@ -1,3 +1,4 @@
+import { fitsKernel } from '../../core/launch/index.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import { fetchArtifacts } from '../artifacts/fetch.js';
@@ -10,7 +11,7 @@ import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '
 import type { Outcome } from '../tasks/outcome.js';
 import type { TaskFolder } from '../tasks/task-folder.js';
 import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
-import { fitsKernel, isOfShells, launcherScript, writeForUser } from './launcher.js';
+import { isOfShells, launcherScript, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
 

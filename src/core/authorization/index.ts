@@ -1,3 +1,4 @@
+export { readSight, type ReadSight } from './read-sight.js';
 export * from './access-rules.js';
 export {
   decide,

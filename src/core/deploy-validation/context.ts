@@ -2,6 +2,7 @@ import type { FieldError } from '../field-error.js';
 import type { HealthSettings } from '../health/index.js';
 import type { Deploy } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
+import type { RecordLimits } from '../record-size.js';
 
 export interface ResourceLimits {
   defaultCpus: number;
@@ -15,7 +16,7 @@ export interface ResourceLimits {
   maxDiskMbPerRequest: number;
 }
 
-export interface DeployValidationSettings extends HealthSettings {
+export interface DeployValidationSettings extends HealthSettings, RecordLimits {
   cluster: ResourceLimits & { local: { honorRunningSentinel: boolean } };
   maxDeployIdSize: number;
   maxRunIdSize: number;
@@ -41,6 +42,8 @@ export interface DeployValidationContext {
   minimumPriorityLevel?: number;
   /** Buckets that its files may be uploaded to; absent: any. */
   uploadBuckets?: readonly string[] | undefined;
+  /** It was accepted before, and is deployed again: it may be as large as it is. */
+  isStored?: boolean;
   now: number;
 }
 

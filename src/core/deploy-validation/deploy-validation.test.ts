@@ -25,6 +25,7 @@ const settings: DeployValidationSettings = {
   },
   healthcheckPortNumbers: [80],
   maxRunIdSize: 100,
+  maxRecordBytes: 262_144,
   maxDeployIdSize: 50,
   killTaskIfNotHealthyAfterSeconds: 600,
   maxRunNowTaskLaunchDelayDays: 30,

@@ -5,13 +5,17 @@ import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import { isPathPart } from '../path-part.js';
-import { bucketProblems, runProblems } from '../requests/run-now.js';
+import { reservedNameProblem } from '../ids.js';
+import { textProblems } from '../launch/index.js';
+import { sizeProblem } from '../record-size.js';
+import { bucketProblems, runProblems, runWishes } from '../requests/run-now.js';
 
 const idRule: DeployRule = ({ id }, { settings }) => {
   if (!id) return problem(true, 'id', 'required', 'is required');
   return [
     ...problem(!/^[a-zA-Z0-9_.]+$/.test(id), 'id', 'pattern', "may contain letters, digits, '_' and '.' only"),
     ...problem(!isPathPart(id), 'id', 'pattern', "must not be '.' or '..', which no path can name"),
+    ...reservedNameProblem('deploy.id', id),
     ...problem(
       id.length > settings.maxDeployIdSize,
       'id',
@@ -108,19 +112,24 @@ const uploadRule: DeployRule = ({ objstoreUploaderAdditionalFiles: files }, { up
     message: `deploy.${message}`,
   }));
 
+/** As a whole, and what a program can be given of it. */
+const sizeRule: DeployRule = (deploy, { settings, isStored }) => {
+  const size = isStored ? undefined : sizeProblem('deploy', deploy, settings);
+  return [...(size ? [size] : []), ...textProblems(deploy)];
+};
+
 /** A run that starts together with the deploy obeys the rules of any run. */
-const runImmediatelyRule: DeployRule = (
-  { runImmediately: run, resources },
-  { request, settings, now, uploadBuckets },
-) => {
+const runImmediatelyRule: DeployRule = (deploy, { request, settings, now, uploadBuckets }) => {
+  const { runImmediately: run, resources } = deploy;
   if (!run) return [];
   if (request.requestType !== 'SCHEDULED' && request.requestType !== 'ON_DEMAND') {
     const message = `is for SCHEDULED and ON_DEMAND requests only, this one is ${request.requestType}`;
     return problem(true, 'runImmediately', 'requestType', message);
   }
-  const { maxRunIdSize, maxRunNowTaskLaunchDelayDays, enforceSignedArtifacts } = settings;
+  const { maxRecordBytes, maxRunIdSize, maxRunNowTaskLaunchDelayDays, enforceSignedArtifacts } = settings;
   const limits = {
     ...settings.cluster,
+    maxRecordBytes,
     maxRunIdSize,
     maxRunNowTaskLaunchDelayDays,
     enforceSignedArtifacts,
@@ -128,7 +137,7 @@ const runImmediatelyRule: DeployRule = (
   };
   const ports = resources?.numPorts ?? 0;
   return [
-    ...runProblems(run, now, limits).map((error) => ({
+    ...[...runProblems(run, now, limits), ...textProblems(deploy, runWishes(run))].map((error) => ({
       ...error,
       field: `deploy.runImmediately.${error.field}`,
       message: `deploy.runImmediately.${error.message}`,
@@ -189,6 +198,7 @@ const loadBalancedRule: DeployRule = ({ serviceBasePath, loadBalancerGroups }, {
 const rules: readonly DeployRule[] = [
   idRule,
   requestIdRule,
+  sizeRule,
   reservedNameRule,
   launchFormRule,
   containerRule,

@@ -8,4 +8,6 @@ export {
   type LaunchedFor,
   type LaunchRecord,
 } from './task-record.js';
+export { fitsKernel } from './kernel-limits.js';
+export { textProblems } from './task-texts.js';
 export { graceMillis, type GraceRules } from './grace.js';

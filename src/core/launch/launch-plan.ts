@@ -42,6 +42,10 @@ export interface UploadRules extends UploadBounds {
   applyStorageClassAfterBytes?: number;
 }
 
+/** A group is a text of callers: only what the settings hold counts, nothing that every object has. */
+const bucketOfGroup = (buckets: UploadRules['groupBuckets'], group: string | undefined): string | undefined =>
+  group !== undefined && Object.hasOwn(buckets, group) ? buckets[group] : undefined;
+
 /** How long a task with a health file may take to write it, beside its retries. */
 const healthFileBaseSeconds = 30;
 const healthFileIntervalSeconds = 5;
@@ -98,7 +102,7 @@ function uploads({ taskId, request, deploy, pending }: LaunchInput, rules?: Uplo
         ? file
         : { ...file, objstoreUploaderKeyPattern: fill(file.objstoreUploaderKeyPattern) },
     ),
-    bucket: (group === undefined ? undefined : rules?.groupBuckets[group]) ?? rules?.bucket,
+    bucket: rules && (bucketOfGroup(rules.groupBuckets, group) ?? rules.bucket),
     keyPattern: rules && fill(rules.keyPattern),
     storageClass: rules?.storageClass,
     applyStorageClassAfterBytes: rules?.applyStorageClassAfterBytes,
@@ -170,25 +174,24 @@ function taskEnvironment(parts: EnvironmentParts): Record<string, string> {
     pending.envOverrides ?? {},
     pending.user === undefined ? {} : { STARTED_BY_USER: pending.user },
   ];
-  const all: Record<string, string> = {};
+  const all = new Map<string, string>();
   for (const layer of layers) {
     for (const name in layer) {
       const value = layer[name];
-      if (value == null) delete all[name];
-      else all[name] = value;
+      if (value == null) all.delete(name);
+      else all.set(name, value);
     }
   }
-  return all;
+  return Object.fromEntries(all);
 }
 
 function filled(variables: Variables | undefined, fill: (text: string) => string): Variables {
-  const result: Variables = {};
-  for (const name in variables) {
-    const value = variables[name];
-    // Most values hold no placeholder, and each task of each launch comes by here.
-    result[name] = value?.includes('${') ? fill(value) : value;
-  }
-  return result;
+  // Most values hold no placeholder, and each task of each launch comes by here.
+  const filledIn = Object.entries(variables ?? {}).map(([name, value]) => [
+    name,
+    value?.includes('${') ? fill(value) : value,
+  ]);
+  return Object.fromEntries(filledIn) as Variables;
 }
 
 const portVariables = (ports: readonly number[]): Variables =>

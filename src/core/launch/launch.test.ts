@@ -43,6 +43,13 @@ const input = (
 const plan = (...parts: Parameters<typeof input>) => planLaunch(input(...parts), rules);
 
 describe('environment', () => {
+  test('placeholders are the names that are known, and none that every object has', () => {
+    const env = JSON.parse('{"A": "${constructor} ${toString} ${__proto__}", "__proto__": "own"}') as object;
+    const { environment } = plan({ env: { ...env } as Record<string, string> });
+    expect(environment['A']).toBe('${constructor} ${toString} ${__proto__}');
+    expect(Object.getOwnPropertyDescriptor(environment, '__proto__')?.value).toBe('own');
+  });
+
   test('says where and what the task is', () =>
     expect(plan().environment).toEqual({
       INSTANCE_NO: '2',
@@ -297,6 +304,12 @@ describe('what is uploaded of a task', () => {
     const request = { id: 'svc', requestType: 'SERVICE' as const, group: 'payments' };
     const plan = planLaunch(input({ executorData }, {}, { request }), { ...rules, uploads });
     expect([plan.uploads?.bucket, plan.uploads?.keyPattern?.split('/')[1]]).toEqual(['theirs', 'payments']);
+  });
+
+  test.each(['__proto__', 'constructor', 'toString'])('a group named %s has none of its own', (group) => {
+    const request = { id: 'svc', requestType: 'SERVICE' as const, group };
+    const planned = planLaunch(input({ executorData }, {}, { request }), { ...rules, uploads });
+    expect(planned.uploads?.bucket).toBe('main');
   });
 
   test('nothing where there is nothing to upload', () => {

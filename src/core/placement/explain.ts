@@ -43,6 +43,8 @@ export interface Explanation {
   fitting: number;
   /** Most frequent first. */
   rejections: Rejection[];
+  /** Why its launch cannot be stored, in words. */
+  cause?: string;
 }
 
 /** Why a pending task waits, by the code that places tasks. */
@@ -69,7 +71,7 @@ export function explainPending(
 
 /** The same of a task that a round over `slaves` machines left pending. */
 export function explainWaiting(outcome: WaitingOutcome, slaves: number): Explanation {
-  if (outcome.why !== 'NO_MATCHING_SLAVE') return unseen(outcome.why);
+  if (outcome.why !== 'NO_MATCHING_SLAVE') return { ...unseen(outcome.why), cause: outcome.cause };
   return { reason: outcome.why, slaves, fitting: 0, rejections: byCount(outcome) };
 }
 
@@ -122,6 +124,7 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   PLACEMENT_DISABLED: 'Placing tasks is disabled (PROCESS_OFFERS)',
   PRIORITY_FREEZE: 'A priority freeze holds back tasks of its priority level',
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
+  CANNOT_BE_STORED: 'Its launch cannot be stored; it is tried again every minute',
 };
 
 const shortageUnits: Partial<Record<RejectionReason, string>> = {
@@ -139,9 +142,9 @@ function figuresText({ reason, slaves, asked, largest, free }: Rejection): strin
 }
 
 /** The explanation as a sentence for people. */
-export function explanationText({ reason, slaves, fitting, rejections }: Explanation): string {
+export function explanationText({ reason, slaves, fitting, rejections, cause }: Explanation): string {
   if (reason === 'PLACEABLE') return `Fits on ${fitting} of ${slaves} slaves; it is placed in the next round`;
-  if (reason !== 'NO_MATCHING_SLAVE') return reasonTexts[reason];
+  if (reason !== 'NO_MATCHING_SLAVE') return reasonTexts[reason] + (cause ? `: ${cause}` : '');
   if (slaves === 0) return 'There is no slave';
   const parts = rejections.map(
     (rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}${figuresText(rejection)}`,

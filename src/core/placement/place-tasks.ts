@@ -13,9 +13,10 @@ import type { FleetSnapshot, MachineView, PlacementRules, PlacementSnapshot, Req
 
 /**
  * Why a task waits although its time has come and before machines are looked at: placing is switched off, a priority
- * freeze is on and its request ranks below, as many runs of the ON_DEMAND request are active as may be.
+ * freeze is on and its request ranks below, as many runs of the ON_DEMAND request are active as may be, its launch could not be
+ * written a moment ago.
  */
-export const holdReasons = ['PLACEMENT_DISABLED', 'PRIORITY_FREEZE', 'INSTANCE_LIMIT'] as const;
+export const holdReasons = ['PLACEMENT_DISABLED', 'PRIORITY_FREEZE', 'INSTANCE_LIMIT', 'CANNOT_BE_STORED'] as const;
 type HoldReason = (typeof holdReasons)[number];
 
 /** Why a pending task is not wanted any more. */
@@ -43,7 +44,7 @@ export type PlacementOutcome =
   /** Stays pending: how many machines were refused, by reason, and what those had too little of. */
   | ({ kind: 'wait'; pending: PendingTask; why: 'NO_MATCHING_SLAVE' } & Refused)
   /** Stays pending, whatever machines there are. */
-  | { kind: 'wait'; pending: PendingTask; why: HoldReason }
+  | { kind: 'wait'; pending: PendingTask; why: HoldReason; cause?: string }
   /** It is not wanted any more. */
   | {
       kind: 'obsolete';
@@ -99,10 +100,15 @@ export function candidateOf(
 }
 
 /** Does it have to wait, whatever machines there are? `active` tasks has its request now. */
-export function heldBy({ view, request }: Candidate, active: number, rules: PlacementRules): HoldReason | undefined {
+export function heldBy(
+  { view, request, pending }: Candidate,
+  active: number,
+  rules: PlacementRules,
+): HoldReason | undefined {
   if (rules.disabled) return 'PLACEMENT_DISABLED';
   if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
-  return active >= activeLimit(view.request, rules) ? 'INSTANCE_LIMIT' : undefined;
+  if (active >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
+  return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
 
 function activeLimit({ requestType, instances }: Request, { maxActiveOnDemandTasks }: PlacementRules): number {
@@ -131,7 +137,8 @@ class PlacementPass {
 
   place({ pending, view, request }: Candidate): PlacementOutcome {
     const held = heldBy({ pending, view, request }, this.round.spreadOf(view).active, this.rules);
-    if (held) return { kind: 'wait', pending, why: held };
+    const cause = held === 'CANNOT_BE_STORED' ? this.rules.setAside?.get(pending.pendingTaskId.id) : undefined;
+    if (held) return { kind: 'wait', pending, why: held, cause };
     const key = demandKey(pending);
     const refused = this.refused.get(request.id) ?? new Map<string, Refused>();
     const known = refused.get(key);

@@ -117,6 +117,8 @@ export interface PlacementRules {
   override?: PlacementOverride;
   /** A priority freeze is on: tasks of a lower level stay pending. */
   minimumPriorityLevel?: number;
+  /** Ids of pending tasks whose launch could not be stored a moment ago, with why. */
+  setAside?: ReadonlyMap<string, string>;
   /** What machines are worth by their use; absent: by what is free. */
   scoring?: ScoringRules;
   preference?: PreferenceRules;

@@ -44,6 +44,9 @@ test('by default there is nothing wrong', () => expect(everyProblem(settingsWith
 
 test.each<[Lowered, string, string]>([
   [{ maxRequestIdSize: 9 }, 'id', '9'],
+  [{ maxRecordBytes: 20 }, 'request', '20 bytes'],
+  [{ maxRecordBytes: 20 }, 'deploy', '20 bytes'],
+  [{ maxRecordBytes: 20 }, 'run', '20 bytes'],
   [{ cluster: { maxNumInstancesPerRequest: 3 } }, 'instances', '3'],
   [{ maxDeployIdSize: 7 }, 'deploy.id', '7'],
   [{ cluster: { maxNumCpusPerInstance: 1.5 } }, 'deploy.resources.cpus', '1.5'],

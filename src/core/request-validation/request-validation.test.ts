@@ -19,6 +19,7 @@ const limits: RequestLimits = {
   maxRequestIdSize: 100,
   allowRequestsWithoutOwners: true,
   maxNumInstancesPerRequest: 25,
+  maxRecordBytes: 262_144,
   spreadAllSlavesEnabled: false,
   defaultCpus: 1,
   defaultMemory: 64,

@@ -1,11 +1,13 @@
 import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
 import type { FieldError } from '../field-error.js';
 import type { Resources } from '../model/deploy.js';
+import { reservedNameProblem } from '../ids.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
+import { type RecordLimits, sizeProblem } from '../record-size.js';
 import { nextRun, readSchedule, resolveTimeZone, type ScheduleSpec, unknownZone } from '../schedules/index.js';
 
-export interface RequestLimits extends ResourceLimits {
+export interface RequestLimits extends ResourceLimits, RecordLimits {
   maxRequestIdSize: number;
   allowRequestsWithoutOwners: boolean;
   maxNumInstancesPerRequest: number;
@@ -51,11 +53,15 @@ const rules: readonly Rule[] = [
     if (!stored && notGivenWords.has(id.toLowerCase())) {
       return problem('id', 'reserved', `id '${id}' means "not given" to many clients; choose another`);
     }
+    const ofName = stored ? [] : reservedNameProblem('id', id);
+    if (ofName.length > 0) return ofName;
     return reservedIds.has(id) ? problem('id', 'reserved', `id '${id}' is a word of this API; choose another`) : [];
   },
   ({ requestType }) => (requestType === undefined ? problem('requestType', 'required', 'requestType is required') : []),
   ({ owners }, { limits }) =>
     !limits.allowRequestsWithoutOwners && !owners?.length ? problem('owners', 'required', 'owners is required') : [],
+  (request, { limits, stored }) => [sizeProblem('request', request, limits, stored) ?? []].flat(),
+  groupsRule,
   instancesRule,
   ({ taskPriorityLevel: level }) =>
     level !== undefined && (level < 0 || level > 1)
@@ -82,6 +88,20 @@ const rules: readonly Rule[] = [
         message: `instances: ${error.message}`,
       })),
     ),
+];
+
+/** Groups that it has had may stay. */
+function groupsRule(request: Request, { stored }: RequestSurroundings): FieldError[] {
+  const had = new Set(stored ? namedGroups(stored).map(([, group]) => group) : []);
+  const given = namedGroups(request).filter(([, group]) => !had.has(group));
+  return given.flatMap(([field, group]) => reservedNameProblem(field, group));
+}
+
+const namedGroups = ({ group, readWriteGroups, readOnlyGroups, actionPermissions }: Request): [string, string][] => [
+  ...(group === undefined ? [] : [['group', group] satisfies [string, string]]),
+  ...(readWriteGroups ?? []).map((name, index): [string, string] => [`readWriteGroups.${index}`, name]),
+  ...(readOnlyGroups ?? []).map((name, index): [string, string] => [`readOnlyGroups.${index}`, name]),
+  ...Object.keys(actionPermissions ?? {}).map((name): [string, string] => ['actionPermissions', name]),
 ];
 
 function instancesRule(

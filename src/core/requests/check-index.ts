@@ -1,4 +1,5 @@
 import type { FieldError } from '../field-error.js';
+import { reservedNameProblem } from '../ids.js';
 
 /** What must not have changed between a plan and the call that carries it out. */
 export interface CheckedState {
@@ -40,5 +41,5 @@ export function refuseGroupId(id: string, limits: { maxRequestIdSize: number }):
   if (id.length >= limits.maxRequestIdSize) {
     return { field: 'id', rule: 'length', message: `id must be shorter than ${limits.maxRequestIdSize} characters` };
   }
-  return undefined;
+  return reservedNameProblem('id', id)[0];
 }

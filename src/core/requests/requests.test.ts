@@ -130,6 +130,7 @@ const limits = {
   maxMemoryMbPerRequest: 450_000,
   maxDiskMbPerRequest: 3_000_000,
   maxRunIdSize: 100,
+  maxRecordBytes: 262_144,
   maxRunNowTaskLaunchDelayDays: 30,
 } satisfies RunLimits;
 const day = 24 * 3600 * 1000;

@@ -6,13 +6,14 @@ import type { ObjstoreUploaderFile } from '../model/deploy.js';
 import type { PendingType } from '../model/enums.js';
 import type { Request, RunNowRequest } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
+import { type RecordLimits, sizeProblem } from '../record-size.js';
 import type { RequestFacts } from './action-rules.js';
 
 /** The scheduler tells tasks who started them in this variable; a run may not say otherwise. */
 const reservedName = 'STARTED_BY_USER';
 const dayMillis = 24 * 3600 * 1000;
 
-export interface RunLimits extends ResourceLimits {
+export interface RunLimits extends ResourceLimits, RecordLimits {
   maxRunIdSize: number;
   maxRunNowTaskLaunchDelayDays: number;
   enforceSignedArtifacts?: boolean;
@@ -26,6 +27,8 @@ const inSeconds = { first: 1_000_000_000, last: 9_999_999_999 };
 /** What is wrong with the wishes of a run, without looking at the request. */
 export function runProblems(run: RunNowRequest, now: number, limits: RunLimits): FieldError[] {
   const errors: FieldError[] = [];
+  const size = sizeProblem('run', run, limits);
+  if (size) errors.push(size);
   const { runId, runAt, envOverrides, commandLineArgs } = run;
   if (runId !== undefined && (runId === '' || runId.length > limits.maxRunIdSize)) {
     errors.push(problem('runId', 'length', `runId must have 1 to ${limits.maxRunIdSize} characters (maxRunIdSize)`));

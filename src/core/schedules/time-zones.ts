@@ -45,7 +45,7 @@ const clocks = new Map<string, Intl.DateTimeFormat>();
 export function resolveTimeZone(id: string): string | undefined {
   const known = resolved.get(id);
   if (known !== undefined) return known;
-  const name = shortIds[id] ?? fixedOffset(id) ?? id;
+  const name = (Object.hasOwn(shortIds, id) ? shortIds[id] : undefined) ?? fixedOffset(id) ?? id;
   try {
     const zone = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
     if (resolved.size < maxResolved) resolved.set(id, zone);

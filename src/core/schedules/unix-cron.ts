@@ -24,7 +24,7 @@ export function deriveQuartz(cron: string): { quartz: string } | { error: string
   if (word.startsWith('@') && !Object.hasOwn(nicknames, word)) {
     return { error: `'${cron}' is none of ${Object.keys(nicknames).join(', ')}` };
   }
-  const given = (nicknames[word] ?? cron).trim().split(/\s+/);
+  const given = (Object.hasOwn(nicknames, word) ? nicknames[word]! : cron).trim().split(/\s+/);
   if (given.length < 5 || given.length > 6 || cron.trim() === '') {
     return {
       error: `a cron schedule has 5 fields, or 6 with seconds first; '${cron}' has ${cron.trim() ? given.length : 0}`,

@@ -47,12 +47,18 @@ export class DeployChecks {
     this.requests.scaleDown(request, { from: activeTasks, to: instancesOf(request), acknowledged });
   }
 
-  async checkDeploy(tx: EntityManager, deploy: Deploy, request: Request, now: number): Promise<void> {
+  async checkDeploy(
+    tx: EntityManager,
+    deploy: Deploy,
+    request: Request,
+    now: number,
+    { isStored = false } = {},
+  ): Promise<void> {
     const freeze = await this.freezes.active(tx);
     const { settings } = this;
     const minimumPriorityLevel = freeze?.minimumPriorityLevel;
     const uploadBuckets = uploadBucketsOf(settings, { name: request.group });
-    const errors = validateDeploy(deploy, { request, settings, minimumPriorityLevel, uploadBuckets, now });
+    const errors = validateDeploy(deploy, { request, settings, minimumPriorityLevel, uploadBuckets, isStored, now });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);
     const unsupported = unsupportedDeployErrors(this.driver, deploy);
     const [first] = unsupported;

@@ -34,6 +34,8 @@ export interface StartDeploy {
   largeScaleDownAcknowledged: boolean;
   /** Of the plan that this carries out. */
   checkIndex?: string;
+  /** The deploy was accepted before, under another id. */
+  isStored?: boolean;
 }
 
 /** A deploy that may be started. */
@@ -117,7 +119,7 @@ export class DeploysService {
     await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
     this.refuseByState(stored, start);
     const deploy = { ...start.deploy, id: start.deploy.id || this.checks.newDeployId() };
-    await this.checks.checkDeploy(tx, deploy, request, now);
+    await this.checks.checkDeploy(tx, deploy, request, now, start);
     await this.refuseUsedId(tx, deploy);
     await this.refuseSecondDeploy(tx, deploy.requestId);
     return { deploy, request };

@@ -47,7 +47,7 @@ export class Rollbacks {
           await this.newId(tx, requestId, rolledBackTo),
         );
         const message = wish.message ?? `Rollback to ${rolledBackTo}`;
-        const parent = await this.starts.startIn(tx, { ...wish, deploy, message }, caller);
+        const parent = await this.starts.startIn(tx, { ...wish, deploy, message, isStored: true }, caller);
         return { ...parent, deployId: deploy.id, rolledBackTo };
       },
       [requestId],

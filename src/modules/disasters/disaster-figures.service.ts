@@ -56,6 +56,9 @@ const spellings = (reason: string): string[] => {
   return [bare.replace('SLAVE', 'AGENT'), bare.replace('AGENT', 'SLAVE')].map((name) => `REASON_${name}`);
 };
 
+/** What a deploy can bring about on any machine: it says nothing of the cluster, whatever the settings name. */
+const madeByDeploys = new Set(['REASON_CONTAINER_LAUNCH_FAILED', 'REASON_TASK_INVALID']);
+
 /** Puts the cluster into figures. */
 @Injectable()
 export class DisasterFigures {
@@ -71,7 +74,8 @@ export class DisasterFigures {
     private readonly machines: MachineHistoryRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.lostReasons = settings.disasterDetection.lostTaskReasons.flatMap(spellings);
+    const reasons = settings.disasterDetection.lostTaskReasons.flatMap(spellings);
+    this.lostReasons = reasons.filter((reason) => !madeByDeploys.has(reason));
   }
 
   async collect(epoch: number, now: number): Promise<Figures> {

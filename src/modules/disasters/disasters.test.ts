@@ -31,7 +31,7 @@ const disableActionsOnDisaster: ActionType[] = ['BOUNCE_REQUEST', 'TASK_SHUFFLE'
 beforeAll(async () => {
   // The timer is off: passes are made by the test.
   const { disasterDetection } = SettingsFile.parse({
-    disasterDetection: { runEveryMillis: 0, disableActionsOnDisaster },
+    disasterDetection: { runEveryMillis: 0, disableActionsOnDisaster, lostTaskReasons },
   });
   const modules = [DisastersModule, SlavesModule];
   rooms = await startRooms({ modules, settings: { disasterDetection, checkSchedulerEverySeconds: 0 }, clock });
@@ -64,6 +64,8 @@ const down = (slaveId: string) =>
 let instanceNo = 0;
 const task = (row: TaskRow = {}) =>
   insertTask(rooms.database.manager, { instanceNo: ++instanceNo, startedAt: now, ...row });
+const madeByDeploys = ['REASON_CONTAINER_LAUNCH_FAILED', 'REASON_TASK_INVALID'];
+const lostTaskReasons = ['REASON_AGENT_REMOVED', 'REASON_AGENT_RESTARTED', ...madeByDeploys];
 const lostTask = (at: number, reason = 'REASON_AGENT_REMOVED') => task({ updates: [['TASK_LOST', at, { reason }]] });
 const pendingTask = (overdueMillis: number) =>
   insertPendingTask(
@@ -220,6 +222,8 @@ describe('a data point', () => {
     await lostTask(now + 1_000, 'REASON_AGENT_REMOVED');
     const moved = await lostTask(now + 2_000, 'REASON_AGENT_RESTARTED');
     await lostTask(now + 3_000, 'REASON_RECONCILIATION');
+    // Named in the settings, but any caller who may deploy can bring these about.
+    for (const reason of madeByDeploys) await lostTask(now + 3_000, reason);
     await task({ updates: [['TASK_FAILED', now + 3_000, { reason: 'REASON_AGENT_REMOVED' }]] });
     await rooms.database.leaderTransaction((tx) => rooms.app.get(TaskHistoryMoveRepository).move(tx, [moved.id]));
     expect(await sql('SELECT last_task_status FROM task_history')).toHaveLength(1);

@@ -15,6 +15,7 @@ import { EventFeed } from './event-feed.service.js';
 import type { EventPage } from './event-page.js';
 import { EventSights, type Sight } from './event-sights.service.js';
 import { EventStream, type EventWish, type Slice } from './event-stream.js';
+import { ReplayRate } from './replay-rate.js';
 
 const lookEveryMillis = 250;
 /** How soon it counts that a user belongs to other groups, where nothing tells of it. Revoked tokens are told of. */
@@ -30,6 +31,7 @@ export class EventStreams implements OnModuleDestroy {
   private readonly log = new Logger(EventStreams.name);
   private readonly streams = new Set<EventStream>();
   private readonly byCaller = new Map<string, number>();
+  private readonly replays: ReplayRate;
   private joining = 0;
   private timer: NodeJS.Timeout | undefined;
   private stopListening: (() => void) | undefined;
@@ -49,6 +51,7 @@ export class EventStreams implements OnModuleDestroy {
     metrics: Metrics,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
+    this.replays = new ReplayRate(settings.events.maxReplaysPerMinute);
     this.show(metrics);
     calls.stopped.addEventListener('abort', () => this.endAll());
   }
@@ -89,6 +92,7 @@ export class EventStreams implements OnModuleDestroy {
     let isThere: boolean;
     try {
       await this.feed.begin((page) => this.tell(page));
+      if (after !== undefined && after < this.feed.cursor) this.takeReplay(caller);
       isThere = after === undefined || (await this.feed.has(after));
     } catch (cause) {
       leave();
@@ -123,6 +127,15 @@ export class EventStreams implements OnModuleDestroy {
     }
     this.joining++;
     this.byCaller.set(caller, own + 1);
+  }
+
+  private takeReplay(caller: string): void {
+    try {
+      this.replays.take(caller, performance.now());
+    } catch (cause) {
+      this.figures.refused++;
+      throw cause;
+    }
   }
 
   private leave(caller: string): void {

@@ -18,6 +18,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
 import { SlaveRepository } from '../slaves/slave.repository.js';
+import { RequestQuotas } from './request-quotas.service.js';
 import type { StoredRequest } from './request.repository.js';
 
 /** The rules of src/core/request-validation, with what they need to know from the database. Each throws a 400. */
@@ -29,6 +30,7 @@ export class RequestChecks {
   constructor(
     private readonly deploys: DeployRepository,
     private readonly slaves: SlaveRepository,
+    private readonly quotas: RequestQuotas,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -51,6 +53,8 @@ export class RequestChecks {
       deploys: stored ? await this.deploysOf(tx, stored) : [],
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
+    const { group } = normalized;
+    if (!stored || stored.request.group !== group) await this.quotas.refuseRequest(tx, group);
     return normalized;
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isRelevantFor, type RelevanceFacts, type User } from '../../core/authorization/index.js';
+import { isRelevantFor, type ReadSight, type RelevanceFacts, type User } from '../../core/authorization/index.js';
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
@@ -69,7 +69,7 @@ export class RequestLists {
 
   private async entries(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     const [brief, stars] = await Promise.all([
-      this.brief(filter.states),
+      this.brief(filter.states, this.access.sightOf(user)),
       this.settingsReads.ask(user.id, () => this.starredBy(user)),
     ]);
     const { includeFullRequestData, filterRelevantForUser } = filter;
@@ -101,10 +101,15 @@ export class RequestLists {
     return list;
   }
 
-  private brief(states: readonly RequestState[] | undefined): Promise<readonly RequestParent[]> {
-    const key = states?.join() ?? '';
+  /** Callers who see the same share it. */
+  private async brief(
+    states: readonly RequestState[] | undefined,
+    sight: ReadSight,
+  ): Promise<readonly RequestParent[]> {
+    if (sight.kind === 'none') return [];
+    const key = (states?.join() ?? '') + JSON.stringify(sight);
     const make = async (tx: EntityManager): Promise<readonly RequestParent[]> => {
-      const found = await this.parents.around(tx, await this.requests.findAll(tx, states), { full: false });
+      const found = await this.parents.around(tx, await this.requests.findSeen(tx, states, sight), { full: false });
       return found.map(neverChanges);
     };
     return this.briefReads.ask(key, () =>

@@ -64,14 +64,14 @@ export class RequestReadsController {
 
   /** Ids of all requests, in their order. */
   @Get('ids')
-  ids(@Query() query: RequestIdsQuery): Promise<string[]> {
-    return this.reads.ids(query);
+  ids(@Query() query: RequestIdsQuery, @CallerUser() user: User): Promise<string[]> {
+    return this.reads.ids(query, user);
   }
 
   /** Ids of the requests that run, in their order. */
   @Get('ids/active')
-  activeIds(@Query() _query: CacheQuery): Promise<string[]> {
-    return this.reads.ids({ state: activeStates });
+  activeIds(@Query() _query: CacheQuery, @CallerUser() user: User): Promise<string[]> {
+    return this.reads.ids({ state: activeStates }, user);
   }
 
   /** Several requests at once. */

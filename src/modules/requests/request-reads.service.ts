@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import type { RequestState } from '../../core/model/enums.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
@@ -6,6 +7,7 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { BatchedRead, KeptByMark, KeptList, SharedReads } from '../../platform/reads/reads.js';
+import { Access } from '../auth/access/access.service.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
 import { QuietRequestRepository } from './quiet-request.repository.js';
 import { RequestCleanupRepository } from './request-cleanup.repository.js';
@@ -31,6 +33,7 @@ export class RequestReads {
     private readonly cleanups: RequestCleanupRepository,
     private readonly queue: PendingRequestRepository,
     private readonly quietRequests: QuietRequestRepository,
+    private readonly access: Access,
   ) {}
 
   one(id: string): Promise<RequestParent> {
@@ -52,11 +55,15 @@ export class RequestReads {
     });
   }
 
-  ids(filter: { requestIdLike?: string; state?: readonly RequestState[] }): Promise<string[]> {
+  /** Those that the caller may read. */
+  async ids(filter: { requestIdLike?: string; state?: readonly RequestState[] }, user: User): Promise<string[]> {
     const { requestIdLike, state } = filter;
-    return this.idReads.ask(JSON.stringify([requestIdLike, state]), () => {
-      const kept = requestIdLike === undefined && state === undefined ? this.allIds : new KeptList<string>();
-      return kept.read((since) => this.requests.findIds(this.database.manager, filter, since));
+    const sight = this.access.sightOf(user);
+    if (sight.kind === 'none') return [];
+    return this.idReads.ask(JSON.stringify([requestIdLike, state, sight]), () => {
+      const isAll = requestIdLike === undefined && state === undefined && sight.kind === 'all';
+      const kept = isAll ? this.allIds : new KeptList<string>();
+      return kept.read((since) => this.requests.findIds(this.database.manager, { ...filter, sight }, since));
     });
   }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { ReadSight } from '../../core/authorization/index.js';
 import type { RequestState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
@@ -60,6 +61,20 @@ export const newScheduleSince = sinceSql('$10::timestamptz');
 const keptScheduleSince = sinceSql(
   `CASE WHEN ${rule('document')} IS NOT DISTINCT FROM ${rule('$9::jsonb')} THEN coalesce($10::timestamptz, schedule_since) END`,
 );
+/** SQL: whether a request is within a ReadSight; four parameters from `$first` on. */
+const seenSql = (first: number): string => {
+  const [all, groups, withoutWriters, byDefault] = [0, 1, 2, 3].map((index) => `$${first + index}`);
+  return `(${all}::boolean OR document->>'group' = ANY (${groups}::text[])
+    OR document->'readWriteGroups' ?| ${groups}::text[] OR document->'readOnlyGroups' ?| ${groups}::text[]
+    OR (${byDefault}::boolean AND NOT document ? 'readOnlyGroups')
+    OR (${withoutWriters}::boolean AND NOT document ? 'group'
+      AND coalesce(jsonb_array_length(document->'readWriteGroups'), 0) = 0))`;
+};
+
+const seenParameters = (sight: ReadSight): unknown[] =>
+  sight.kind === 'some'
+    ? [false, sight.groups, sight.withoutWriters, sight.byDefault]
+    : [sight.kind === 'all', [], false, false];
 
 /** A transaction of a call takes some 20 ms, and each instance has one in the line. */
 const lockWaitMillis = 500;
@@ -102,15 +117,33 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
+  /** Those of them that a caller may read, by their groups: documents of others are not read. */
+  async findSeen(
+    tx: EntityManager,
+    states: readonly RequestState[] | undefined,
+    sight: ReadSight,
+  ): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE ($1::text[] IS NULL OR state = ANY ($1)) AND ${seenSql(2)} ORDER BY id`,
+      [states ?? null, ...seenParameters(sight)],
+    );
+    return found.map(storedRequest);
+  }
+
   /** Ids that begin with `requestIdLike` in any case, of requests in the given states, in their order; not read where nothing is new `since`. */
   findIds(
     tx: EntityManager,
-    filter: { requestIdLike?: string; state?: readonly RequestState[] },
+    filter: { requestIdLike?: string; state?: readonly RequestState[]; sight?: ReadSight },
     since?: string,
   ): Promise<DocumentAt> {
     const document = `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text FROM request
-       WHERE ($2::text IS NULL OR starts_with(lower(id), lower($2))) AND ($3::text[] IS NULL OR state = ANY ($3))`;
-    return documentSince(tx, since, document, [filter.requestIdLike ?? null, filter.state ?? null]);
+       WHERE ($2::text IS NULL OR starts_with(lower(id), lower($2))) AND ($3::text[] IS NULL OR state = ANY ($3)) AND ${seenSql(4)}`;
+    return documentSince(tx, since, document, [
+      filter.requestIdLike ?? null,
+      filter.state ?? null,
+      ...seenParameters(filter.sight ?? { kind: 'all' }),
+    ]);
   }
 
   /** How many there are in each state. */

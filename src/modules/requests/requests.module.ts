@@ -21,6 +21,7 @@ import { RequestActionsController, RequestRunsController } from './request-actio
 import { RequestActions } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestChecks } from './request-checks.service.js';
+import { RequestQuotas } from './request-quotas.service.js';
 import { RequestLists } from './request-lists.service.js';
 import { RequestParents } from './request-parents.service.js';
 import { RequestReadsController } from './request-reads.controller.js';
@@ -45,6 +46,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     RequestActions,
     RequestChanges,
     RequestChecks,
+    RequestQuotas,
     RequestLists,
     RequestParents,
     RequestReads,

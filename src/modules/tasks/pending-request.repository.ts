@@ -135,6 +135,18 @@ export class PendingRequestRepository {
     return found.map(({ document }) => document);
   }
 
+  /** How many runs that were asked for wait, here and as pending tasks. */
+  async runsOf(tx: EntityManager, requestId: string): Promise<number> {
+    const [found] = await rows<{ count: number }>(
+      tx,
+      `SELECT ((SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = ANY ($2))
+         + (SELECT count(*) FROM pending_task
+            WHERE request_id = $1 AND pending_type = ANY ($2) AND NOT delete_requested))::int AS count`,
+      [requestId, promisedTypes],
+    );
+    return found!.count;
+  }
+
   async hasRun(tx: EntityManager, requestId: string, runId: string): Promise<boolean> {
     const found = await rows(tx, 'SELECT 1 FROM pending_request WHERE request_id = $1 AND run_id = $2 LIMIT 1', [
       requestId,

@@ -47,6 +47,7 @@ import { RemovalManner1766100000001 } from '../../../migrations/1766100000001-re
 import { SkippedRuns1766100000002 } from '../../../migrations/1766100000002-skipped-runs.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
+import { RequestsByGroup1766275200000 } from '../../../migrations/1766275200000-requests-by-group.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -99,4 +100,5 @@ export const migrations = [
   ScheduleStart1766100000000,
   RemovalManner1766100000001,
   SkippedRuns1766100000002,
+  RequestsByGroup1766275200000,
 ];

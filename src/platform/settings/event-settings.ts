@@ -20,6 +20,11 @@ export const EventSettings = z.strictObject({
     .describe(
       'Streams of one user (of one address while authentication is off) on an instance; more are refused with 429',
     ),
+  maxReplaysPerMinute: whole(1, 1_000_000)
+    .default(100)
+    .describe(
+      'How often a minute one user (one address while authentication is off) may have an instance read what a stream missed; more are refused with 429',
+    ),
   maxBufferedBytes: whole(16_384, 67_108_864)
     .default(65_536)
     .describe(

@@ -120,7 +120,9 @@ const DisasterDetectionSettings = z.strictObject({
       'REASON_AGENT_RESTARTED',
       'REASON_MASTER_DISCONNECTED',
     ])
-    .describe('Reasons of lost tasks that count'),
+    .describe(
+      'Reasons of lost tasks that count; REASON_CONTAINER_LAUNCH_FAILED and REASON_TASK_INVALID never do: a deploy can bring them about',
+    ),
   disableActionsOnDisaster: z
     .array(z.enum(disableableActions))
     .default([])
@@ -282,6 +284,18 @@ const Sections = z.strictObject({
     .default(100)
     .describe('Longest id of a user who keeps settings, in characters'),
   maxRequestIdSize: count(0, longestText.name).default(100).describe('Longest request id, in characters'),
+  maxRecordBytes: count(16_384, 16_777_216)
+    .default(262_144)
+    .describe('Largest request, deploy or run as a whole, in bytes of its JSON; what is stored and larger goes on'),
+  maxRequestsPerGroup: count(1)
+    .default(20_000)
+    .describe('Requests of one group; those without a group count as one; beyond, new ones are refused with 400'),
+  maxPendingRunsPerRequest: count(1)
+    .default(5_000)
+    .describe('Runs of one request that were asked for and wait; beyond, new ones are refused with 429'),
+  maxPendingRunsPerGroup: count(1)
+    .default(20_000)
+    .describe('The same of all requests of one group; those without a group count as one'),
   maxRunIdSize: count(0, longestText.name).default(100).describe('Longest id of a run, in characters'),
   maxStarredRequestsPerUser: count().default(5_000).describe('Requests that one user may star'),
   maxDeployIdSize: count(0, longestText.name).default(50).describe('Longest deploy id, in characters'),

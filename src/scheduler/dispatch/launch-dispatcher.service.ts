@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, StaleEpochError } from '../../cluster/cluster-driver.js';
 import { groupBy } from '../../core/group-by.js';
+import { slicesWithin } from '../../core/slices.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
 import { Clock } from '../../platform/clock.js';
@@ -9,15 +10,22 @@ import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { LaunchAnswers } from './launch-answers.service.js';
 
-const launchesPerCall = 100;
+/** So many launches, and so many characters of them, go in one call; a longer launch goes alone. */
+const callBounds = { items: 100, size: 4 * 1024 * 1024 };
 /** Pause before an unanswered launch is sent again. */
 const repeatAfterMillis = 1_000;
 
 /** Thousands of machines are not looked through for each batch. */
 const agentsKeptMillis = 1_000;
 
-interface Unanswered {
+/** A launch to send. */
+export interface ToSend {
   spec: LaunchSpec;
+  /** In characters, about. */
+  size: number;
+}
+
+interface Unanswered extends ToSend {
   inFlight: boolean;
   /** Epoch milliseconds. */
   nextAttemptAt: number;
@@ -48,13 +56,15 @@ export class LaunchDispatcher {
   /** At the beginning of leading: what an earlier leader wrote and perhaps never sent. */
   async load(): Promise<void> {
     this.unanswered.clear();
-    for (const launch of await this.launches.unanswered(this.db.manager)) this.add(launch);
+    for (const spec of await this.launches.unanswered(this.db.manager)) {
+      this.add({ spec, size: JSON.stringify(spec).length });
+    }
   }
 
   /** Sends at once, without waiting for the answers. */
-  send(specs: readonly LaunchSpec[]): void {
-    for (const spec of specs) this.add(spec);
-    this.attempt(specs);
+  send(launches: readonly ToSend[]): void {
+    for (const launch of launches) this.add(launch);
+    this.attempt(launches.map(({ spec }) => spec));
   }
 
   /** Sends again what was not answered in time. */
@@ -74,15 +84,15 @@ export class LaunchDispatcher {
     await Promise.all(this.calls);
   }
 
-  private add(spec: LaunchSpec): void {
-    this.unanswered.set(spec.taskId, { spec, inFlight: false, nextAttemptAt: 0 });
+  private add({ spec, size }: ToSend): void {
+    this.unanswered.set(spec.taskId, { spec, size, inFlight: false, nextAttemptAt: 0 });
   }
 
   private attempt(specs: readonly LaunchSpec[]): void {
     const agents = this.agentsBySlave();
     for (const ofAgent of groupBy(specs, ({ slaveId }) => agents.get(slaveId) ?? slaveId).values()) {
-      for (let first = 0; first < ofAgent.length; first += launchesPerCall) {
-        const call = this.call(ofAgent.slice(first, first + launchesPerCall));
+      for (const some of slicesWithin(ofAgent, callBounds, ({ taskId }) => this.unanswered.get(taskId)?.size ?? 0)) {
+        const call = this.call(some);
         this.calls.add(call);
         void call.finally(() => this.calls.delete(call));
       }

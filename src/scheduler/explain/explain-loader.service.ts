@@ -1,12 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { deployKeyText } from '../../core/model/deploy.js';
-import type {
-  Explanation,
-  MachineView,
-  PlacementRules,
-  PlacementSnapshot,
-  RejectionReason,
-} from '../../core/placement/index.js';
+import type { MachineView, PlacementRules, PlacementSnapshot, RejectionReason } from '../../core/placement/index.js';
 import { SlaveRepository, type StoredSlave } from '../../modules/slaves/slave.repository.js';
 import { MachineTaskRepository, type SlaveUse } from '../../modules/tasks/machine-task.repository.js';
 import { Database } from '../../platform/database/database.js';
@@ -16,7 +10,7 @@ import { UsageFiguresLoader } from '../memory/usage-figures.service.js';
 import { WorkingSetLoader, type LoadedRequest } from '../memory/working-set-loader.service.js';
 import { PlacementSwitches } from '../placement/placement-switches.service.js';
 import { placementRules } from '../rules.js';
-import { WaitingReasonRepository } from './waiting-reason.repository.js';
+import { type NotedExplanation, WaitingReasonRepository } from './waiting-reason.repository.js';
 
 /** What the leader alone knows of machines, and no row says. */
 const toldToLeader: readonly RejectionReason[] = [
@@ -31,7 +25,7 @@ export interface ExplainData {
   snapshot: PlacementSnapshot;
   rules: PlacementRules;
   /** What the leader found where rows do not tell, by pending task id. */
-  found: ReadonlyMap<string, Explanation>;
+  found: ReadonlyMap<string, NotedExplanation>;
 }
 
 /** Reads what placing the tasks of one request would look at, on any instance: from rows, and from what the leader noted. */
@@ -56,7 +50,7 @@ export class ExplainLoader {
       this.tasks.usedOfSlaves(tx),
       this.switches.now(),
       this.usage.load(),
-      this.reasons.rejected(tx, requestId, toldToLeader),
+      this.reasons.noted(tx, requestId, ['CANNOT_BE_STORED'], toldToLeader),
     ]);
     const { request, tasks, pendingTasks } = loaded!;
     const counted = { tasks, pendingTasks: pendingTasks.length, utilization: utilizations.get(requestId) };

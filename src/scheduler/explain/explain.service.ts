@@ -68,9 +68,11 @@ export class ExplainService {
 
   private explain(pending: PendingTask, { snapshot, rules, found, loaded }: ExplainData): TaskExplanationDto {
     const byRows = explainPending(pending, snapshot, rules, this.clock.now());
-    const explanation = (byRows.reason === 'PLACEABLE' && found.get(pending.pendingTaskId.id)) || byRows;
-    const message = explanationText(explanation) + dueText(pending, explanation, loaded.request?.request);
-    return { pendingTaskId: pending.pendingTaskId, ...explanation, message };
+    const { pendingTaskId } = pending;
+    const noted = byRows.reason === 'PLACEABLE' ? found.get(pendingTaskId.id) : undefined;
+    if (noted) return { pendingTaskId, ...noted };
+    const message = explanationText(byRows) + dueText(pending, byRows, loaded.request?.request);
+    return { pendingTaskId, ...byRows, message };
   }
 }
 

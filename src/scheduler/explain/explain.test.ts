@@ -95,6 +95,17 @@ describe('why a due task waits stands in the answer and in the view', () => {
     await world.run();
     expect(await explained('job')).toMatchObject({ reason: 'INSTANCE_LIMIT', stored: { reason: 'INSTANCE_LIMIT' } });
   });
+
+  test('its launch cannot be stored', async () => {
+    world = await SchedulerWorld.start();
+    await world.query(`ALTER TABLE task_launch ADD CONSTRAINT poison CHECK (task_id NOT LIKE 'svc-%')`);
+    await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+    await world.pass();
+    const told = await explained('svc');
+    expect(told).toMatchObject({ reason: 'CANNOT_BE_STORED', stored: { reason: 'CANNOT_BE_STORED' } });
+    expect(told.message).toContain('violates check constraint "poison"');
+    expect(told.stored).toMatchObject({ message: told.message });
+  });
 });
 
 test('a task whose time has not come is not due, and cools down where its request does', async () => {

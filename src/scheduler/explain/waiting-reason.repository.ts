@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { PendingTaskId } from '../../core/model/task.js';
-import type { Explanation, RejectionReason } from '../../core/placement/index.js';
+import type { Explanation, RejectionReason, WaitingReason } from '../../core/placement/index.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** Why a pending task waits. */
@@ -11,27 +11,29 @@ export interface WaitingTaskReason {
   text: string;
 }
 
+/** What the leader found, with its words for it. */
+export interface NotedExplanation extends Explanation {
+  message: string;
+}
+
 /** Why due tasks wait, for SQL. By hand: written after rounds of the leader, thousands of rows at a time. */
 @Injectable()
 export class WaitingReasonRepository {
-  /** Of the tasks of a request for which the leader found one of these rejections: what it found, by pending task id. */
-  async rejected(
+  /** Of the tasks of a request that wait for one of these reasons, or one of these rejections: what the leader found, by pending task id. */
+  async noted(
     tx: EntityManager,
     requestId: string,
-    among: readonly RejectionReason[],
-  ): Promise<Map<string, Explanation>> {
-    const found = await rows<Omit<Explanation, 'fitting'> & { pending_task_id: string }>(
+    reasons: readonly WaitingReason[],
+    rejections: readonly RejectionReason[],
+  ): Promise<Map<string, NotedExplanation>> {
+    const found = await rows<Omit<NotedExplanation, 'fitting'> & { pending_task_id: string }>(
       tx,
-      `SELECT pending_task_id, reason, slaves, rejections FROM waiting_reason
-       WHERE request_id = $1 AND EXISTS (SELECT 1 FROM jsonb_array_elements(rejections) r WHERE r->>'reason' = ANY ($2))`,
-      [requestId, among],
+      `SELECT pending_task_id, reason, message, slaves, rejections FROM waiting_reason
+       WHERE request_id = $1 AND (reason = ANY ($2)
+         OR EXISTS (SELECT 1 FROM jsonb_array_elements(rejections) r WHERE r->>'reason' = ANY ($3)))`,
+      [requestId, reasons, rejections],
     );
-    return new Map(
-      found.map(({ pending_task_id: id, reason, slaves, rejections }) => [
-        id,
-        { reason, slaves, fitting: 0, rejections },
-      ]),
-    );
+    return new Map(found.map(({ pending_task_id: id, ...noted }) => [id, { ...noted, fitting: 0 }]));
   }
 
   /** Stores these reasons, and removes those of all tasks that are not waiting any more. */

@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LaunchRules } from '../../core/launch/index.js';
 import { deployKeyText } from '../../core/model/deploy.js';
-import type { PendingTaskId } from '../../core/model/task.js';
+import type { PendingTask, PendingTaskId } from '../../core/model/task.js';
 import {
   type FleetSnapshot,
   placeTasks,
@@ -10,7 +10,8 @@ import {
   type WaitingOutcome,
 } from '../../core/placement/index.js';
 import { Clock } from '../../platform/clock.js';
-import { isLockTimeout } from '../../platform/database/database-errors.js';
+import { byHalves } from '../../platform/database/by-halves.js';
+import { isLockTimeout, isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { PlacementFigures } from '../../platform/metrics/placement-figures.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -21,9 +22,11 @@ import { LeaderMemory } from '../memory/leader-memory.service.js';
 import { MemoryCheck } from '../memory/memory-check.service.js';
 import { RunTimes } from '../memory/run-times.service.js';
 import { launchRules } from '../rules.js';
+import { mostCharacters, mostTasks, PlacementBatches } from './placement-batches.js';
 import { type ObsoleteTask, PlacementWriter } from './placement-writer.service.js';
 import { PlacementSwitches } from './placement-switches.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
+import { SetAsideTasks } from './set-aside.service.js';
 import { heldTask, type Placed, planTask, type PlannedTask } from './task-planner.js';
 
 /** Pause before what could not be written, because its request was not to be had or its machine has changed, is decided again. */
@@ -31,19 +34,14 @@ const againAfterMillis = 50;
 /** The event loop also renews the lease, answers the API and takes status updates. */
 const turnMillis = 10;
 
-/** Most tasks in one transaction: faster than more, and an API call on the same request waits milliseconds. */
-const mostTasks = 500;
-/** From here on a batch ends where a request ends. */
-const enoughTasks = 400;
-/** While one transaction waits for the disk, the next one is under way. */
-const mostWriting = 2;
-
 /** One round of placement. */
 interface Round {
   /** Requests that others held, or changed while it was decided. */
   contended: Set<string>;
   /** As `RecentTasks` said when it began: within a round each id is given once. */
   mayBeUsedUpTo: number;
+  /** Pending tasks whose launch could not be stored. */
+  setAside: PendingTask[];
 }
 
 type PlanRules = PlacementRules & { launch: LaunchRules };
@@ -60,6 +58,7 @@ export class PlacementService {
     private readonly switches: PlacementSwitches,
     private readonly writer: PlacementWriter,
     private readonly recent: RecentTasks,
+    private readonly setAside: SetAsideTasks,
     private readonly runTimes: RunTimes,
     private readonly reasons: WaitingReasons,
     private readonly launches: LaunchDispatcher,
@@ -73,7 +72,7 @@ export class PlacementService {
   async runOnce(now: number): Promise<number | undefined> {
     await this.memory.refresh(now);
     try {
-      const round: Round = { contended: new Set(), mayBeUsedUpTo: this.recent.mayBeUsedUpTo };
+      const round: Round = { contended: new Set(), mayBeUsedUpTo: this.recent.mayBeUsedUpTo, setAside: [] };
       let complete = await this.placeDue(round, now);
       if (round.contended.size > 0) complete = (await this.placeInTurn([...round.contended], round, now)) && complete;
       await this.memoryCheck.runWhenDue(now);
@@ -93,16 +92,17 @@ export class PlacementService {
       await this.reasons.save([], 0, now);
       return true;
     }
-    const rules = await this.rules();
+    const rules = await this.rules(now);
     const obsolete: PendingTaskId[] = [];
     const waiting: WaitingOutcome[] = [];
-    const batches = new PlacementBatches((planned) => this.launch(planned, round));
+    const batches = new PlacementBatches((planned) => this.launchAll(planned, round));
     let turnEndsAt = performance.now() + turnMillis;
     for (const outcome of placeTasks(snapshot, rules, now, now)) {
       if (outcome.kind === 'wait') waiting.push(outcome);
       if (outcome.kind === 'obsolete') obsolete.push(outcome.pending.pendingTaskId);
       if (outcome.kind === 'place') {
-        await batches.add(this.plan(outcome, snapshot, rules));
+        const planned = this.planOrSetAside(outcome, snapshot, rules, round);
+        if (planned) await batches.add(planned);
       }
       if (performance.now() < turnEndsAt) continue;
       await nextTurn();
@@ -112,6 +112,7 @@ export class PlacementService {
     if (obsolete.length > 0) {
       for (const requestId of await this.remove(obsolete)) round.contended.add(requestId);
     }
+    waiting.push(...round.setAside.map((pending) => this.setAside.outcome(pending)));
     await this.reasons.save(waiting, snapshot.machines.machines.length, now);
     return complete;
   }
@@ -120,27 +121,40 @@ export class PlacementService {
    * Of requests that others held, or changed while it was decided. First the locks, in their turn; then the decision, on what the
    * rows now say. So they are placed in this round, however many calls there are. Answers whether everything was written.
    */
-  private async placeInTurn(requestIds: readonly string[], round: Round, now: number): Promise<boolean> {
+  private async placeInTurn(
+    requestIds: readonly string[],
+    round: Round,
+    now: number,
+    most = mostTasks,
+  ): Promise<boolean> {
     let planned: PlannedTask[] = [];
-    const rules = await this.rules();
+    let isFull = false;
+    const rules = await this.rules(now);
     try {
       const written = await this.db.leaderTransaction(async (tx) => {
         this.takeBack(planned, []);
         await this.writer.lock(tx, requestIds);
         await this.memory.readLocked(tx, requestIds);
-        const decided = this.decide(requestIds, rules, now);
-        ({ planned } = decided);
+        const decided = this.decide(requestIds, rules, round, now, most);
+        ({ planned, isFull } = decided);
         for (const { taskId } of planned) this.recent.used(taskId, now);
         await this.writer.removeObsolete(tx, this.listed(decided.obsolete));
         return this.writer.write(tx, planned, this.clock.now(), round.mayBeUsedUpTo);
       });
       this.launched(planned, written.launched);
-      return written.launched.length === planned.length && planned.length < mostTasks;
+      return written.launched.length === planned.length && !isFull;
     } catch (cause) {
-      if (!isLockTimeout(cause)) throw cause;
+      const isLocked = isLockTimeout(cause);
+      if (!isLocked && isPassing(cause)) throw cause;
       this.takeBack(planned, []);
-      if (requestIds.length === 1) return false;
-      // The one that is kept must not hold up the others.
+      if (requestIds.length === 1) {
+        if (isLocked) return false;
+        if (planned.length > 1) return this.placeInTurn(requestIds, round, now, Math.ceil(planned.length / 2));
+        if (planned.length === 0) throw cause;
+        this.putAside(planned[0]!.pending, cause, round);
+        return false;
+      }
+      // The one that is kept, or cannot be written, must not hold up the others.
       let complete = true;
       for (const requestId of requestIds) complete = (await this.placeInTurn([requestId], round, now)) && complete;
       return complete;
@@ -151,28 +165,67 @@ export class PlacementService {
   private decide(
     requestIds: readonly string[],
     rules: PlanRules,
+    round: Round,
     now: number,
-  ): { planned: PlannedTask[]; obsolete: PendingTaskId[] } {
+    most: number,
+  ): { planned: PlannedTask[]; obsolete: PendingTaskId[]; isFull: boolean } {
     const wanted = new Set(requestIds);
     const all = this.memory.snapshot(now);
     const snapshot = { ...all, due: all.due.filter(({ pendingTaskId }) => wanted.has(pendingTaskId.requestId)) };
     const planned: PlannedTask[] = [];
     const obsolete: PendingTaskId[] = [];
+    let characters = 0;
     for (const outcome of placeTasks(snapshot, rules, now, now)) {
       if (outcome.kind === 'obsolete') obsolete.push(outcome.pending.pendingTaskId);
-      if (outcome.kind === 'place') planned.push(this.plan(outcome, snapshot, rules));
-      if (planned.length >= mostTasks) break;
+      const plan = outcome.kind === 'place' && this.planOrSetAside(outcome, snapshot, rules, round);
+      if (!plan) continue;
+      planned.push(plan);
+      characters += plan.document.length;
+      if (planned.length >= most || characters >= mostCharacters) return { planned, obsolete, isFull: true };
     }
-    return { planned, obsolete };
+    return { planned, obsolete, isFull: false };
   }
 
-  private async rules(): Promise<PlanRules> {
-    return { ...this.memory.rules(), ...(await this.switches.now()), launch: launchRules(this.settings) };
+  private async rules(now: number): Promise<PlanRules> {
+    const setAside = this.setAside.current(now);
+    const switched = await this.switches.now();
+    return { ...this.memory.rules(), ...switched, setAside, launch: launchRules(this.settings) };
   }
 
-  private plan(placed: Placed, { deploys }: FleetSnapshot, rules: PlanRules): PlannedTask {
+  /** undefined: no launch could be made of it. */
+  private planOrSetAside(
+    placed: Placed,
+    { deploys }: FleetSnapshot,
+    rules: PlanRules,
+    round: Round,
+  ): PlannedTask | undefined {
     const deploy = deploys.get(deployKeyText(placed.taskId))!;
-    return planTask(placed, deploy, this.memory.versionOf(placed.taskId.requestId)!, rules);
+    try {
+      return planTask(placed, deploy, this.memory.versionOf(placed.taskId.requestId)!, rules);
+    } catch (cause) {
+      this.memory.takenBack(placed.machine.slaveId);
+      this.putAside(placed.pending, cause, round);
+      return undefined;
+    }
+  }
+
+  private putAside(pending: PendingTask, cause: unknown, round: Round): void {
+    this.setAside.add(pending, cause, this.clock.now());
+    round.setAside.push(pending);
+  }
+
+  /** What one transaction cannot take is halved until it is known which launch it is: that one alone is set aside. */
+  private async launchAll(planned: readonly PlannedTask[], round: Round): Promise<boolean> {
+    let complete = true;
+    await byHalves(planned, {
+      work: async (some) => void (complete = (await this.launch(some, round)) && complete),
+      isAboutItems: (cause) => !isPassing(cause),
+      alone: (plan, cause) => {
+        this.takeBack([plan], []);
+        this.putAside(plan.pending, cause, round);
+      },
+    });
+    return complete;
   }
 
   private async launch(planned: readonly PlannedTask[], { contended, mayBeUsedUpTo }: Round): Promise<boolean> {
@@ -193,7 +246,7 @@ export class PlacementService {
     }
     if (launched.length < planned.length) this.takeBack(planned, launched);
     this.figures.placed(launched.length);
-    this.launches.send(launched.map(({ launch }) => launch));
+    this.launches.send(launched.map(({ launch, document }) => ({ spec: launch, size: document.length })));
     this.log.debug(`Placed ${launched.length} of ${planned.length} tasks`);
     if (launched.length > 0) this.wake.signal('webhooks');
   }
@@ -214,52 +267,5 @@ export class PlacementService {
       pendingTaskId,
       requestVersion: this.memory.versionOf(pendingTaskId.requestId),
     }));
-  }
-}
-
-/** Collects what was planned into batches and has them written, while the next ones are decided. */
-class PlacementBatches {
-  private planned: PlannedTask[] = [];
-  private readonly writing = new Set<Promise<void>>();
-  private lastRequestId: string | undefined;
-  private failure: { cause: unknown } | undefined;
-  private incomplete = false;
-
-  /** `write` answers whether all of the batch was written. */
-  constructor(private readonly write: (planned: readonly PlannedTask[]) => Promise<boolean>) {}
-
-  /** Tasks of one request come one after the other. */
-  async add(task: PlannedTask): Promise<void> {
-    const ended = this.planned.at(-1)?.taskId.requestId !== task.taskId.requestId;
-    if (this.planned.length >= mostTasks || (ended && this.planned.length >= enoughTasks)) await this.flush();
-    this.planned.push(task);
-  }
-
-  /** Resolves when everything is written; answers whether nothing was left out. */
-  async end(): Promise<boolean> {
-    if (this.planned.length > 0) await this.flush();
-    await Promise.all(this.writing);
-    if (this.failure) throw this.failure.cause;
-    return !this.incomplete;
-  }
-
-  private async flush(): Promise<void> {
-    const batch = this.planned;
-    this.planned = [];
-    // Two transactions on one request: the second one would find it held and leave it out.
-    const sharesRequest = batch[0]!.taskId.requestId === this.lastRequestId;
-    while (this.writing.size > (sharesRequest ? 0 : mostWriting - 1)) await Promise.race(this.writing);
-    if (this.failure) throw this.failure.cause;
-    this.lastRequestId = batch.at(-1)!.taskId.requestId;
-    const written = this.writeBatch(batch).finally(() => this.writing.delete(written));
-    this.writing.add(written);
-  }
-
-  private async writeBatch(batch: readonly PlannedTask[]): Promise<void> {
-    try {
-      if (!(await this.write(batch))) this.incomplete = true;
-    } catch (cause) {
-      this.failure ??= { cause };
-    }
   }
 }

@@ -15,6 +15,7 @@ export type WaitingReason =
   | 'PLACEMENT_DISABLED'
   | 'PRIORITY_FREEZE'
   | 'INSTANCE_LIMIT'
+  | 'CANNOT_BE_STORED'
   | 'NO_MATCHING_SLAVE'
   | 'PLACEABLE';
 

@@ -4,11 +4,13 @@ import {
   decide,
   isAdmin,
   livesOf,
+  readSight,
   writersNeededToRegroup,
   type AccessScope,
   type Decision,
   type Life,
   type Question,
+  type ReadSight,
   type RequestGroups,
   type User,
 } from '../../../core/authorization/index.js';
@@ -119,6 +121,11 @@ export class Access {
   readableBy(user: User): (request: RequestGroups & { id: string }) => boolean {
     if (this.isAdmin(user)) return () => true;
     return (request) => this.may(user, 'READ', request.id, request);
+  }
+
+  /** The same for a list, before one of them is read. */
+  sightOf(user: User): ReadSight {
+    return readSight(this.settings.auth, user);
   }
 
   /** A change of the groups of a request takes it from some groups and gives it to others, and needs WRITE of both. */

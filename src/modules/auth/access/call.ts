@@ -19,7 +19,7 @@ export interface Named {
 type Names = (call: Call) => Named[];
 
 /** The texts among one or many values; the operation refuses the others. */
-const texts = (value: unknown): string[] =>
+export const texts = (value: unknown): string[] =>
   [value].flat().filter((text): text is string => typeof text === 'string' && text !== '');
 const named = (value: unknown): Named[] => texts(value).map((id) => ({ id }));
 
@@ -46,6 +46,7 @@ export const inBody =
   (name: string): Names =>
   ({ body }) =>
     named(member(body, name));
+export const groupInBody = ({ body }: Call): string | undefined => texts(member(body, 'id'))[0];
 export const ofSentDeploy: Names = ({ body }) => named(member(member(body, 'deploy'), 'requestId'));
 export const ofLogSearch: Names = ({ body }) => {
   const sent = member(body, 'requestsAndDeploys');

@@ -1,5 +1,6 @@
 import type { UserAction } from '../../../core/model/enums.js';
 import {
+  groupInBody,
   groupsOfUpdatedRequest,
   inBody,
   inPath,
@@ -130,7 +131,10 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
 
   'GET /api/groups': openable('REQUEST_GROUPS', globalRead),
   'GET /api/groups/group/:requestGroupId': openable('REQUEST_GROUPS', globalRead),
-  'POST /api/groups': openable('REQUEST_GROUPS', on(inBody('requestIds'), 'WRITE', { unnamed: 'admin' })),
+  'POST /api/groups': openable(
+    'REQUEST_GROUPS',
+    on(inBody('requestIds'), 'WRITE', { unnamed: 'admin', replacesGroup: groupInBody }),
+  ),
   'DELETE /api/groups/group/:requestGroupId': openable('REQUEST_GROUPS', admin),
 
   'GET /api/requests': requestList,

@@ -1,11 +1,12 @@
 import { parseTaskId } from '../../../core/task-id.js';
 import type { RequestBatch } from '../../../core/model/request.js';
+import { type Call, texts } from './call.js';
 
 /** Says which request each part of an answer belongs to. */
 export interface ListShape {
   requestIds(answer: unknown): string[];
   /** What is left when only these parts may be seen; `mask` hides what only writers may see of one. */
-  select(answer: unknown, mayRead: (requestId: string) => boolean, mask: Mask): unknown;
+  select(answer: unknown, mayRead: (requestId: string) => boolean, mask: Mask, call: Call): unknown;
 }
 type Mask = (requestId: string, part: unknown) => unknown;
 
@@ -35,15 +36,17 @@ export const deployRows = rowsOf<{ deployMarker: { requestId: string } }>(({ dep
 export const byTaskId = entriesOf((taskId) => parseTaskId(taskId)?.requestId ?? '');
 export const byRequestId = entriesOf((requestId) => requestId);
 
-/** Requests that may not be read count as not found. */
+/** Requests that may not be read count as not found, in the order asked for: their place must not tell that they exist. */
 export const batch: ListShape = {
   requestIds: (answer) => (answer as RequestBatch).requests.map(({ request }) => request.id),
-  select: (answer, mayRead, mask) => {
+  select: (answer, mayRead, mask, { query }) => {
     const { requests, notFound } = answer as RequestBatch;
     const hidden = requests.map(({ request }) => request.id).filter((id) => !mayRead(id));
+    const unseen = new Set([...notFound, ...hidden]);
+    const inOrder = texts(query['id']).filter((id) => unseen.has(id));
     return {
       requests: requests.filter(({ request }) => mayRead(request.id)).map((parent) => mask(parent.request.id, parent)),
-      notFound: [...notFound, ...hidden],
+      notFound: [...new Set([...inOrder, ...unseen])],
     };
   },
 };

@@ -13,6 +13,7 @@ import { andThen } from '../../../platform/async.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Permit } from '../../../platform/database/permits.js';
 import { SchedulerError } from '../../../platform/errors.js';
+import { RequestGroupRepository } from '../../requests/groups/request-group.repository.js';
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 import { Access, type KnownRequest } from './access.service.js';
 import { ElevatedAccess } from './elevated-access.service.js';
@@ -37,6 +38,7 @@ export class NeedsCheck {
   constructor(
     private readonly access: Access,
     private readonly requests: RequestAccessRepository,
+    private readonly groups: RequestGroupRepository,
     private readonly db: Database,
     private readonly elevated: ElevatedAccess,
   ) {}
@@ -70,16 +72,26 @@ export class NeedsCheck {
 
   private async checkGroups(need: RequestNeed, user: User, call: Call, named: readonly Named[]): Promise<Allowed> {
     if (named.length === 0) this.refuseUnnamed(need, user);
-    const ids = [...new Set(named.map(({ id }) => id))];
+    const groupId = need.replacesGroup?.(call);
+    const all = await this.withMembers(this.db.manager, groupId, named);
+    const ids = idsOf(all);
     const seen = await this.access.find(this.db.manager, ids);
-    const allowed = this.decide(need, user, call, named, seen);
-    await this.elevated.note(need, user, named);
+    const allowed = this.decide(need, user, call, all, seen);
+    await this.elevated.note(need, user, all);
     const hold = async (tx: EntityManager): Promise<void> => {
-      const present = await this.requests.lock(tx, ids);
-      const now = await this.access.find(tx, ids, present);
-      if (!isDeepStrictEqual(now, seen)) this.decide(need, user, call, named, now);
+      if (groupId !== undefined) await this.groups.lockId(tx, groupId);
+      const held = await this.withMembers(tx, groupId, named);
+      const present = await this.requests.lock(tx, idsOf(held));
+      const now = await this.access.find(tx, idsOf(held), present);
+      if (!isDeepStrictEqual(now, seen)) this.decide(need, user, call, held, now);
     };
     return { ...allowed, permit: { requestIds: ids, hold } };
+  }
+
+  /** With the requests that are in a group now. */
+  private async withMembers(tx: EntityManager, groupId: string | undefined, named: readonly Named[]): Promise<Named[]> {
+    const group = groupId === undefined ? null : await this.groups.find(tx, groupId);
+    return [...named, ...(group?.requestIds ?? []).map((id) => ({ id }))];
   }
 
   /** What an operation does not name to the guard it cannot be allowed. */
@@ -144,6 +156,8 @@ export class NeedsCheck {
     this.access.require(user, { kind: 'request', scope: 'WRITE', requestId: id, groups: wanted }, need.refusal);
   }
 }
+
+const idsOf = (named: readonly Named[]): string[] => [...new Set(named.map(({ id }) => id))];
 
 interface Seen {
   past: Past;

@@ -37,6 +37,8 @@ export interface RequestNeed {
   newGroups?: (call: Call) => RequestGroups | undefined;
   /** The caller needs WRITE on the request with these, too. */
   writesNew?: true;
+  /** The call replaces a group of requests of this id: those that are in it are asked for as well. */
+  replacesGroup?: (call: Call) => string | undefined;
   /** What becomes of a call that names no request. Default: 400, as the operation would answer. */
   unnamed?: 'admin' | 'forbidden';
   refusal?: ErrorCode;

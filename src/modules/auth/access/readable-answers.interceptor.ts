@@ -6,7 +6,6 @@ import { userOf } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import type { CheckedRequest } from './access.guard.js';
 import { Access } from './access.service.js';
-import type { Allowed } from './needs-check.service.js';
 import type { Need } from './needs.js';
 
 /** Takes out of an answer what its caller may not see: entries of lists, and secrets of requests they cannot write. */
@@ -25,18 +24,18 @@ export class ReadableAnswers extends Around {
     const { need } = request;
     const user = userOf(request);
     if (!need || this.access.isAdmin(user)) return undefined;
-    const steps: Steps = { after: (answer) => this.select(need, request.allowed, user, answer) };
+    const steps: Steps = { after: (answer) => this.select(need, request, user, answer) };
     if (need.kind !== 'list' || !need.expensive) return steps;
     return this.actions.isDisabled('EXPENSIVE_API_CALLS').then((isDisabled) => (isDisabled ? { answer: [] } : steps));
   }
 
-  private async select(need: Need, allowed: Allowed | undefined, user: User, answer: unknown): Promise<unknown> {
+  private async select(need: Need, request: CheckedRequest, user: User, answer: unknown): Promise<unknown> {
     if (answer === undefined || answer === null || typeof answer !== 'object') return answer;
     if (answer instanceof StreamableFile) return answer;
-    if (need.kind !== 'list') return allowed?.writes === false ? this.masked(answer) : answer;
+    if (need.kind !== 'list') return request.allowed?.writes === false ? this.masked(answer) : answer;
     const { shape } = need;
     const { readable, writable } = await this.access.sort(user, shape.requestIds(answer));
-    return shape.select(answer, readable, (id, part) => (writable(id) ? part : this.masked(part)));
+    return shape.select(answer, readable, (id, part) => (writable(id) ? part : this.masked(part)), request);
   }
 
   private masked(part: unknown): unknown {

@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
 import type { Past } from '../../../core/authorization/index.js';
+import { textProblems } from '../../../core/launch/index.js';
 import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
@@ -23,6 +24,7 @@ import { PendingRequestRepository } from '../../tasks/pending-request.repository
 import { TaskRepository } from '../../tasks/task.repository.js';
 import { deployInUse } from '../request-actions.service.js';
 import { shownPendingRequest } from '../request-parents.service.js';
+import { RequestQuotas } from '../request-quotas.service.js';
 import { RequestReads } from '../request-reads.service.js';
 import { RequestRepository, type StoredRequest } from '../request.repository.js';
 
@@ -50,6 +52,7 @@ export class Runs {
     private readonly reads: RequestReads,
     private readonly deploys: DeployRepository,
     private readonly queue: PendingRequestRepository,
+    private readonly quotas: RequestQuotas,
     private readonly tasks: TaskRepository,
     private readonly searches: TaskSearchRepository,
     private readonly database: Database,
@@ -80,15 +83,21 @@ export class Runs {
     const stored = await this.requests.lock(tx, requestId);
     if (!stored) return wishes.map(() => ({ refusal: SchedulerError.requestNotFound(requestId) }));
     const { deploy, ...facts } = await this.facts(tx, stored, wishes);
+    const { room, refusal } = await this.quotas.roomForRuns(tx, stored.request);
+    let accepted = 0;
     const now = this.clock.now();
     const timesAsked = new Map<string, number>();
     const decided = wishes.map(({ run, user }) => {
-      const errors = deploy ? unsupportedRunErrors(this.driver, run, deploy) : [];
+      const errors = deploy
+        ? [...unsupportedRunErrors(this.driver, run, deploy), ...textProblems(deploy, runWishes(run))]
+        : [];
       if (errors.length > 0) return { refusal: SchedulerError.invalid('INVALID_REQUEST', errors) };
       const decision = decideRun(run, facts);
       if (decision.kind === 'refuse') {
         return { refusal: new SchedulerError(decision.code, decision.message, { errors: decision.errors }) };
       }
+      if (accepted >= room) return { refusal: new SchedulerError('TOO_MANY_RUNS', refusal) };
+      accepted += 1;
       if (decision.pendingType === 'ONEOFF') facts.waitingTasks += 1;
       // A run is known by its time and its id: two calls with one id are two runs.
       const earlier = timesAsked.get(run.runId ?? '') ?? 0;
@@ -125,7 +134,8 @@ export class Runs {
     const { request, state } = stored;
     const deployId = deployInUse(stored);
     const counts = countsRuns(request) ? await this.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
-    const looksAtDeploy = deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides);
+    const looksAtDeploy =
+      deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides ?? run.commandLineArgs);
     const found = looksAtDeploy ? await this.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
     const deploy = found?.deploy;
     const numPorts = deploy?.resources?.numPorts ?? 0;

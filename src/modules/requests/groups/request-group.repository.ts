@@ -15,6 +15,11 @@ export class RequestGroupRepository {
     return tx.getRepository(RequestGroupEntity).findOneBy({ id });
   }
 
+  /** Until `tx` ends no other call replaces the group, nor makes it. Before the locks of its requests. */
+  async lockId(tx: EntityManager, id: string): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7100))', [id]);
+  }
+
   /** Inserts, or replaces as a whole. */
   save(tx: EntityManager, group: RequestGroupEntity): Promise<void> {
     return replaceRows(tx.getRepository(RequestGroupEntity), [group]);

@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { promisedTypes } from '../../core/model/enums.js';
+import { rows } from '../../platform/database/sql.js';
+
+/** SQL that an index answers (request_by_group); `$1` is the group or NULL. */
+const ofGroup = (alias: string): string =>
+  `(${alias}.document->>'group' = $1 OR ($1::text IS NULL AND ${alias}.document->>'group' IS NULL))`;
+
+/** What groups have. By hand: counts over two rooms' tables. */
+@Injectable()
+export class RequestQuotaRepository {
+  async requests(tx: EntityManager, group: string | undefined): Promise<number> {
+    const sql = `SELECT count(*)::int AS count FROM request r WHERE ${ofGroup('r')}`;
+    return (await rows<{ count: number }>(tx, sql, [group ?? null]))[0]!.count;
+  }
+
+  /** Runs that were asked for and wait. */
+  async runs(tx: EntityManager, group: string | undefined): Promise<number> {
+    const [found] = await rows<{ count: number }>(
+      tx,
+      `SELECT count(*)::int AS count FROM (
+         SELECT request_id FROM pending_task WHERE pending_type = ANY ($2) AND NOT delete_requested
+         UNION ALL SELECT request_id FROM pending_request WHERE pending_type = ANY ($2)) p
+       JOIN request r ON r.id = p.request_id WHERE ${ofGroup('r')}`,
+      [group ?? null, promisedTypes],
+    );
+    return found!.count;
+  }
+
+  /** Until `tx` ends no other call counts what this group has near its limit. After the locks of requests. */
+  async lockGroup(tx: EntityManager, group: string | undefined): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7101))', [group ?? '']);
+  }
+}

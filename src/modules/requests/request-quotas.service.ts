@@ -1,0 +1,73 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Request } from '../../core/model/request.js';
+import { SchedulerError } from '../../platform/errors.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
+import { RequestQuotaRepository } from './request-quota.repository.js';
+
+/** To count is cheap, but not for each of hundreds of calls a second: far from the limit a count holds for so long. */
+const keptMillis = 1_000;
+/** Groups whose count is kept. */
+const mostKept = 10_000;
+
+interface Kept {
+  count: number;
+  at: number;
+}
+
+/** How many requests, and how many waiting runs, a group may have. Requests without a group count as one. */
+@Injectable()
+export class RequestQuotas {
+  private readonly requestCounts = new Map<string, Kept>();
+  private readonly runCounts = new Map<string, Kept>();
+
+  constructor(
+    private readonly quotas: RequestQuotaRepository,
+    private readonly queue: PendingRequestRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** Before a request comes to a group, in the transaction that has it come. */
+  async refuseRequest(tx: EntityManager, group: string | undefined): Promise<void> {
+    const most = this.settings.maxRequestsPerGroup;
+    const count = await this.count(tx, group, most, this.requestCounts, () => this.quotas.requests(tx, group));
+    if (count < most) return;
+    const message = `group: ${nameOf(group)} has ${count} requests, and may have ${most} (maxRequestsPerGroup)`;
+    throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'group', rule: 'quota', message }]);
+  }
+
+  /** For how many more runs of a request, whose row is locked in `tx`, there is room, and what refuses the next one. */
+  async roomForRuns(tx: EntityManager, { id, group }: Request): Promise<{ room: number; refusal: string }> {
+    const { maxPendingRunsPerRequest: most, maxPendingRunsPerGroup: mostOfGroup } = this.settings;
+    const own = await this.queue.runsOf(tx, id);
+    const all = await this.count(tx, group, mostOfGroup, this.runCounts, () => this.quotas.runs(tx, group));
+    if (most - own <= mostOfGroup - all) {
+      const refusal = `Request '${id}' has as many waiting runs as may be, ${most} (maxPendingRunsPerRequest)`;
+      return { room: most - own, refusal };
+    }
+    const refusal = `Requests of ${nameOf(group)} have as many waiting runs as may be, ${mostOfGroup} (maxPendingRunsPerGroup)`;
+    return { room: mostOfGroup - all, refusal };
+  }
+
+  /** From half of the limit on the calls of a group take turns, so that no two of them get the last place. */
+  private async count(
+    tx: EntityManager,
+    group: string | undefined,
+    most: number,
+    kept: Map<string, Kept>,
+    count: () => Promise<number>,
+  ): Promise<number> {
+    const key = JSON.stringify(group ?? null);
+    const known = kept.get(key);
+    if (known && known.count < most / 2 && performance.now() - known.at < keptMillis) return known.count;
+    const found = await count();
+    if (kept.size >= mostKept) kept.clear();
+    kept.set(key, { count: found, at: performance.now() });
+    if (found < most / 2) return found;
+    await this.quotas.lockGroup(tx, group);
+    return count();
+  }
+}
+
+const nameOf = (group: string | undefined): string => (group === undefined ? 'those that name no group' : `'${group}'`);

@@ -1,0 +1,222 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { ClusterDriver } from '../../src/cluster/cluster-driver.js';
+import { RequestAccessRepository } from '../../src/modules/requests/request-access.repository.js';
+import { RequestRepository } from '../../src/modules/requests/request.repository.js';
+import { Tokens } from '../../src/modules/auth/tokens/tokens.service.js';
+import { authSettings, callWith, type Answer } from '../support/auth/auth-app.js';
+import { insertDeploy, insertRequest } from '../support/builders.js';
+import { openEventStream } from '../support/event-client.js';
+import { startTestApp, type TestApp } from '../support/test-app.js';
+
+const groups = { ann: ['web'], bob: ['evil'], alma: ['admins'] } as const;
+type Who = keyof typeof groups;
+const limits = {
+  maxRecordBytes: 32_768,
+  maxRequestsPerGroup: 12,
+  maxPendingRunsPerRequest: 3,
+  maxPendingRunsPerGroup: 5,
+  events: { maxReplaysPerMinute: 3 },
+};
+
+let app: TestApp<ClusterDriver>;
+const tokens = {} as Record<Who, string>;
+
+beforeAll(async () => {
+  app = await startTestApp({
+    settings: authSettings({
+      ...limits,
+      auth: { enabled: true, adminGroups: ['admins'], failuresBeforeDelay: 100_000 },
+    }),
+  });
+  for (const who of Object.keys(groups) as Who[]) {
+    const user = { id: who, groups: [...groups[who]], scopes: [], authenticated: true };
+    tokens[who] = (await app.app.get(Tokens, { strict: false }).create({ user }, user)).text;
+  }
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await app.database.manager.query('TRUNCATE request, request_group, deploy_history, pending_request, pending_task');
+});
+afterAll(() => app.close());
+
+const call = (who: Who, method: string, path: string, body?: unknown): Promise<Answer> =>
+  callWith(`${app.url}${path}`, method, { token: tokens[who], body });
+const job = (id: string, members = {}) => ({ id, requestType: 'ON_DEMAND', group: 'evil', ...members });
+const store = (id: string, members = {}) => insertRequest(app.database.manager, { request: job(id, members) as never });
+const refusal = ({ status, body }: Answer) => {
+  const { code, errors } = body as { code?: string; errors?: { field: string; rule: string; message: string }[] };
+  return { status, code, field: errors?.[0]?.field, rule: errors?.[0]?.rule };
+};
+const attributes = (bytes: number) =>
+  Object.fromEntries(Array.from({ length: bytes / 500 }, (_, index) => [`a${index}`, 'x'.repeat(490)]));
+
+describe('what is stored has a size', () => {
+  test('a request as a whole', async () => {
+    const sent = job('big', { requiredSlaveAttributes: attributes(50_000) });
+    const answer = await call('bob', 'POST', '/api/requests', sent);
+    expect(refusal(answer)).toEqual({ status: 400, code: 'INVALID_REQUEST', field: 'request', rule: 'size' });
+    expect(answer.body).toMatchObject({
+      message: expect.stringMatching(/32768 bytes.*maxRecordBytes.*, not \d{5}/) as unknown,
+    });
+    expect((await call('bob', 'POST', '/api/requests', job('small'))).status).toBe(200);
+  });
+
+  test('one that is stored and larger can be changed, and does not grow', async () => {
+    const own = { requiredSlaveAttributes: attributes(50_000) };
+    await store('old', own);
+    const scale = await call('bob', 'PUT', '/api/requests/request/old/scale', { instances: 12 });
+    expect(scale.status).toBe(200);
+    expect((await call('bob', 'POST', '/api/requests', job('old', { ...own, instances: 3 }))).status).toBe(200);
+    const larger = { ...own, allowedSlaveAttributes: attributes(5_000) };
+    expect(refusal(await call('bob', 'POST', '/api/requests', job('old', larger)))).toMatchObject({ rule: 'size' });
+  });
+
+  test.each([
+    ['a deploy as a whole', { env: attributes(50_000) }, 'deploy', 'size'],
+    ['a run that comes with it', { runImmediately: { envOverrides: attributes(33_000) } }, 'deploy', 'size'],
+    ['a variable that no program can be given', { env: { A: '${TASK_ID}'.repeat(1_000) } }, 'deploy.env', 'size'],
+    ['an argument', { arguments: ['é'.repeat(70_000)] }, 'deploy', 'size'],
+  ])('%s', async (_what, members, field, rule) => {
+    await store('deployed');
+    const deploy = { requestId: 'deployed', id: 'd1', command: 'run', ...members };
+    const answer = await call('bob', 'POST', '/api/deploys', { deploy });
+    expect(refusal(answer)).toMatchObject({ status: 400, code: 'INVALID_DEPLOY', field, rule });
+  });
+
+  test('a run as a whole, and together with its deploy what a program can be given', async () => {
+    const { manager } = app.database;
+    await insertRequest(manager, { request: job('ran', { instances: 100 }) as never, activeDeployId: 'd1' });
+    // From before the limit: nearly all that a program can be given.
+    const env = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`V${index}`, 'x'.repeat(128_000)]));
+    await insertDeploy(manager, { deploy: { requestId: 'ran', id: 'd1', env } as never });
+    const run = (body: unknown) => call('bob', 'POST', '/api/requests/request/ran/run', body);
+    expect(refusal(await run({ envOverrides: attributes(33_000) }))).toMatchObject({ field: 'run', rule: 'size' });
+    expect((await run({ envOverrides: { A: 'b' } })).status).toBe(200);
+    const much = await run({ envOverrides: attributes(30_000), commandLineArgs: [] });
+    expect(refusal(much)).toMatchObject({ status: 400, field: 'envOverrides', rule: 'size' });
+  });
+
+  test('what a group may have is counted, and told with its limit; another group has its own', async () => {
+    const created = await Promise.all(
+      Array.from({ length: limits.maxRequestsPerGroup + 3 }, (_, index) =>
+        call('bob', 'POST', '/api/requests', job(`r${index}`)),
+      ),
+    );
+    expect(created.filter(({ status }) => status === 200)).toHaveLength(limits.maxRequestsPerGroup);
+    const refused = created.find(({ status }) => status !== 200)!;
+    expect(refusal(refused)).toMatchObject({ status: 400, field: 'group', rule: 'quota' });
+    expect(refused.body).toMatchObject({ message: expect.stringContaining('12 (maxRequestsPerGroup)') as unknown });
+    const web = { id: 'web', requestType: 'SERVICE', group: 'web' };
+    expect((await call('ann', 'POST', '/api/requests', web)).status).toBe(200);
+    const { id } = created.find(({ status }) => status === 200)!.body['request'] as { id: string };
+    expect((await call('bob', 'POST', '/api/requests', job(id, { instances: 2 }))).status).toBe(200);
+  });
+
+  test('waiting runs are counted by request and by group', async () => {
+    const { manager } = app.database;
+    for (const id of ['a', 'b']) {
+      await insertRequest(manager, { request: job(id, { instances: 100 }) as never, activeDeployId: 'd1' });
+      await insertDeploy(manager, { deploy: { requestId: id, id: 'd1' } as never });
+    }
+    const later = { runAt: Date.now() + 3_600_000 };
+    const runs = (id: string) =>
+      Promise.all(Array.from({ length: 5 }, () => call('bob', 'POST', `/api/requests/request/${id}/run`, later)));
+    const texts = async (id: string) =>
+      (await runs(id)).map(({ status, body }) => [status, /max\w+/.exec(JSON.stringify(body['message'] ?? ''))?.[0]]);
+    const perRequest = [429, 'maxPendingRunsPerRequest'];
+    expect((await texts('a')).filter(([status]) => status !== 200)).toEqual([perRequest, perRequest]);
+    const perGroup = [429, 'maxPendingRunsPerGroup'];
+    expect((await texts('b')).filter(([status]) => status !== 200)).toEqual([perGroup, perGroup, perGroup]);
+  });
+});
+
+describe('lists of a caller who sees little', () => {
+  test('read no documents of others', async () => {
+    for (const id of ['evil1', 'evil2', 'evil3']) await store(id);
+    await store('annes', { group: 'web' });
+    await store('shared', { readOnlyGroups: ['web'] });
+    await store('anyones', { group: undefined });
+    const seen = ['annes', 'anyones', 'shared'];
+    const documents = vi.spyOn(RequestRepository.prototype, 'findSeen');
+    const whole = vi.spyOn(RequestRepository.prototype, 'findAll');
+    const asked = vi.spyOn(RequestAccessRepository.prototype, 'find');
+    for (const path of ['/api/requests', '/api/requests/active']) {
+      const { body } = await call('ann', 'GET', path);
+      expect((body as unknown as { request: { id: string } }[]).map(({ request }) => request.id).sort()).toEqual(seen);
+    }
+    for (const path of ['/api/requests/ids', '/api/requests/ids/active']) {
+      expect((await call('ann', 'GET', path)).body).toEqual(seen);
+    }
+    const read = await Promise.all(documents.mock.results.map(({ value }) => value as Promise<unknown[]>));
+    expect(read.map((rows) => rows.length)).toEqual([3, 3]);
+    expect(whole).not.toHaveBeenCalled();
+    for (const [, ids] of asked.mock.calls) expect([...ids].filter((id) => id.startsWith('evil'))).toEqual([]);
+    expect((await call('alma', 'GET', '/api/requests/ids')).body).toHaveLength(6);
+  });
+
+  test('of unknown requests keep the order asked for, whether they exist or not', async () => {
+    await store('hidden');
+    await store('annes', { group: 'web' });
+    const batch = await call('ann', 'GET', '/api/requests/batch?id=hidden&id=nope&id=annes&id=nope2&id=hidden');
+    expect(batch.body).toMatchObject({
+      requests: [{ request: { id: 'annes' } }],
+      notFound: ['hidden', 'nope', 'nope2'],
+    });
+  });
+});
+
+test('who replaces a group of requests may change all that was in it', async () => {
+  await store('annes', { group: 'web' });
+  await store('bobs');
+  const save = (who: Who, ...requestIds: string[]) => call(who, 'POST', '/api/groups', { id: 'g1', requestIds });
+  expect((await save('ann', 'annes')).status).toBe(200);
+  expect((await save('bob', 'bobs')).status).toBe(403);
+  expect((await call('alma', 'GET', '/api/groups/group/g1')).body).toMatchObject({ requestIds: ['annes'] });
+  expect((await save('ann', 'annes')).status).toBe(200);
+  expect((await save('alma', 'annes', 'bobs')).status).toBe(200);
+  expect((await save('ann', 'annes')).status).toBe(403);
+  // Two at once who found no group: the second one finds that of the first.
+  await app.database.manager.query('TRUNCATE request_group');
+  const both = await Promise.all([save('ann', 'annes'), save('bob', 'bobs')]);
+  expect(both.map(({ status }) => status).sort()).toEqual([200, 403]);
+});
+
+describe.each(['__proto__', 'constructor', 'toString', '-', '--', '--help'])('%s', (word) => {
+  test('is no id and no group', async () => {
+    const reserved = { status: 400, rule: 'reserved' };
+    expect(refusal(await call('alma', 'POST', '/api/requests', job(word)))).toMatchObject(reserved);
+    expect(refusal(await call('alma', 'POST', '/api/requests', job('r', { group: word })))).toMatchObject(reserved);
+    const lists = { readWriteGroups: ['evil', word], readOnlyGroups: [word] };
+    expect(refusal(await call('alma', 'POST', '/api/requests', job('r', lists)))).toMatchObject(reserved);
+    expect(refusal(await call('alma', 'POST', '/api/groups', { id: word, requestIds: [] }))).toMatchObject(reserved);
+  });
+
+  test('that is there can be changed and removed', async () => {
+    await store(word, { group: word });
+    expect((await call('alma', 'POST', '/api/requests', job(word, { group: word, instances: 2 }))).status).toBe(200);
+    expect((await call('alma', 'DELETE', `/api/requests/request/${encodeURIComponent(word)}`)).status).toBe(200);
+  });
+});
+
+test('a caller may begin so many replays of events a minute, however soon each ends', async () => {
+  await call('bob', 'POST', '/api/requests', job('told'));
+  const headers = { Authorization: `Token ${tokens.bob}` };
+  const listener = await openEventStream(`${app.url}/api/events`, headers);
+  const replay = async (who: Who) => {
+    const client = await openEventStream(`${app.url}/api/events?lastEventId=0`, {
+      Authorization: `Token ${tokens[who]}`,
+    });
+    client.close();
+    return client.status;
+  };
+  const statuses: number[] = [];
+  for (let times = 0; times < limits.events.maxReplaysPerMinute + 2; times++) statuses.push(await replay('bob'));
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  expect(await replay('ann')).toBe(200);
+  // To go on from where one is costs no replay.
+  const { lastId } = listener;
+  listener.close();
+  const goesOn = await openEventStream(`${app.url}/api/events?lastEventId=${lastId}`, headers);
+  expect(goesOn.status).toBe(200);
+  goesOn.close();
+});
