@@ -64,7 +64,7 @@ export async function runChaos(
   try {
     const hasClocks = Clock.available && chosen.some(({ setsClocks }) => setsClocks);
     const built = Stage.build(options, hasClocks, (begun) => (stage = begun));
-    await Promise.race([built, aborted(signal)]);
+    await Promise.race([built, whenAborted(signal)]);
     return await new ChaosRun(options, await built, say, signal).play(chosen);
   } catch (cause) {
     for (const { name, instance } of stage?.players ?? []) say(`--- ${name}\n${instance.output.slice(-3_000)}`);
@@ -74,12 +74,16 @@ export async function runChaos(
   }
 }
 
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
+function whenAborted(signal: AbortSignal): Promise<never> {
+  const interrupted = new Promise<never>((_, reject) => {
     const interrupt = (): void => reject(new Error('Interrupted'));
     if (signal.aborted) interrupt();
     else signal.addEventListener('abort', interrupt, { once: true });
   });
+  // It may come when nobody waits for it.
+  interrupted.catch(() => undefined);
+  return interrupted;
+}
 
 class ChaosRun {
   private readonly load: Load;
@@ -89,6 +93,7 @@ class ChaosRun {
   private readonly failures: string[] = [];
   private readonly flaps: string[] = [];
   private readonly random: () => number;
+  private readonly aborted: Promise<never>;
 
   constructor(
     private readonly options: ChaosOptions,
@@ -99,6 +104,7 @@ class ChaosRun {
     this.load = new Load(options, stage.records, stage.apis);
     this.watch = new ProcessWatch(stage.records, (id) => this.load.services.some((service) => service.id === id));
     this.random = randomOf(options.seed + 1);
+    this.aborted = whenAborted(signal);
   }
 
   async play(chosen: readonly Fault[]): Promise<ChaosResult> {
@@ -111,7 +117,7 @@ class ChaosRun {
     for (const each of skipped) this.say(`left out: ${each}`);
     this.watch.start();
     try {
-      await Promise.race([this.load.prepare(), aborted(this.signal)]);
+      await Promise.race([this.load.prepare(), this.aborted]);
       this.load.start();
       this.say(`everything runs after ${(uptime() - startedAt).toFixed(0)} s; faults begin`);
       await this.stage.leader();
@@ -149,7 +155,7 @@ class ChaosRun {
     const killed = { all: false, taskIds: new Set<string>() };
     const [until, recovered] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
     // What the fault before has ended is whole again, so that its cost is not told as this one's.
-    await Promise.race([this.stage.ready(this.stage.players), aborted(this.signal)]).catch((cause: unknown) => {
+    await Promise.race([this.stage.ready(this.stage.players), this.aborted]).catch((cause: unknown) => {
       if (!this.signal.aborted) this.failures.push(`before ${name}: ${String(cause)}`);
     });
     if (this.signal.aborted) return;
@@ -159,7 +165,7 @@ class ChaosRun {
     this.struck.push(fault);
     this.say(`${fault.name} at ${window.from.toFixed(0)}`);
     // After an interrupt the fault has the time to undo what it did.
-    const patience = aborted(this.signal).catch(() => delay(undoMillis));
+    const patience = this.aborted.catch(() => delay(undoMillis));
     await Promise.race([fault.act(this.stage, killed), patience]).catch((cause: unknown) => {
       if (!this.signal.aborted) this.failures.push(`${fault.name}: ${String(cause)}`);
     });

@@ -176,9 +176,12 @@ export class Postgres {
       for (let size = 0; !isOver(); await delay(250)) {
         const { bavail, bsize } = statfsSync(join(this.folder, 'disk'));
         const free = bavail * bsize;
-        if (free <= leftOnDisk) continue;
-        size += free;
-        await run('fallocate', ['-l', String(size), this.filler]).catch(() => undefined);
+        if (free > leftOnDisk) {
+          size += free;
+          await run('fallocate', ['-l', String(size), this.filler]).catch(() => undefined);
+        }
+        // Segments of its log that are there already would carry it for minutes.
+        await this.sql(this.port, 'SELECT pg_switch_wal()').catch(() => undefined);
       }
     } finally {
       truncateSync(this.filler, 0);
