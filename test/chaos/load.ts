@@ -5,6 +5,7 @@ import { type ChaosOptions, randomOf } from './options.js';
 import { type Records, uptime } from './records.js';
 
 const answerMillis = 3_000;
+const longestPauseMillis = 4_000;
 const resources = { cpus: 0.01, memoryMb: 8 };
 const cronSeconds = [5, 6, 10];
 /** Seconds between two slots of the cron job of this number. */
@@ -137,10 +138,14 @@ export class Load {
     const lasts = chance < 0.15 ? 15 : chance < 0.4 ? 2 : 0.2;
     const body = { runId: run.id, envOverrides: { RUN: run.id, LASTS: String(lasts) } };
     const isRepeated = n % 2 === 0;
+    let pauseMillis = 500;
     do {
       run.answer = await this.askOnce(`requests/request/job${n % this.options.jobs}/run`, body, isRepeated);
-      if (run.answer === 'UNKNOWN' && isRepeated) await delay(500);
-    } while (run.answer === 'UNKNOWN' && isRepeated && this.mayAskAgain());
+      if (run.answer !== 'UNKNOWN' || !isRepeated) break;
+      await delay(pauseMillis);
+      // Else hundreds of calls that wait would be all that a cluster hears that has just come back.
+      pauseMillis = Math.min(2 * pauseMillis, longestPauseMillis);
+    } while (this.mayAskAgain());
     run.answeredAt = uptime();
   }
 
