@@ -17,6 +17,7 @@ const settleMillis = 150_000;
 /** For calls that were not answered during the last fault. */
 const answerSeconds = 60;
 const recoverMillis = 120_000;
+const undoMillis = 5_000;
 
 export interface ChaosResult {
   verdict: Verdict;
@@ -24,6 +25,8 @@ export interface ChaosResult {
   stalls: string[];
   /** Terms that began after the first one, and how many of them the faults explain. */
   terms: { begun: number; fewest: number; most: number };
+  /** Faults with which more terms began than they explain. */
+  flaps: string[];
   skipped: string[];
   failures: string[];
   unexpectedEnds: string[];
@@ -57,10 +60,11 @@ export async function runChaos(
 ): Promise<ChaosResult> {
   const chosen = chooseFaults(options);
   let stage: Stage | undefined;
+  signal.addEventListener('abort', () => stage?.interrupt(), { once: true });
   try {
     const hasClocks = Clock.available && chosen.some(({ setsClocks }) => setsClocks);
     const built = Stage.build(options, hasClocks, (begun) => (stage = begun));
-    await Promise.race([built, aborted(signal)]);
+    await Promise.race([built, whenAborted(signal)]);
     return await new ChaosRun(options, await built, say, signal).play(chosen);
   } catch (cause) {
     for (const { name, instance } of stage?.players ?? []) say(`--- ${name}\n${instance.output.slice(-3_000)}`);
@@ -70,8 +74,16 @@ export async function runChaos(
   }
 }
 
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('Interrupted')), { once: true }));
+function whenAborted(signal: AbortSignal): Promise<never> {
+  const interrupted = new Promise<never>((_, reject) => {
+    const interrupt = (): void => reject(new Error('Interrupted'));
+    if (signal.aborted) interrupt();
+    else signal.addEventListener('abort', interrupt, { once: true });
+  });
+  // It may come when nobody waits for it.
+  interrupted.catch(() => undefined);
+  return interrupted;
+}
 
 class ChaosRun {
   private readonly load: Load;
@@ -79,7 +91,9 @@ class ChaosRun {
   private readonly windows: Window[] = [];
   private readonly struck: Fault[] = [];
   private readonly failures: string[] = [];
+  private readonly flaps: string[] = [];
   private readonly random: () => number;
+  private readonly aborted: Promise<never>;
 
   constructor(
     private readonly options: ChaosOptions,
@@ -90,6 +104,7 @@ class ChaosRun {
     this.load = new Load(options, stage.records, stage.apis);
     this.watch = new ProcessWatch(stage.records, (id) => this.load.services.some((service) => service.id === id));
     this.random = randomOf(options.seed + 1);
+    this.aborted = whenAborted(signal);
   }
 
   async play(chosen: readonly Fault[]): Promise<ChaosResult> {
@@ -102,7 +117,7 @@ class ChaosRun {
     for (const each of skipped) this.say(`left out: ${each}`);
     this.watch.start();
     try {
-      await Promise.race([this.load.prepare(), aborted(this.signal)]);
+      await Promise.race([this.load.prepare(), this.aborted]);
       this.load.start();
       this.say(`everything runs after ${(uptime() - startedAt).toFixed(0)} s; faults begin`);
       await this.stage.leader();
@@ -136,23 +151,38 @@ class ChaosRun {
   }
 
   private async strike(fault: Fault): Promise<void> {
-    const { replaces = false, killsTasks = false } = fault;
-    const window: Window = { fault: fault.name, from: uptime(), until: Number.POSITIVE_INFINITY, replaces, killsTasks };
+    const { name, setsClocks = false } = fault;
+    const killed = { all: false, taskIds: new Set<string>() };
+    const [until, recovered] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    // What the fault before has ended is whole again, so that its cost is not told as this one's.
+    await Promise.race([this.stage.ready(this.stage.players), this.aborted]).catch((cause: unknown) => {
+      if (!this.signal.aborted) this.failures.push(`before ${name}: ${String(cause)}`);
+    });
+    if (this.signal.aborted) return;
+    const window: Window = { fault: name, from: uptime(), until, recovered, killed, setsClocks };
+    const term = this.stage.terms;
     this.windows.push(window);
     this.struck.push(fault);
     this.say(`${fault.name} at ${window.from.toFixed(0)}`);
-    await Promise.race([fault.act(this.stage), aborted(this.signal)]).catch((cause: unknown) => {
+    // After an interrupt the fault has the time to undo what it did.
+    const patience = this.aborted.catch(() => delay(undoMillis));
+    await Promise.race([fault.act(this.stage, killed), patience]).catch((cause: unknown) => {
       if (!this.signal.aborted) this.failures.push(`${fault.name}: ${String(cause)}`);
     });
     window.until = uptime();
-    const recovered = (): boolean =>
+    const hasRecovered = (): boolean =>
       this.load.runs.some(({ answer, askedAt }) => answer === 'ACCEPTED' && askedAt > window.until) &&
       this.stage.records.marks.some(({ what, at }) => what === 'start' && at > window.until);
-    await waitFor('the cluster to accept and to start', () => this.signal.aborted || recovered(), {
+    await waitFor('the cluster to accept and to start', () => this.signal.aborted || hasRecovered(), {
       timeoutMillis: recoverMillis,
       everyMillis: 200,
     }).catch((cause: unknown) => this.failures.push(`${fault.name}: ${String(cause)}`));
+    window.recovered = uptime();
     await this.calm();
+    if (!this.signal.aborted) await this.stage.leader();
+    const begun = this.stage.terms - term;
+    if (begun > fault.terms[1])
+      this.flaps.push(`${name}: ${begun} terms began, of which it explains ${fault.terms[1]}`);
     const cost = costOf(window, this.load, this.stage.records);
     this.say(
       `  lasted ${(window.until - window.from).toFixed(0)} s; without acceptance ${cost.noAcceptance.toFixed(1)} s, ` +
@@ -176,7 +206,7 @@ class ChaosRun {
       async () => {
         if (this.signal.aborted) return true;
         const { instance } = await this.stage.leader();
-        const told = await askApi(instance.api);
+        const told = await askApi(instance.api, this.options.jobs);
         this.watch.look();
         verdict = this.judge(told);
         return [verdict.lost, verdict.wrongServices, verdict.untrue].every((each) => each.length === 0);
@@ -199,14 +229,14 @@ class ChaosRun {
         ({ fault, noAcceptance, noStart }) =>
           `${fault}: ${noAcceptance.toFixed(1)} s without acceptance, ${noStart.toFixed(1)} s without a start`,
       );
-    const fewest = this.struck.filter(({ changesLeader }) => changesLeader === 'YES').length;
-    const most = this.struck.filter(({ changesLeader }) => changesLeader !== 'NO').length;
-    const { failures, load, stage } = this;
+    const sum = (n: 0 | 1): number => this.struck.reduce((total, { terms }) => total + terms[n], 0);
+    const { failures, flaps, load, stage } = this;
     return {
       verdict,
       costs,
       stalls,
-      terms: { begun: stage.terms - firstTerm, fewest, most },
+      terms: { begun: stage.terms - firstTerm, fewest: sum(0), most: sum(1) },
+      flaps,
       skipped,
       failures,
       unexpectedEnds: stage.unexpectedEnds,
@@ -214,7 +244,7 @@ class ChaosRun {
       operations: load.operations,
       starts: stage.records.marks.filter(({ what }) => what === 'start').length,
       seconds: uptime() - startedAt,
-      good: isGood(verdict) && stalls.length === 0 && failures.length === 0 && verdict.acknowledged > 0,
+      good: isGood(verdict) && [stalls, failures, flaps].every((each) => each.length === 0) && verdict.acknowledged > 0,
     };
   }
 }

@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { basename, join } from 'node:path';
 import { killNow, workersOf } from '../e2e/support/processes.js';
 import { muster } from '../e2e/support/muster-command.js';
 import { Clock } from './clock.js';
@@ -11,17 +10,20 @@ import type { Player, Stage } from './stage.js';
 
 const wrongBySeconds = 600;
 
+/** Tasks whose processes a fault has killed. */
+export interface Killed {
+  /** Whatever ran while it struck. */
+  all: boolean;
+  taskIds: Set<string>;
+}
+
 /** One way in which the cluster is disturbed, and what may come of it. */
 export interface Fault {
   name: string;
   /** Strikes, lasts, and is over when it resolves. */
-  act(stage: Stage): Promise<unknown>;
-  /** Whether another term begins with it. */
-  changesLeader: 'YES' | 'NO' | 'MAYBE';
-  /** Whether tasks of services may be replaced that nobody touched. */
-  replaces?: boolean;
-  /** Whether processes of tasks are killed by it. */
-  killsTasks?: boolean;
+  act(stage: Stage, killed: Killed): Promise<unknown>;
+  /** Terms that begin with it: fewest, most. */
+  terms: readonly [number, number];
   /** Whether runs go on to be accepted and started: a pause beyond `longestStallSeconds` is a failure. */
   worksOn?: boolean;
   /** It needs clocks that can be set. */
@@ -30,12 +32,10 @@ export interface Fault {
   whyNot?(stage: Stage): string | undefined;
 }
 
-const seconds = (count: number): Promise<void> => delay(count * 1_000);
-
-async function frozen(player: Player, count: number): Promise<void> {
+async function frozen(stage: Stage, player: Player, count: number): Promise<void> {
   player.instance.signal('SIGSTOP');
   try {
-    await seconds(count);
+    await stage.pause(count);
   } finally {
     player.instance.signal('SIGCONT');
   }
@@ -44,7 +44,7 @@ async function frozen(player: Player, count: number): Promise<void> {
 async function killed(stage: Stage, player: Player): Promise<void> {
   player.isHeld = true;
   await player.instance.kill9();
-  await seconds(2);
+  await stage.pause(2);
   await stage.restart(player);
 }
 
@@ -52,26 +52,27 @@ async function restarted(stage: Stage, players: readonly Player[]): Promise<void
   for (const player of players) player.isHeld = true;
   await Promise.all(players.map(({ instance }) => instance.stop()));
   await Promise.all(players.map((player) => stage.restart(player)));
-  await Promise.all(players.map(({ instance }) => instance.ready()));
+  await stage.ready(players);
 }
 
-async function clockOff(clock: Clock, by: number, count: number): Promise<void> {
+async function clockOff(stage: Stage, clock: Clock, by: number, count: number): Promise<void> {
   clock.set(by);
   try {
-    await seconds(count);
+    await stage.pause(count);
   } finally {
     clock.set(0);
   }
 }
 
-const agentCut = (name: string, side: 'client' | 'server' | 'both', count: number, replaces: boolean): Fault => ({
+/** Tasks that live on without their agent being heard are still there when it is heard again: none is replaced. */
+const agentCut = (name: string, side: 'client' | 'server' | 'both', count: number): Fault => ({
   name,
-  changesLeader: 'NO',
-  replaces,
-  act: async ({ agentLine }) => {
+  terms: [0, 0],
+  act: async (stage) => {
+    const { agentLine } = stage;
     agentLine.swallow(side);
     try {
-      await seconds(count);
+      await stage.pause(count);
     } finally {
       agentLine.restore();
     }
@@ -80,8 +81,8 @@ const agentCut = (name: string, side: 'client' | 'server' | 'both', count: numbe
 
 const leaderStopped = (count: number): Fault => ({
   name: `leader_stop${count}`,
-  changesLeader: 'YES',
-  act: async (stage) => frozen(await stage.leader(), count),
+  terms: [1, 1],
+  act: async (stage) => frozen(stage, await stage.leader(), count),
 });
 
 /** Of the leader, the agent and the database: ten minutes ahead or behind, for a while, and then set right. */
@@ -91,55 +92,72 @@ const clockFaults = (lasts: number): Fault[] =>
     { side: 'behind', by: -wrongBySeconds },
   ].flatMap(({ side, by }) => {
     const common = { setsClocks: true, worksOn: true, whyNot: () => (Clock.available ? undefined : 'no libfaketime') };
-    const fault = (who: string, changesLeader: Fault['changesLeader'], act: Fault['act']): Fault => ({
+    const fault = (who: string, terms: Fault['terms'], act: Fault['act']): Fault => ({
       ...common,
       name: `clock_${who}_${side}`,
-      changesLeader,
+      terms,
       act,
     });
     return [
-      fault('leader', 'NO', async (stage) => clockOff((await stage.leader()).clock!, by, lasts)),
-      fault('agent', 'NO', (stage) => clockOff(stage.agentClock!, by, lasts)),
+      fault('leader', [0, 0], async (stage) => clockOff(stage, (await stage.leader()).clock!, by, lasts)),
+      fault('agent', [0, 0], (stage) => clockOff(stage, stage.agentClock!, by, lasts)),
       // The lease ends, or does not, by this clock.
-      fault('database', 'MAYBE', (stage) => clockOff(stage.databaseClock!, by, lasts)),
+      fault('database', [0, 2], (stage) => clockOff(stage, stage.databaseClock!, by, lasts)),
     ];
   });
 
-async function busy(count: number): Promise<void> {
+async function busy(stage: Stage, count: number): Promise<void> {
   const programs: ChildProcess[] = [];
   try {
     // A loop of a shell, so that neither this program nor its clock takes part.
     for (let n = 0; n < 4 * cpus().length; n++)
       programs.push(spawn('/bin/sh', ['-c', 'while :; do :; done'], { stdio: 'ignore' }));
-    await seconds(count);
+    await stage.pause(count);
   } finally {
     for (const program of programs) program.kill('SIGKILL');
   }
 }
 
 /** The line carries for three seconds, then not for two, and breaks what is open each time. */
-async function flaky({ agentLine }: Stage): Promise<void> {
+async function flaky(stage: Stage): Promise<void> {
   for (let turn = 0; turn < 6; turn++) {
-    agentLine.cut();
-    await seconds(2);
-    agentLine.restore();
-    await seconds(3);
+    stage.agentLine.cut();
+    await stage.pause(2);
+    stage.agentLine.restore();
+    await stage.pause(3);
   }
 }
 
-/** Parents of tasks: processes that hold the folder of a task among their words. */
-function shims({ installation }: Stage): number[] {
-  const tasks = join(installation.dataDir, 'agent', 'tasks');
+/** Parents of tasks: a shell that runs the agent's script with the folder of a task. */
+function shims({ installation }: Stage): { pid: number; taskId: string }[] {
+  const agent = join(installation.dataDir, 'agent');
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(tasks);
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
+    .flatMap((pid) => {
+      const [, script, folder] = wordsOf(pid);
+      const isShim = script === join(agent, 'bin', 'shim.sh') && folder?.startsWith(join(agent, 'tasks'));
+      return isShim ? [{ pid: Number(pid), taskId: basename(folder!) }] : [];
+    });
+}
+
+function wordsOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
+  } catch {
+    return [];
+  }
+}
+
+/** Three tasks that have told that they began. */
+async function killShims(stage: Stage, killed: Killed): Promise<void> {
+  const begun = new Set(stage.records.read().map(({ taskId }) => taskId));
+  const chosen = shims(stage)
+    .filter(({ taskId }) => begun.has(taskId))
+    .slice(-3);
+  if (chosen.length === 0) throw new Error('There is no shim');
+  for (const { taskId } of chosen) killed.taskIds.add(taskId);
+  killNow(chosen.map(({ pid }) => pid));
+  await stage.pause(5);
 }
 
 async function backUp({ installation, database }: Stage): Promise<void> {
@@ -148,10 +166,10 @@ async function backUp({ installation, database }: Stage): Promise<void> {
   if (code !== 0) throw new Error(`muster backup failed: ${err}`);
 }
 
-export const allFaults = ({ reregister, clockSeconds }: ChaosOptions): Fault[] => [
+export const allFaults = ({ reregister, clockSeconds, schedulers }: ChaosOptions): Fault[] => [
   {
     name: 'leader_kill9',
-    changesLeader: 'YES',
+    terms: [1, 1],
     act: async (stage) => killed(stage, await stage.leader()),
   },
   leaderStopped(5),
@@ -159,91 +177,88 @@ export const allFaults = ({ reregister, clockSeconds }: ChaosOptions): Fault[] =
   leaderStopped(90),
   {
     name: 'leader_line_freeze',
-    changesLeader: 'YES',
+    terms: [1, 1],
     act: async (stage) => {
       const { line } = await stage.leader();
       line.freeze();
-      await seconds(15);
-      line.restore();
+      try {
+        await stage.pause(15);
+      } finally {
+        line.restore();
+      }
     },
   },
   {
     name: 'follower_kill9',
-    changesLeader: 'NO',
+    terms: [0, 0],
     worksOn: true,
     act: async (stage) => killed(stage, await stage.follower()),
   },
   {
     name: 'worker_kill9',
     // The process that schedules starts another one.
-    changesLeader: 'NO',
+    terms: [0, 0],
     worksOn: true,
     act: async (stage) => {
       const [worker] = workersOf(stage.players[0]!.instance.pid);
       if (worker !== undefined) killNow([worker]);
-      await seconds(2);
+      await stage.pause(2);
     },
     whyNot: ({ players }) => (workersOf(players[0]!.instance.pid).length > 0 ? undefined : 'no API workers'),
   },
-  { name: 'graceful_restart', changesLeader: 'YES', act: (stage) => restarted(stage, stage.players) },
+  { name: 'graceful_restart', terms: [1, schedulers], act: (stage) => restarted(stage, stage.players) },
   {
     name: 'rolling_restart',
-    changesLeader: 'MAYBE',
+    terms: [1, schedulers],
     act: async (stage) => {
       for (const player of stage.players) await restarted(stage, [player]);
     },
   },
-  { name: 'agent_kill9', changesLeader: 'NO', act: (stage) => stage.agentDown(2) },
+  { name: 'agent_kill9', terms: [0, 0], act: (stage) => stage.agentDown(2) },
   {
     name: 'agent_stop60',
-    changesLeader: 'NO',
-    replaces: reregister <= 60,
+    terms: [0, 0],
     act: async (stage) => {
       stage.signalAgent('SIGSTOP');
       try {
-        await seconds(60);
+        await stage.pause(60);
       } finally {
         stage.signalAgent('SIGCONT');
       }
     },
   },
-  agentCut('agent_cut30', 'both', 30, reregister <= 30),
-  agentCut('agent_cut180', 'both', 180, reregister <= 180),
-  agentCut('agent_cut_short', 'both', reregister / 2, false),
-  agentCut('agent_cut_long', 'both', reregister * 1.2 + 5, true),
-  agentCut('agent_deaf_long', 'client', reregister * 1.2 + 5, true),
-  agentCut('agent_mute_long', 'server', reregister * 1.2 + 5, true),
-  { name: 'agent_flaky', changesLeader: 'NO', act: flaky },
+  agentCut('agent_cut30', 'both', 30),
+  agentCut('agent_cut180', 'both', 180),
+  agentCut('agent_cut_short', 'both', reregister / 2),
+  agentCut('agent_cut_long', 'both', reregister * 1.2 + 5),
+  agentCut('agent_deaf_long', 'client', reregister * 1.2 + 5),
+  agentCut('agent_mute_long', 'server', reregister * 1.2 + 5),
+  { name: 'agent_flaky', terms: [0, 0], act: flaky },
   {
     name: 'shim_kill',
-    changesLeader: 'NO',
+    terms: [0, 0],
     worksOn: true,
-    killsTasks: true,
-    replaces: true,
-    act: async (stage) => {
-      killNow(shims(stage).slice(0, 3));
-      await seconds(5);
-    },
+    act: killShims,
   },
   {
     name: 'pg_kill9',
-    changesLeader: 'MAYBE',
-    act: ({ database }) =>
-      database.down(async () => {
-        database.signal('SIGKILL');
-        await seconds(1);
+    terms: [0, 1],
+    act: (stage) =>
+      stage.database.down(async () => {
+        stage.database.signal('SIGKILL');
+        await stage.pause(1);
       }),
   },
   {
     name: 'pg_restart',
-    changesLeader: 'MAYBE',
+    terms: [0, 1],
     act: ({ database }) => database.down(() => database.stop('fast')),
   },
-  { name: 'pg_stop20', changesLeader: 'MAYBE', act: ({ database }) => database.frozen(20) },
-  { name: 'pg_maxconn', changesLeader: 'MAYBE', act: ({ database }) => database.exhausted(15) },
+  { name: 'pg_stop20', terms: [0, 1], act: (stage) => stage.database.frozen(() => stage.pause(20)) },
+  { name: 'pg_maxconn', terms: [0, 1], act: (stage) => stage.database.exhausted(() => stage.pause(15)) },
   {
     name: 'pg_failover',
-    changesLeader: 'MAYBE',
+    terms: [0, 1],
     act: async (stage) => {
       await stage.database.failOver();
       stage.followDatabase();
@@ -252,18 +267,19 @@ export const allFaults = ({ reregister, clockSeconds }: ChaosOptions): Fault[] =
   },
   {
     name: 'pg_diskfull',
-    changesLeader: 'MAYBE',
-    act: ({ database }) => database.full(20),
+    terms: [0, 1],
+    act: (stage) => stage.database.full(() => stage.pause(20)),
     whyNot: ({ database }) => database.whyNotFull(),
   },
   ...clockFaults(clockSeconds),
-  { name: 'busy', changesLeader: 'NO', act: () => busy(30) },
-  { name: 'backup', changesLeader: 'NO', worksOn: true, act: backUp },
+  { name: 'busy', terms: [0, 0], act: (stage) => busy(stage, 30) },
+  { name: 'backup', terms: [0, 0], worksOn: true, act: backUp },
   {
     name: 'reboot',
-    changesLeader: 'YES',
-    replaces: true,
-    killsTasks: true,
-    act: (stage) => stage.reboot(),
+    terms: [1, schedulers],
+    act: (stage, killed) => {
+      killed.all = true;
+      return stage.reboot();
+    },
   },
 ];

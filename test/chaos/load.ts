@@ -5,11 +5,14 @@ import { type ChaosOptions, randomOf } from './options.js';
 import { type Records, uptime } from './records.js';
 
 const answerMillis = 3_000;
+const longestPauseMillis = 4_000;
 const resources = { cpus: 0.01, memoryMb: 8 };
 const cronSeconds = [5, 6, 10];
+/** Seconds between two slots of the cron job of this number. */
+export const secondsOfCron = (n: number): number => cronSeconds[n % cronSeconds.length]!;
 const operationEveryMillis = 3_000;
-/** Of ten services so many are left alone: what happens to them the faults did. */
-const steadyOfTen = 4;
+/** So many of the services are left alone: what happens to them the faults did. */
+const steadyShare = 0.4;
 const instances = 3;
 
 export interface Run {
@@ -49,17 +52,23 @@ export class Load {
 
   async prepare(): Promise<void> {
     const { shell } = this.records;
+    const introduced: Promise<void>[] = [];
     for (let n = 0; n < this.options.jobs; n++)
-      await this.introduce(`job${n}`, { requestType: 'ON_DEMAND' }, `${shell}; say start; sleep "$LASTS"; say end`);
+      introduced.push(
+        this.introduce(`job${n}`, { requestType: 'ON_DEMAND' }, `${shell}; say start; sleep "$LASTS"; say end`),
+      );
     for (let n = 0; n < this.options.crons; n++) {
-      const quartzSchedule = `0/${cronSeconds[n % cronSeconds.length]} * * * * ?`;
-      await this.introduce(`cron${n}`, { requestType: 'SCHEDULED', quartzSchedule }, `${shell}; say start; say end`);
+      const quartzSchedule = `0/${secondsOfCron(n)} * * * * ?`;
+      introduced.push(
+        this.introduce(`cron${n}`, { requestType: 'SCHEDULED', quartzSchedule }, `${shell}; say start; say end`),
+      );
     }
     for (let n = 0; n < this.options.services; n++) {
-      const service = { id: `svc${n}`, isSteady: n % 10 < steadyOfTen, instances };
+      const service = { id: `svc${n}`, isSteady: n < Math.ceil(this.options.services * steadyShare), instances };
       this.services.push(service);
-      await this.introduce(service.id, { requestType: 'SERVICE', instances }, this.serviceCommand);
+      introduced.push(this.introduce(service.id, { requestType: 'SERVICE', instances }, this.serviceCommand));
     }
+    await Promise.all(introduced);
     for (const { id } of this.services)
       await waitFor(
         `the start of ${id}`,
@@ -129,10 +138,14 @@ export class Load {
     const lasts = chance < 0.15 ? 15 : chance < 0.4 ? 2 : 0.2;
     const body = { runId: run.id, envOverrides: { RUN: run.id, LASTS: String(lasts) } };
     const isRepeated = n % 2 === 0;
+    let pauseMillis = 500;
     do {
       run.answer = await this.askOnce(`requests/request/job${n % this.options.jobs}/run`, body, isRepeated);
-      if (run.answer === 'UNKNOWN' && isRepeated) await delay(500);
-    } while (run.answer === 'UNKNOWN' && isRepeated && this.mayAskAgain());
+      if (run.answer !== 'UNKNOWN' || !isRepeated) break;
+      await delay(pauseMillis);
+      // Else hundreds of calls that wait would be all that a cluster hears that has just come back.
+      pauseMillis = Math.min(2 * pauseMillis, longestPauseMillis);
+    } while (this.mayAskAgain());
     run.answeredAt = uptime();
   }
 

@@ -7,7 +7,7 @@ import type { Window } from './verdict.js';
 export const afterSeconds = 8;
 
 /** What one fault has cost. Uptimes and seconds. */
-export interface Cost extends Window {
+export interface Cost extends Pick<Window, 'fault' | 'from' | 'until'> {
   asked: number;
   acknowledged: number;
   /** Longest time without an acknowledged call, and without a task that started, from the strike on. */
@@ -18,14 +18,17 @@ export interface Cost extends Window {
 }
 
 export function costOf(window: Window, load: Load, records: Records): Cost {
-  const until = Math.min(window.until + afterSeconds, uptime());
+  const { fault, from } = window;
+  const until = Math.min(Math.max(window.until + afterSeconds, window.recovered), uptime());
   const inside = (at: number): boolean => at >= window.from && at <= until;
   const asked = load.runs.filter(({ askedAt }) => inside(askedAt));
   const accepted = load.runs.filter(({ answer }) => answer === 'ACCEPTED').map(({ answeredAt }) => answeredAt!);
   const starts = records.marks.filter(({ what }) => what === 'start').map(({ at }) => at);
   const first = starts.filter((at) => at > window.until);
   return {
-    ...window,
+    fault,
+    from,
+    until: window.until,
     asked: asked.length,
     acknowledged: asked.filter(({ answer }) => answer === 'ACCEPTED').length,
     noAcceptance: longestGap(accepted.filter(inside), window.from, until),

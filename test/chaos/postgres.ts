@@ -140,25 +140,25 @@ export class Postgres {
     await this.program('pg_ctl', ['-D', this.data, '-w', '-m', mode, 'stop']).catch(() => undefined);
   }
 
-  /** Every one of its processes, as when a machine freezes. */
-  async frozen(seconds: number): Promise<void> {
+  /** Every one of its processes, as when a machine freezes, until `pause` is over. */
+  async frozen(pause: () => Promise<void>): Promise<void> {
     const { stdout } = await run('pgrep', ['-P', String(this.pid)]).catch(() => ({ stdout: '' }));
     const pids = [this.pid!, ...stdout.split('\n').filter(Boolean).map(Number)];
     const each = (signal: NodeJS.Signals): void => pids.forEach((pid) => tryToSignal(pid, signal));
     each('SIGSTOP');
     try {
-      await delay(seconds * 1_000);
+      await pause();
     } finally {
       each('SIGCONT');
     }
   }
 
-  /** All of its connections are taken for a while. */
-  async exhausted(seconds: number): Promise<void> {
+  /** All of its connections are taken until `pause` is over. */
+  async exhausted(pause: () => Promise<void>): Promise<void> {
     const taken: Client[] = [];
+    const isOver = ending(pause());
     try {
-      const until = performance.now() + seconds * 1_000;
-      while (performance.now() < until) {
+      while (!isOver()) {
         const more = await this.client().catch(() => undefined);
         if (more) taken.push(more);
         else await delay(100);
@@ -168,17 +168,20 @@ export class Postgres {
     }
   }
 
-  /** No room is left on its disk for a while. */
-  async full(seconds: number): Promise<void> {
-    const until = performance.now() + seconds * 1_000;
+  /** No room is left on its disk until `pause` is over. */
+  async full(pause: () => Promise<void>): Promise<void> {
+    const isOver = ending(pause());
     try {
       writeFileSync(this.filler, '');
-      for (let size = 0; performance.now() < until; await delay(250)) {
+      for (let size = 0; !isOver(); await delay(250)) {
         const { bavail, bsize } = statfsSync(join(this.folder, 'disk'));
         const free = bavail * bsize;
-        if (free <= leftOnDisk) continue;
-        size += free;
-        await run('fallocate', ['-l', String(size), this.filler]).catch(() => undefined);
+        if (free > leftOnDisk) {
+          size += free;
+          await run('fallocate', ['-l', String(size), this.filler]).catch(() => undefined);
+        }
+        // Segments of its log that are there already would carry it for minutes.
+        await this.sql(this.port, 'SELECT pg_switch_wal()').catch(() => undefined);
       }
     } finally {
       truncateSync(this.filler, 0);
@@ -241,6 +244,14 @@ export class Postgres {
     if (this.isMounted) await waitFor('the disk of PostgreSQL to be let go', unmounted, { everyMillis: 200 });
     this.isMounted = false;
   }
+}
+
+/** Tells when a pause is over, also one that was broken off. */
+function ending(pause: Promise<void>): () => boolean {
+  let isOver = false;
+  const end = (): void => void (isOver = true);
+  void pause.then(end, end);
+  return () => isOver;
 }
 
 function tryToSignal(pid: number | undefined, signal: NodeJS.Signals): void {

@@ -17,6 +17,7 @@ export function tellResult(result: ChaosResult, say: (line: string) => void): vo
     ['services wrong at the end', verdict.wrongServices],
     ['told though it is not so', verdict.untrue],
     ['stalls', result.stalls],
+    ['terms that no fault explains', result.flaps],
     ['faults that did not go as they should', result.failures],
     ['late', verdict.late],
     ['refused', result.refusals],

@@ -45,6 +45,7 @@ export class Stage {
   private isAgentHeld = false;
   private keeping: Promise<void> | undefined;
   private closing: Promise<void> | undefined;
+  private readonly interrupting = new AbortController();
 
   private constructor(
     readonly installation: Installation,
@@ -81,6 +82,7 @@ export class Stage {
     });
     for (let n = 1; n <= options.schedulers; n++)
       await stage.enter(`scheduler${n}`, { MUSTER_HTTP_WORKERS: String(n === 1 ? options.workers : 0) });
+    await stage.ready(stage.players);
     await stage.leader();
     return stage;
   }
@@ -93,14 +95,29 @@ export class Stage {
     const line = await startTcpProxy(this.database.target);
     const clock = this.clock(name);
     const env = { ...workers, ...clock?.environment, DATABASE_URL: throughProxy(this.database.url, line) };
-    const instance = await this.installation.start(['scheduler'], env);
+    const instance = await this.installation.spawn(['scheduler'], env);
     this.players.push({ name, line, clock, env, instance, isHeld: false });
   }
 
   /** In place of the process of this player that has ended. */
   async restart(player: Player): Promise<void> {
+    if (this.isEnding) return;
     player.instance = await this.installation.spawn(['scheduler'], player.env);
     player.isHeld = false;
+  }
+
+  /** Part of a fault. Broken off by an interrupt, so that the fault undoes what it did. */
+  async pause(seconds: number): Promise<void> {
+    await delay(seconds * 1_000, undefined, { signal: this.interrupting.signal });
+  }
+
+  /** Breaks off the fault that strikes; from now on nothing is started. */
+  interrupt(): void {
+    this.interrupting.abort();
+  }
+
+  private get isEnding(): boolean {
+    return this.interrupting.signal.aborted || this.closing !== undefined;
   }
 
   readonly apis = () => this.players.map(({ instance }) => instance.api);
@@ -114,6 +131,14 @@ export class Stage {
     } catch {
       return undefined;
     }
+  }
+
+  ready(players: readonly Player[]): Promise<unknown> {
+    const isReady = async (player: Player) => (await this.readiness(player))?.ready === true;
+    return waitFor('schedulers to be ready', async () => (await Promise.all(players.map(isReady))).every(Boolean), {
+      timeoutMillis: 180_000,
+      everyMillis: 200,
+    });
   }
 
   /** The one that leads, as soon as that is clear. */
@@ -137,12 +162,12 @@ export class Stage {
 
   /** Whatever is not held down runs, and the agent is reached by its line alone. */
   private async keep(): Promise<void> {
-    while (!this.closing) {
+    while (!this.isEnding) {
       await this.database.keep();
       if (!this.isAgentHeld && !this.agent?.running) await this.startAgent();
       this.leadAgentThroughLine();
       for (const player of this.players) {
-        if (player.isHeld || player.instance.running || this.closing) continue;
+        if (player.isHeld || player.instance.running || this.isEnding) continue;
         this.unexpectedEnds.push(`${player.name} (${player.instance.exitCode}): ${lastLines(player.instance.output)}`);
         await this.restart(player);
       }
@@ -176,7 +201,7 @@ export class Stage {
   async agentDown(seconds: number): Promise<void> {
     this.isAgentHeld = true;
     await this.agent?.kill9();
-    await delay(seconds * 1_000);
+    await this.pause(seconds);
     this.isAgentHeld = false;
     await waitFor('the agent', () => this.agent?.running, { timeoutMillis: 60_000 });
   }
@@ -196,7 +221,7 @@ export class Stage {
         return left.length === 0;
       });
       await Promise.all(this.players.map(({ instance }) => instance.exited()));
-      await delay(1_000);
+      await this.pause(1);
     });
     this.isAgentHeld = false;
     for (const player of this.players) await this.restart(player);
@@ -213,6 +238,7 @@ export class Stage {
 
   /** Ends and removes everything. */
   close(): Promise<void> {
+    this.interrupt();
     return (this.closing ??= this.clear());
   }
 

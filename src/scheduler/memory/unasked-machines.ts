@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
+import { isSilent } from '../../core/machines/silence.js';
 
 /**
  * Slaves with tasks that were given up and may come back with them. Whatever they show of themselves, nothing is placed there
@@ -23,6 +25,19 @@ export class UnaskedMachines {
 
   all(): string[] {
     return [...this.slaveIds];
+  }
+
+  /**
+   * Slaves that take nothing until they were asked, by id. The others of their agent came back in the same moment: a task that
+   * was given up would be replaced there before its own slave is asked.
+   */
+  among(machines: readonly MachineSnapshot[]): Set<string> {
+    if (this.slaveIds.size === 0) return new Set();
+    const waiting = machines.filter(({ slaveId }) => this.slaveIds.has(slaveId));
+    const answering = waiting.filter(({ silentForMillis }) => !isSilent(silentForMillis));
+    const agents = new Set(answering.map(({ agentId }) => agentId));
+    const beside = machines.filter(({ agentId }) => agents.has(agentId));
+    return new Set([...waiting, ...beside].map(({ slaveId }) => slaveId));
   }
 
   /** They have said what they run, and it is recorded. */

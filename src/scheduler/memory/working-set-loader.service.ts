@@ -92,22 +92,26 @@ export class WorkingSetLoader {
   /** The machines that the driver shows, as their records describe them. */
   machines(slaves: readonly StoredSlave[]): HeldMachine[] {
     const stored = new Map(slaves.map((slave) => [slave.id, slave]));
-    return this.driver.machines().map((machine) => this.machine(machine, stored.get(machine.slaveId)));
+    const shown = this.driver.machines();
+    const returning = this.unasked.among(shown);
+    return shown.map((machine) => this.machine(machine, stored.get(machine.slaveId), returning.has(machine.slaveId)));
   }
 
   /** What the driver itself says of each machine that its record may not say yet. */
   shown(): Map<string, string> {
+    const machines = this.driver.machines();
+    const returning = this.unasked.among(machines);
     return new Map(
-      this.driver
-        .machines()
-        .map(({ slaveId, hostname, incarnation, portsInUse, closedBecause, isDiskFull = false, runsContainers }) => [
+      machines.map(
+        ({ slaveId, hostname, incarnation, portsInUse, closedBecause, isDiskFull = false, runsContainers }) => [
           slaveId,
-          `${hostname} ${incarnation} ${portsInUse.join()} ${closedBecause} ${isDiskFull} ${runsContainers} ${this.unasked.has(slaveId)}`,
-        ]),
+          `${hostname} ${incarnation} ${portsInUse.join()} ${closedBecause} ${isDiskFull} ${runsContainers} ${returning.has(slaveId)}`,
+        ],
+      ),
     );
   }
 
-  private machine(shown: MachineSnapshot, stored: StoredSlave | undefined): HeldMachine {
+  private machine(shown: MachineSnapshot, stored: StoredSlave | undefined, isReturning: boolean): HeldMachine {
     const { slaveId, hostname, incarnation, portsInUse, closedBecause, isDiskFull, runsContainers } = shown;
     const usedPorts = [...portsInUse, ...this.recent.takenPorts(slaveId)];
     if (!stored || stored.incarnation !== incarnation) return unrecorded(shown, usedPorts);
@@ -117,7 +121,7 @@ export class WorkingSetLoader {
       hostname,
       usedPorts,
       ...(closedBecause !== undefined && { isClosed: true }),
-      ...(this.unasked.has(slaveId) && { isReturning: true }),
+      ...(isReturning && { isReturning }),
       ...(isDiskFull && { isDiskFull }),
       ...(runsContainers !== undefined && { runsContainers }),
     };

@@ -367,6 +367,22 @@ describe('a machine that comes back just after its time', () => {
     expect(await world.query('SELECT id FROM pending_task')).toEqual([]);
   });
 
+  test('keeps its tasks where its agent presents another one that runs nothing', async () => {
+    await world.close();
+    world = await SchedulerWorld.start({ machines: 3, machinesPerAgent: 3 });
+    await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 2 });
+    await world.run();
+    const before = (await world.active()).map((task) => task.taskId.id).toSorted();
+    away();
+    await world.get(ClusterWatch).tasksUnreachable(['slave-1', 'slave-2', 'slave-3']);
+    await world.run(2);
+    expect(await world.active()).toEqual([]);
+    await comeBack();
+    await world.run(4);
+    expect((await world.active()).map((task) => task.taskId.id).toSorted()).toEqual(before);
+    expect(world.cluster.starts.size).toBe(2);
+  });
+
   test('takes tasks again once it was asked, also of a leader that began meanwhile', async () => {
     world.cluster.setReachable('slave-2', false);
     await unreachable();
