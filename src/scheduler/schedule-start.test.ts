@@ -26,7 +26,7 @@ const later = async (millis: number) => {
   await life.world.cluster.advance(millis);
   await life.run(2);
 };
-const iso = (at: number | undefined) => at && new Date(at).toISOString();
+const iso = (at: number | undefined): string | undefined => (at === undefined ? undefined : new Date(at).toISOString());
 
 /** When it runs next, by each who says so. */
 async function told() {
