@@ -41,7 +41,7 @@ test('a cluster whose leader is killed, whose agent is cut off and whose clocks 
   });
   expect(acknowledged).toBeGreaterThan(0);
   expect(costs.map(({ fault }) => fault)).toEqual(options.faults);
-}, 300_000);
+}, 600_000);
 
 test('a fault that there is not is refused with the names of those that there are', () => {
   expect(() => chooseFaults(chaosOptions({ faults: ['leader_kill'] }))).toThrow(/no fault 'leader_kill'.*leader_kill9/);

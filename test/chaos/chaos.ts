@@ -155,9 +155,7 @@ class ChaosRun {
     const killed = { all: false, taskIds: new Set<string>() };
     const [until, recovered] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
     // What the fault before has ended is whole again, so that its cost is not told as this one's.
-    await Promise.race([this.stage.ready(this.stage.players), this.aborted]).catch((cause: unknown) => {
-      if (!this.signal.aborted) this.failures.push(`before ${name}: ${String(cause)}`);
-    });
+    await this.noting(`before ${name}`, this.stage.ready(this.stage.players));
     if (this.signal.aborted) return;
     const window: Window = { fault: name, from: uptime(), until, recovered, killed, setsClocks };
     const term = this.stage.terms;
@@ -166,9 +164,7 @@ class ChaosRun {
     this.say(`${fault.name} at ${window.from.toFixed(0)}`);
     // After an interrupt the fault has the time to undo what it did.
     const patience = this.aborted.catch(() => delay(undoMillis));
-    await Promise.race([fault.act(this.stage, killed), patience]).catch((cause: unknown) => {
-      if (!this.signal.aborted) this.failures.push(`${fault.name}: ${String(cause)}`);
-    });
+    await this.noting(name, fault.act(this.stage, killed), patience);
     window.until = uptime();
     const hasRecovered = (): boolean =>
       this.load.runs.some(({ answer, askedAt }) => answer === 'ACCEPTED' && askedAt > window.until) &&
@@ -179,7 +175,7 @@ class ChaosRun {
     }).catch((cause: unknown) => this.failures.push(`${fault.name}: ${String(cause)}`));
     window.recovered = uptime();
     await this.calm();
-    if (!this.signal.aborted) await this.stage.leader();
+    await this.noting(`after ${name}`, this.stage.leader());
     const begun = this.stage.terms - term;
     if (begun > fault.terms[1])
       this.flaps.push(`${name}: ${begun} terms began, of which it explains ${fault.terms[1]}`);
@@ -188,6 +184,13 @@ class ChaosRun {
       `  lasted ${(window.until - window.from).toFixed(0)} s; without acceptance ${cost.noAcceptance.toFixed(1)} s, ` +
         `without start ${cost.noStart.toFixed(1)} s; term ${this.stage.terms}; ${this.brief(this.judge(undefined))}`,
     );
+  }
+
+  /** A failure is told when all is over, and ends no run; an interrupt ends the wait. */
+  private async noting(when: string, event: Promise<unknown>, end: Promise<void> = this.aborted): Promise<void> {
+    await Promise.race([event, end]).catch((cause: unknown) => {
+      if (!this.signal.aborted) this.failures.push(`${when}: ${String(cause)}`);
+    });
   }
 
   private brief({ acknowledged, doubled, overlaps, ended }: Verdict): string {
