@@ -366,7 +366,7 @@ test('a thread that takes too long to start is given up, and another one started
     await proxy.close();
   });
   proxy.freeze();
-  await expect(thread.started()).rejects.toThrow();
+  await expect(thread.started()).rejects.toThrow('aborted');
   proxy.restore();
   const starts = () =>
     thread.started().then(
