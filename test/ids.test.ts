@@ -53,7 +53,7 @@ const runIds = fc
     word('-_./%?#&;=+\\ "\'', 30),
     fc.constant('a/../b'),
   )
-  .filter((id) => id.isWellFormed() && id.length <= 100 && id !== '.' && id !== '..' && !/\p{Cc}/u.test(id));
+  .filter((id) => id.length <= 100 && id !== '.' && id !== '..' && !/\p{Cc}/u.test(id));
 const uris = fc.tuple(word('-._~', 10), word('/%?#&=+', 20)).map(([host, path]) => `http://${host}.example/${path}`);
 
 let rounds = 0;

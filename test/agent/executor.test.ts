@@ -24,7 +24,7 @@ beforeAll(async () => {
     fetchProgram: [join(dirname(compileAgent(compiled.path)), 'artifacts', 'fetch-main.js')],
     settings: { checkThreadsEveryMillis: 100, allowedArtifactPaths: [folder.path] },
   });
-});
+}, 180_000);
 afterAll(() => {
   folder.remove();
   compiled.remove();

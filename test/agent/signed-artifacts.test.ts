@@ -44,7 +44,7 @@ describe.skipIf(withoutObjectStore !== undefined)('artifacts of a store', () => 
     mkdirSync(trusted);
     writeFileSync(join(trusted, 'pubring.gpg'), gpg(['--export', 'trusted']));
     store = await startObjectStore('open', 'mine');
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     execFileSync('gpgconf', ['--homedir', keys.path, '--kill', 'all'], { stdio: 'ignore' });
     await store.close();
