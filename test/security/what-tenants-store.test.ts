@@ -87,7 +87,7 @@ describe('what is stored has a size', () => {
     const { manager } = app.database;
     await insertRequest(manager, { request: job('ran', { instances: 100 }) as never, activeDeployId: 'd1' });
     // From before the limit: nearly all that a program can be given.
-    const env = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`V${index}`, 'x'.repeat(128_000)]));
+    const env = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`V${index}`, 'x'.repeat(129_500)]));
     await insertDeploy(manager, { deploy: { requestId: 'ran', id: 'd1', env } as never });
     const run = (body: unknown) => call('bob', 'POST', '/api/requests/request/ran/run', body);
     expect(refusal(await run({ envOverrides: attributes(33_000) }))).toMatchObject({ field: 'run', rule: 'size' });
