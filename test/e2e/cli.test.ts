@@ -198,9 +198,7 @@ describe.runIf(hasPsql)('muster psql', () => {
     );
     for (const sql of ['TABLE auth_token', 'TABLE request', 'TABLE task_history', 'DELETE FROM v_audit'])
       expect(await ask(sql)).toMatch(/permission denied|read-only transaction/);
-    expect(await ask('SET default_transaction_read_only = off; CREATE TABLE mine (a int)')).toContain(
-      'permission denied',
-    );
+    expect(await ask('SET TRANSACTION READ WRITE; CREATE TABLE mine (a int)')).toContain('permission denied');
     expect(await ask("COPY (SELECT 1) TO PROGRAM 'id'")).toContain('permission denied');
   });
 });

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 
 const askForPassword = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]);
 
-for (const place of process.argv.slice(2)) {
+for (const place of process.argv.slice(1)) {
   const [, kind, name] = /^(tcp|abstract|path):(.*)$/s.exec(place) ?? [];
   const where =
     kind === 'tcp' ? { host: '127.0.0.1', port: Number(name) } : { path: kind === 'path' ? name : `\0${name}` };
@@ -18,7 +18,7 @@ for (const place of process.argv.slice(2)) {
         socket.write(askForPassword);
       });
     });
-    server.on('error', () => setTimeout(take, 2));
+    server.on('error', () => setTimeout(take, 20));
     server.listen({ ...where, exclusive: true }, () => console.log(`TOOK ${place}`));
   };
   take();

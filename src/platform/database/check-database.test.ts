@@ -10,7 +10,7 @@ test('a database that answers is accepted', async () => {
 test.each([
   [
     'nothing listens',
-    (url: URL) => (url.port = '1'),
+    (url: URL) => ((url.hostname = '127.0.0.1'), (url.port = '1')),
     /^The database at 127\.0\.0\.1:1\/\S+ cannot be reached: .*ECONNREFUSED/,
   ],
   [
