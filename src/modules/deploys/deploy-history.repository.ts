@@ -202,7 +202,7 @@ async function statisticsOf(
     numTasks: found.numTasks,
     averageRuntimeMillis: rounded(found.averageRuntimeMillis),
     averageSchedulingDelayMillis: rounded(found.averageSchedulingDelayMillis),
-    skippedRuns: found.skippedRuns,
+    skippedRuns: found.skippedRuns || undefined,
     taskFailureEvents: found.failureEvents,
   };
 }
