@@ -7,8 +7,6 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class ScheduleStart1766100000000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await q.query(`ALTER TABLE request ADD COLUMN schedule_since timestamptz`);
-    await q.query(`COMMENT ON COLUMN request.schedule_since IS
-      'When the rule of RFC 5545 was saved as it is: one that names no DTSTART starts then'`);
     await q.query(`UPDATE request SET schedule_since = now() WHERE document->>'scheduleType' = 'RFC5545'`);
     await q.query(`INSERT INTO pending_request (request_id, deploy_id, pending_type, created_at, document)
       SELECT id, active_deploy_id, 'UPDATED_REQUEST', now(), jsonb_build_object('requestId', id, 'deployId', active_deploy_id,

@@ -8,6 +8,8 @@ import { RequestQuotaRepository } from './request-quota.repository.js';
 
 /** To count is cheap, but not for each of hundreds of calls a second: far from the limit a count holds for so long. */
 const keptMillis = 1_000;
+/** Calls that are answered at a time, each of which may have counted before the others were through. */
+const mostAtOnce = 1_000;
 /** Groups whose count is kept. */
 const mostKept = 10_000;
 
@@ -50,7 +52,7 @@ export class RequestQuotas {
     return { room: mostOfGroup - all, refusal };
   }
 
-  /** From half of the limit on the calls of a group take turns, so that no two of them get the last place. */
+  /** Before half of the limit is reached the calls of a group begin to take turns, so that no two of them get the last place. */
   private async count(
     tx: EntityManager,
     group: string | undefined,
@@ -59,12 +61,13 @@ export class RequestQuotas {
     count: () => Promise<number>,
   ): Promise<number> {
     const key = JSON.stringify(group ?? null);
+    const far = most / 2 - mostAtOnce;
     const known = kept.get(key);
-    if (known && known.count < most / 2 && performance.now() - known.at < keptMillis) return known.count;
+    if (known && known.count < far && performance.now() - known.at < keptMillis) return known.count;
     const found = await count();
     if (kept.size >= mostKept) kept.clear();
     kept.set(key, { count: found, at: performance.now() });
-    if (found < most / 2) return found;
+    if (found < far) return found;
     await this.quotas.lockGroup(tx, group);
     return count();
   }

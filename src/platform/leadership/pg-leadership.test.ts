@@ -358,8 +358,7 @@ describe('a main thread that stands still', () => {
 });
 
 test('a thread that takes too long to start is given up, and another one started', async () => {
-  const { hostname: host, port } = new URL(url);
-  const proxy = await startTcpProxy({ host, port: Number(port) });
+  const proxy = await startTcpProxy(targetOf(url));
   const thread = new LeaseThread(throughProxy(url, proxy), 'one', undefined, 1_000);
   onTestFinished(async () => {
     await thread.stop();
