@@ -41,7 +41,13 @@ function reached(name: string, seen = new Set<string>()): Set<string> {
 }
 
 function definitionOf(name: string): Json {
-  const definition = inWords(components[name]) as Json & { required?: string[] };
+  const definition = inWords(components[name]) as Json & { required?: string[]; properties: Record<string, Json> };
+  // One text is taken as well, and answered so.
+  const { content } = definition.properties;
+  if (name === 'EmbeddedArtifactDto' && content) {
+    const { description, ...list } = content;
+    definition.properties['content'] = { description, oneOf: [list['items'], list] };
+  }
   if (definition['type'] !== 'object') return definition;
   // An id that is left out is made from what the deploy says.
   const required = definition.required?.filter((member) => name !== 'DeployDto' || member !== 'id') ?? [];

@@ -66,9 +66,9 @@ test('a run that is tried again waits beside whatever else waits, also without a
     'CREATED',
     'CREATED',
     'EXISTED',
-    'EXISTED',
+    'CREATED',
   ]);
-  expect(await waiting()).toEqual(['d1 NEW_DEPLOY', 'd1 RETRY']);
+  expect(await waiting()).toEqual(['d1 NEW_DEPLOY', 'd1 RETRY', 'd1 RETRY']);
 });
 
 test('the queue is read oldest first', async () => {

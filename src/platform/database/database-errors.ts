@@ -38,6 +38,7 @@ const refusedText = /^(22021|22P05)$/;
 
 interface CodedError {
   code?: unknown;
+  syscall?: unknown;
   message?: unknown;
   driverError?: unknown;
   errors?: unknown[];
@@ -62,8 +63,10 @@ export const concernsAll = (cause: unknown): boolean =>
 export const isShortOfResources = (cause: unknown): boolean =>
   some(cause, ({ code }) => typeof code === 'string' && shortOf.test(code), new Set());
 
-const isPassingItself = ({ code, message }: CodedError): boolean =>
+const isPassingItself = ({ code, syscall, message }: CodedError): boolean =>
   (typeof code === 'string' && (systemErrors.has(code) || (isState(code) && states.test(code)))) ||
+  // The socket of a server that does not run is not there.
+  (code === 'ENOENT' && syscall === 'connect') ||
   (typeof message === 'string' && messages.test(message));
 
 const isState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code);

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startTcpProxy, throughProxy } from '../../../test/support/tcp-proxy.js';
+import { startTcpProxy, targetOf, throughProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { connect } from '../database/connection.js';
@@ -103,8 +103,7 @@ test('what waits is sent before the notifier stops', async () => {
 });
 
 test('a broken line is mended, and then everything is woken', async () => {
-  const { hostname: host, port } = new URL(url);
-  const proxy = await startTcpProxy({ host, port: Number(port) });
+  const proxy = await startTcpProxy(targetOf(url));
   onTestFinished(() => proxy.close());
   const receiver = instance(throughProxy(url, proxy));
   await listening(receiver);

@@ -42,8 +42,8 @@ export interface EmbeddedArtifact {
   filename?: string;
   /** Checksum of the content. */
   md5sum?: string;
-  /** Content in base64; several texts are written one after the other. */
-  content?: Base64 | Base64[];
+  /** Content in base64; several texts are written one after the other. One text that was sent without a list is answered so. */
+  content?: Base64[];
   /** Folder to write to, relative to the task's. */
   targetFolderRelativeToTask?: string;
 }

@@ -128,7 +128,7 @@ export class EmbeddedArtifactDto implements EmbeddedArtifact {
   @Text('name')
   md5sum?: string;
   /** Content in base64: one text, or several that are written one after the other. It is answered as it was sent. */
-  @ApiProperty({ oneOf: [base64Schema, { type: 'array', maxItems: mostMembers, items: base64Schema }] })
+  @ApiProperty({ type: 'array', maxItems: mostMembers, items: base64Schema })
   @IsOptional()
   @is(
     'base64',
