@@ -335,7 +335,7 @@ test('more workers than the database has connections for are refused by name', a
   const muster = await install(64).spawn(['start']);
   await muster.exited();
   expect(muster.exitCode).toBe(1);
-  expect(muster.output).toContain('http.workers is 64: that takes up to 535 connections, and the database has 197');
+  expect(muster.output).toContain('http.workers is 64: that takes up to 536 connections, and the database has 197');
 }, 60_000);
 
 test('one that ends again and again is told of once, tried ever later, and serves again', async () => {
