@@ -22,7 +22,8 @@ describe('a leader that dies', () => {
       await write(...parameters);
       throw new Error('killed before the commit');
     };
-    await expect(world.pass()).rejects.toThrow('killed before the commit');
+    // A launch that cannot be written is set aside by this leader, in its memory.
+    await world.pass();
     expect(await world.active()).toEqual([]);
     await world.crash();
     await world.run(2);
