@@ -89,7 +89,7 @@ describe('muster scheduler', () => {
   test('prints its addresses, serves, and stops in order on SIGTERM', async () => {
     const process = muster(['scheduler']);
     const api = await process.line('  API         ');
-    const ready = await fetch(api.replace(/\/api$/, '/readyz'));
+    const ready = await fetch(api.replace(/\/api$/, '/healthz'));
     expect(ready.status).toBe(200);
     expect(await process.line('  Database    ')).toMatch(
       /^postgres:\/\/muster:\*\*\*@%2F\S+:5432\/postgres {3}\(to open it: muster psql\)$/,

@@ -150,14 +150,14 @@ describe('a waiting task', () => {
     const explain = 'GET /api/tasks/scheduled/task/{pendingTaskId}/explain';
     expect(await operations.call(explain, 200, { params: { pendingTaskId: id } })).toMatchObject({ pendingTaskId });
 
-    const remove = 'DELETE /api/tasks/scheduled/task/{scheduledTaskId}';
-    const removed = await operations.call<PendingTask>(remove, 200, { params: { scheduledTaskId: id } });
+    const remove = 'DELETE /api/tasks/scheduled/task/{pendingTaskId}';
+    const removed = await operations.call<PendingTask>(remove, 200, { params: { pendingTaskId: id } });
     expect(removed).toEqual(task.pendingTask);
-    expect(await refused(remove, 404, { params: { scheduledTaskId: id } })).toContain(id);
+    expect(await refused(remove, 404, { params: { pendingTaskId: id } })).toContain(id);
     expect(await refused(show, 404, { params: { pendingTaskId: id } })).toContain(id);
     const left = await operations.call<PendingTaskId[]>('GET /api/tasks/scheduled/ids', 200);
     expect(left.filter(({ requestId }) => requestId === 'later')).toEqual([]);
-    expect(await refused(remove, 400, { params: { scheduledTaskId: 'nothing' } })).toContain('scheduledTaskId');
+    expect(await refused(remove, 400, { params: { pendingTaskId: 'nothing' } })).toContain('scheduledTaskId');
     expect(await refused(show, 400, { params: { pendingTaskId: 'nothing' } })).toContain('pendingTaskId');
   });
 
@@ -165,8 +165,8 @@ describe('a waiting task', () => {
     await deployed(operations.api, { id: 'yearly', requestType: 'SCHEDULED', schedule: '0 0 1 1 *' });
     const { pendingTask } = await waiting('yearly');
     const { id } = pendingTask.pendingTaskId;
-    const remove = 'DELETE /api/tasks/scheduled/task/{scheduledTaskId}';
-    expect(await refused(remove, 400, { params: { scheduledTaskId: id } })).toContain('ON_DEMAND');
+    const remove = 'DELETE /api/tasks/scheduled/task/{pendingTaskId}';
+    expect(await refused(remove, 400, { params: { pendingTaskId: id } })).toContain('ON_DEMAND');
     expect((await waiting('yearly')).pendingTask).toEqual(pendingTask);
   });
 });

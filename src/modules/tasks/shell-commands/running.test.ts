@@ -202,7 +202,7 @@ describe('a task with a command before its kill', () => {
     script = { runFor: Infinity };
     await kill(taskId!);
     await pass();
-    await world.cluster.advance(299_000);
+    await world.cluster.advance(298_000);
     await pass();
     expect(await isActive(taskId!)).toBe(true);
     await pass();
