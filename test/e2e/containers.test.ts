@@ -183,18 +183,6 @@ describe.skipIf(withoutPodman !== undefined)(`with podman (${withoutPodman ?? 'i
         'containerInfo.docker.dockerParameters[0]',
       ],
     ];
-    cases.push([
-      {
-        docker: {
-          image,
-          privileged: false,
-          network: 'BRIDGE',
-          // The agent's own, or the system's: no machine gives it to a task.
-          portMappings: [{ containerPort: 22, hostPort: 22 }],
-        },
-      },
-      'containerInfo',
-    ]);
     await api.saveRequest({ id: 'asks', requestType: 'RUN_ONCE' });
     for (const [changes, field] of cases) {
       const cause = await api

@@ -41,12 +41,12 @@ function reached(name: string, seen = new Set<string>()): Set<string> {
 }
 
 function definitionOf(name: string): Json {
-  const definition = inWords(components[name]) as Json & { required?: string[]; properties: Record<string, Json> };
+  const definition = inWords(components[name]) as Json & { required?: string[]; properties?: Record<string, Json> };
   // One text is taken as well, and answered so.
-  const { content } = definition.properties;
+  const content = definition.properties?.['content'];
   if (name === 'EmbeddedArtifactDto' && content) {
     const { description, ...list } = content;
-    definition.properties['content'] = { description, oneOf: [list['items'], list] };
+    definition.properties!['content'] = { description, oneOf: [list['items'], list] };
   }
   if (definition['type'] !== 'object') return definition;
   // An id that is left out is made from what the deploy says.

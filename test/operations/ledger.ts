@@ -20,15 +20,15 @@ export class Ledger {
   }
 
   record(operation: OperationName, status: number): void {
-    const statuses = this.seen.get(operation) ?? new Set();
-    this.seen.set(operation, statuses.add(status));
+    const statuses = this.seen.get(shapeOf(operation)) ?? new Set();
+    this.seen.set(shapeOf(operation), statuses.add(status));
   }
 
   /** By operation: the statuses that are stated, a success in any case, and were not seen. */
   missing(): string[] {
     return this.wanted.flatMap((operation) => {
       const name = `${operation.method} ${operation.path}`;
-      const seen = this.seen.get(name) ?? new Set<number>();
+      const seen = this.seen.get(shapeOf(name)) ?? new Set<number>();
       const stated = statedStatuses(operation).filter((status) => !seen.has(status));
       const succeeded = [...seen].some((status) => status < 400 || (name === failsOnPurpose && status === 500));
       const missing = [...(succeeded ? [] : ['success']), ...stated.filter((status) => status >= 400)];
@@ -36,6 +36,9 @@ export class Ledger {
     });
   }
 }
+
+/** A path has one template in the served document, whatever its parameters are called in the contract. */
+const shapeOf = (operation: string): string => operation.replaceAll(/\{\w+\}/g, '{}');
 
 /** Every number in the text that names them, as in "200, 404 none active". */
 export const statedStatuses = ({ statedStatuses: text }: Addition): number[] =>

@@ -9,6 +9,7 @@ import { isGuarded } from './caller.js';
 import { rootOf } from './context-path.js';
 import { exampleBody, parameters, versionOfPackage } from './examples.js';
 import { ErrorDto } from './error.dto.js';
+import { sendJson } from './json.js';
 import { refusals } from './refusals.js';
 import type { Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
@@ -37,7 +38,11 @@ export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth'
   // The module serves its files under every way of writing their names, and has a route for one that it does not serve.
   const files = readdirSync(filesOfPage()).filter((name) => name !== 'LICENSE');
   express.use('/docs', nothingElse(files));
-  SwaggerModule.setup('docs', app, () => describeApi(app, settings), {
+  let document: OpenAPIObject | undefined;
+  const described = (): OpenAPIObject => (document ??= describeApi(app, settings));
+  // The module would add a character set to its type.
+  express.get('/docs/openapi.json', (_call, response) => sendJson(response, described()));
+  SwaggerModule.setup('docs', app, described, {
     jsonDocumentUrl: 'docs/openapi.json',
     customSiteTitle: 'Muster API',
     swaggerOptions: {
