@@ -108,10 +108,11 @@ export const daily = [
 export const both = ['test/laws/'];
 
 /**
- * In no step: minutes of a browser, for one page after the other (`npm test -- test/clients/web-ui` runs it), and a Kubernetes that is
- * built first (`npm run test:kubernetes`).
+ * In no step: minutes of a browser, for one page after the other (`npm test -- test/clients/web-ui` runs it), states that records of a
+ * Java client are read in, whose load balancer lets nothing go at the stop, and a Kubernetes that is built first
+ * (`npm run test:kubernetes`).
  */
-export const byNameOnly = ['test/clients/web-ui/', 'test/kubernetes/'];
+export const byNameOnly = ['test/clients/web-ui/', 'test/clients/java-states.test.ts', 'test/kubernetes/'];
 
 const inside = (file: string, places: readonly string[]): boolean =>
   places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
