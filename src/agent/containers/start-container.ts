@@ -150,11 +150,13 @@ async function haveImage(
  * Who is to blame that an engine has failed: the machine, where the engine is in trouble or does not work any more, which is
  * looked for at once; else the deploy, of which the engine did not take what it was told.
  */
-async function causeOf({ engines }: AgentContext, cause: unknown, what: string): Promise<unknown> {
+async function causeOf({ engines, settings }: AgentContext, cause: unknown, what: string): Promise<unknown> {
   if (!(cause instanceof EngineFailure)) return cause;
   const refusal = await engines.refusalNow();
   if (refusal !== undefined) return new Error(`No containers run here: ${refusal}`, { cause });
-  const text = `${what}: ${cause.message}`;
+  const whole = `${what}: ${cause.message}`;
+  // Engines name the cause last, behind all that it kept them from: a status message would be cut before it.
+  const text = whole.length <= settings.maxTaskMessageLength ? whole : `${what}: ${cause.message.split(': ').at(-1)}`;
   return cause instanceof EngineTrouble ? new Error(text, { cause }) : new DeployFault(text, { cause });
 }
 
