@@ -48,7 +48,7 @@ function programFor(run: Run): Command {
       const command = program.command(name).description(summary);
       define.set(command, async () => {
         (await load())[name]!(command, run);
-        if (command.registeredArguments.length > 0) command.addHelpText('after', behindDashes(name));
+        if (takesIds(command)) command.addHelpText('after', behindDashes(name));
       });
     }
   }
@@ -91,6 +91,8 @@ function commandFirst(argv: readonly string[]): string[] {
   return at < argv.length ? [argv[at]!, ...argv.slice(0, at), ...argv.slice(at + 1)] : [...argv];
 }
 
+const takesIds = ({ registeredArguments }: Command): boolean =>
+  registeredArguments.some((argument) => ['request', 'task', 'what', 'slave', 'id'].includes(argument.name()));
 const behindDashes = (name: string): string =>
   `\nAn id that begins with - stands behind --: muster ${name} -- -nightly`;
 

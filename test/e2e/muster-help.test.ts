@@ -45,6 +45,7 @@ beforeAll(async () => {
     const { code, out, err } = await inFolder(`muster apply -f ${files} --wait`);
     if (code !== 0) throw new Error(out + err);
   }
+  await instance.api.post('requests', { id: 'nightly', requestType: 'SCHEDULED', schedule: '0 3 * * *' });
   await inFolder('muster run greet Ada');
 }, 120_000);
 afterAll(async () => {
@@ -95,7 +96,7 @@ test.each([...first, ...namesOf(false).filter((name) => ![...first, ...last].inc
   async (name) => {
     const help = await muster([name, '--help'], { env });
     expect(help).toMatchObject({ code: 0, err: '' });
-    const lines = help.out.split('\nExamples:\n')[1]!.trimEnd().split('\n');
+    const lines = help.out.split('\nExamples:\n')[1]!.split('\n\n')[0]!.trimEnd().split('\n');
     for (const line of lines.map((each) => each.replace(/^ {2}\$ /, ''))) {
       // Those that go on until Ctrl-C are given it.
       const follows = / -f( |$)/.test(line) && /^muster (logs|events)/.test(line);
