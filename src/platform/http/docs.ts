@@ -40,10 +40,10 @@ export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth'
   express.use('/docs', nothingElse(files));
   let document: OpenAPIObject | undefined;
   const described = (): OpenAPIObject => (document ??= describeApi(app, settings));
-  // The module would add a character set to its type.
+  // The module would add a character set to its type, so that it serves the YAML alone.
   express.get('/docs/openapi.json', (_call, response) => sendJson(response, described()));
   SwaggerModule.setup('docs', app, described, {
-    jsonDocumentUrl: 'docs/openapi.json',
+    raw: ['yaml'],
     customSiteTitle: 'Muster API',
     swaggerOptions: {
       docExpansion: 'none',
