@@ -1,82 +1,7 @@
 import type { FieldError } from '../core/field-error.js';
+import { type ErrorCode, errorCodes } from './error-codes.js';
 
-/** Every code an answer can carry, with its HTTP status. A new code without a status does not compile. */
-export const errorStatus = {
-  INVALID_REQUEST: 400,
-  INVALID_DEPLOY: 400,
-  INVALID_PARAMETER: 400,
-  INVALID_JSON: 400,
-  MALFORMED_CALL: 400,
-  NOT_PENDING: 400,
-  NOT_SUPPORTED: 400,
-  SANDBOX_NOT_READY: 400,
-  TASK_NOT_ACTIVE: 400,
-  UNAUTHENTICATED: 401,
-  GROUPS_NOT_PERMITTED: 401,
-  FORBIDDEN: 403,
-  FOREIGN_ORIGIN: 403,
-  LINK_NOT_VALID: 403,
-  TEST_CALLS_DISABLED: 403,
-  UNKNOWN_SHELL_COMMAND: 403,
-  REQUEST_NOT_FOUND: 404,
-  DEPLOY_NOT_FOUND: 404,
-  TASK_NOT_FOUND: 404,
-  PENDING_TASK_NOT_FOUND: 404,
-  RUN_NOT_FOUND: 404,
-  MACHINE_NOT_FOUND: 404,
-  FILE_NOT_FOUND: 404,
-  TOKEN_NOT_FOUND: 404,
-  WEBHOOK_NOT_FOUND: 404,
-  EXPIRING_ACTION_NOT_FOUND: 404,
-  OBJSTORE_NOT_CONFIGURED: 404,
-  NOT_FOUND: 404,
-  ACTION_DISABLED: 409,
-  CHANGED_MEANWHILE: 409,
-  REQUEST_BEING_CLEANED: 409,
-  REQUEST_PAUSED: 409,
-  REQUEST_NOT_PAUSED: 409,
-  REQUEST_NOT_IN_COOLDOWN: 409,
-  REQUEST_BOUNCING: 409,
-  REQUEST_FINISHED: 409,
-  DEPLOY_IN_PROGRESS: 409,
-  NO_DEPLOY: 409,
-  TASK_RUNNING: 409,
-  ALREADY_PENDING: 409,
-  CLEANUP_EXISTS: 409,
-  METADATA_EXISTS: 409,
-  MACHINE_STATE: 409,
-  SET_BY_SETTINGS: 409,
-  NOT_LEADER: 409,
-  IDEMPOTENT_CALL_RUNNING: 409,
-  IDEMPOTENT_CALL_DONE: 409,
-  METHOD_NOT_ALLOWED: 405,
-  NOT_ACCEPTABLE: 406,
-  OBJSTORE_TIMEOUT: 408,
-  CALL_TIMEOUT: 408,
-  BODY_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  RANGE_NOT_SATISFIABLE: 416,
-  EXPECTATION_FAILED: 417,
-  UNKNOWN_HOST: 421,
-  IDEMPOTENCY_KEY_REUSED: 422,
-  TOO_MANY_BODIES: 429,
-  TOO_MANY_RUNS: 429,
-  TOO_MANY_COMMANDS: 429,
-  TOO_MANY_TOKENS: 429,
-  TOO_MANY_FAILURES: 429,
-  TOO_MANY_STREAMS: 429,
-  HEADERS_TOO_LARGE: 431,
-  DIRECTORY_FAILED: 500,
-  INTERNAL_ERROR: 500,
-  TEST_EXCEPTION: 500,
-  OBJSTORE_UNAVAILABLE: 502,
-  UNAVAILABLE: 503,
-  OUT_OF_RESOURCES: 503,
-  NEWER_SCHEMA: 503,
-} as const;
-export type ErrorCode = keyof typeof errorStatus;
-
-export type { FieldError };
+export type { ErrorCode, FieldError };
 
 interface SchedulerErrorOptions extends ErrorOptions {
   errors?: FieldError[];
@@ -121,7 +46,7 @@ export class SchedulerError extends Error {
     this.extra = options.extra ?? {};
   }
   get status(): number {
-    return errorStatus[this.code];
+    return errorCodes[this.code].status;
   }
   static requestNotFound(id: string): SchedulerError {
     return new SchedulerError('REQUEST_NOT_FOUND', `No request with id '${id}'${formOf('request', id)}`);

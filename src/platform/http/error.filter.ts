@@ -8,7 +8,8 @@ import {
 } from '@nestjs/common';
 import type { Express, Request, Response } from 'express';
 import type { FieldError } from '../../core/field-error.js';
-import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
+import { errorCodes } from '../error-codes.js';
+import { type ErrorCode, SchedulerError } from '../errors.js';
 import { isPassing, isRefusedText, isShortOfResources } from '../database/database-errors.js';
 import { sendJson } from './json.js';
 import { KeptAnswer } from './kept-answer.js';
@@ -146,14 +147,16 @@ function fromHttpException(cause: HttpException): ErrorAnswer {
     case 415:
       return answer('UNSUPPORTED_MEDIA_TYPE', `The body cannot be read: ${cause.message}`);
     default: {
-      const known = (Object.keys(errorStatus) as ErrorCode[]).find((code) => errorStatus[code] === cause.getStatus());
+      const known = (Object.keys(errorCodes) as ErrorCode[]).find(
+        (code) => errorCodes[code].status === cause.getStatus(),
+      );
       return { ...answer(known ?? 'INTERNAL_ERROR', cause.message), status: cause.getStatus() };
     }
   }
 }
 
 const answer = (code: ErrorCode, message: string): ErrorAnswer => ({
-  status: errorStatus[code],
+  status: errorCodes[code].status,
   code,
   message,
   errors: [],

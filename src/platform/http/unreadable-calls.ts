@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { NextFunction, Request, Response } from 'express';
-import { type ErrorCode, errorStatus, SchedulerError } from '../errors.js';
+import { errorCodes } from '../error-codes.js';
+import { type ErrorCode, SchedulerError } from '../errors.js';
 import { errorBody } from './error.filter.js';
 
 type Problem = readonly [ErrorCode, string];
@@ -50,7 +51,7 @@ export function requireHost(request: Request, _response: Response, next: NextFun
 }
 
 function rawError(code: ErrorCode, message: string, numericCode: boolean, headers: string): string {
-  const status = errorStatus[code];
+  const { status } = errorCodes[code];
   const requestId = randomUUID();
   const body = JSON.stringify(errorBody({ status, code, message, errors: [] }, requestId, numericCode));
   return [
