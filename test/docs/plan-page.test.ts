@@ -28,7 +28,7 @@ test('docs/plan.md does what it says', async () => {
   const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
     execFile(
       'bash',
-      ['-euo', 'pipefail', '-c', script.replaceAll('http://127.0.0.1:7099', muster.url)],
+      ['--norc', '-euo', 'pipefail', '-c', script.replaceAll('http://127.0.0.1:7099', muster.url)],
       { timeout: 90_000 },
       (error, stdout, stderr) => resolve({ failed: error !== null, output: stdout + stderr }),
     );

@@ -31,7 +31,7 @@ afterAll(() => folder.remove());
 
 /** Runs commands of the page, by default on the server of the test. */
 const shell = (script: string, env: Record<string, string> = { DATABASE_URL: server!.url }) =>
-  promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+  promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
     cwd: folder.path,
     env: { ...process.env, PATH: `${bin}:${process.env['PATH']}`, ...env },
   });

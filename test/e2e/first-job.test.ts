@@ -20,7 +20,7 @@ async function follow(name: string): Promise<string> {
   const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
     execFile(
       'bash',
-      ['-euo', 'pipefail', '-c', commandsOf(name).replaceAll(':7099', `:${muster.port}`)],
+      ['--norc', '-euo', 'pipefail', '-c', commandsOf(name).replaceAll(':7099', `:${muster.port}`)],
       { timeout: 150_000 },
       (error, stdout, stderr) => resolve({ failed: error !== null, output: stdout + stderr }),
     );

@@ -27,7 +27,7 @@ describe('the README and its tour by HTTP do what they say', () => {
     const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
       execFile(
         'bash',
-        ['-euo', 'pipefail', '-c', tour],
+        ['--norc', '-euo', 'pipefail', '-c', tour],
         { cwd: dirname(readme), timeout: 150_000 },
         (error, stdout, stderr) => resolve({ failed: error !== null, output: stdout + stderr }),
       );

@@ -34,10 +34,10 @@ export function musterOnTerminal(args: readonly string[], options: CommandOption
   return run('script', ['-qfec', `stty cols 160 rows 40; exec ${quoted}`, '/dev/null'], options);
 }
 
-/** A line of a page, by a shell that has `muster` as a command. */
+/** A line of a page, by a shell that has `muster` as a command. Bash takes a socket as its input for a login, and reads its settings. */
 export function shell(line: string, options: CommandOptions = {}): Promise<Ended> {
   const body = `muster() { '${process.execPath}' '${program}' "$@"; }\n${line}`;
-  return run('bash', ['-uo', 'pipefail', '-c', body], options);
+  return run('bash', ['--norc', '-uo', 'pipefail', '-c', body], options);
 }
 
 function run(file: string, args: string[], { env = {}, stdin, watch }: CommandOptions): Promise<Ended> {

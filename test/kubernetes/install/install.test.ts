@@ -82,7 +82,7 @@ describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
     };
     const text = `${prelude}\n${script.replaceAll('127.0.0.1:7099', `127.0.0.1:${port}`)}`;
     const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
-      execFile('bash', ['-euo', 'pipefail', '-c', text], { env, timeout: 150_000 }, (error, stdout, stderr) =>
+      execFile('bash', ['--norc', '-euo', 'pipefail', '-c', text], { env, timeout: 150_000 }, (error, stdout, stderr) =>
         resolve({ failed: error !== null, output: stdout + stderr }),
       );
     });
