@@ -147,7 +147,9 @@ describe.skipIf(withoutPodman !== undefined)(`with podman (${withoutPodman ?? 'i
       await api.saveRequest({ id: 'bridged', requestType: 'SERVICE', instances: 1 });
       await api.deploy(
         deployOf('bridged', {
-          command: 'cd $CLUSTER_SANDBOX; echo behind a bridge >index.html; exec httpd -f -p 8080 -h .',
+          // Process 1 of a container ignores SIGTERM unless it says what to do.
+          command:
+            "trap 'exit 0' TERM; cd $CLUSTER_SANDBOX; echo behind a bridge >index.html; httpd -f -p 8080 -h . & wait",
           shell: true,
           resources: { ...resources, numPorts: 1 },
           healthcheck: { uri: '/', intervalSeconds: 1, startupDelaySeconds: 0 },
