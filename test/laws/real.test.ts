@@ -26,7 +26,7 @@ test('whatever happens to the real scheduler on a real database, the laws hold',
   holdLaws({
     types: requestTypes,
     length: 30,
-    runs: 80,
+    runs: 50,
     start: (plan) => RealWorld.start(plan, database),
     options: { afterEachStep: memoryEqualsRows },
   }),
