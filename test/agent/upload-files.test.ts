@@ -201,7 +201,7 @@ describe.each(kinds)('to a %s', (kind) => {
     expect(records()).not.toEqual([]);
     await untilNothingWaits();
     expect(Object.keys(stored('many'))).toHaveLength(60);
-  });
+  }, 90_000);
 
   test.runIf(kind === 'folder')('one that is larger than all that may be kept ends its waiting', async () => {
     await start({}, { maxMegabytes: 1 });
