@@ -47,7 +47,7 @@ describe.each(kinds)('to a %s', (kind) => {
   };
   const records = () => readdirSync(join(cluster.root, 'uploads'));
   const untilNothingWaits = () =>
-    waitFor('the end of all uploads', () => records().length === 0, { timeoutMillis: 30_000 });
+    waitFor('the end of all uploads', () => records().length === 0, { timeoutMillis: 60_000 });
 
   test('no links, pipes, sockets, folders, foreign or empty files are, and all of them stay', async () => {
     await start();
@@ -196,12 +196,12 @@ describe.each(kinds)('to a %s', (kind) => {
           return false;
         }
       },
-      { timeoutMillis: 20_000 },
+      { timeoutMillis: 60_000 },
     );
     expect(records()).not.toEqual([]);
     await untilNothingWaits();
     expect(Object.keys(stored('many'))).toHaveLength(60);
-  }, 90_000);
+  }, 120_000);
 
   test.runIf(kind === 'folder')('one that is larger than all that may be kept ends its waiting', async () => {
     await start({}, { maxMegabytes: 1 });
