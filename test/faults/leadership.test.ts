@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createDataSource } from '../../src/platform/database/data-sources.js';
-import { spawnTs, type TestProcess } from '../support/spawn.js';
+import { spawnOnBuild, type TestProcess } from '../support/spawn.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 function contender(name: string): TestProcess {
-  const started = spawnTs(program, [url, name]);
+  const started = spawnOnBuild(program, [url, name]);
   processes.push(started);
   return started;
 }

@@ -6,7 +6,7 @@ import { compress } from 'snappyjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeTaskId } from '../../src/core/task-id.js';
 import { makeDeploy, makeRequest, makeTask, start } from '../support/builders.js';
-import { spawnTs } from '../support/spawn.js';
+import { spawnOnBuild } from '../support/spawn.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
@@ -89,11 +89,11 @@ const count = async (sql: string): Promise<number> =>
 
 /** Kills a process of the program once `isHalfWay`, and lets another one do it to the end. */
 async function killedAndRepeated(args: string[], isHalfWay: () => Promise<boolean>): Promise<string[]> {
-  const first = spawnTs(program, [db.url, ...args]);
+  const first = spawnOnBuild(program, [db.url, ...args]);
   await waitFor('the first process to be half-way', isHalfWay, { timeoutMillis: 120_000 });
   await first.kill();
   expect(first.lines).not.toContain('done');
-  const second = spawnTs(program, [db.url, ...args]);
+  const second = spawnOnBuild(program, [db.url, ...args]);
   await second.line('done', 240_000);
   return second.lines;
 }

@@ -7,7 +7,7 @@ import { createDataSource } from '../../src/platform/database/data-sources.js';
 import { localhostCertificate } from '../support/auth/localhost-certificate.js';
 import { freePort } from '../support/free-port.js';
 import { startMailServer, type MailServer } from '../support/mail-server.js';
-import { spawnTs, type TestProcess } from '../support/spawn.js';
+import { spawnOnBuild, type TestProcess } from '../support/spawn.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -50,7 +50,7 @@ async function start(
     lastRetryMillis: 500,
   };
   const env = trusts ? { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') } : {};
-  const process = spawnTs(program, [database.url, JSON.stringify(smtp)], env);
+  const process = spawnOnBuild(program, [database.url, JSON.stringify(smtp)], env);
   processes.push(process);
   return { url: await process.line('listens ', 60_000), process };
 }

@@ -22,6 +22,11 @@ export function spawnTs(file: URL, args: readonly string[] = [], env: NodeJS.Pro
   return spawnNode(['--import', register, fileURLToPath(file), ...args], env);
 }
 
+/** The same on what the build has made of `src`: to compile the whole application anew takes longer than most tests. */
+export function spawnOnBuild(file: URL, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): TestProcess {
+  return spawnNode(['--import', `${register}?built`, fileURLToPath(file), ...args], env);
+}
+
 /** Runs a Node program as a process of its own. */
 export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd?: string): TestProcess {
   const child = spawn(process.execPath, args, {
