@@ -3,7 +3,7 @@ import { chooseFaults, runChaos } from './chaos.js';
 import { Clock } from './clock.js';
 import { chaosOptions } from './options.js';
 
-const clocks = Clock.available ? ['clock_leader_behind', 'clock_database_ahead'] : [];
+const clocks = Clock.available ? ['clock_leader_behind'] : [];
 if (!Clock.available) console.warn('Left out: clocks that are set, because libfaketime is not installed');
 
 /** The short form of `npm run chaos`: an agent with many machines, and a time to register again that the cuts can exceed. */

@@ -163,7 +163,10 @@ function untruths(marks: readonly Mark[], told: Told, windows: readonly Window[]
       if (is?.lastTaskState !== 'TASK_FINISHED')
         return [`${taskId} has ended by itself, and the API tells ${is?.lastTaskState ?? 'nothing'}`];
       const apart = is.updatedAt / 1_000 - epoch - at;
-      const isDisturbed = windows.some(({ setsClocks, from, until }) => setsClocks && from < at && at < until);
+      // A clock that is wrong when the report is taken counts, not when the task ended.
+      const isDisturbed = windows.some(
+        ({ setsClocks, from, until }) => setsClocks && from - toldSeconds < at && at < until + afterClockSeconds,
+      );
       if (isDisturbed || Math.abs(apart) < toldSeconds) return [];
       return [`${taskId} has ended, and the API tells its end ${apart.toFixed(0)} s off`];
     });
