@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AgentFolder } from '../../src/agent/agent-folder.js';
@@ -18,7 +18,6 @@ import { Tombstones } from '../../src/agent/tasks/tombstones.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, testLog } from '../support/agent-cluster.js';
 import { tarOf } from '../support/archives.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { spawnNode } from '../support/spawn.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -47,7 +46,7 @@ function made(script: string): string {
 
 const odd = {
   'of bytes that are no text': `printf x >$'\\xfe\\x80.bin'; printf x >$'caf\\xe9'; mkdir $'\\xc3'; printf x >$'\\xc3/\\xa9'`,
-  'with lines and signs of terminals': `printf x >$'a\\nb'; printf x >$'\\x1b[2J'; mkdir $'-rf *\\n'; printf x >$'-rf *\\n/\\n'`,
+  'with lines and signs of terminals': `printf x >$'a\\nb'; printf x >$'\\x1b[2J'; mkdir -- $'-rf *\\n'; printf x >$'-rf *\\n/\\n'`,
   'as long as can be': python(`import os
 for i in range(12):
   name = bytes([0xf0 + i % 4]) * 255
@@ -65,7 +64,7 @@ socket.socket(socket.AF_UNIX).bind(b"\\xf4"); os.link(b"\\xf1", b"\\xf5")`),
 
 test.each(Object.entries(odd))('files %s are removed', async (_what, script) => {
   const root = made(script);
-  expect(await removeTree(root)).toBeDefined();
+  expect(await removeTree(root, Infinity)).toBeDefined();
   expect(existsSync(root)).toBe(false);
 });
 
@@ -109,9 +108,9 @@ test.runIf(canFix)('a removal that cannot end removes all else, and says what is
 });
 
 test('a removal ends when its time is over, and the next one goes on with it', async () => {
-  const root = made('seq -f %g 3000 | xargs touch');
+  const root = made('seq -f %g 500 | xargs touch');
   await expect(removeTree(root, 0)).rejects.toThrow('it takes too long');
-  expect(readdirSync(root).length).toBeLessThan(3_000);
+  expect(readdirSync(root).length).toBeLessThan(500);
   await removeTree(root);
   expect(existsSync(root)).toBe(false);
 });
@@ -154,25 +153,37 @@ test('files that are swapped for links and folders while they are measured and r
   expect(readdirSync(treasure)).toHaveLength(200);
 });
 
+/** A tar archive of empty files, made from the header of one. */
+function manyFiles(number: number): Buffer {
+  const header = tarOf([{ name: 'f000000' }]).subarray(0, 512);
+  const archive = Buffer.alloc((number + 2) * 512);
+  const sumOf = (bytes: Uint8Array) => bytes.reduce((sum, byte) => sum + byte, 0);
+  const rest = sumOf(header.fill(' ', 148, 156)) - sumOf(Buffer.from('000000'));
+  for (let index = 0; index < number; index++) {
+    const digits = String(index).padStart(6, '0');
+    const sum = rest + sumOf(Buffer.from(digits));
+    header.write(digits, 1);
+    header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+    header.copy(archive, index * 512);
+  }
+  return gzipSync(archive, { level: 1 });
+}
+
 describe('a task', () => {
-  const compiled = tempFolder();
   let cluster: AgentCluster;
   let server: Server;
   let url = '';
   beforeAll(async () => {
-    const many = gzipSync(tarOf(Array.from({ length: 150_000 }, (_, index) => ({ name: `f${index}` }))));
-    const bytes = tarOf([{ name: '\u00ff\u00fe', content: 'odd' }]);
+    const many = manyFiles(150_000);
+    const bytes = tarOf([{ name: 'odd\u00ff', content: 'odd' }]);
     server = createServer((request, response) => response.end(request.url === '/odd.tar' ? bytes : many));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    cluster = await AgentCluster.start({
-      fetchProgram: [join(dirname(compileAgent(compiled.path)), 'artifacts', 'fetch-main.js')],
-    });
+    cluster = await AgentCluster.start({ settings: { maxArtifactFiles: 2_000 } });
   });
   afterAll(async () => {
     await cluster.close();
     server.close();
-    compiled.remove();
   });
   const run = (script: string, changes: Partial<LaunchSpec> = {}) =>
     cluster.launch(`exec bash <<'SCRIPT'\n${script}\nSCRIPT\n`, { user, ...changes });
@@ -220,19 +231,17 @@ while True: time.sleep(1)`)}`,
     expect(cluster.output(spec)).toContain('odd');
   });
 
-  test('is refused an archive of 150,000 files, by their number', async () => {
+  test('is refused an archive of 150,000 files by their number, before most of them are unpacked', async () => {
     const spec = await run('true', { artifacts: [{ uri: `${url}/many.tar.gz` }] });
-    await waitFor(
-      'the end',
-      () => cluster.seen.statesOf(spec.taskId).some((state) => /FAILED|LOST|RUNNING/.test(state)),
-      {
-        timeoutMillis: 60_000,
-      },
-    );
     expect(await cluster.untilState(spec, 'TASK_FAILED')).toBe(
-      'The files of the task are more than 100000 (many.tar.gz, cluster.local.maxArtifactFiles)',
+      'The files of the task are more than 2000 (many.tar.gz, cluster.local.maxArtifactFiles)',
     );
-  }, 90_000);
+    const found = execFileSync('find', [cluster.sandbox(spec), '-printf', '.'], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 20,
+    });
+    expect(found.length).toBeLessThan(75_000);
+  });
 
   test.runIf(canFix)('that cannot be removed is told once, tried less and less, and holds up no other', async () => {
     const stuck = await run(`mkdir keep; touch keep/$'\\xff'`);

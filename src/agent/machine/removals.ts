@@ -3,7 +3,7 @@ import { type AgentFigures, type RemovalReason, removalReasons } from '../../clu
 import { backOffMillis } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../files.js';
-import { type Removed, removeTree } from '../sandbox/remove-tree.js';
+import { OutOfTime, type Removed, removeTree } from '../sandbox/remove-tree.js';
 
 const firstPauseMillis = 10 * 60_000;
 const longestPauseMillis = 6 * 3600_000;
@@ -36,9 +36,10 @@ export class Removals {
       this.left.delete(path);
       return removed;
     } catch (cause) {
-      const inRow = (before?.inRow ?? 0) + 1;
+      // One that only takes long gets further with each try.
+      const inRow = cause instanceof OutOfTime ? 1 : (before?.inRow ?? 0) + 1;
       this.left.set(path, { inRow, notBefore: now + backOffMillis(inRow, firstPauseMillis, longestPauseMillis) });
-      if (inRow === 1) log.warn(`${messageOf(cause)}. It is tried again from time to time`);
+      if (!before) log.warn(`${messageOf(cause)}. It is tried again from time to time`);
       throw cause;
     }
   }

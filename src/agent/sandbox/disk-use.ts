@@ -1,13 +1,12 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
-import { namesIn, placeIn, unlessUnseen } from './below.js';
+import { batchesOf, placeIn, unlessUnseen } from './below.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const bytesPerBlock = 512;
 /** An empty file takes a place in the file system, too, and of those there are not more than of others. */
 const leastBytes = 1024;
 const filesPerLook = 500;
-const batch = 50;
 /** Each level is a handle while it is measured. */
 const deepest = 128;
 
@@ -68,17 +67,6 @@ function count(stats: Stats, use: Count, linked: Set<number>): void {
 function tell(use: Count): DiskUse {
   use.told = use.files;
   return { bytes: use.bytes, files: use.files };
-}
-
-/** Looked at together: one after the other they would mostly wait. */
-async function* batchesOf(folder: FileHandle): AsyncGenerator<string[], void> {
-  let names: string[] = [];
-  for await (const name of namesIn(folder)) {
-    if (names.push(name) < batch) continue;
-    yield names;
-    names = [];
-  }
-  yield names;
 }
 
 /** undefined: gone, or closed to us. */

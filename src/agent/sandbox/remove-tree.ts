@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, lstat, open, rename, rmdir, unlink } from 'node:fs/promises';
-import { isMissing, messageOf } from '../files.js';
-import { namesIn, O_PATH, pathOf, placeIn } from './below.js';
+import { errorCode, isMissing, messageOf } from '../files.js';
+import { batchesOf, O_PATH, pathOf, placeIn } from './below.js';
 import { shownName } from './names.js';
 
 /** What a folder still has after so long is left to the next try: others wait, and it may be filled while it is emptied. */
 const longestMillis = 30_000;
 const bytesPerBlock = 512;
+const mostMoved = 1_000;
+
+/** More of it would go if there was more time. */
+export class OutOfTime extends Error {}
 
 export interface Removed {
   bytes: number;
@@ -27,7 +31,8 @@ export async function removeTree(path: string, withinMillis = longestMillis): Pr
     await removal.empty();
     await rmdir(path);
   } catch (cause) {
-    throw new Error(`${path} cannot be removed: ${messageOf(cause)}`, { cause });
+    const NotRemoved = cause instanceof OutOfTime ? OutOfTime : Error;
+    throw new NotRemoved(`${path} cannot be removed: ${messageOf(cause)}`, { cause });
   } finally {
     await root.close();
   }
@@ -39,6 +44,8 @@ class Removal {
   /** What has been removed or moved up. */
   private steps = 0;
   private readonly stem = `.${randomUUID()}-`;
+  /** Folders that have moved up and come next; the root is read for others. */
+  private readonly moved: string[] = [];
   private failure: { name: string; cause: unknown } | undefined;
 
   constructor(
@@ -51,57 +58,77 @@ class Removal {
       const before = this.steps;
       this.failure = undefined;
       let isEmpty = true;
-      for await (const name of namesIn(this.root)) {
+      for await (const names of batchesOf(this.root)) {
         isEmpty = false;
-        await this.remove(name);
-        if (performance.now() > this.deadline) throw this.stuck('it takes too long');
+        const folders = await this.removeFiles(this.root, names);
+        for (
+          let name = folders.pop();
+          name !== undefined && !this.isTooLate();
+          name = this.moved.pop() ?? folders.pop()
+        )
+          await this.removeFolder(name);
+        if (this.isTooLate()) throw new OutOfTime(this.whatIsLeft('it takes too long'));
       }
       if (isEmpty) return;
-      if (this.steps === before) throw this.stuck('something is left of it');
+      if (this.steps === before) throw new Error(this.whatIsLeft('something is left of it'));
     }
   }
 
-  private stuck(why: string): Error {
-    if (!this.failure) return new Error(why);
+  private isTooLate = (): boolean => performance.now() > this.deadline;
+
+  private whatIsLeft(why: string): string {
+    if (!this.failure) return why;
     const { name, cause } = this.failure;
-    return new Error(`${why}, such as ${JSON.stringify(shownName(name))}: ${messageOf(cause)}`, { cause });
+    return `${why}, such as ${JSON.stringify(shownName(name))}: ${messageOf(cause)}`;
   }
 
-  /** Of the root. Folders in it move up. */
-  private async remove(name: string): Promise<void> {
+  /** One in the root: folders in it move up. */
+  private removeFolder = (name: string): Promise<void> => this.tryTo(name, () => this.emptyFolder(name));
+
+  private async emptyFolder(name: string): Promise<void> {
     const place = placeIn(this.root, name);
-    await this.tryTo(name, async () => {
-      if (await this.removeFile(place)) return;
-      const folder = await openFolder(place);
-      if (!folder) return;
-      try {
-        for await (const inner of namesIn(folder)) {
-          await this.tryTo(inner, () => this.removeOrMove(placeIn(folder, inner)));
-          if (performance.now() > this.deadline) return;
-        }
-      } finally {
-        await folder.close();
+    const folder = await openFolder(place);
+    if (!folder) return;
+    try {
+      for await (const names of batchesOf(folder)) {
+        for (const inner of await this.removeFiles(folder, names))
+          await this.tryTo(inner, () => this.moveUp(placeIn(folder, inner)));
+        if (this.isTooLate()) return;
       }
-      await rmdir(place);
-      this.steps++;
+    } finally {
+      await folder.close();
+    }
+    await rmdir(place);
+    this.steps++;
+  }
+
+  private async moveUp(place: string | Buffer): Promise<void> {
+    const name = `${this.stem}${this.steps}`;
+    const above = placeIn(this.root, name);
+    await rename(place, above).catch(async (cause: unknown) => {
+      if (errorCode(cause) !== 'EACCES') throw cause;
+      await (await openFolder(place))?.close();
+      await rename(place, above);
     });
+    this.steps++;
+    if (this.moved.length < mostMoved) this.moved.push(name);
   }
 
-  private async removeOrMove(place: string | Buffer): Promise<void> {
-    if (await this.removeFile(place)) return;
-    await (await openFolder(place))?.close();
-    await rename(place, placeIn(this.root, `${this.stem}${this.steps}`));
-    this.steps++;
-  }
-
-  /** False: it is a folder. */
-  private async removeFile(place: string | Buffer): Promise<boolean> {
-    const stats = await lstat(place);
-    if (stats.isDirectory()) return false;
-    await unlink(place);
-    this.bytes += freedBytes(stats);
-    this.steps++;
-    return true;
+  /** Answers the names of those that are folders. */
+  private async removeFiles(folder: FileHandle, names: readonly string[]): Promise<string[]> {
+    const folders: string[] = [];
+    const removing = names.map((name) =>
+      this.tryTo(name, async () => {
+        const place = placeIn(folder, name);
+        const stats = await lstat(place);
+        if (stats.isDirectory()) return void folders.push(name);
+        await unlink(place);
+        this.bytes += freedBytes(stats);
+        this.steps++;
+      }),
+    );
+    await Promise.all(removing);
+    return folders;
   }
 
   /** What has gone meanwhile is no failure, and no step. The first one is told: a folder that is not empty for it comes later. */
