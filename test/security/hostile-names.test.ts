@@ -175,7 +175,7 @@ describe('a task', () => {
   let url = '';
   beforeAll(async () => {
     const many = manyFiles(150_000);
-    const bytes = tarOf([{ name: 'odd\u00ff', content: 'odd' }]);
+    const bytes = execFileSync('bash', ['--norc', '-c', `cd ${made(`printf odd >$'odd\\xff'`)}; tar -c $'odd\\xff'`]);
     server = createServer((request, response) => response.end(request.url === '/odd.tar' ? bytes : many));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -233,8 +233,8 @@ while True: time.sleep(1)`)}`,
 
   test('is refused an archive of 150,000 files by their number, before most of them are unpacked', async () => {
     const spec = await run('true', { artifacts: [{ uri: `${url}/many.tar.gz` }] });
-    expect(await cluster.untilState(spec, 'TASK_FAILED')).toBe(
-      'The files of the task are more than 2000 (many.tar.gz, cluster.local.maxArtifactFiles)',
+    expect(await cluster.untilState(spec, 'TASK_FAILED')).toMatch(
+      /^The files of the task are more than 2000, cluster\.local\.maxArtifactFiles/,
     );
     const found = execFileSync('find', [cluster.sandbox(spec), '-printf', '.'], {
       encoding: 'utf8',
@@ -303,7 +303,7 @@ test('files with such names are kept, each under a key of its own, and go from t
     const kept = readdirSync(join(cluster.root, 'archive'), { recursive: true, encoding: 'utf8' });
     for (const name of ['a%5CxFF.dump', 'a%5CxFE.dump', 'b_b.dump', '0.dump'])
       expect(kept.filter((path) => path.endsWith(name))).toHaveLength(1);
-    for (const name of [/a%5CxFF\.log-\d+\.log\.gz$/, /a%5CxFE\.log-\d+\.log\.gz$/, /b_b\.log-\d+\.log\.gz$/])
+    for (const name of [/a%5CxFF\.log-\d+\.gz$/, /a%5CxFE\.log-\d+\.gz$/, /b_b\.log-\d+\.gz$/])
       expect(kept.filter((path) => name.test(path))).toHaveLength(1);
     expect(readdirSync(cluster.sandbox(spec, spec.taskId, 'app')).filter((name) => name.includes('dump'))).toEqual([]);
   } finally {

@@ -46,7 +46,7 @@ export class Meter {
         isTaskDisk ? tooMuchDisk : undefined,
       );
     if (this.isTooMany(files))
-      this.refuse(`The files of the task are more than ${most} (${this.present}, cluster.local.maxArtifactFiles)`);
+      this.refuse(`The files of the task are more than ${most}, cluster.local.maxArtifactFiles (${this.present})`);
   }
 
   isTooMany = (files: number): boolean => files > this.limits.files;

@@ -29,6 +29,7 @@ export async function removeTree(path: string, withinMillis = longestMillis): Pr
   const removal = new Removal(root, performance.now() + withinMillis);
   try {
     await removal.empty();
+    removal.bytes += (await lstat(path)).blocks * bytesPerBlock;
     await rmdir(path);
   } catch (cause) {
     const NotRemoved = cause instanceof OutOfTime ? OutOfTime : Error;
@@ -98,7 +99,9 @@ class Removal {
     } finally {
       await folder.close();
     }
+    const { blocks } = await lstat(place);
     await rmdir(place);
+    this.bytes += blocks * bytesPerBlock;
     this.steps++;
   }
 
@@ -117,17 +120,20 @@ class Removal {
   /** Answers the names of those that are folders. */
   private async removeFiles(folder: FileHandle, names: readonly string[]): Promise<string[]> {
     const folders: string[] = [];
-    const removing = names.map((name) =>
+    const linked: string[] = [];
+    const remove = (name: string, others?: string[]): Promise<void> =>
       this.tryTo(name, async () => {
         const place = placeIn(folder, name);
         const stats = await lstat(place);
         if (stats.isDirectory()) return void folders.push(name);
+        if (stats.nlink > 1 && others) return void others.push(name);
         await unlink(place);
         this.bytes += freedBytes(stats);
         this.steps++;
-      }),
-    );
-    await Promise.all(removing);
+      });
+    await Promise.all(names.map((name) => remove(name, linked)));
+    // One by one, so that the last name of a file is seen to be the last.
+    for (const name of linked) await remove(name);
     return folders;
   }
 
