@@ -9,14 +9,19 @@ import type { Log } from './agent-context.js';
 export function ownLog(): Log {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   return {
-    info: (message) => say(process.stdout, message),
-    warn: (message) => say(process.stderr, message),
-    error: (message, cause) => say(process.stderr, cause === undefined ? message : `${message} ${inspect(cause)}`),
+    info: (message) => say(process.stdout, printable(message)),
+    warn: (message) => say(process.stderr, printable(message)),
+    error: (message, cause) =>
+      say(process.stderr, cause === undefined ? printable(message) : `${printable(message)} ${inspect(cause)}`),
   };
 }
 
 /** A reader that is stuck does not make the agent keep all that it ever said. */
 const mostUnread = 1024 * 1024;
+
+/** Names that tasks have chosen begin no line, and do nothing on a terminal. */
+// oxlint-disable-next-line no-control-regex
+const printable = (message: string): string => message.replaceAll(/[\0-\x1f\x7f-\x9f]+/g, ' ');
 
 function say(stream: NodeJS.WriteStream & { fd: number }, message: string): void {
   const line = `agent: ${message}\n`;

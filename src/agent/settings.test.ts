@@ -59,7 +59,7 @@ test('defaults are complete', () => {
     },
     maxArtifactMegabytes: 2_048,
     maxTaskArtifactMegabytes: 10_240,
-    maxArtifactFiles: 200_000,
+    maxArtifactFiles: 100_000,
     artifactTimeoutSeconds: 600,
     artifactCacheMegabytes: 2_048,
     verifyArtifactTls: true,

@@ -38,7 +38,7 @@ const kept = (): Record<string, Buffer> =>
   );
 const records = () => readdirSync(join(cluster.root, 'uploads')).toSorted();
 const untilNothingWaits = () =>
-  waitFor('the end of all uploads', () => records().length === 0, { timeoutMillis: 20_000 });
+  waitFor('the end of all uploads', () => records().length === 0, { timeoutMillis: 60_000 });
 
 test('the log of a task that has ended is kept, and gone from its sandbox', async () => {
   await start();
@@ -69,7 +69,7 @@ test('rotated logs and further files of a task that runs are kept while it runs'
   const cmd = 'sh -c "yes line | head -c 2000000; echo x >../dump.txt; exec sleep 600"';
   const spec = await cluster.launch('', executor(cmd, [{ filename: 'dump*' }]));
   await waitFor('the rotated log', () => Object.keys(kept()).some((name) => name.includes('service.log-')), {
-    timeoutMillis: 20_000,
+    timeoutMillis: 60_000,
   });
   await waitFor('the further file', () => Object.keys(kept()).some((name) => name.endsWith('dump.txt')));
   expect(existsSync(cluster.sandbox(spec, spec.taskId, 'dump.txt'))).toBe(false);
@@ -86,10 +86,10 @@ test('a file that a process of the task has open is left for later', async () =>
     'sh -c "exec 3>../dump1; echo x >&3; echo y >../dump2; until [ -e ../go ]; do sleep 0.05; done; exec 3>&-; exec sleep 600"';
   const spec = await cluster.launch('', executor(cmd, [{ filename: 'dump*' }]));
   const names = () => Object.keys(kept()).map((name) => name.replace(/^\d+-/, ''));
-  await waitFor('the other file', () => names().includes('dump2'), { timeoutMillis: 20_000 });
+  await waitFor('the other file', () => names().includes('dump2'), { timeoutMillis: 60_000 });
   expect(names()).toEqual(['dump2']);
   writeFileSync(cluster.sandbox(spec, spec.taskId, 'go'), '');
-  await waitFor('the file', () => names().includes('dump1'), { timeoutMillis: 20_000 });
+  await waitFor('the file', () => names().includes('dump1'), { timeoutMillis: 60_000 });
 });
 
 test('what a task leaves at its end is uploaded at once, whenever the next round is', async () => {

@@ -34,6 +34,7 @@ export const deep = [
   'test/security/interrupted-migrations.test.ts',
   'test/security/many-runs.test.ts',
   'test/security/hostile-task.test.ts',
+  'test/security/hostile-names.test.ts',
   'test/security/containers.test.ts',
   'test/security/takeover.test.ts',
   // Agents that are killed, and everything that waits for graces and time limits of real processes.

@@ -45,8 +45,11 @@ export class Meter {
         `The files of the task are larger than ${totalBytes / megabyte} MB (${this.present})`,
         isTaskDisk ? tooMuchDisk : undefined,
       );
-    if (files > most) this.refuse(`The files of the task are more than ${most} (${this.present})`);
+    if (this.isTooMany(files))
+      this.refuse(`The files of the task are more than ${most}, cluster.local.maxArtifactFiles (${this.present})`);
   }
+
+  isTooMany = (files: number): boolean => files > this.limits.files;
 
   /** What stays free is for the tasks that run, and for the agent. */
   async lookAtDisk(comingBytes = 0): Promise<void> {

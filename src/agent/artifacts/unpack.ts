@@ -2,13 +2,22 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
-import { Duplex, type Readable } from 'node:stream';
+import { chmod, type FileHandle, lstat, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { errorCode, messageOf } from '../files.js';
-import { createFileBelow, O_PATH, openFolderBelow, pathOf, unlessUnseen } from '../sandbox/below.js';
+import {
+  allNamesIn,
+  createFileBelow,
+  O_PATH,
+  openFolderBelow,
+  pathOf,
+  placeIn,
+  unlessUnseen,
+} from '../sandbox/below.js';
 import { diskUse, TooDeep } from '../sandbox/disk-use.js';
+import { shownName } from '../sandbox/names.js';
 import { diskIsFull, isTrouble, type Meter } from './download.js';
 import { DeployFault } from './order.js';
 import type { Staging } from './place.js';
@@ -25,8 +34,8 @@ export const isArchive = (name: string): boolean => isOfTools(name) || endsWithO
 /**
  * Unpacks into `folder` what is open, by the ending of its name. The tools run as the task's user, so that an archive can
  * do no more than the task. What comes out is bounded while it comes: the bytes that go into tar are counted, one file is
- * bounded by the kernel, and all files are counted on the disk. The tools follow links that are there before they begin, such
- * as those of another archive; so each works in an empty folder, and what came out is moved from there.
+ * bounded by the kernel, and files are counted as the tools name them and on the disk. The tools follow links that are there
+ * before they begin, such as those of another archive; so each works in an empty folder, and what came out is moved from there.
  */
 export async function unpack(name: string, file: FileHandle, folder: string, staging: Staging): Promise<void> {
   const target = await openFolderBelow(staging.root, folder, 'NONE');
@@ -69,18 +78,20 @@ async function unpackAside(name: string, file: FileHandle, target: FileHandle, s
 
 /** What has the name of a file is replaced by it; folders become one. No link is followed. */
 async function moveAll(from: FileHandle, to: FileHandle): Promise<void> {
-  for (const { name } of await readdir(pathOf(from), { withFileTypes: true })) {
-    const [source, place] = [`${pathOf(from)}/${name}`, `${pathOf(to)}/${name}`];
+  for (const name of await allNamesIn(from)) {
+    const [source, place] = [placeIn(from, name), placeIn(to, name)];
     const stats = await lstat(source);
     if (!stats.isDirectory()) {
       await rename(source, place).catch((cause: unknown) => {
-        throw errorCode(cause) === 'EISDIR' ? new DeployFault(`${name} is a folder already`, { cause }) : cause;
+        throw errorCode(cause) === 'EISDIR'
+          ? new DeployFault(`${shownName(name)} is a folder already`, { cause })
+          : cause;
       });
     } else await moveFolder(source, place, stats.mode & 0o7777);
   }
 }
 
-async function moveFolder(source: string, place: string, mode: number): Promise<void> {
+async function moveFolder(source: string | Buffer, place: string | Buffer, mode: number): Promise<void> {
   const there = await unlessUnseen(() => lstat(place));
   if (there && !there.isDirectory()) await unlink(place);
   const from = await open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW);
@@ -106,9 +117,9 @@ class MachineLacks extends Error {}
 async function unpackInto(name: string, file: FileHandle, tools: Tools): Promise<void> {
   if (name.endsWith('.zip')) {
     // unzip wants to move about in the file: the tool gets it as an open file, number 3.
-    await tools.end(tools.start(['unzip', '-q', '-o', '/proc/self/fd/3'], 'ignore', file));
+    await tools.end(tools.start(['unzip', '-o', '/proc/self/fd/3'], 'ignore', file));
   } else {
-    const tar = tools.start(['tar', '--no-same-owner', '-xf', '-'], 'pipe');
+    const tar = tools.start(['tar', '--no-same-owner', '-xvf', '-'], 'pipe');
     await tools.feed(await unpacked(file, tools), tar);
   }
 }
@@ -133,21 +144,28 @@ const countedBy = (meter: Meter) =>
   };
 
 /** By what the file begins with, as tar itself would. */
-async function unpacked(file: FileHandle, tools: Tools): Promise<[Readable, ...Duplex[]]> {
+async function unpacked(file: FileHandle, tools: Tools): Promise<Readable> {
   const { buffer } = await file.read(Buffer.alloc(6), 0, 6, 0);
   const start = buffer.toString('latin1');
   const source = file.createReadStream({ autoClose: false, start: 0 });
-  if (start.startsWith('\x1f\x8b')) return [source, createGunzip()];
-  if (start.startsWith('BZh')) return [tools.filter(['bzip2', '-dc'], source)];
-  if (start.startsWith('\xfd7zXZ')) return [tools.filter(['xz', '-dc', '--memlimit-decompress=512MiB'], source)];
-  if (start.startsWith('\x28\xb5\x2f\xfd')) return [tools.filter(['zstd', '-dcq'], source)];
-  return [source];
+  if (start.startsWith('\x1f\x8b')) {
+    const plain = createGunzip();
+    pipeline(source, plain).catch((cause: Error) => plain.destroy(cause));
+    return plain;
+  }
+  if (start.startsWith('BZh')) return tools.filter(['bzip2', '-dc'], source);
+  if (start.startsWith('\xfd7zXZ')) return tools.filter(['xz', '-dc', '--memlimit-decompress=512MiB'], source);
+  if (start.startsWith('\x28\xb5\x2f\xfd')) return tools.filter(['zstd', '-dcq'], source);
+  return source;
 }
 
 const longestComplaint = 1_000;
 /** A dictionary may ask for any amount of memory. */
 const mostKilobytesOfMemory = 2 * 1024 * 1024;
 const bytesPerBlock = 512;
+const newline = 10;
+/** What a tool may say besides, such as the comment of an archive. */
+const otherLines = 1_000;
 
 /** Programs of the system, in the folder that is unpacked into. */
 class Tools {
@@ -178,16 +196,14 @@ class Tools {
   /** What comes out of a tool that is fed. */
   filter(words: readonly string[], source: Readable): Readable {
     const tool = this.start(words, 'pipe');
-    const ended = this.end(tool);
-    ended.catch((cause: Error) => tool.stdout!.destroy(cause));
+    this.untilEnd(tool).catch((cause: Error) => tool.stdout!.destroy(cause));
     pipeline(source, tool.stdin!).catch(() => undefined);
     return tool.stdout!;
   }
 
   /** Resolves when the tool has taken what it wanted of the stream, and has ended well. */
-  async feed(source: readonly [Readable, ...Duplex[]], tool: ReturnType<Tools['start']>): Promise<void> {
-    tool.stdout!.resume();
-    const fed = pipeline([...source, Duplex.from(countedBy(this.staging.meter)), tool.stdin!]);
+  async feed(source: Readable, tool: ReturnType<Tools['start']>): Promise<void> {
+    const fed = pipeline(source, countedBy(this.staging.meter), tool.stdin!);
     const ended = this.end(tool);
     // A stream that broke is the reason why the tool complains; one that the tool closed is not.
     const broken = fed.then(
@@ -208,8 +224,18 @@ class Tools {
     await ended;
   }
 
+  /** It says a line for each file that it unpacks, so that they are counted long before they are found on the disk. */
   async end(tool: ReturnType<Tools['start']>): Promise<void> {
-    tool.stdout!.resume();
+    const { meter } = this.staging;
+    let files = 0;
+    tool.stdout!.on('data', (text: Buffer) => {
+      for (const byte of text) if (byte === newline) files += 1;
+      if (meter.isTooMany(files - otherLines)) tool.kill('SIGKILL');
+    });
+    await this.untilEnd(tool).finally(() => meter.check(0, files - otherLines));
+  }
+
+  private async untilEnd(tool: ReturnType<Tools['start']>): Promise<void> {
     const [code, signal] = (await once(tool, 'close')) as [number | null, NodeJS.Signals | null];
     if (code === 0) return;
     const program = tool.spawnargs[5] ?? '';
@@ -220,15 +246,20 @@ class Tools {
   }
 }
 
+/** At least; looks take a fifth of the time, however many files there are. */
 const lookEveryMillis = 200;
+const pauseForLooking = 4;
 
 /** Rejects when too much has come out. */
 async function watchDisk(staging: Staging, over: AbortSignal): Promise<never> {
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMillis));
+  for (let took = 0; ;) {
+    const pause = Math.max(lookEveryMillis, took * pauseForLooking);
+    await new Promise((resolve) => setTimeout(resolve, pause));
     if (over.aborted) return new Promise<never>(() => undefined);
+    const began = performance.now();
     await measure(staging);
     await staging.meter.lookAtDisk();
+    took = performance.now() - began;
   }
 }
 

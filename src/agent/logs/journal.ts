@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fchownSync, openSync, renameSync, rmSync, type Stats, writeFileSync } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { z } from 'zod';
 import { isMissing } from '../files.js';
-import { openFileBelow, openFolderBelow, ownerOf, pathOf } from '../sandbox/below.js';
+import { allNamesIn, openFileBelow, openFolderBelow, ownerOf, pathOf, placeIn } from '../sandbox/below.js';
 
 /**
  * How far the rotation of one log has come, in a file beside the log: what the program that rotates has done is known
@@ -115,7 +115,7 @@ export async function settle(root: string, path: string): Promise<boolean> {
   const folder = await openFolderBelow(root, journal.into, 'NONE');
   if (folder) {
     try {
-      const at = pathOf(folder.handle);
+      const at = folder.handle;
       await (journal.phase === 'EMPTIED' || (journal.phase === 'COPIED' && (await isEmptied(root, journal)))
         ? keep(root, at, journal)
         : drop(at, journal));
@@ -142,27 +142,27 @@ async function isEmptied(root: string, { log, ino, size }: Journal): Promise<boo
 const isName = (name: string): boolean => name !== '' && !name.includes('/') && !name.includes('\0');
 
 /** The compressed part becomes a result, and the rest another one, which is compressed later. */
-async function keep(root: string, at: string, { into, name, extension, partBytes }: Journal): Promise<void> {
+async function keep(root: string, at: FileHandle, { into, name, extension, partBytes }: Journal): Promise<void> {
   if (!isName(name) || !isName(extension)) return;
   if (partBytes > 0) {
     const part = await openFileBelow(root, `${into}/${partName(name)}`, 'NONE');
     if (part) {
       const writable = await open(pathOf(part.handle), constants.O_WRONLY).finally(() => part.handle.close());
       await writable.truncate(partBytes).finally(() => writable.close());
-      await moveIfThere(`${at}/${partName(name)}`, `${at}/${await freeName(at, name, extension)}.${extension}`);
+      await moveIfThere(at, partName(name), `${await freeName(at, name, extension)}.${extension}`);
     }
-  } else await removeIfThere(`${at}/${partName(name)}`);
-  await moveIfThere(`${at}/${restName(name)}`, `${at}/${await freeName(at, name, extension)}`);
+  } else await removeIfThere(at, partName(name));
+  await moveIfThere(at, restName(name), await freeName(at, name, extension));
 }
 
-async function drop(at: string, { name }: Journal): Promise<void> {
+async function drop(at: FileHandle, { name }: Journal): Promise<void> {
   if (!isName(name)) return;
-  for (const left of [partName(name), restName(name)]) await removeIfThere(`${at}/${left}`);
+  for (const left of [partName(name), restName(name)]) await removeIfThere(at, left);
 }
 
 /** The name, or the next that no result has, compressed or not: "_" has them sorted in the order of their lines. */
-export async function freeName(at: string, name: string, extension: string): Promise<string> {
-  const taken = new Set(await readdir(at));
+export async function freeName(at: FileHandle, name: string, extension: string): Promise<string> {
+  const taken = new Set(await allNamesIn(at));
   for (let count = 0; ; count++) {
     const candidate = count === 0 ? name : `${name}_${count}`;
     if (!taken.has(candidate) && !taken.has(`${candidate}.${extension}`)) return candidate;
@@ -174,5 +174,6 @@ const unlessMissing = async (work: Promise<void>): Promise<void> => {
     if (!isMissing(cause)) throw cause;
   });
 };
-const moveIfThere = (from: string, to: string) => unlessMissing(rename(from, to));
-const removeIfThere = (path: string) => unlessMissing(unlink(path));
+const moveIfThere = (at: FileHandle, from: string, to: string) =>
+  unlessMissing(rename(placeIn(at, from), placeIn(at, to)));
+const removeIfThere = (at: FileHandle, name: string) => unlessMissing(unlink(placeIn(at, name)));

@@ -1,7 +1,6 @@
-import { opendir } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { namesIn as namesInFolder, openFolderBelow } from '../sandbox/below.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import type { LocalClusterSettings } from '../settings.js';
 import {
@@ -129,7 +128,7 @@ export async function namesIn(root: string, path: string): Promise<string[]> {
   if (!folder) return [];
   try {
     const names: string[] = [];
-    for await (const { name } of await opendir(pathOf(folder.handle))) if (names.push(name) === mostNames) break;
+    for await (const name of namesInFolder(folder.handle)) if (names.push(name) === mostNames) break;
     return names.toSorted();
   } finally {
     await folder.handle.close();

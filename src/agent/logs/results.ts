@@ -4,7 +4,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { AgentContext } from '../agent-context.js';
 import { isMissing } from '../files.js';
-import { createFileBelow, openFileBelow, openFolderBelow, pathOf, unlessUnseen } from '../sandbox/below.js';
+import { createFileBelow, openFileBelow, openFolderBelow, placeIn, unlessUnseen } from '../sandbox/below.js';
+import { fitsFileSystem } from '../sandbox/names.js';
 import { freeName, partName } from './journal.js';
 import type { Compression } from './order.js';
 import { namesIn, type TaskLog } from './plan.js';
@@ -40,9 +41,8 @@ export async function moveToResults(root: string, log: TaskLog, extension: strin
   ];
   try {
     if (!from || !into) return false;
-    const to = pathOf(into.handle);
-    const name = await freeName(to, nameOfResult(log, now), extension);
-    await rename(`${pathOf(from.handle)}/${basename(log.path)}`, `${to}/${name}`);
+    const name = await freeName(into.handle, nameOfResult(log, now), extension);
+    await rename(placeIn(from.handle, basename(log.path)), placeIn(into.handle, name));
     return true;
   } finally {
     await from?.handle.close();
@@ -55,7 +55,7 @@ export async function removeBelow(root: string, path: string): Promise<void> {
   const folder = await openFolderBelow(root, dirname(path), 'NONE');
   if (!folder) return;
   try {
-    await unlink(`${pathOf(folder.handle)}/${basename(path)}`);
+    await unlink(placeIn(folder.handle, basename(path)));
   } catch (cause) {
     if (!isMissing(cause)) throw cause;
   } finally {
@@ -94,7 +94,7 @@ export async function resultsOf(root: string, base: string, into: string): Promi
   try {
     const results: Result[] = [];
     for (const name of names) {
-      const stats = await unlessUnseen(() => lstat(`${pathOf(folder.handle)}/${name}`));
+      const stats = await unlessUnseen(() => lstat(placeIn(folder.handle, name)));
       if (stats?.isFile()) results.push({ name, mtimeMs: stats.mtimeMs, size: stats.size });
     }
     return results;
@@ -118,6 +118,8 @@ export async function compressResults(how: Compressing, root: string, base: stri
   for (const { name } of results) {
     // One that stands beside its compressed twin was being compressed, or has been already but for the removal.
     if (name.endsWith(ending) || /\.[gb]z2?$/.test(name)) continue;
+    // One whose name is as long as can be stays as it is, and keeps no other.
+    if (![name + ending, partName(name)].every(fitsFileSystem)) continue;
     const twin = results.find((other) => other.name === name + ending);
     if (twin && twin.size > 0) await removeBelow(root, join(into, name));
     else await compressResult(how, root, join(into, name), compression);
@@ -170,8 +172,7 @@ async function replace(root: string, from: string, to: string): Promise<void> {
   const folder = await openFolderBelow(root, dirname(from), 'NONE');
   if (!folder) return;
   try {
-    const at = pathOf(folder.handle);
-    await rename(`${at}/${basename(from)}`, `${at}/${basename(to)}`);
+    await rename(placeIn(folder.handle, basename(from)), placeIn(folder.handle, basename(to)));
   } finally {
     await folder.handle.close();
   }

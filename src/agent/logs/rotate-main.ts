@@ -1,10 +1,10 @@
 import { fstatSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { isOutOfSpace, messageOf } from '../files.js';
 import { become, endWith, takeOrder } from '../machine/order-program.js';
-import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { openFolderBelow, placeIn } from '../sandbox/below.js';
 import { compress } from './compress.js';
 import type { CompressOrder, RotateAnswer, RotateOrder } from './order.js';
 import { rotateLog } from './rotate.js';
@@ -31,7 +31,7 @@ async function makeFolder(root: string, path: string): Promise<void> {
   const parent = await openFolderBelow(root, dirname(path), 'NONE');
   if (!parent) return;
   try {
-    await mkdir(`${pathOf(parent.handle)}/${path.slice(path.lastIndexOf('/') + 1)}`, { mode: 0o755 });
+    await mkdir(placeIn(parent.handle, basename(path)), { mode: 0o755 });
   } catch {
     // It is there already, or it is none: then nothing is rotated.
   } finally {

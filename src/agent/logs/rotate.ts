@@ -1,7 +1,7 @@
 import { constants, ftruncateSync, fstatSync, readSync, writeSync } from 'node:fs';
-import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { ownIdentity } from '../machine/process-identity.js';
-import { openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { allNamesIn, openFileBelow, openFolderBelow, pathOf, placeIn } from '../sandbox/below.js';
 import { compress } from './compress.js';
 import { freeName, type Journal, JournalFile, partName, restName } from './journal.js';
 import type { LogToRotate, RotateOrder } from './order.js';
@@ -31,7 +31,7 @@ export async function rotateLog(order: RotateOrder, log: LogToRotate): Promise<'
     if (!folder) return 'NOTHING';
     try {
       const journal = await JournalFile.open(order.root, order.journal);
-      const places = { source: source.handle, folder: pathOf(folder.handle), journal };
+      const places = { source: source.handle, folder: folder.handle, journal };
       return await new Rotation(order, log, places).run().finally(() => journal.close());
     } finally {
       await folder.handle.close();
@@ -50,7 +50,7 @@ class Rotation {
   constructor(
     private readonly order: RotateOrder,
     private readonly log: LogToRotate,
-    private readonly places: { source: FileHandle; folder: string; journal: JournalFile },
+    private readonly places: { source: FileHandle; folder: FileHandle; journal: JournalFile },
   ) {}
 
   async run(): Promise<'ROTATED' | 'BUSY'> {
@@ -61,14 +61,14 @@ class Rotation {
     const live = await open(pathOf(source), O_RDWR | O_NONBLOCK);
     const begun = await this.begin(name);
     journal.note(begun);
-    const part = await create(`${folder}/${partName(name)}`);
-    const rest = await create(`${folder}/${restName(name)}`);
+    const part = await create(placeIn(folder, partName(name)));
+    const rest = await create(placeIn(folder, restName(name)));
     try {
       const partBytes = await this.compressLongPart(part);
       if (!(await this.moveRest(live, rest, { ...begun, partBytes }))) return 'BUSY';
       await compress({ from: rest.fd, end: (await rest.stat()).size, to: part.fd }, order.compression);
       await part.sync();
-      await rename(`${folder}/${partName(name)}`, `${folder}/${name}.${extension}`);
+      await rename(placeIn(folder, partName(name)), placeIn(folder, `${name}.${extension}`));
       return 'ROTATED';
     } finally {
       for (const handle of [live, part, rest]) await handle.close();
@@ -80,7 +80,7 @@ class Rotation {
   /** What stays of it on a full disk does no harm: the next rotation, or the agent, writes over the journal. */
   private async tidyUp(name: string): Promise<void> {
     const { folder, journal } = this.places;
-    for (const left of [partName(name), restName(name)]) await unlink(`${folder}/${left}`).catch(() => undefined);
+    for (const left of [partName(name), restName(name)]) await unlink(placeIn(folder, left)).catch(() => undefined);
     try {
       journal.note(undefined);
     } catch {
@@ -96,7 +96,7 @@ class Rotation {
   }
 
   private async isThere(name: string): Promise<boolean> {
-    return (await readdir(this.places.folder)).includes(name);
+    return (await allNamesIn(this.places.folder)).includes(name);
   }
 
   private async compressLongPart(part: FileHandle): Promise<number> {
@@ -156,5 +156,5 @@ class Rotation {
   }
 }
 
-const create = (path: string): Promise<FileHandle> =>
+const create = (path: string | Buffer): Promise<FileHandle> =>
   open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);

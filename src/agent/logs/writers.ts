@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { errorCode } from '../files.js';
 import { parseStat, type ProcessStat, readStat } from '../machine/process-identity.js';
 import { allPids, sandboxVariable, signal, userOf, variableOf } from '../machine/processes.js';
+import { nameOfBytes } from '../sandbox/names.js';
 
 /** The processes that may write to a log. */
 export interface WritersOf {
@@ -83,7 +84,7 @@ function hasOpen(pid: number, path: string, ino: number): boolean {
 
 function readlinkOf(path: string): string | undefined {
   try {
-    return readlinkSync(path);
+    return nameOfBytes(readlinkSync(path, { encoding: 'latin1' }));
   } catch {
     return undefined;
   }

@@ -2,16 +2,14 @@ import type { StatsFs } from 'node:fs';
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import type { RemovalReason } from '../../cluster/cluster-driver.js';
-import { inParallel } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
 import { writeDurably } from '../files.js';
 import { additionalLogs, mainLogs } from '../logs/plan.js';
 import { compressResults, removeBelow, resultsOf } from '../logs/results.js';
 import { finishRecords, hasUploadsLeft, removeRecords } from '../logs/records.js';
 import { openFolderBelow, pathOf } from '../sandbox/below.js';
-import { bytesOf } from '../sandbox/disk-use.js';
-import { removeTree } from '../sandbox/remove-tree.js';
 import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
+import { PutOff } from './removals.js';
 import { TaskFolder } from '../tasks/task-folder.js';
 import type { Tombstones } from '../tasks/tombstones.js';
 
@@ -175,7 +173,8 @@ export class Cleanup {
     for (const log of additional.filter(({ deleteAfterEnd }) => isOld && deleteAfterEnd))
       for (const { name, size } of await resultsOf(sandbox.root, basename(log.path), log.into)) {
         await removeBelow(sandbox.root, join(log.into, name));
-        this.count('ROTATED_FILES', size);
+        this.cleaning.removals.note('ROTATED_FILES', size);
+        this.result.freedBytes += size;
       }
   }
 
@@ -186,12 +185,14 @@ export class Cleanup {
     const sandboxes: string[] = [];
     for (const place of folder.allSandboxes) sandboxes.push(...(await readdir(place)));
     const owned = new Set([...(await readdir(folder.tasks)), ...(await readdir(folder.ended))]);
-    await inParallel(sandboxes, 1, async (name) => {
-      if (owned.has(name)) return;
+    for (const name of sandboxes) {
+      if (owned.has(name)) continue;
       const path = folder.sandboxOf(name);
-      if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis)
-        await this.removeFolder('SANDBOX_WITHOUT_TASK', path);
-    });
+      await this.tryTo(async () => {
+        if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis)
+          await this.removeFolder('SANDBOX_WITHOUT_TASK', path);
+      });
+    }
   }
 
   private async removeSandbox(name: string, reason: RemovalReason): Promise<void> {
@@ -202,15 +203,10 @@ export class Cleanup {
 
   /** Answers whether there was one. */
   private async removeFolder(reason: RemovalReason, path: string): Promise<boolean> {
-    const bytes = await bytesOf(path);
-    if (!(await removeTree(path))) return false;
-    this.count(reason, bytes);
-    return true;
-  }
-
-  private count(reason: RemovalReason, bytes: number): void {
-    this.cleaning.removals.note(reason, bytes);
-    this.result.freedBytes += bytes;
+    const { removals, log } = this.cleaning;
+    const removed = await removals.remove(reason, path, { now: this.now, log });
+    this.result.freedBytes += removed?.bytes ?? 0;
+    return removed !== undefined;
   }
 
   private async isTooFull(): Promise<boolean> {
@@ -228,6 +224,7 @@ export class Cleanup {
   private async tryTo(work: () => Promise<void>): Promise<void> {
     await work().catch((cause: unknown) => {
       this.result.errorTasks++;
+      if (cause instanceof PutOff) return;
       this.cleaning.removals.failures++;
       this.result.errorMessage = String(cause);
     });

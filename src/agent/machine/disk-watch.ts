@@ -2,6 +2,7 @@ import type { StatsFs } from 'node:fs';
 import { readdir, readlink, stat, statfs } from 'node:fs/promises';
 import type { AgentContext } from '../agent-context.js';
 import { bytesOfMb } from '../cgroups/group-files.js';
+import { errorCode } from '../files.js';
 import { diskUse, type DiskUse, TooDeep } from '../sandbox/disk-use.js';
 import type { SavedKill } from '../tasks/task-folder.js';
 import type { Machines } from './machines.js';
@@ -70,7 +71,12 @@ export class DiskWatch {
     for (const run of this.measurements.keys()) if (!limited.includes(run)) this.forget(run);
     const largestFirst = limited.toSorted((a, b) => this.of(b).bytes - this.of(a).bytes);
     const due = largestFirst.filter((run) => this.isDue(this.of(run)));
-    for (const run of due) await this.measure(run, Math.max(leastSliceMillis, lookMillis / due.length));
+    const failures: unknown[] = [];
+    for (const run of due)
+      await this.measure(run, Math.max(leastSliceMillis, lookMillis / due.length)).catch((cause: unknown) =>
+        failures.push(cause),
+      );
+    if (failures.length > 0) throw failures[0];
   }
 
   private async lookAtSpace(): Promise<void> {
@@ -178,8 +184,14 @@ async function bytesWithoutName(run: BoundedTask): Promise<number> {
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       if (++looked > mostOpenFiles) return sum(found);
       const path = `/proc/${pid}/fd/${fd}`;
-      const name = await readlink(path).catch(() => '');
-      if (!(run.isElsewhere || name.startsWith(`${run.sandbox.root}/`)) || !name.endsWith(' (deleted)')) continue;
+      const name = await readlink(path).catch((cause: unknown) =>
+        errorCode(cause) === 'ENAMETOOLONG' ? undefined : '',
+      );
+      // A name may be too long to be told.
+      const isWithoutName =
+        name === undefined ||
+        ((run.isElsewhere || name.startsWith(`${run.sandbox.root}/`)) && name.endsWith(' (deleted)'));
+      if (!isWithoutName) continue;
       const stats = await stat(path).catch(() => undefined);
       if (stats?.isFile() && stats.nlink === 0 && stats.dev === dev) found.set(stats.ino, stats.blocks * bytesPerBlock);
     }

@@ -1,8 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { RemovalReason } from '../../cluster/cluster-driver.js';
 import { isTooFull, leastKeptMillis } from '../machine/cleanup.js';
-import type { Removals } from '../machine/removals.js';
-import { bytesOf } from '../sandbox/disk-use.js';
+import { PutOff, type Removals } from '../machine/removals.js';
 import type { PodContext, PodTask } from './pod-task.js';
 import type { PodTasks } from './pod-tasks.js';
 
@@ -45,11 +44,10 @@ export class PodCleanup {
   private async remove(task: PodTask, reason: RemovalReason): Promise<void> {
     if (this.context.stopping.aborted) return;
     try {
-      const bytes = await bytesOf(task.path);
-      if (await this.tasks.remove(task)) this.removals.note(reason, bytes);
+      const { log } = this.context;
+      await this.removals.remove(reason, task.path, { now: Date.now(), log }, () => this.tasks.remove(task));
     } catch (cause) {
-      this.removals.failures++;
-      this.context.log.error(`The files of task ${task.id} cannot be removed`, cause);
+      if (!(cause instanceof PutOff)) this.removals.failures++;
     }
   }
 }

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inParallel } from '../../platform/async.js';
 import { errorCode, namesIn } from '../files.js';
-import { removeTree } from '../sandbox/remove-tree.js';
+import { type Removed, removeTree } from '../sandbox/remove-tree.js';
 import { InTurn } from '../tasks/tasks.js';
 import type { PodToPrepare, PrepareAnswer } from './pod-agent-api.js';
 import { type PodContext, PodTask } from './pod-task.js';
@@ -83,12 +83,13 @@ export class PodTasks {
 
   end = (task: PodTask): Promise<void> => this.with(task, () => task.end());
 
-  /** `note`: is told before it has gone. Answers whether there was one. */
-  remove(task: PodTask): Promise<boolean> {
+  /** One that cannot be removed stays known, to be tried again. */
+  remove(task: PodTask): Promise<Removed | undefined> {
     return this.with(task, async () => {
       await task.rest();
+      const removed = await removeTree(task.path);
       this.byId.delete(task.id);
-      return removeTree(task.path);
+      return removed;
     });
   }
 

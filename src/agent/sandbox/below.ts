@@ -1,7 +1,8 @@
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, opendir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { errorCode } from '../files.js';
+import { bytesOfPath, nameOfBytes } from './names.js';
 
 /**
  * Opens what lies below a folder that a task can write to, while the task may change every name in it. A path is walked
@@ -71,7 +72,7 @@ export async function openFolderBelow(
 /** Is there anything of this name? A link counts as itself. */
 export async function existsBelow(root: string, path: string): Promise<boolean> {
   const found = await unlessUnseen(() =>
-    walk(root, dirname(path), 'INSIDE', (folder) => lstat(`${pathOf(folder)}/${basename(path)}`)),
+    walk(root, dirname(path), 'INSIDE', (folder) => lstat(placeIn(folder, basename(path)))),
   );
   return found !== undefined;
 }
@@ -88,7 +89,7 @@ export async function leadsInside(root: string, path: string): Promise<boolean> 
 export async function createFileBelow(root: string, path: string, mode: number): Promise<FileHandle> {
   const created = await walk(root, dirname(path), 'NONE', async (folder, owner) => {
     const flags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW;
-    const handle = await open(`${pathOf(folder)}/${basename(path)}`, flags, mode);
+    const handle = await open(placeIn(folder, basename(path)), flags, mode);
     const uid = ownerOf(owner);
     if (uid !== process.geteuid?.()) await handle.chown(uid, owner.gid);
     return handle;
@@ -103,7 +104,7 @@ export async function makeFolderBelow(root: string, path: string, mode: number):
   for (const [depth, name] of names.entries()) {
     const parent = names.slice(0, depth).join('/');
     const isThere = await walk(root, parent, 'NONE', async (folder, owner) => {
-      const place = `${pathOf(folder)}/${name}`;
+      const place = placeIn(folder, name);
       await mkdir(place, { mode }).catch((cause: unknown) => {
         if (errorCode(cause) !== 'EEXIST') throw cause;
       });
@@ -134,6 +135,35 @@ export async function openLogBelow(root: string, path: string): Promise<FileHand
 
 /** A path that leads to what is open, whatever becomes of its names. Also in a child, until it becomes another program. */
 export const pathOf = (handle: FileHandle): string => `/proc/self/fd/${handle.fd}`;
+
+/** The same of what has a name in an open folder, whatever bytes the name is made of. */
+export const placeIn = (folder: FileHandle, name: string): string | Buffer => bytesOfPath(`${pathOf(folder)}/${name}`);
+
+/** Names in an open folder, in no order (see `names.ts`). */
+export async function* namesIn(folder: FileHandle): AsyncGenerator<string, void> {
+  for await (const { name } of await opendir(pathOf(folder), { encoding: 'latin1', bufferSize: 64 }))
+    yield nameOfBytes(name);
+}
+
+const batch = 50;
+
+/** The same, so many at a time: what is done to each of them at once waits less. None is empty. */
+export async function* batchesOf(folder: FileHandle): AsyncGenerator<string[], void> {
+  let names: string[] = [];
+  for await (const name of namesIn(folder)) {
+    if (names.push(name) < batch) continue;
+    yield names;
+    names = [];
+  }
+  if (names.length > 0) yield names;
+}
+
+/** The same all at once, for a folder that is changed while they are gone through. */
+export async function allNamesIn(folder: FileHandle): Promise<string[]> {
+  const names: string[] = [];
+  for await (const name of namesIn(folder)) names.push(name);
+  return names;
+}
 
 export async function unlessUnseen<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
@@ -172,13 +202,13 @@ async function follow(root: string, path: string, links: Links, way: FileHandle[
       continue;
     }
     if (way.length > deepest) return false;
-    const path = `${pathOf(way.at(-1)!)}/${name}`;
+    const path = placeIn(way.at(-1)!, name);
     const place = await open(path, O_PATH | O_NOFOLLOW);
     way.push(place);
     if (!(await place.stat()).isSymbolicLink()) continue;
     await way.pop()!.close();
     if (links === 'NONE' || ++linksSeen > mostLinks) return false;
-    const target = await readlink(path);
+    const target = nameOfBytes(await readlink(path, { encoding: 'latin1' }));
     if (!target.startsWith('/')) {
       left.unshift(...namesOf(target));
       continue;

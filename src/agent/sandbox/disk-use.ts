@@ -1,13 +1,12 @@
-import { constants, type Dir, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
-import { pathOf, unlessUnseen } from './below.js';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { batchesOf, placeIn, unlessUnseen } from './below.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const bytesPerBlock = 512;
 /** An empty file takes a place in the file system, too, and of those there are not more than of others. */
 const leastBytes = 1024;
 const filesPerLook = 500;
-const batch = 50;
 /** Each level is a handle while it is measured. */
 const deepest = 128;
 
@@ -29,17 +28,6 @@ export async function* diskUse(root: string): AsyncGenerator<DiskUse, void> {
   yield tell(use);
 }
 
-/** Bytes of all of it, as far as folders are not nested too deep. */
-export async function bytesOf(root: string): Promise<number> {
-  let found = 0;
-  try {
-    for await (const { bytes } of diskUse(root)) found = bytes;
-  } catch (cause) {
-    if (!(cause instanceof TooDeep)) throw cause;
-  }
-  return found;
-}
-
 interface Count extends DiskUse {
   /** Files at the last answer. */
   told: number;
@@ -53,14 +41,14 @@ async function* measure(
   depth: number,
 ): AsyncGenerator<DiskUse, void> {
   try {
-    for await (const names of batchesOf(await opendir(pathOf(folder), { bufferSize: 64 }))) {
-      const looked = await Promise.all(names.map((name) => unlessUnseen(() => lstat(`${pathOf(folder)}/${name}`))));
+    for await (const names of batchesOf(folder)) {
+      const looked = await Promise.all(names.map((name) => unlessUnseen(() => lstat(placeIn(folder, name)))));
       for (const stats of looked) if (stats) count(stats, use, linked);
       if (use.files - use.told >= filesPerLook) yield tell(use);
       for (const [index, name] of names.entries()) {
         if (!looked[index]?.isDirectory()) continue;
         if (depth === deepest) throw new TooDeep(`Folders are nested deeper than ${deepest}`);
-        const inner = await openFolder(`${pathOf(folder)}/${name}`);
+        const inner = await openFolder(placeIn(folder, name));
         if (inner) yield* measure(inner, use, linked, depth + 1);
       }
     }
@@ -81,17 +69,6 @@ function tell(use: Count): DiskUse {
   return { bytes: use.bytes, files: use.files };
 }
 
-/** Looked at together: one after the other they would mostly wait. */
-async function* batchesOf(folder: Dir): AsyncGenerator<string[], void> {
-  let names: string[] = [];
-  for await (const { name } of folder) {
-    if (names.push(name) < batch) continue;
-    yield names;
-    names = [];
-  }
-  yield names;
-}
-
 /** undefined: gone, or closed to us. */
-const openFolder = (path: string): Promise<FileHandle | undefined> =>
+const openFolder = (path: string | Buffer): Promise<FileHandle | undefined> =>
   unlessUnseen(() => open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));

@@ -1,80 +1,161 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { chmod, type FileHandle, open, opendir, rename, rmdir, unlink } from 'node:fs/promises';
-import { errorCode, isMissing } from '../files.js';
-import { O_PATH, pathOf } from './below.js';
+import { constants, type Stats } from 'node:fs';
+import { chmod, type FileHandle, lstat, open, rename, rmdir, unlink } from 'node:fs/promises';
+import { errorCode, isMissing, messageOf } from '../files.js';
+import { batchesOf, O_PATH, pathOf, placeIn } from './below.js';
+import { shownName } from './names.js';
 
-/** A folder that is filled while it is emptied is left to the next time. */
-const mostPasses = 100_000;
+/** What a folder still has after so long is left to the next try: others wait, and it may be filled while it is emptied. */
+const longestMillis = 30_000;
+const bytesPerBlock = 512;
+const mostMoved = 1_000;
+
+/** More of it would go if there was more time. */
+export class OutOfTime extends Error {}
+
+export interface Removed {
+  bytes: number;
+}
 
 /**
  * Removes a folder of a task with all that is in it. What removes by path can be made to remove elsewhere, by a link that
  * takes the place of a folder; here each folder is held while it is emptied. Folders in it are first moved up, so that
- * one of any depth is two handles deep. Answers whether there was one.
+ * one of any depth is two handles deep. What cannot be removed keeps nothing else, and is what the error tells of: a try ends
+ * when it gets no further. undefined: there was none.
  */
-export async function removeTree(path: string): Promise<boolean> {
+export async function removeTree(path: string, withinMillis = longestMillis): Promise<Removed | undefined> {
   const root = await openFolder(path);
-  if (!root) return false;
+  if (!root) return undefined;
+  const removal = new Removal(root, performance.now() + withinMillis);
   try {
-    await emptyRoot(pathOf(root), path);
+    await removal.empty();
+    removal.bytes += (await lstat(path)).blocks * bytesPerBlock;
+    await rmdir(path);
+  } catch (cause) {
+    const NotRemoved = cause instanceof OutOfTime ? OutOfTime : Error;
+    throw new NotRemoved(`${path} cannot be removed: ${messageOf(cause)}`, { cause });
   } finally {
     await root.close();
   }
-  await rmdir(path);
-  return true;
+  return { bytes: removal.bytes };
 }
 
-async function emptyRoot(root: string, name: string): Promise<void> {
-  const stem = `.${randomUUID()}-`;
-  let moved = 0;
-  for (let pass = 0; pass < mostPasses; pass++) {
-    let isEmpty = true;
-    for await (const entry of await opendir(root)) {
-      isEmpty = false;
-      await removeEntry(`${root}/${entry.name}`, () => `${root}/${stem}${++moved}`);
+class Removal {
+  bytes = 0;
+  /** What has been removed or moved up. */
+  private steps = 0;
+  private readonly stem = `.${randomUUID()}-`;
+  /** Folders that have moved up and come next; the root is read for others. */
+  private readonly moved: string[] = [];
+  private failure: { name: string; cause: unknown } | undefined;
+
+  constructor(
+    private readonly root: FileHandle,
+    private readonly deadline: number,
+  ) {}
+
+  async empty(): Promise<void> {
+    for (;;) {
+      const before = this.steps;
+      this.failure = undefined;
+      let isEmpty = true;
+      for await (const names of batchesOf(this.root)) {
+        isEmpty = false;
+        const folders = await this.removeFiles(this.root, names);
+        for (
+          let name = folders.pop();
+          name !== undefined && !this.isTooLate();
+          name = this.moved.pop() ?? folders.pop()
+        )
+          await this.removeFolder(name);
+        if (this.isTooLate()) throw new OutOfTime(this.whatIsLeft('it takes too long'));
+      }
+      if (isEmpty) return;
+      if (this.steps === before) throw new Error(this.whatIsLeft('something is left of it'));
     }
-    if (isEmpty) return;
   }
-  throw new Error(`${name} is filled faster than it can be emptied`);
-}
 
-async function removeEntry(path: string, nameAbove: () => string): Promise<void> {
-  if (await removeFile(path)) return;
-  const folder = await openFolder(path);
-  if (!folder) return;
-  try {
-    for await (const entry of await opendir(pathOf(folder))) {
-      const inner = `${pathOf(folder)}/${entry.name}`;
-      if (await removeFile(inner)) continue;
-      await (await openFolder(inner))?.close();
-      await rename(inner, nameAbove());
+  private isTooLate = (): boolean => performance.now() > this.deadline;
+
+  private whatIsLeft(why: string): string {
+    if (!this.failure) return why;
+    const { name, cause } = this.failure;
+    return `${why}, such as ${JSON.stringify(shownName(name))}: ${messageOf(cause)}`;
+  }
+
+  /** One in the root: folders in it move up. */
+  private removeFolder = (name: string): Promise<void> => this.tryTo(name, () => this.emptyFolder(name));
+
+  private async emptyFolder(name: string): Promise<void> {
+    const place = placeIn(this.root, name);
+    const folder = await openFolder(place);
+    if (!folder) return;
+    try {
+      for await (const names of batchesOf(folder)) {
+        for (const inner of await this.removeFiles(folder, names))
+          await this.tryTo(inner, () => this.moveUp(placeIn(folder, inner)));
+        if (this.isTooLate()) return;
+      }
+    } finally {
+      await folder.close();
     }
-  } finally {
-    await folder.close();
+    const { blocks } = await lstat(place);
+    await rmdir(place);
+    this.bytes += blocks * bytesPerBlock;
+    this.steps++;
   }
-  await rmdir(path);
+
+  private async moveUp(place: string | Buffer): Promise<void> {
+    const name = `${this.stem}${this.steps}`;
+    const above = placeIn(this.root, name);
+    await rename(place, above).catch(async (cause: unknown) => {
+      if (errorCode(cause) !== 'EACCES') throw cause;
+      await (await openFolder(place))?.close();
+      await rename(place, above);
+    });
+    this.steps++;
+    if (this.moved.length < mostMoved) this.moved.push(name);
+  }
+
+  /** Answers the names of those that are folders. */
+  private async removeFiles(folder: FileHandle, names: readonly string[]): Promise<string[]> {
+    const folders: string[] = [];
+    const linked: string[] = [];
+    const remove = (name: string, others?: string[]): Promise<void> =>
+      this.tryTo(name, async () => {
+        const place = placeIn(folder, name);
+        const stats = await lstat(place);
+        if (stats.isDirectory()) return void folders.push(name);
+        if (stats.nlink > 1 && others) return void others.push(name);
+        await unlink(place);
+        this.bytes += freedBytes(stats);
+        this.steps++;
+      });
+    await Promise.all(names.map((name) => remove(name, linked)));
+    // One by one, so that the last name of a file is seen to be the last.
+    for (const name of linked) await remove(name);
+    return folders;
+  }
+
+  /** What has gone meanwhile is no failure, and no step. The first one is told: a folder that is not empty for it comes later. */
+  private async tryTo(name: string, work: () => Promise<void>): Promise<void> {
+    await work().catch((cause: unknown) => {
+      if (!isMissing(cause)) this.failure ??= { name, cause };
+    });
+  }
 }
 
-/** False: it is a folder. */
-async function removeFile(path: string): Promise<boolean> {
-  try {
-    await unlink(path);
-    return true;
-  } catch (cause) {
-    if (errorCode(cause) === 'EISDIR') return false;
-    if (isMissing(cause)) return true;
-    throw cause;
-  }
-}
+/** Its other names keep it. */
+const freedBytes = ({ nlink, blocks }: Stats): number => (nlink === 1 ? blocks * bytesPerBlock : 0);
 
 /** Its owner may have closed it to itself. undefined: it is none, or not there any more. */
-async function openFolder(path: string): Promise<FileHandle | undefined> {
+async function openFolder(path: string | Buffer): Promise<FileHandle | undefined> {
   try {
     const folder = await open(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
     await chmod(pathOf(folder), 0o700).catch(() => undefined);
     return folder;
   } catch (cause) {
-    if (isMissing(cause) || errorCode(cause) === 'ELOOP') return undefined;
+    if (isMissing(cause)) return undefined;
     throw cause;
   }
 }

@@ -1,16 +1,20 @@
-import type { Dir, Stats } from 'node:fs';
-import { type FileHandle, lstat, opendir } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { type FileHandle, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxEntry } from '../../cluster/cluster-driver.js';
 import { inParallel } from '../../platform/async.js';
 import { staysInside } from '../wire/unsupported.js';
-import { leadsInside, openFileBelow, openFolderBelow, pathOf, unlessUnseen } from './below.js';
+import { leadsInside, namesIn, openFileBelow, openFolderBelow, placeIn, unlessUnseen } from './below.js';
+import { nameOfShown, shownName } from './names.js';
 
 /** A folder may hold any number of files; so many are listed. */
 const mostEntries = 10_000;
 const lookedAtOnce = 50;
 
-/** The files of one task, for reading. A path that leaves the sandbox, by ".." or by a link, finds nothing. */
+/**
+ * The files of one task, for reading. A path that leaves the sandbox, by ".." or by a link, finds nothing. Names are told, and
+ * paths are meant, as others are shown them (see `names.ts`).
+ */
 export class SandboxFiles {
   constructor(
     readonly root: string,
@@ -28,24 +32,28 @@ export class SandboxFiles {
   }
 
   /** By name. undefined: no such folder. */
-  async list(path: string): Promise<SandboxEntry[] | undefined> {
+  async list(shownPath: string): Promise<SandboxEntry[] | undefined> {
+    const path = nameOfShown(shownPath);
     if (!staysInside(path)) return undefined;
     const opened = await openFolderBelow(this.root, path);
     if (!opened) return undefined;
     try {
       // Through the handle: whatever becomes of the path meanwhile, this is the folder that was checked.
-      const folder = pathOf(opened.handle);
-      const names = await namesIn(await opendir(folder, { bufferSize: 256 }), this.longestList);
-      const entries = await inParallel(names.toSorted(), lookedAtOnce, (name) => this.entry(folder, path, name));
+      const names: string[] = [];
+      for await (const name of namesIn(opened.handle)) if (names.push(name) === this.longestList) break;
+      const entries = await inParallel(names, lookedAtOnce, (name) => this.entry(opened.handle, path, name));
       const hidden = await this.identitiesOfHidden();
-      return entries.flatMap((entry) => (entry && !hidden.has(entry.identity) ? entry.entry : []));
+      return entries
+        .flatMap((entry) => (entry && !hidden.has(entry.identity) ? entry.entry : []))
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     } finally {
       await opened.handle.close();
     }
   }
 
   /** An open handle on a plain file, to be closed by the caller. undefined: no such file. */
-  async open(path: string): Promise<{ handle: FileHandle; size: number; mtime: number } | undefined> {
+  async open(shownPath: string): Promise<{ handle: FileHandle; size: number; mtime: number } | undefined> {
+    const path = nameOfShown(shownPath);
     if (!staysInside(path)) return undefined;
     const opened = await openFileBelow(this.root, path, 'INSIDE', this.isAnyOwners() ? 'ANY' : 'OF_FOLDER');
     if (!opened) return undefined;
@@ -77,12 +85,12 @@ export class SandboxFiles {
   }
 
   /** undefined: removed since it was listed, or a link to nothing or to somewhere else. */
-  private entry(folder: string, path: string, name: string): Promise<Listed | undefined> {
+  private entry(folder: FileHandle, path: string, name: string): Promise<Listed | undefined> {
     return unlessUnseen(async () => {
-      const stats = await lstat(`${folder}/${name}`);
+      const stats = await lstat(placeIn(folder, name));
       if (stats.isSymbolicLink() && !(await leadsInside(this.root, join(path, name)))) return undefined;
       const { size, mode } = stats;
-      const entry = { name, mtime: Math.floor(stats.mtimeMs / 1000), size, mode: modeText(mode) };
+      const entry = { name: shownName(name), mtime: Math.floor(stats.mtimeMs / 1000), size, mode: modeText(mode) };
       return { entry, identity: identityOf(stats) };
     });
   }
@@ -95,12 +103,6 @@ interface Listed {
 
 /** Links of one file have the same. */
 const identityOf = ({ dev, ino }: Stats): string => `${dev}:${ino}`;
-
-async function namesIn(folder: Dir, atMost: number): Promise<string[]> {
-  const names: string[] = [];
-  for await (const { name } of folder) if (names.push(name) === atMost) break;
-  return names;
-}
 
 const kinds: Record<number, string> = {
   0o140000: 's',

@@ -1,8 +1,8 @@
-import { lstat, opendir, readdir, readlink, stat } from 'node:fs/promises';
+import { lstat, readdir, readlink, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { globMatcher } from '../logs/schedule.js';
 import type { UploadRecord } from '../logs/upload-record.js';
-import { openFileBelow, openFolderBelow, ownerOf, pathOf, unlessUnseen } from '../sandbox/below.js';
+import { namesIn, openFileBelow, openFolderBelow, ownerOf, placeIn, unlessUnseen } from '../sandbox/below.js';
 
 /** A file of a task that is to be uploaded, as it was when it was seen. */
 export interface FoundFile {
@@ -35,11 +35,11 @@ export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => b
     const opened = await openFolderBelow(sandbox, folder.path, 'NONE');
     if (!opened) continue;
     try {
-      for await (const { name } of await opendir(pathOf(opened.handle))) {
+      for await (const name of namesIn(opened.handle)) {
         if (++seen > mostNames || found.length === mostFiles) break;
         const isNamed = (isHiddenWanted || !name.startsWith('.')) && matchers.some((matches) => matches(name));
         if (!isNamed && !record.checkSubdirectories) continue;
-        const stats = await unlessUnseen(() => lstat(`${pathOf(opened.handle)}/${name}`));
+        const stats = await unlessUnseen(() => lstat(placeIn(opened.handle, name)));
         const path = join(folder.path, name);
         if (stats?.isDirectory() && record.checkSubdirectories && folder.depth < deepest)
           folders.push({ path, depth: folder.depth + 1 });

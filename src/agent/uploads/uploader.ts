@@ -8,7 +8,8 @@ import type { AgentContext } from '../agent-context.js';
 import { messageOf, readIfThere } from '../files.js';
 import { recordEnding, uploadRecordsOf } from '../logs/records.js';
 import { UploadRecord } from '../logs/upload-record.js';
-import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { openFolderBelow, placeIn } from '../sandbox/below.js';
+import { shownName } from '../sandbox/names.js';
 import { filesOf, type FoundFile, isSame, openFiles, openFound } from './found-files.js';
 import { Progress, progressEnding } from './progress.js';
 
@@ -176,7 +177,8 @@ export class Uploader {
   private upload(look: RecordLook, file: FoundFile, handle: FileHandle, index: number): Upload {
     const { record, progress } = look;
     const begun = progress.keyOf(file);
-    const facts = { name: file.name, changedAt: file.mtimeMs, index, guid: randomUUID(), host: hostname() };
+    const name = shownName(file.name);
+    const facts = { name, changedAt: file.mtimeMs, index, guid: randomUUID(), host: hostname() };
     return {
       record,
       file,
@@ -196,7 +198,7 @@ export class Uploader {
         progress.end(file, stays);
         this.figures.uploaded(file.size);
       },
-      fail: (reason, ofStore) => void look.failures.push({ reason: `${file.name}: ${reason}`, ofStore }),
+      fail: (reason, ofStore) => void look.failures.push({ reason: `${name}: ${reason}`, ofStore }),
     };
   }
 
@@ -281,7 +283,7 @@ async function removeFound(sandbox: string, file: FoundFile): Promise<void> {
   const folder = await openFolderBelow(sandbox, dirname(file.path), 'NONE');
   if (!folder) return;
   try {
-    const path = `${pathOf(folder.handle)}/${file.name}`;
+    const path = placeIn(folder.handle, file.name);
     const stats = await lstat(path).catch(() => undefined);
     if (stats && isSame(stats, file)) await unlink(path);
   } finally {

@@ -51,7 +51,7 @@ export const artifactSettings = {
   maxTaskArtifactMegabytes: count(1, 10_000_000)
     .default(10_240)
     .describe('Most that all files fetched for a task take, packed or unpacked, in MB; never more than its disk'),
-  maxArtifactFiles: count(1, 100_000_000).default(200_000).describe('Most files that artifacts unpack to'),
+  maxArtifactFiles: count(1, 100_000_000).default(100_000).describe('Most files that artifacts unpack to'),
   artifactTimeoutSeconds: count(1, 86_400)
     .default(600)
     .describe('Longest time in which the files of a task are fetched and unpacked'),
