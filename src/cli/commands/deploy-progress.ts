@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DeployHistory, RequestParent, TaskIdHistory } from 'muster-client';
 import { CliError, type Outcome } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
-import { plain } from '../output/plain.js';
+import { writeError } from '../output/streams.js';
+import { plain } from '../../core/terminal-text.js';
 import type { Session } from '../remote/session.js';
 import { durationMillis, shownDuration, shownState } from '../words.js';
 
@@ -121,7 +122,7 @@ function end(out: Session['out'], { requestId, deployId }: DeployKey, history: D
           `  ${failure.reason}${failure.taskId ? ` of ${failure.taskId.id}` : ''}${failure.message ? `: ${failure.message}` : ''}`,
         );
       }
-      process.stderr.write(
+      writeError(
         `muster: ${plain(`${requestId}: ${deployId} ended as ${deployState}${message ? `: ${message}` : ''}`)}\n`,
       );
     }
