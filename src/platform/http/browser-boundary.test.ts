@@ -134,8 +134,6 @@ describe('a service on loopback', () => {
     'HTTPS://evil.example:7099/api/names',
     'http://[::2]/api/names',
     'http:///api/names',
-    'evil.example:80',
-    'api/names',
   ])('does not answer to the name in the target %s either', async (path) => {
     const before = changes;
     for (const method of ['GET', 'POST']) {
