@@ -66,14 +66,10 @@ function ofChanges(name, version) {
 
 /** A registry that is a copy tells when it copied: there, versions do not follow each other. */
 function ofRegistry(name, version) {
-  const { created, modified, ...times } = JSON.parse(
-    execFileSync('npm', ['view', '--json', '--', name, 'time'], {
-      encoding: 'utf8',
-      shell: process.platform === 'win32',
-    }),
-  );
-  const moments = Object.values(times);
-  const isCopy = moments.some((time, index) => index > 0 && Date.parse(time) < Date.parse(created ?? moments[0]));
+  const args = ['view', '--json', '--', name, 'time'];
+  const times = JSON.parse(execFileSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' }));
+  const [first, ...further] = Object.keys(times).filter((key) => key !== 'created' && key !== 'modified');
+  const isCopy = further.some((one) => Date.parse(times[one]) < Date.parse(times[first]));
   return isCopy ? undefined : times[version]?.slice(0, 10);
 }
 
