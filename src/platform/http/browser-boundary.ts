@@ -68,7 +68,7 @@ function countOf({ rawHeaders }: Request, name: string): number {
 /** Loopback names, the address that the call came in by, what the service is bound to, advertised as and allowed to be called. */
 function ownHosts({ host = '', advertisedUrl, http }: BoundarySettings) {
   const names = new Set(http.allowedHosts.filter((name) => !name.startsWith('*.')).map(nameOf));
-  const suffixes = [...http.allowedHosts.filter((name) => name.startsWith('*.')).map((name) => nameOf(name.slice(1)))];
+  const suffixes = http.allowedHosts.filter((name) => name.startsWith('*.')).map((name) => nameOf(name.slice(1)));
   names.add(nameOf(everywhere.has(host) ? hostname() : bracketed(host)));
   if (advertisedUrl !== undefined) names.add(new URL(advertisedUrl).hostname);
   return (given: string, { socket }: Request): boolean => {
