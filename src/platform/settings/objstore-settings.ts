@@ -102,7 +102,9 @@ export const ObjstoreSettings = z
   .superRefine(({ objstoreKeyFormat, objstoreUploaderAdditionalFiles }, context) => {
     const patterns = [
       objstoreKeyFormat,
-      ...objstoreUploaderAdditionalFiles.map((file) => file.objstoreUploaderKeyPattern),
+      ...objstoreUploaderAdditionalFiles.map((file) =>
+        'objstoreUploaderKeyPattern' in file ? file.objstoreUploaderKeyPattern : undefined,
+      ),
     ];
     for (const [index, pattern] of patterns.entries()) {
       const other = patterns
