@@ -6,7 +6,7 @@ import {
   isLoopbackAddress,
   isPublicAddress,
   plainHost,
-} from '../core/addresses.js';
+} from './addresses.js';
 
 /** One entry of a list of targets: an address, a range of addresses, a name, or all names below one ("*.example.com"). */
 const namePattern = /^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i;

@@ -1,6 +1,6 @@
 import { constants, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isLoopbackHost } from '../../core/addresses.js';
+import { isLoopbackHost } from '../../platform/addresses.js';
 import { CliError } from '../exit-codes.js';
 import type { Run } from '../run.js';
 import { readContexts } from './contexts.js';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import ora from 'ora';
 import { isForPeople } from '../../platform/logging/log.js';
 import { writeOut } from '../output/streams.js';
-import { isLoopbackHost } from '../../core/addresses.js';
+import { isLoopbackHost } from '../../platform/addresses.js';
 import type { LogFormat } from '../../platform/settings/settings.js';
 
 export interface Addresses {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { isLocalName, isLoopbackAddress, plainHost } from '../../core/addresses.js';
+import { isLocalName, isLoopbackAddress, plainHost } from '../addresses.js';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
 

@@ -1,4 +1,4 @@
-import { isAddressOrRange, isLoopbackHost } from '../../core/addresses.js';
+import { isAddressOrRange, isLoopbackHost } from '../addresses.js';
 import { z } from 'zod';
 import { authModes } from '../../core/authorization/access-rules.js';
 import { count, millis, timeout } from './bounds.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { User } from '../../../core/authorization/index.js';
-import { AddressRanges } from '../../../core/addresses.js';
+import { AddressRanges } from '../../../platform/addresses.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { UserDirectory } from '../directory/user-directory.js';
 import type { Authenticator } from './authenticator.js';
