@@ -57,8 +57,8 @@ module.exports = {
       from: { path: '^src/(cli/|main\\.ts)', pathNot: `^src/cli/server/|${tests}` },
       to: {
         path: '^src/|node_modules/(@nestjs|typeorm|pg|zod|reflect-metadata)/',
-        // Words of hints, which know nothing else.
-        pathNot: '^src/(cli/|core/(did-you-mean|other-names)\\.ts$)',
+        // Words of hints and what a terminal is shown, which know nothing else.
+        pathNot: '^src/(cli/|core/(did-you-mean|other-names|terminal-text|addresses)\\.ts$)',
         dependencyTypesNot: ['type-only', 'dynamic-import'],
       },
     },

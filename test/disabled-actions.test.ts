@@ -175,7 +175,7 @@ describe('while an action is switched off', () => {
   });
 
   test.each(casesOf('stops'))('$action: its pollers stand still, until it comes back', async ({ action, pollers }) => {
-    const standing = async () => (await readiness()).disabledPollers.map(({ name }) => name).toSorted();
+    const standing = async () => (await readiness()).disabledPollers!.map(({ name }) => name).toSorted();
     await switchOff(action);
     await waitFor('the pollers to stand still', async () => (await standing()).length === pollers.length);
     expect(await standing()).toEqual(pollers.toSorted());
@@ -225,7 +225,7 @@ test('what comes back works again at once', async () => {
 test('what lapsed while RUN_EXPIRING_ACTION_POLLER was off ends when it comes back', async () => {
   await switchOff('RUN_EXPIRING_ACTION_POLLER');
   await call('POST', '/api/priority/freeze', { minimumPriorityLevel: 0.1, killTasks: false, durationMillis: 1 });
-  await waitFor('the poller to stand still', async () => (await readiness()).disabledPollers.length === 3);
+  await waitFor('the poller to stand still', async () => (await readiness()).disabledPollers!.length === 3);
   expect((await call('GET', '/api/priority/freeze')).status).toBe(200);
   await switchOn('RUN_EXPIRING_ACTION_POLLER');
   await waitFor('the end', async () => (await call('GET', '/api/priority/freeze')).status === 404);

@@ -26,20 +26,23 @@ export const LocalClusterSettings = LocalSettings.extend({
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
   defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
   uploadTarget: UploadTarget.optional(),
+  requireIsolation: z.boolean().default(false),
 }).superRefine((settings, context) => checkRacks(settings, settings.slaves ?? [], [context, []]));
 export type LocalClusterSettings = z.infer<typeof LocalClusterSettings>;
 
 interface SettingsForAgent {
+  agent: { requireIsolation: boolean };
   cluster: { local: object; rackIdAttributeKey: string; defaultRackId: string };
   logFolder: { keepDays: number; maxMegabytes: number };
 }
 
 /** What an agent has to know of the settings. `logStore`: where the logs of tasks are kept. */
 export const settingsOfAgent = (
-  { cluster: { local, rackIdAttributeKey, defaultRackId }, logFolder }: SettingsForAgent,
+  { agent, cluster: { local, rackIdAttributeKey, defaultRackId }, logFolder }: SettingsForAgent,
   logStore: LogStore | undefined,
 ): object => ({
   ...local,
+  ...agent,
   rackIdAttributeKey,
   defaultRackId,
   ...(logStore && { uploadTarget: uploadTargetOf(logStore, logFolder) }),

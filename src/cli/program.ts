@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { commands } from './commands/index.js';
 import { CliError, exitCodes } from './exit-codes.js';
 import { letReadersLeave } from './output/output.js';
+import { writeError, writeOut } from './output/streams.js';
 import { projectFile } from './project-file.js';
 import type { Run } from './run.js';
 import { tellFailure } from './tell-failure.js';
@@ -38,8 +39,9 @@ function programFor(run: Run): Command {
       outputError: (text, write) => write(oneLine(text, run.argv)),
       writeOut: (text) => {
         letReadersLeave();
-        process.stdout.write(text);
+        writeOut(text);
       },
+      writeErr: writeError,
     });
   const define = new Map<Command, () => Promise<void>>();
   for (const { topic, summaries, load } of commands) {

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { beyondTasks, CliError, exitCodes, type Outcome } from './exit-codes.js';
-import { plain } from './output/plain.js';
+import { plain } from '../core/terminal-text.js';
+import { writeError } from './output/streams.js';
 
 /** Says on stderr what went wrong, on one line where it is known what it was, and answers the exit code. */
 export async function tellFailure(cause: unknown, [command]: readonly string[]): Promise<number> {
@@ -9,7 +10,7 @@ export async function tellFailure(cause: unknown, [command]: readonly string[]):
   if (cause instanceof CommanderError) return cause.exitCode === 0 ? exitCodes.done : exitCodes.usage + beyond;
   const told = cause instanceof CliError ? cause : await fromClient(cause);
   if (told) {
-    process.stderr.write(`muster: ${plain(told.message)}\n`);
+    writeError(`muster: ${plain(told.message)}\n`);
     return told.outcome === 'interrupted' ? exitCodes.interrupted : exitCodes[told.outcome] + beyond;
   }
   const { reportFailure } = await import('./server/report-failure.js');

@@ -22,7 +22,7 @@ beforeAll(async () => {
   chmodSync(folder.path, 0o755);
   cluster = await AgentCluster.start({
     fetchProgram: [join(dirname(compileAgent(compiled.path)), 'artifacts', 'fetch-main.js')],
-    settings: { checkThreadsEveryMillis: 100, allowedArtifactPaths: [folder.path] },
+    settings: { checkThreadsEveryMillis: 100, allowedArtifactPaths: [folder.path], allowedRunUsers: ['nobody'] },
   });
 }, 180_000);
 afterAll(() => {

@@ -72,7 +72,10 @@ const statusOf = (text: string): Record<string, string> =>
 describe.runIf(isRoot)('a task of an agent that is root', () => {
   let cluster: AgentCluster;
   beforeAll(
-    async () => (cluster = await AgentCluster.start({ settings: { ...orders, allowedArtifactPaths: [shared.path] } })),
+    async () =>
+      (cluster = await AgentCluster.start({
+        settings: { ...orders, allowedArtifactPaths: [shared.path], allowedRunUsers: ['nobody', 'games'] },
+      })),
   );
   afterAll(() => cluster.close());
 
@@ -219,13 +222,46 @@ describe.runIf(isRoot)('settings of users', () => {
       expect(await driver.refusedUser('65534')).toBeUndefined();
     }));
 
-  test('let tasks be root where operators say so', () =>
-    withCluster({ settings: { tasksRunAs: 'AGENT', deniedRunUsers: [] } }, async (cluster) => {
-      expect(cluster.log.lines).toContain('Tasks that name no user run as root (cluster.local.tasksRunAs)');
-      expect(cluster.output(await cluster.run('id -u'))).toBe('0\n');
-      expect(cluster.output(await cluster.run('id -u', { user: 'root' }))).toBe('0\n');
-      expect(cluster.output(await cluster.run('id -u', { user: 'nobody' }))).toBe('65534\n');
+  test('let tasks be no account but their own unless operators name some', () =>
+    withCluster({}, async (cluster) => {
+      for (const user of ['nobody', 'daemon', '65534', 'games', 'www-data'])
+        expect(await cluster.driver.refusedUser(user)).toContain('none of cluster.local.allowedRunUsers');
+      const answers = await cluster.driver.launch([cluster.spec({ user: 'nobody' })], 1);
+      expect(answers).toMatchObject([{ outcome: 'REFUSED', reason: expect.stringContaining('allowedRunUsers') }]);
+      expect(Number(cluster.output(await cluster.run('id -u')))).toBeGreaterThanOrEqual(1_900_000_000);
     }));
+
+  test('let tasks be all accounts but those that are denied, and the default account', async () => {
+    await withCluster(
+      { settings: { allowedRunUsers: ['*'], deniedRunUsers: ['root', 'games'] } },
+      async ({ driver }) => {
+        expect(await driver.refusedUser('nobody')).toBeUndefined();
+        for (const user of ['root', 'games', '5']) expect(await driver.refusedUser(user)).toContain('deniedRunUsers');
+      },
+    );
+    await withCluster({ settings: { defaultRunAsUser: 'nobody' } }, async ({ driver }) => {
+      expect(await driver.refusedUser('65534')).toBeUndefined();
+      expect(await driver.refusedUser('daemon')).toContain('allowedRunUsers');
+    });
+  });
+
+  test('refuse the start where tasks would be of the user of the agent', () =>
+    expect(AgentCluster.start({ settings: { tasksRunAs: 'AGENT', requireIsolation: true } })).rejects.toThrow(
+      'agent.requireIsolation: tasks would share the user of the agent (cluster.local.tasksRunAs is AGENT)',
+    ));
+
+  test('let tasks be root where operators say so', () =>
+    withCluster(
+      { settings: { tasksRunAs: 'AGENT', allowedRunUsers: ['nobody'], deniedRunUsers: [] } },
+      async (cluster) => {
+        expect(cluster.log.lines.join()).toContain(
+          'Tasks share the user of the agent (cluster.local.tasksRunAs is AGENT)',
+        );
+        expect(cluster.output(await cluster.run('id -u'))).toBe('0\n');
+        expect(cluster.output(await cluster.run('id -u', { user: 'root' }))).toBe('0\n');
+        expect(cluster.output(await cluster.run('id -u', { user: 'nobody' }))).toBe('65534\n');
+      },
+    ));
 });
 
 describe.runIf(isRoot)('a user that is given again', () => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
       extraScriptContent,
       maxTaskThreads: 4,
       checkThreadsEveryMillis: 100,
-      ...(isRoot && { defaultRunAsUser: 'nobody' }),
+      ...(isRoot && { defaultRunAsUser: 'nobody', allowedRunUsers: ['daemon'] }),
     },
   });
 });

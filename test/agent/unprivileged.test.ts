@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, readFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
@@ -66,10 +66,18 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
 
   test('says that its tasks are not kept from each other, in one line', () => {
     const lines = agent.lines.filter((line) => line.includes('Tasks share the user'));
-    expect(lines).toEqual([
-      "agent: Tasks share the user of the agent ('nobody'), which is not root: each can read and end the others, and " +
-        'read what the agent and a scheduler of this user hold',
-    ]);
+    expect(lines).toEqual([expect.stringContaining("Tasks share the user of the agent ('nobody' is not root)")]);
+    for (const meant of ['end other tasks', 'the secret of the agent', 'DATABASE_URL', 'limits'])
+      expect(lines[0]).toContain(meant);
+  });
+
+  test('does not start where that is not to be', async () => {
+    const config = join(data.path, 'isolated.json');
+    writeFileSync(config, '{"requireIsolation":true}', { mode: 0o644 });
+    const other = spawnNode([asNobody, program, '--data-dir', join(data.path, 'own'), '--config', config]);
+    await waitFor('its end', () => other.child.exitCode !== null);
+    expect(other.child.exitCode).toBe(1);
+    expect(other.lines.join()).toContain("tasks would share the user of the agent ('nobody' is not root)");
   });
 
   test('presents this machine', () => {

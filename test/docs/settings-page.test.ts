@@ -68,7 +68,7 @@ const topics: Topic[] = [
   {
     title: 'Machines',
     keys: /^(maxDecommissioning|maxMachine|reconcileSlaves|deleteDead|cleanInactive|commonHostname|(check|clean)Usage|numUsage|maxConcurrentUsage)/,
-    sections: ['cluster', 'network'],
+    sections: ['agent', 'cluster', 'network'],
   },
   {
     title: 'Where tasks are placed',

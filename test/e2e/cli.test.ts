@@ -45,6 +45,31 @@ async function database(): Promise<string> {
   return url;
 }
 
+describe('where tasks would be of the user of the agent', () => {
+  const shared = { cluster: { local: { tasksRunAs: 'AGENT' } } };
+  /** The database is looked for after that, and is not there. */
+  async function start(settings: object): Promise<TestProcess> {
+    const config = join(folder(), 'settings.json');
+    writeFileSync(config, JSON.stringify(settings));
+    const process = muster(['start'], { MUSTER_CONFIG: config, DATABASE_URL: 'postgres://muster@127.0.0.1:1/muster' });
+    expect(await exitCode(process)).toBe(1);
+    return process;
+  }
+
+  test('the start says so, and what it means', async () => {
+    const { lines } = await start(shared);
+    const [said = '', ...more] = lines.filter((line) => line.startsWith('WARNING: '));
+    expect(more).toEqual([]);
+    for (const meant of ['Tasks share the user of the agent', 'the secret of the agent', 'DATABASE_URL', 'limits'])
+      expect(said).toContain(meant);
+  });
+
+  test('agent.requireIsolation refuses the start before anything is begun', async () => {
+    const { lines } = await start({ ...shared, agent: { requireIsolation: true } });
+    expect(lines).toEqual([expect.stringContaining('agent.requireIsolation: tasks would share the user of the agent')]);
+  });
+});
+
 describe('what cannot start says why on one line and ends with exit code 1:', () => {
   test('a port in use', async () => {
     const squatter = createServer();

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { constants, readFileSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,14 +10,18 @@ import { ensureFolder, messageOf } from '../files.js';
 import type { LocalClusterSettings } from '../settings.js';
 import { type Account, Accounts, barredFolder, namesIn, ownersIn } from './accounts.js';
 import { cleanEnvironment, type RunAs, type SavedUser, UserSwitch } from './run-as.js';
-import { usableRange, UserNumbers } from './user-numbers.js';
+import { isolationProblem, rangeHere, sharedWarning, whyShared } from './shared-user.js';
+import { UserNumbers } from './user-numbers.js';
 
 const run = promisify(execFile);
 
 /** Whether tasks can have other users than the agent's, and whether those that name none get one of their own. */
 type Way = { switch: UserSwitch; numbers: UserNumbers | undefined };
 
-type UserSettings = Pick<LocalClusterSettings, 'tasksRunAs' | 'taskUsers' | 'allowedRunUsers' | 'deniedRunUsers'>;
+type UserSettings = Pick<
+  LocalClusterSettings,
+  'tasksRunAs' | 'taskUsers' | 'allowedRunUsers' | 'deniedRunUsers' | 'defaultRunAsUser' | 'requireIsolation'
+>;
 
 /** Says as which user a task runs. */
 export class TaskUsers {
@@ -53,17 +57,22 @@ export class TaskUsers {
   async refusal(name: string): Promise<string | undefined> {
     const account = await this.accounts.find(name);
     if (!account) return `no user '${name}' on this machine`;
-    const { allowedRunUsers: allowed, deniedRunUsers: denied } = this.settings;
+    const { deniedRunUsers: denied } = this.settings;
     const isRoot = account.uid === 0 || account.gid === 0;
     if (denied.includes(name) || (await this.uidsOf(denied)).has(isRoot ? 0 : account.uid))
       return `tasks must not run as '${name}' (cluster.local.deniedRunUsers)`;
-    if (allowed && !(await this.uidsOf(allowed)).has(account.uid))
+    // Tasks that name none have it.
+    if (account.uid === this.own.uid && !this.way?.numbers) return undefined;
+    if (this.own.uid !== 0) return `cannot run as '${name}', the agent runs as '${this.own.username}' and not as root`;
+    if (!(await this.isAllowed(account)))
       return `tasks must not run as '${name}', which is none of cluster.local.allowedRunUsers`;
-    if (this.own.uid !== 0) {
-      if (account.uid === this.own.uid) return undefined;
-      return `cannot run as '${name}', the agent runs as '${this.own.username}' and not as root`;
-    }
     return this.reservedFor(name, account);
+  }
+
+  /** None is, unless the operator has named it. */
+  private async isAllowed({ uid }: Account): Promise<boolean> {
+    const { allowedRunUsers, defaultRunAsUser = [] } = this.settings;
+    return allowedRunUsers.includes('*') || (await this.uidsOf([...allowedRunUsers, defaultRunAsUser].flat())).has(uid);
   }
 
   private async reservedFor(name: string, { uid }: Account): Promise<string | undefined> {
@@ -143,29 +152,22 @@ export class TaskUsers {
 }
 
 async function findWay(settings: UserSettings, folder: AgentFolder, log: Log): Promise<Way | undefined> {
-  if (userInfo().uid !== 0) {
-    log.warn(
-      `Tasks share the user of the agent ('${userInfo().username}'), which is not root: each can read and end the ` +
-        'others, and read what the agent and a scheduler of this user hold',
-    );
-    return undefined;
-  }
+  const problem = isolationProblem(settings);
+  if (problem !== undefined) throw new Error(problem);
+  const why = whyShared(settings);
+  if (why !== undefined) log.warn(sharedWarning(why));
+  if (userInfo().uid !== 0) return undefined;
   const { first, count } = settings.taskUsers;
-  const maps = ['uid_map', 'gid_map'].map((name) => readFileSync(`/proc/self/${name}`, 'utf8'));
-  const range = usableRange(settings.taskUsers, maps[0] ?? '', maps[1] ?? '');
-  if (!range) {
-    log.warn('Tasks share the user of the agent: there is no other one in its user namespace');
-    return undefined;
-  }
-  const isOwn = settings.tasksRunAs === 'OWN_USER';
+  const range = rangeHere(settings);
+  if (!range) return undefined;
+  const isOwn = why === undefined;
   const found = await UserSwitch.find(range.first).catch((cause: unknown) => {
     if (!isOwn) return undefined;
     throw new Error(
       `Tasks cannot get users of their own: ${messageOf(cause)}. To run them as root, set cluster.local.tasksRunAs to AGENT`,
     );
   });
-  if (!isOwn) log.warn('Tasks that name no user run as root (cluster.local.tasksRunAs)');
-  else if (range.first !== first || range.count !== count)
+  if (isOwn && (range.first !== first || range.count !== count))
     log.warn(
       `Users ${first} to ${first + count - 1} do not exist here: tasks get ${range.first} and the ${range.count - 1} after it`,
     );

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DeployHistory, RequestParent, TaskIdHistory } from 'muster-client';
 import { CliError, type Outcome } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
-import { plain } from '../output/plain.js';
+import { writeError } from '../output/streams.js';
+import { plain, terminalText } from '../../core/terminal-text.js';
 import type { Session } from '../remote/session.js';
 import { durationMillis, shownDuration, shownState } from '../words.js';
 
@@ -92,7 +93,7 @@ async function viewFor({ out }: Session): Promise<View> {
       `${plain(name).padEnd(14)} ${out.paint(styleOf(state), state.padEnd(10))} ${out.paint('dim', plain(detail))}`;
     return {
       show: ([head, ...lines]) =>
-        draw([`${plain(head!.name)}: ${head!.state} (${head!.detail})`, ...lines.map(shown)].join('\n')),
+        draw(terminalText([`${plain(head!.name)}: ${head!.state} (${head!.detail})`, ...lines.map(shown)].join('\n'))),
       close: () => draw.done(),
     };
   }
@@ -121,7 +122,7 @@ function end(out: Session['out'], { requestId, deployId }: DeployKey, history: D
           `  ${failure.reason}${failure.taskId ? ` of ${failure.taskId.id}` : ''}${failure.message ? `: ${failure.message}` : ''}`,
         );
       }
-      process.stderr.write(
+      writeError(
         `muster: ${plain(`${requestId}: ${deployId} ended as ${deployState}${message ? `: ${message}` : ''}`)}\n`,
       );
     }

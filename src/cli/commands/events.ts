@@ -1,5 +1,5 @@
 import type { Event, FollowedEvent } from 'muster-client';
-import { plain } from '../output/plain.js';
+import { plain } from '../../core/terminal-text.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
 import { shownState, shownTime } from '../words.js';

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { CliError, exitCodes } from '../exit-codes.js';
 import { schemaText } from '../files/check.js';
 import { Output } from '../output/output.js';
+import { writeOut } from '../output/streams.js';
 import { cleanUrl, readToken } from '../remote/address.js';
 import { contextsFile, readContexts, writeContexts } from '../remote/contexts.js';
 import { remote } from '../remote/session.js';
@@ -155,7 +156,7 @@ function token(command: Command, run: Run): void {
 function schema(command: Command, run: Run): void {
   command.argument('<kind>', 'request or deploy').action((kind: string) => {
     if (kind !== 'request' && kind !== 'deploy') return command.error(`error: request or deploy, not '${kind}'`);
-    process.stdout.write(schemaText(kind));
+    writeOut(schemaText(kind));
     run.exitCode = exitCodes.done;
   });
   command.addHelpText(

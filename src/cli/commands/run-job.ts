@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EndedRun, RunNowRequest, SchedulerTaskState } from 'muster-client';
 import { beyondTasks, CliError, exitCodes } from '../exit-codes.js';
-import { plainLog } from '../output/plain.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
 import { timeMillis } from '../words.js';
@@ -108,7 +107,7 @@ async function print({ api, out }: Session, taskId: string, name: 'stdout' | 'st
   const { tailLog } = await import('muster-client');
   try {
     for await (const text of tailLog(api, { taskId, path: name, ended })) {
-      process[name].write(out.isTerminal ? plainLog(text) : text);
+      out.log(text, { to: name });
     }
   } catch (cause) {
     // The task runs on, and how it ends is what was asked for.

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskIdHistory } from 'muster-client';
 import { CliError, exitCodes } from '../exit-codes.js';
-import { plain, plainLog } from '../output/plain.js';
+import { plain, terminalLog } from '../../core/terminal-text.js';
 import { isMissing, isRefusal } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
@@ -119,7 +119,7 @@ async function print(session: Session, source: Source, isMany: boolean, { raw, f
         const all = (source.rest + piece).split('\n');
         source.rest = all.pop()!;
         for (const line of all) printLine(session, source, line);
-      } else out.raw(raw || !out.isTerminal ? piece : plainLog(piece));
+      } else out.log(piece, { raw });
     }
   } catch (cause) {
     // A task that has just been launched has printed nothing yet.
@@ -132,7 +132,7 @@ async function print(session: Session, source: Source, isMany: boolean, { raw, f
 function printLine({ out }: Session, { taskId, name, colour }: Source, line: string): void {
   out.each({ taskId, line }, () => {
     // Beside other tasks no line may reach beyond its own.
-    const shown = out.isTerminal ? plainLog(line).replaceAll('\n', ' ') : line;
+    const shown = out.isTerminal ? terminalLog(line).replaceAll('\n', ' ') : line;
     return `${out.paint(colour, plain(name))} ${shown}`;
   });
 }
@@ -169,11 +169,7 @@ function cat(...[command, run]: Parameters<Define>): void {
     const taskId = await anyTaskOf(api, id, flags.instance);
     const { fullPathToRoot, slaveHostname } = await api.sandbox.browse({ taskId, path: '' });
     const bytes = await api.tasks.download({ slaveHostname, path: `${fullPathToRoot}/${path}` });
-    const decoder = new TextDecoder();
-    for await (const piece of bytes) {
-      if (out.isTerminal && !flags.raw) out.raw(plainLog(decoder.decode(piece, { stream: true })));
-      else out.raw(piece);
-    }
+    for await (const piece of bytes) out.log(piece, flags);
   });
 }
 
@@ -215,8 +211,7 @@ function shell(...[command, run]: Parameters<Define>): void {
       if (out.isJson) await out.answer(updates, () => undefined);
       else if (file !== undefined) {
         const { tailLog } = await import('muster-client');
-        for await (const text of tailLog(api, { taskId, path: file, follow: false }))
-          out.raw(out.isTerminal ? plainLog(text) : text);
+        for await (const text of tailLog(api, { taskId, path: file, follow: false })) out.log(text);
       }
       if (last.updateType !== 'FINISHED')
         throw new CliError('badEnd', `${name}: ${last.updateType}: ${last.message ?? ''}`);

@@ -1,6 +1,6 @@
 import type { DeployPlan, FieldChange, PlannedStep, ScalePlan } from 'muster-client';
 import type { Output } from '../output/output.js';
-import { plain } from '../output/plain.js';
+import { plain } from '../../core/terminal-text.js';
 import { shownDuration } from '../words.js';
 
 /** What would change, which tasks would start and go, and whether there is room for them. */

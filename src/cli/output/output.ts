@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import { plain } from './plain.js';
+import { plain, terminalJson, terminalLog } from '../../core/terminal-text.js';
+import { isTerminal, writeBytes, writeError, writeOut } from './streams.js';
 
 type Style = 'green' | 'red' | 'yellow' | 'cyan' | 'magenta' | 'blue' | 'dim' | 'bold';
 type Cell = string | number | undefined | { text: string; style?: Style };
@@ -13,9 +14,12 @@ export function letReadersLeave(): void {
 
 /** Where answers go: tables and colours on a terminal, lines with tabs in a pipe, JSON where it is asked for. */
 export class Output {
-  readonly isTerminal = process.stdout.isTTY === true;
+  readonly isTerminal = isTerminal('stdout');
   /** Heeds NO_COLOR, FORCE_COLOR and TERM. */
   private readonly hasColours = this.isTerminal && process.stdout.hasColors();
+
+  /** A piece of a file may end within a letter. */
+  private readonly decoder = new TextDecoder();
 
   constructor(readonly isJson: boolean) {
     letReadersLeave();
@@ -27,20 +31,20 @@ export class Output {
 
   /** The answer as one document, or what to say of it. */
   async answer(value: unknown, say: () => string | Promise<unknown> | void): Promise<void> {
-    if (this.isJson) return this.raw(`${JSON.stringify(value ?? {}, undefined, 2)}\n`);
+    if (this.isJson) return this.json(value ?? {}, 2);
     const said = await say();
     if (typeof said === 'string') this.line(said);
   }
 
   /** One of a stream: a line of JSON, or what to say of it. */
   each(value: unknown, say: () => string): void {
-    if (this.isJson) this.raw(`${JSON.stringify(value)}\n`);
+    if (this.isJson) this.json(value);
     else this.line(say());
   }
 
   /** Text of ours; what of it comes from others was made plain. */
   line(text: string): void {
-    this.raw(`${text}\n`);
+    writeOut(`${text}\n`);
   }
 
   /** The same with text of others in it. */
@@ -48,13 +52,24 @@ export class Output {
     this.line(plain(text).trimEnd());
   }
 
-  raw(text: string | Uint8Array): void {
-    process.stdout.write(text);
+  /** What a task has written: whole on a terminal only where all bytes are asked for. */
+  log(
+    text: string | Uint8Array,
+    { raw = false, to = 'stdout' }: { raw?: boolean; to?: 'stdout' | 'stderr' } = {},
+  ): void {
+    if (raw || !isTerminal(to)) return writeBytes(to, text);
+    const shown = terminalLog(typeof text === 'string' ? text : this.decoder.decode(text, { stream: true }));
+    (to === 'stdout' ? writeOut : writeError)(shown);
+  }
+
+  private json(value: unknown, indent?: number): void {
+    const text = `${JSON.stringify(value, undefined, indent)}\n`;
+    writeOut(this.isTerminal ? terminalJson(text) : text);
   }
 
   /** Beside the answer: what is waited for, what to do next. */
   note(text: string): void {
-    process.stderr.write(`${plain(text)}\n`);
+    writeError(`${plain(text)}\n`);
   }
 
   async table(head: readonly string[], rows: readonly (readonly Cell[])[]): Promise<void> {

@@ -1,5 +1,6 @@
 import { constants, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isLoopbackHost } from '../../platform/addresses.js';
 import { CliError } from '../exit-codes.js';
 import type { Run } from '../run.js';
 import { readContexts } from './contexts.js';
@@ -94,4 +95,4 @@ function doubtOf(path: string): string | undefined {
 }
 
 const doubtOfHost = (host: string): string | undefined =>
-  /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host) ? undefined : `${host} is no loopback address`;
+  isLoopbackHost(host) ? undefined : `${host} is no loopback address`;

@@ -2,6 +2,8 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ora from 'ora';
 import { isForPeople } from '../../platform/logging/log.js';
+import { writeOut } from '../output/streams.js';
+import { isLoopbackHost } from '../../platform/addresses.js';
 import type { LogFormat } from '../../platform/settings/settings.js';
 
 export interface Addresses {
@@ -38,7 +40,7 @@ export function announce({ url, page, databaseUrl, dataDir, workers }: Addresses
 
 /** Every caller that reaches the address may do everything: the operator has to want that. */
 export function warnIfOpen(host: string, authEnabled: boolean): void {
-  if (authEnabled || /^(localhost|127\..*|::1)$/.test(host)) return;
+  if (authEnabled || isLoopbackHost(host)) return;
   say(
     `WARNING: it listens on ${host} and asks no caller who they are: all who reach it can run programs on this machine.`,
   );
@@ -46,7 +48,7 @@ export function warnIfOpen(host: string, authEnabled: boolean): void {
 
 /** Lines for the person at the terminal, apart from the log. */
 export function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  writeOut(`${line}\n`);
 }
 
 /** Whether what takes its time shows on the terminal that it goes on. */

@@ -14,7 +14,8 @@ import { PinoLogger } from '../../platform/logging/log.js';
 import { holderOf, releasePidFile, takePidFile } from '../../platform/process/pid-file.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { exitCodes, type Outcome } from '../exit-codes.js';
-import { plain } from '../output/plain.js';
+import { plain } from '../../core/terminal-text.js';
+import { writeError, writeOut } from '../output/streams.js';
 import { projectFile } from '../project-file.js';
 import { pidFileOf } from './run-scheduler.js';
 
@@ -54,7 +55,7 @@ export async function backUp(settings: Settings, file: string): Promise<number> 
           stopTelling();
         }
         const size = `${snapshot.tables.length} tables, ${megabytes(read.bytes)}, compressed ${megabytes(written.bytes)}`;
-        if (file !== pipe) process.stdout.write(`Backed up to ${file}: ${size}. It holds secrets: keep it as such.\n`);
+        if (file !== pipe) writeOut(`Backed up to ${file}: ${size}. It holds secrets: keep it as such.\n`);
       } finally {
         snapshot.close();
       }
@@ -86,7 +87,7 @@ export async function restoreFrom(settings: Settings, file: string, replace: boo
             const { at, version, migrated, ...put } = await restore({ url, uncompressed, replace, progress });
             await fed;
             const steps = migrated > 0 ? `, migrated by ${migrated} steps` : '';
-            process.stdout.write(
+            writeOut(
               `Restored ${put.rows} rows as they were at ${at}, from a backup of Muster ${version}${steps}. Start Muster now.\n`,
             );
           } finally {
@@ -194,7 +195,7 @@ class Meter extends Transform {
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`;
-const note = (line: string): void => void process.stderr.write(`${line}\n`);
+const note = (line: string): void => writeError(`${line}\n`);
 
 /** For people who wait; answers how to end it. */
 function tellNowAndThen(what: () => string): () => void {

@@ -1,9 +1,10 @@
 import { usersListeningOn } from '../../agent/machine/port-holders.js';
 import { StartError } from '../../platform/errors.js';
+import { writeError } from '../output/streams.js';
 
 /** One clear line for what the person at the terminal can put right; everything we know for the rest. */
 export function reportFailure(cause: unknown): void {
-  process.stderr.write(`${describe(cause)}\n`);
+  writeError(`${describe(cause)}\n`);
 }
 
 function describe(cause: unknown): string {

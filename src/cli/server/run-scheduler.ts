@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import { isolationProblem, sharedWarning, whyShared } from '../../agent/machine/shared-user.js';
 import { readLocalClusterSettings, settingsOfAgent } from '../../agent/settings.js';
 import { startApp } from '../../app.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
@@ -62,9 +63,10 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
     mkdirSync(settings.dataDir, { recursive: true, mode: 0o711 });
     // Schedulers that share a database may share a data directory too: it only holds their common agent then.
     if (options.withAgent || settings.databaseUrl === undefined) claimDataDir(settings.dataDir);
+    const localSettings = settingsOfAgent(settings, logStoreOf(settings));
+    if (options.withAgent) judgeIsolation(localSettings);
     const { url: databaseUrl, shownUrl, connections } = await openDatabase(settings, stop);
     checkpoint();
-    const localSettings = settingsOfAgent(settings, logStoreOf(settings));
     const agent = new AgentProcess({ dataDir: settings.dataDir, localSettings, say });
     if (options.withAgent) {
       await startAgent(agent, options, stop);
@@ -128,6 +130,15 @@ function forgetAddress(dataDir: string, address: string | undefined): void {
 function claimDataDir(dataDir: string): void {
   const holder = takePidFile(pidFileOf(dataDir));
   if (holder !== undefined) throw new StartError(`Muster already runs on ${dataDir} (process ${holder})`);
+}
+
+/** The agent has a log of its own, which nobody looks at while a start goes well. */
+function judgeIsolation(localSettings: object): void {
+  const settings = readLocalClusterSettings(localSettings);
+  const problem = isolationProblem(settings);
+  if (problem !== undefined) throw new StartError(`The agent does not start: ${problem}`);
+  const why = whyShared(settings);
+  if (why !== undefined) say(`WARNING: ${sharedWarning(why)}.`);
 }
 
 async function startAgent(agent: AgentProcess, { keepTasks }: RunOptions, stop: StopSequence): Promise<void> {

@@ -1,4 +1,4 @@
-import { type UploadBounds, withinBounds } from '../logs/index.js';
+import { keyPatternOfTask, type UploadBounds, withinBounds } from '../logs/index.js';
 import { hasContainer, type Deploy } from '../model/deploy.js';
 import type { LaunchSpec, LogUploads } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
@@ -86,16 +86,15 @@ function uploads({ taskId, request, deploy, pending }: LaunchInput, rules?: Uplo
   const { group } = request;
   const asked = [...(pending.objstoreUploaderAdditionalFiles ?? []), ...(deploy.objstoreUploaderAdditionalFiles ?? [])];
   if (!rules && asked.length === 0) return undefined;
-  const known: Record<string, string> = {
-    requestId: taskId.requestId,
-    group: group ?? 'default',
-    tag: deploy.executorData?.loggingTag ?? '',
-    deployId: taskId.deployId,
-    host: taskId.sanitizedHost,
-    taskId: taskId.id,
-  };
   const fill = (pattern: string) =>
-    pattern.replace(/%(requestId|group|tag|deployId|host|taskId)/g, (_whole, name: string) => known[name] ?? '');
+    keyPatternOfTask(pattern, {
+      requestId: taskId.requestId,
+      group: group ?? 'default',
+      tag: deploy.executorData?.loggingTag ?? '',
+      deployId: taskId.deployId,
+      host: taskId.sanitizedHost,
+      taskId: taskId.id,
+    });
   return {
     files: [...(rules?.files ?? []), ...asked.map((file) => (rules ? withinBounds(file, rules) : file))].map((file) =>
       file.objstoreUploaderKeyPattern === undefined

@@ -1,5 +1,6 @@
-export { isOwn, type LogOwner, tellsRequestsApart } from './key-prefixes.js';
-export { type KeyFacts, numberedKey, objectKey } from './object-key.js';
+export { mayMeet, tellsRequestsApart } from './key-pattern.js';
+export { isOwn, type LogOwner } from './key-prefixes.js';
+export { type KeyFacts, keyPatternOfTask, numberedKey, objectKey } from './object-key.js';
 export { keyOfOrder, namesOfBucket, namesOfKey, orderOfFile, orderOfFolder, orderOfKey } from './object-path.js';
 export {
   type DeployTimes,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isOwn, keyPrefixes, tellsRequestsApart } from './key-prefixes.js';
+import { isOwn, keyPrefixes } from './key-prefixes.js';
 import { idOf, searchFor, standardPattern } from '../../../test/support/fixtures/logs.js';
 
 const request = searchFor('web');
@@ -86,6 +86,8 @@ test.each([
   { owner: 'web', key: idOf('web-1', '2'), is: false },
   { owner: 'web', key: `web-${idOf('x', 'd1')}`, is: false },
   { owner: 'web', key: 'web-readme.txt', is: false },
+  { owner: 'web', key: 'web-api/x-1769898600000-1-x', is: false },
+  { owner: idOf('web', 'd1').slice(0, -2), key: `${idOf('web', 'd1')}_0-1769898600000-2026-10`, is: false },
 ])('a key with $key is of request $owner: $is', ({ owner, key, is }) => {
   const { subject, span } = searchFor(owner);
   const place = keyPrefixes('logs/%taskId-%filename', subject, span)![0]!;
@@ -100,12 +102,3 @@ test('a key of deploy 2 of request a is not one of request a-2, and the other wa
   expect([owns(ofDeploy, idOf('a', '2')), owns(ofRequest, idOf('a', '2'))]).toEqual([true, false]);
   expect([owns(ofDeploy, idOf('a-2', 'd')), owns(ofRequest, idOf('a-2', 'd'))]).toEqual([false, true]);
 });
-
-test.each([
-  { pattern: standardPattern, is: true },
-  { pattern: '%Y/%m/%d/%H/%group/%taskId', is: true },
-  { pattern: 'all/%filename/%requestId', is: false },
-  { pattern: '%tag/%requestId', is: false },
-  { pattern: '%Y/%filename', is: false },
-  { pattern: 'logs', is: false },
-])('$pattern tells requests apart: $is', ({ pattern, is }) => expect(tellsRequestsApart(pattern)).toBe(is));

@@ -1,4 +1,5 @@
 import { sanitize } from '../task-id.js';
+import { groupInKey, type KeyVariable, type PatternPart, patternParts } from './key-pattern.js';
 
 /** Whose logs are looked for: those of a request, of one of its deploys or of one task. */
 export interface LogOwner {
@@ -17,59 +18,57 @@ export interface LogSubject {
 /** How keys begin. */
 export interface KeyPrefix {
   prefix: string;
-  /** Where the id of a task stands in such keys, if the prefix ends within it. */
+  /** Where the id of a task stands in such keys, if nothing before it says whose they are. */
   taskIdAt?: number;
 }
 
-/** isOwner: it tells whose logs they are. */
-type Filled = { text: string; isOwner?: boolean } | { date: DateVariable };
+/** owner: it tells whose logs they are. */
+type Filled = { text: string; owner?: 'requestId' | 'taskId' } | { date: DateVariable };
 
 /**
  * How the keys begin of all that the subject has written within the span, the newest first. undefined: the span is too
  * long for this pattern, which has the date before the owner.
  */
 export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): KeyPrefix[] | undefined {
-  const { parts, withinTaskId } = fill(patternParts(pattern), subject);
-  const dates = parts.flatMap((part) => ('date' in part ? [part.date] : []));
-  const steps = stepsOf(dates, span);
+  const parts = fill(patternParts(pattern), subject);
+  const steps = stepsOf(
+    parts.flatMap((part) => ('date' in part ? [part.date] : [])),
+    span,
+  );
   // A part of the date that no step tells ends what is known.
   const end = parts.findIndex((part) => 'date' in part && !steps.told.includes(part.date));
   const known = end === -1 ? parts : parts.slice(0, end);
+  const owner = known.find((part) => 'text' in part && part.owner !== undefined);
   // Cut before the owner it would find the logs of all requests.
-  if (end !== -1 && !known.some((part) => 'text' in part && part.isOwner)) return undefined;
-  const start = withinTaskId && end === -1 ? ownIdBegins(subject.owner) : undefined;
+  if (end !== -1 && !owner) return undefined;
+  const beforeTaskId = owner && 'text' in owner && owner.owner === 'taskId' ? known.indexOf(owner) : undefined;
   const prefixes = new Map<string, KeyPrefix>();
   for (const step of steps.dates) {
-    const prefix = known.map((part) => ('text' in part ? part.text : step[part.date])).join('');
-    if (start === undefined) prefixes.set(prefix, { prefix });
-    else prefixes.set(prefix + start, { prefix: prefix + start, taskIdAt: prefix.length });
+    const texts = known.map((part) => ('text' in part ? part.text : step[part.date]));
+    const taskIdAt = beforeTaskId === undefined ? undefined : texts.slice(0, beforeTaskId).join('').length;
+    prefixes.set(texts.join(''), { prefix: texts.join(''), ...(taskIdAt !== undefined && { taskIdAt }) });
   }
   return [...prefixes.values()];
 }
 
-/** Puts in what is known of the subject and stops at the first thing that is not. */
-function fill(parts: readonly PatternPart[], subject: LogSubject): { parts: Filled[]; withinTaskId: boolean } {
+/** Puts in what is known of the subject and stops at the first thing that is not, or is known in part. */
+function fill(parts: readonly PatternPart[], subject: LogSubject): Filled[] {
   const filled: Filled[] = [];
   for (const part of parts) {
-    if ('text' in part) {
-      filled.push(part);
-      continue;
-    }
-    if (part.variable === 'taskId' && !subject.owner.task) return { parts: filled, withinTaskId: true };
-    const value = fillIn(part.variable, subject);
-    if (value === undefined) break;
-    filled.push(value);
+    const value = 'text' in part ? part : fillIn(part.variable, subject);
+    if (value) filled.push(value);
+    if (!value || ('variable' in part && part.variable === 'taskId' && !subject.owner.task)) break;
   }
-  return { parts: filled, withinTaskId: false };
+  return filled;
 }
 
 function fillIn(variable: KeyVariable, { owner, group, tag }: LogSubject): Filled | undefined {
   const text = (value: string | undefined): Filled | undefined => (value === undefined ? undefined : { text: value });
   switch (variable) {
     case 'requestId':
-      return { text: owner.requestId, isOwner: true };
+      return { text: owner.requestId, owner: 'requestId' };
     case 'group':
-      return text(group);
+      return text(groupInKey(group));
     // Of the deploys of a request each has its own.
     case 'tag':
       return text(owner.deployId === undefined ? undefined : tag);
@@ -78,7 +77,7 @@ function fillIn(variable: KeyVariable, { owner, group, tag }: LogSubject): Fille
     case 'host':
       return text(owner.task && sanitize(owner.task.host));
     case 'taskId':
-      return owner.task && { text: owner.task.id, isOwner: true };
+      return { text: owner.task?.id ?? ownIdBegins(owner), owner: 'taskId' };
     case 'Y':
     case 'm':
     case 'd':
@@ -93,69 +92,17 @@ function fillIn(variable: KeyVariable, { owner, group, tag }: LogSubject): Fille
 const ownIdBegins = ({ requestId, deployId }: LogOwner): string =>
   deployId === undefined ? `${requestId}-` : `${requestId}-${deployId}-`;
 
-/** After the ids of request and deploy: start time, instance. */
-const idOfTask = /^([^-]+)-\d{13}-\d{1,9}-/;
+/**
+ * How a task id begins: request, deploy, start time, instance. A file may be called '2026-1-log': the first that can be read so
+ * is the id.
+ */
+const taskIdBegins = /^([\w-]+?)-([\w.]+)-\d{13}-\d{1,9}-/;
 
 /** Whether a key below the prefix is the owner's. Ids contain '-', so 'web-' also begins those of the request 'web-api'. */
 export function isOwn(key: string, { taskIdAt }: KeyPrefix, { requestId, deployId }: LogOwner): boolean {
   if (taskIdAt === undefined) return true;
-  const found = idOfTask.exec(key.slice(taskIdAt + requestId.length + 1));
-  return found !== null && (deployId === undefined || found[1] === deployId);
-}
-
-/*
- * Keys of uploaded files follow a pattern: "%requestId/%Y/%m/%taskId_%index-%s-%filename". A search knows some of the
- * variables beforehand and looks for what begins so.
- */
-
-const variables = [
-  'requestId',
-  'group',
-  'tag',
-  'deployId',
-  'host',
-  'taskId',
-  'filename',
-  'fileext',
-  'guid',
-  'index',
-  'Y',
-  'm',
-  'd',
-  'H',
-  's',
-] as const;
-type KeyVariable = (typeof variables)[number];
-type PatternPart = { text: string } | { variable: KeyVariable };
-
-const expression = new RegExp(`%(${variables.join('|')})`, 'g');
-
-function patternParts(pattern: string): PatternPart[] {
-  const parts: PatternPart[] = [];
-  let read = 0;
-  for (const match of pattern.matchAll(expression)) {
-    if (match.index > read) parts.push({ text: pattern.slice(read, match.index) });
-    parts.push({ variable: match[1] as KeyVariable });
-    read = match.index + match[0].length;
-  }
-  if (read < pattern.length) parts.push({ text: pattern.slice(read) });
-  return parts;
-}
-
-/** Variables that a search for all logs of a request can fill in, or go through one by one. */
-const knownOfRequest: readonly KeyVariable[] = ['requestId', 'group', 'taskId', 'Y', 'm', 'd', 'H'];
-
-/**
- * Whether the logs of a request can be told from those of others by how their keys begin. Otherwise a caller who may read one
- * request would read all.
- */
-export function tellsRequestsApart(pattern: string): boolean {
-  for (const part of patternParts(pattern)) {
-    if ('text' in part) continue;
-    if (part.variable === 'requestId' || part.variable === 'taskId') return true;
-    if (!knownOfRequest.includes(part.variable)) return false;
-  }
-  return false;
+  const [, request, deploy] = taskIdBegins.exec(key.slice(taskIdAt)) ?? [];
+  return request === requestId && (deployId === undefined || deploy === deployId);
 }
 
 /** A time span in epoch milliseconds. */

@@ -1,3 +1,21 @@
+import { groupInKey } from './key-pattern.js';
+
+/** What of a task goes into the keys of its files. */
+export interface KeyOwner {
+  requestId: string;
+  group: string;
+  tag: string;
+  deployId: string;
+  host: string;
+  taskId: string;
+}
+
+/** The part of a key pattern that is known before there is a file. */
+export function keyPatternOfTask(pattern: string, owner: KeyOwner): string {
+  const known: Record<string, string> = { ...owner, group: groupInKey(owner.group) };
+  return pattern.replace(/%(requestId|group|tag|deployId|host|taskId)/g, (whole, name: string) => known[name] ?? whole);
+}
+
 /** What of a file goes into the key under which it is stored. */
 export interface KeyFacts {
   /** Without its folder. */
@@ -14,7 +32,7 @@ export interface KeyFacts {
 /** Stores take 1024 bytes; a number may have to go to the end. */
 const longestKeyBytes = 1_000;
 
-/** The rest of a key pattern: what is known of the task is filled in by then. Dates are in UTC. */
+/** The rest of it. Dates are in UTC. */
 export function objectKey(pattern: string, facts: KeyFacts): string {
   const name = printable(facts.name);
   const dot = name.lastIndexOf('.');

@@ -47,7 +47,7 @@ test('patterns of additional files are searched as well, each once', () => {
     objstoreUploaderKeyPattern: pattern,
   }));
   expect(shown(placesOf([searchFor('web', oneMonth)], { objstoreUploaderAdditionalFiles }))).toEqual([
-    'default-logs-web/2026/01/web-d1-@d1',
+    'default-logs-web/2026/01/web-d1-',
     'default-logs-web/gc-',
   ]);
 });

@@ -1,4 +1,5 @@
 import type { ObjstoreUploaderFile } from '../model/deploy.js';
+import { headOf } from './key-pattern.js';
 
 /** Where files of a deploy or a run may go, beside where all files go. */
 export interface UploadBounds {
@@ -17,7 +18,7 @@ export interface UploadBounds {
 export function withinBounds(file: ObjstoreUploaderFile, bounds: UploadBounds): ObjstoreUploaderFile {
   const { objstoreUploaderBucket: bucket, objstoreUploaderKeyPattern: pattern, ...rest } = file;
   const patterns = [bounds.keyPattern, ...bounds.files.flatMap((own) => own.objstoreUploaderKeyPattern ?? [])];
-  const begins = pattern !== undefined && patterns.some((own) => pattern.startsWith(beginningOf(own)));
+  const begins = pattern !== undefined && patterns.some((own) => pattern.startsWith(headOf(own) ?? own));
   const buckets = [bounds.bucket, ...bounds.allowedBuckets, ...bounds.files.map((own) => own.objstoreUploaderBucket)];
   return {
     ...rest,
@@ -25,6 +26,3 @@ export function withinBounds(file: ObjstoreUploaderFile, bounds: UploadBounds): 
     ...(begins && { objstoreUploaderKeyPattern: pattern }),
   };
 }
-
-/** What tells requests apart, with what follows it: 'web' begins 'web-api', and 'web/' does not. */
-const beginningOf = (pattern: string): string => /^.*?%(requestId|taskId)([^%]|$)?/s.exec(pattern)?.[0] ?? pattern;

@@ -37,6 +37,18 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
+describe('readiness', () => {
+  const standing = (token?: string) => app.call('GET', '/readyz', { token });
+
+  test('is told to all, and its reasons to those who may read the state', async () => {
+    const told = { status: 200, body: { ready: true, leads: true } };
+    for (const token of [undefined, 'made-up', tokens.db]) expect(await standing(token)).toMatchObject({ status: 200 });
+    expect([(await standing()).body, (await standing('made-up')).body]).toEqual([told.body, told.body]);
+    const whole = (await standing(tokens.admin)).body;
+    expect(whole).toMatchObject({ ...told.body, failingPollers: [], leader: expect.any(String) as string });
+  });
+});
+
 describe('lists', () => {
   test.each([
     ['web', ['free', 'shop']],

@@ -279,14 +279,14 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
     test('are found in the buckets and under the patterns of additional files', async () => {
       const objstoreUploaderAdditionalFiles = [
         'service.log',
-        { filename: 'gc.log', objstoreUploaderBucket: 'extra', objstoreUploaderKeyPattern: 'gc/%requestId/%filename' },
+        { filename: 'gc.log', objstoreUploaderBucket: 'extra', objstoreUploaderKeyPattern: '%requestId/gc/%filename' },
       ];
       const wider = await startLogs({ objstoreUploaderAdditionalFiles }, rooms.databaseUrl);
       onTestFinished(() => wider.close());
-      store.put('extra', 'gc/web/gc.log');
-      store.put('extra', 'gc/web-api/gc.log');
-      expect(keysOf((await list('request/web?list=true', wider)).body)).toContain('gc/web/gc.log');
-      expect(keysOf((await list('request/web?list=true', wider)).body)).not.toContain('gc/web-api/gc.log');
+      store.put('extra', 'web/gc/gc.log');
+      store.put('extra', 'web-api/gc/gc.log');
+      expect(keysOf((await list('request/web?list=true', wider)).body)).toContain('web/gc/gc.log');
+      expect(keysOf((await list('request/web?list=true', wider)).body)).not.toContain('web-api/gc/gc.log');
     });
 
     test.each([

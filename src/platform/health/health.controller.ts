@@ -4,6 +4,7 @@ import type { Response } from 'express';
 import { Database } from '../database/database.js';
 import { Leadership } from '../leadership/leadership.js';
 import { Pollers } from '../poller/pollers.js';
+import { MaySeeState } from '../http/caller.js';
 import { Degradations } from './degradations.js';
 import { Readiness } from './readiness.js';
 import { HealthDto, ReadinessDto } from './health.dto.js';
@@ -29,12 +30,16 @@ export class HealthController {
 
   /**
    * 200 when this instance can serve, 503 while the database is away, has the schema of a newer program, no machine is known (for half a
-   * minute at most), or a poller that the service depends on keeps failing; who leads, and which pollers fail.
+   * minute at most), or a poller that the service depends on keeps failing. Who leads, which pollers fail and why: for callers who may read
+   * the state of the cluster.
    */
   @Get('readyz')
   @ApiOkResponse({ type: ReadinessDto })
   @ApiServiceUnavailableResponse({ type: ReadinessDto })
-  async readiness(@Res({ passthrough: true }) response: Response): Promise<ReadinessDto> {
+  async readiness(
+    @Res({ passthrough: true }) response: Response,
+    @MaySeeState() maySeeState: boolean,
+  ): Promise<ReadinessDto> {
     const { leader, databaseError } = await this.leader();
     const failing = this.pollers.states().filter(({ failuresInRow }) => failuresInRow > 0);
     const { newerSchema } = this.leadership.standing();
@@ -42,9 +47,11 @@ export class HealthController {
     const missing = canServe ? await this.readinessOf.missing() : [];
     const ready = canServe && missing.length === 0 && !failing.some(({ stopsService }) => stopsService);
     response.status(ready ? 200 : 503);
+    const leads = this.leadership.ready();
+    if (!maySeeState) return { ready, leads };
     return {
       ready,
-      leads: this.leadership.ready(),
+      leads,
       epoch: this.leadership.current(),
       leader,
       databaseError,

@@ -24,7 +24,10 @@ export class DisabledPollerDto {
   action: string;
 }
 
-/** Whether this instance can serve, and what is wrong if something is. */
+/**
+ * Whether this instance can serve, and what is wrong if something is. Where authentication is on, callers who may not read the state of
+ * the cluster are told `ready` and `leads` alone.
+ */
 export class ReadinessDto {
   /** The database answers, machines are known, and the pollers that the service depends on do their work. */
   ready: boolean;
@@ -39,13 +42,13 @@ export class ReadinessDto {
   /** The migration by which a newer program changed the schema: this instance serves no calls until it is upgraded. */
   newerSchema?: string;
   /** What it waits for before it is ready, such as machines: for half a minute at most. Empty when there is nothing. */
-  missing: string[];
+  missing?: string[];
   /** Pollers of this instance that fail. Empty when all is well. */
-  failingPollers: FailingPollerDto[];
+  failingPollers?: FailingPollerDto[];
   /** What else does not work, such as agents that do not answer their leader. This instance serves all the same. */
-  degraded: string[];
+  degraded?: string[];
   /** Pollers of this instance that stand still on purpose. */
-  disabledPollers: DisabledPollerDto[];
+  disabledPollers?: DisabledPollerDto[];
   /** Errors that nothing caught since the start. They are in the log. */
-  uncaughtErrors: number;
+  uncaughtErrors?: number;
 }

@@ -39,13 +39,14 @@ function call(
   method: string,
   headers: Record<string, string | string[]>,
   body = method === 'POST' ? '{}' : '',
+  path = '/api/names',
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(
       {
         host: '127.0.0.1',
         port,
-        path: '/api/names',
+        path,
         method,
         setHost: false,
         headers: Object.entries({ 'content-length': String(body.length), ...headers }).flatMap(([name, values]) =>
@@ -125,6 +126,29 @@ describe('a service on loopback', () => {
     expect(await call('POST', { host, ...json })).toEqual({ status: 421, code: 'UNKNOWN_HOST' });
     expect(changes).toBe(before);
   });
+
+  test.each([
+    'http://evil.example/api/names',
+    'http://localhost@evil.example/api/names',
+    'http://127.0.0.1.evil.example/api/names',
+    'HTTPS://evil.example:7099/api/names',
+    'http://[::2]/api/names',
+    'http:///api/names',
+  ])('does not answer to the name in the target %s either', async (path) => {
+    const before = changes;
+    for (const method of ['GET', 'POST']) {
+      expect((await call(method, { host: 'localhost', ...json }, undefined, path)).status).toBe(421);
+    }
+    expect(changes).toBe(before);
+  });
+
+  test.each(['http://localhost/api/names', 'HTTP://Muster.Example:443/api/names', 'http://a@127.0.0.1/api/names'])(
+    'answers to the name in the target %s',
+    async (path) => {
+      expect((await call('GET', { host: 'localhost' }, '', path)).status).toBe(200);
+      expect((await call('GET', { host: 'evil.example' }, '', path)).status).toBe(421);
+    },
+  );
 
   test('does not guess which of two names is meant', async () => {
     expect(await call('POST', { host: ['localhost', 'evil.example'], ...json })).toEqual({

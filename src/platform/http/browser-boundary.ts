@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { isLocalName, isLoopbackAddress, plainHost } from '../addresses.js';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
 
@@ -7,7 +8,6 @@ type BoundarySettings = Pick<Settings, 'cors' | 'enableCorsFilter' | 'http'> &
   Partial<Pick<Settings, 'host' | 'advertisedUrl'>>;
 
 const everywhere = new Set(['0.0.0.0', '::']);
-const loopbackAddress = /^(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 /** A name or an address, with a port or without. Nothing else may stand in the header Host. */
 const hostHeader = /^(\[[\da-f:.]+\]|[a-z\d_]([\w-]*[a-z\d_])?(\.[a-z\d_]([\w-]*[a-z\d_])?)*\.?)(:\d{1,5})?$/i;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -32,8 +32,9 @@ export function refuseForeignPages(settings: BoundarySettings): RequestHandler {
     if (countOf(request, 'host') > 1)
       return next(new SchedulerError('MALFORMED_CALL', 'The header Host is given twice'));
     // Only HTTP/1.0 goes without, which no browser speaks.
-    if (host !== undefined && !isOwnHost(host, request)) {
-      const message = `This service is not known as '${host}'; the setting http.allowedHosts names its further names`;
+    const unknown = [host, hostOfTarget(request)].find((name) => name !== undefined && !isOwnHost(name, request));
+    if (unknown !== undefined) {
+      const message = `This service is not known as '${unknown}'; the setting http.allowedHosts names its further names`;
       return next(new SchedulerError('UNKNOWN_HOST', message));
     }
     if (safeMethods.has(request.method)) return next();
@@ -46,6 +47,12 @@ export function refuseForeignPages(settings: BoundarySettings): RequestHandler {
     const message = `A page of ${page} must not change anything here; the settings below cors name the origins that may`;
     next(new SchedulerError('FOREIGN_ORIGIN', message));
   };
+}
+
+/** A call for a proxy names the host in its first line, too. What cannot be read there is no name of ours. */
+function hostOfTarget({ originalUrl }: Request): string | undefined {
+  if (originalUrl.startsWith('/') || originalUrl === '*') return undefined;
+  return URL.canParse(originalUrl) ? new URL(originalUrl).host : originalUrl;
 }
 
 /** Names and values by turns; every call comes by here. */
@@ -61,18 +68,15 @@ function countOf({ rawHeaders }: Request, name: string): number {
 /** Loopback names, the address that the call came in by, what the service is bound to, advertised as and allowed to be called. */
 function ownHosts({ host = '', advertisedUrl, http }: BoundarySettings) {
   const names = new Set(http.allowedHosts.filter((name) => !name.startsWith('*.')).map(nameOf));
-  const suffixes = [
-    '.localhost',
-    ...http.allowedHosts.filter((name) => name.startsWith('*.')).map((name) => nameOf(name.slice(1))),
-  ];
-  names.add('localhost');
+  const suffixes = http.allowedHosts.filter((name) => name.startsWith('*.')).map((name) => nameOf(name.slice(1)));
   names.add(nameOf(everywhere.has(host) ? hostname() : bracketed(host)));
   if (advertisedUrl !== undefined) names.add(new URL(advertisedUrl).hostname);
   return (given: string, { socket }: Request): boolean => {
     if (!hostHeader.test(given)) return false;
     const name = nameOf(given);
     return (
-      loopbackAddress.test(name) ||
+      isLocalName(name) ||
+      isLoopbackAddress(plainHost(name)) ||
       names.has(name) ||
       suffixes.some((suffix) => name.endsWith(suffix)) ||
       name === bracketed((socket.localAddress ?? '').replace(/^::ffff:(?=\d+\.)/, ''))

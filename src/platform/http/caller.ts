@@ -12,6 +12,9 @@ export const builtInCaller: User = builtInUser;
 /** Whether it is asked who calls this route, if authentication is on. Probes, pages and documents are open to all. */
 export const isGuarded = (route: string): boolean => route.startsWith('/api/') || route === '/metrics';
 
+/** Asks nobody who they are either, and tells those whom it knows more. */
+export const isReadiness = (route: string): boolean => route === '/readyz';
+
 /** Who makes a call: the user that an authenticator found, put on the request as `caller`, or the built-in one. */
 export const userOf = (request: Request & { caller?: User }): User => request.caller ?? builtInUser;
 
@@ -30,4 +33,10 @@ export const ReadablePast = createParamDecorator(
 export const MaySeeSecrets = createParamDecorator(
   (_data: unknown, context: ExecutionContext): boolean =>
     context.switchToHttp().getRequest<Request & { maySeeSecrets?: boolean }>().maySeeSecrets ?? false,
+);
+
+/** Whether the caller may read the state of the cluster, as a parameter of the handler that anybody may call. */
+export const MaySeeState = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): boolean =>
+    context.switchToHttp().getRequest<Request & { maySeeState?: boolean }>().maySeeState ?? false,
 );

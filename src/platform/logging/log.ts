@@ -1,6 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import { isColorSupported, prettyFactory } from 'pino-pretty';
+import { terminalJson } from '../../core/terminal-text.js';
 import type { LogFormat, LogLevel } from '../settings/settings.js';
 
 export interface LogOptions {
@@ -38,7 +39,7 @@ export class PinoLogger implements LoggerService {
         timestamp: stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
       },
-      withoutCredentials(people ? forPeople(destination) : destination),
+      withoutCredentials(people ? forPeople(destination) : asJson(destination)),
     );
   }
 
@@ -93,11 +94,18 @@ function forPeople(destination: LogOptions['destination'] & object): Destination
   return { write: (json) => destination.write(linesOf(withoutControls(json))) };
 }
 
-/** Texts of callers get into messages: what a terminal would obey, line ends and tabs aside, is shown as JSON writes it. */
+/**
+ * Texts of callers get into messages: what a terminal would obey or show nothing for, line ends and tabs aside, is shown as JSON
+ * writes it.
+ */
 const withoutControls = (json: string): string =>
-  json
-    .replace(/\\([\\bfr]|u00[01][\da-f])/g, (escape, code: string) => (code === '\\' ? escape : `\\${escape}`))
-    .replace(/[\u007f-\u009f]/g, (control) => `\\\\u00${control.charCodeAt(0).toString(16)}`);
+  terminalJson(json).replace(/\\([\\bfr]|u[\da-f]{4})/g, (escape, code: string) =>
+    code === '\\' ? escape : `\\${escape}`,
+  );
+
+/** A pipe gets the lines as they are. */
+const asJson = (destination: LogOptions['destination'] & object): DestinationStream =>
+  destination.isTTY ? { write: (json) => destination.write(terminalJson(json)) } : destination;
 
 const mask = '***';
 

@@ -68,6 +68,17 @@ describe('for people', () => {
     logger.log('a\u001b[2Jb\u009b31mc\rd\u0008e\\u001b\tf', 'Caller');
     expect(lines.join('')).toMatch(/INFO: \[Caller\] a\\u001b\[2Jb\\u009b31mc\\rd\\be\\u001b\tf\n$/);
   });
+  test('what a terminal turns or shows nothing for is shown by its number, in lines of JSON as well', () => {
+    const text = 'a\u202eb\u200bc\u009b2Jd\u{e0041}e';
+    const people = listen({ isTTY: true });
+    people.logger.log(text);
+    expect(plain(people.lines)).toContain(String.raw`a\u202eb\u200bc\u009b2Jd\udb40\udc41e`);
+    const [terminal, pipe] = [true, false].map((isTTY) => listen({ format: 'json', isTTY }));
+    for (const { logger } of [terminal!, pipe!]) logger.log(text);
+    expect(terminal!.lines[0]).toContain(String.raw`"a\u202eb\u200bc\u009b2Jd\udb40\udc41e"`);
+    expect(pipe!.lines[0]).toContain(text);
+    for (const { lines } of [terminal!, pipe!]) expect((JSON.parse(lines[0]!) as { msg: string }).msg).toBe(text);
+  });
   test.each([
     ['pretty', false, /^\[[\d:.]+\] INFO: x\n$/],
     ['json', true, /^\{.*"msg":"x"\}\n$/],

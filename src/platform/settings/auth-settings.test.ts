@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addressMatcher, authenticatorsOf } from './auth-settings.js';
+import { authenticatorsOf } from './auth-settings.js';
 import { SettingsFile } from './settings.js';
 
 const problemsOf = (file: unknown): string[] => {
@@ -47,17 +47,3 @@ describe('the service does not start', () => {
     ],
   ])('with %j', (file, problem) => expect(problemsOf(file)).toEqual([problem]));
 });
-
-test.each([
-  ['10.1.2.3', true],
-  ['::ffff:10.1.2.3', true],
-  ['11.1.2.3', false],
-  ['192.168.0.7', true],
-  ['192.168.0.8', false],
-  ['fd00::5', true],
-  ['fe80::5', false],
-  ['nonsense', false],
-  [undefined, false],
-])('of 10.0.0.0/8, 192.168.0.7 and fd00::/16, %s: %s', (address, is) =>
-  expect(addressMatcher(['10.0.0.0/8', '192.168.0.7', 'fd00::/16'])(address)).toBe(is),
-);

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { isAddressOrRange, isLoopbackHost } from '../addresses.js';
 import { z } from 'zod';
 import { authModes } from '../../core/authorization/access-rules.js';
 import { count, millis, timeout } from './bounds.js';
@@ -72,7 +72,7 @@ export const AuthSettings = z
       ),
     authenticator: z.enum(authenticatorNames).optional().describe('One more, tried last; for older settings files'),
     trustedProxies: z
-      .array(z.string().refine(isAddressOrNetwork, 'must be an address or a network such as 10.0.0.0/8'))
+      .array(z.string().refine(isAddressOrRange, 'must be an address or a network such as 10.0.0.0/8'))
       .optional()
       .describe('Addresses and networks that may say who calls (the PASSTHROUGH ways); default: any while not enabled'),
     datastore: z
@@ -205,37 +205,12 @@ export const LdapSettings = z.strictObject({
   timeoutMillis: timeout().default(5_000).describe('Time for each answer'),
 });
 
-/** Whether an address is one of these, or in one of these networks. */
-export function addressMatcher(places: readonly string[]): (address: string | undefined) => boolean {
-  const known = new BlockList();
-  for (const place of places) {
-    const [address, prefix] = place.split('/') as [string, string?];
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    known.addSubnet(address, prefix === undefined ? (family === 'ipv6' ? 128 : 32) : Number(prefix), family);
-  }
-  return (text) => {
-    // A socket that takes both kinds shows the old kind in the new one's clothes.
-    const address = text?.replace(/^::ffff:(?=\d+\.)/, '') ?? '';
-    const family = isIP(address);
-    return family !== 0 && known.check(address, family === 6 ? 'ipv6' : 'ipv4');
-  };
-}
-
-function isAddressOrNetwork(text: string): boolean {
-  const [address, prefix, ...rest] = text.split('/') as [string, ...string[]];
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32));
-}
-
 interface AuthSections {
   auth: AuthSettings;
   ldap: z.infer<typeof LdapSettings>;
   webhookAuth: z.infer<typeof WebhookAuthSettings>;
   ui: { authCookieName: string };
 }
-
-const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 
 /** What an authenticator or a directory needs from other sections than `auth`. */
 export function checkAuthSections({ value, issues }: z.core.ParsePayload<AuthSections>): void {
@@ -250,7 +225,7 @@ export function checkAuthSections({ value, issues }: z.core.ParsePayload<AuthSec
   );
   const { tls, startTls, allowPlain, hostname } = value.ldap;
   need(
-    value.auth.datastore !== 'LDAP' || tls || startTls || allowPlain || isLoopback(hostname ?? 'localhost'),
+    value.auth.datastore !== 'LDAP' || tls || startTls || allowPlain || isLoopbackHost(hostname ?? 'localhost'),
     ['ldap', 'tls'],
     'a directory on another host; or ldap.startTls, or ldap.allowPlain if the network is trusted',
   );

@@ -114,8 +114,10 @@ export const LocalSettings = z.strictObject({
   allowedRunUsers: z
     .array(z.string().min(1).max(256))
     .max(10_000)
-    .optional()
-    .describe('Accounts that a deploy may name to run as; default: all that are not denied'),
+    .default([])
+    .describe(
+      'Accounts that a deploy or a run may name to run as; "*": all that are not denied. Tasks that name none have a user of their own',
+    ),
   deniedRunUsers: z
     .array(z.string().min(1).max(256))
     .max(10_000)

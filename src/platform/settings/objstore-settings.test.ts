@@ -20,6 +20,14 @@ test.each([
     at: 'groupOverrides.a',
   },
   { name: 'a pattern that mixes requests', changes: { objstoreKeyFormat: '%Y/%filename' }, at: 'objstoreKeyFormat' },
+  { name: 'one whose request has no end', changes: { objstoreKeyFormat: '%requestId.%s' }, at: 'objstoreKeyFormat' },
+  {
+    name: 'a file below what may be the name of a request',
+    changes: {
+      objstoreUploaderAdditionalFiles: ['a.log', { filename: 'b', objstoreUploaderKeyPattern: 'b/%requestId/%s' }],
+    },
+    at: 'objstoreUploaderAdditionalFiles.1.objstoreUploaderKeyPattern',
+  },
   {
     name: 'links that stores would refuse',
     changes: { expireObjstoreLinksAfterMillis: 8 * 86_400_000 },

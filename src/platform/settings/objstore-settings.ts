@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { tellsRequestsApart } from '../../core/logs/index.js';
+import { mayMeet, tellsRequestsApart } from '../../core/logs/index.js';
 import { count, millis, timeoutSeconds } from './bounds.js';
 
 const text = () => z.string().min(1);
@@ -17,7 +17,7 @@ const ofGroups = () => z.record(z.string(), z.strictObject(bucket).refine(hasBot
 const keyPattern = () =>
   text().refine(tellsRequestsApart, {
     message:
-      'must have %requestId or %taskId, before it only text, %group and parts of the date: else every caller would see the logs of all',
+      'must have %requestId/ or %taskId, before it only text, parts of the date, and %group in a folder before: else callers would see logs of others',
   });
 
 const UploaderFile = z.strictObject({
@@ -52,7 +52,7 @@ export const ObjstoreSettings = z
     objstoreKeyFormat: keyPattern()
       .default('%requestId/%Y/%m/%taskId_%index-%s-%filename')
       .describe(
-        'Pattern of the keys: %requestId, %group, %tag, %deployId, %host, %taskId, %filename, %fileext, %guid, %index; of the time of the file, in UTC: %Y, %m, %d, %H, %s (epoch milliseconds)',
+        'Pattern of the keys, in which %requestId/ or %taskId tells whose they are: %requestId, %group, %tag, %deployId, %host, %taskId, %filename, %fileext, %guid, %index; of the time of the file, in UTC: %Y, %m, %d, %H, %s (epoch milliseconds)',
       ),
     groupOverrides: ofGroups().describe(
       'By group of a request: objstoreBucket and keys of the bucket that has its logs in place of the general one',
@@ -98,5 +98,24 @@ export const ObjstoreSettings = z
       .default(259_200_000)
       .describe('Time after its start in which the logs of a task without history are looked for'),
   })
-  .refine(hasBothKeysOrNone, bothKeys);
+  .refine(hasBothKeysOrNone, bothKeys)
+  .superRefine(({ objstoreKeyFormat, objstoreUploaderAdditionalFiles }, context) => {
+    const patterns = [
+      objstoreKeyFormat,
+      ...objstoreUploaderAdditionalFiles.map((file) =>
+        'objstoreUploaderKeyPattern' in file ? file.objstoreUploaderKeyPattern : undefined,
+      ),
+    ];
+    for (const [index, pattern] of patterns.entries()) {
+      const other = patterns
+        .slice(0, index)
+        .find((one) => one !== undefined && pattern !== undefined && mayMeet(one, pattern));
+      if (other === undefined) continue;
+      context.addIssue({
+        code: 'custom',
+        path: ['objstoreUploaderAdditionalFiles', index - 1, 'objstoreUploaderKeyPattern'],
+        message: `must begin as '${other}' does, up to the owner, or in a way that no such key can: else callers would see logs of others`,
+      });
+    }
+  });
 export type ObjstoreSettings = z.infer<typeof ObjstoreSettings>;

@@ -234,6 +234,14 @@ const Sections = z.strictObject({
     })
     .prefault({}),
   auth: AuthSettings.prefault({}),
+  agent: z
+    .strictObject({
+      requireIsolation: z
+        .boolean()
+        .default(false)
+        .describe('Whether an agent refuses to start where tasks would have its own user, as without root'),
+    })
+    .prefault({}),
   cluster: ClusterSettings.superRefine((settings, context) =>
     checkRacks(settings, settings.local.slaves ?? [], [context, ['local']]),
   ).prefault({}),

@@ -3,7 +3,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { builtInUser, type Past, type User } from '../../../core/authorization/index.js';
 import { andThen } from '../../../platform/async.js';
 import { grant } from '../../../platform/database/permits.js';
-import { isGuarded } from '../../../platform/http/caller.js';
+import { isGuarded, isReadiness } from '../../../platform/http/caller.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { callerIsKnown } from '../../../platform/http/admission.js';
 import type { AuthenticatorName } from '../../../platform/settings/auth-settings.js';
@@ -11,7 +11,7 @@ import { SETTINGS, type Settings } from '../../../platform/settings/settings.js'
 import { Authentication, type Identification } from '../authenticators/authentication.service.js';
 import { Access } from './access.service.js';
 import { needOf } from './endpoint-needs.js';
-import type { Need } from './needs.js';
+import { globalRead, type Need } from './needs.js';
 import { NeedsCheck, type Allowed } from './needs-check.service.js';
 
 /** What is known of a call once it was let through. */
@@ -20,6 +20,7 @@ export interface CheckedRequest extends Request {
   /** How it was found out who calls. */
   provenBy?: AuthenticatorName;
   past?: Past;
+  maySeeState?: boolean;
   maySeeSecrets?: boolean;
   need?: Need;
   allowed?: Allowed;
@@ -27,7 +28,8 @@ export interface CheckedRequest extends Request {
 
 /**
  * Before every operation of the API: who calls, and may they? What lies outside of /api (probes, pages, documents) is
- * open, except for the metrics, which show the same figures as the API.
+ * open, except for the metrics, which show the same figures as the API. Readiness is told to all, and its reasons to those who
+ * may read the state.
  */
 @Injectable()
 export class AccessGuard implements CanActivate {
@@ -41,6 +43,7 @@ export class AccessGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<CheckedRequest>();
     const route = (request.route as { path: string }).path;
+    if (isReadiness(route)) return this.lookAtCaller(request);
     if (!isGuarded(route)) return true;
     const need = this.needNow(needOf(request.method, route));
     request.need = need;
@@ -73,6 +76,20 @@ export class AccessGuard implements CanActivate {
     }
     next();
   };
+
+  /** Whoever calls is answered, also while the database that knows the callers is away. */
+  private async lookAtCaller(request: CheckedRequest): Promise<boolean> {
+    request.maySeeState = !this.access.enabled;
+    if (request.maySeeState) return true;
+    try {
+      const { user } = await this.authentication.identify(request);
+      if (user) await this.needs.check(globalRead, user, { params: {}, query: {}, body: undefined });
+      request.maySeeState = user !== undefined;
+    } catch {
+      request.maySeeState = false;
+    }
+    return true;
+  }
 
   private refuse({ failures, retryAfterSeconds }: Identification, response: Response): never {
     if (retryAfterSeconds !== undefined) {

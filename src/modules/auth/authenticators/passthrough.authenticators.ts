@@ -1,28 +1,30 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { User } from '../../../core/authorization/index.js';
-import { addressMatcher } from '../../../platform/settings/auth-settings.js';
+import { AddressRanges } from '../../../platform/addresses.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { UserDirectory } from '../directory/user-directory.js';
 import type { Authenticator } from './authenticator.js';
 
 /** Believes the name that a call brings, if it comes from a proxy that has checked it. */
 abstract class Passthrough {
-  private readonly isTrusted: (address: string | undefined) => boolean;
+  /** undefined: whoever calls. */
+  private readonly trusted: AddressRanges | undefined;
 
   constructor(
     private readonly directory: UserDirectory,
     protected readonly settings: Settings,
   ) {
     const { enabled, trustedProxies } = settings.auth;
-    this.isTrusted = trustedProxies || enabled ? addressMatcher(trustedProxies ?? []) : () => true;
+    this.trusted = trustedProxies || enabled ? new AddressRanges(trustedProxies ?? []) : undefined;
   }
 
   protected lookUp(request: Request, name: unknown, place: string): string | Promise<User | string> {
     if (typeof name !== 'string' || name === '') return `${place} is missing`;
     // The address of the connection; a header could claim any other.
     const { remoteAddress } = request.socket;
-    if (!this.isTrusted(remoteAddress)) return `${remoteAddress} is none of auth.trustedProxies`;
+    if (this.trusted && !this.trusted.has(remoteAddress ?? ''))
+      return `${remoteAddress} is none of auth.trustedProxies`;
     return this.directory
       .find(name)
       .then((found) =>
