@@ -74,6 +74,18 @@ export class AccessGuard implements CanActivate {
     next();
   };
 
+  /** Middleware before bodies are parsed: one who sends long ones, which takes a while, waits for its turn before that. */
+  readonly beforeParsing = async (request: Request, _response: Response, next: NextFunction): Promise<void> => {
+    if (!this.access.enabled || !isGuarded(request.path) || hasShortBody(request)) return next();
+    try {
+      const { user } = await this.authentication.identify(request);
+      if (user) await this.turnOf(request, user);
+    } catch (cause) {
+      return next(cause);
+    }
+    next();
+  };
+
   private refuse({ failures, retryAfterSeconds }: Identification, response: Response): never {
     if (retryAfterSeconds !== undefined) {
       response.set('Retry-After', String(retryAfterSeconds));
@@ -86,7 +98,18 @@ export class AccessGuard implements CanActivate {
   }
 
   private check(request: CheckedRequest, need: Need, user: User): boolean | Promise<boolean> {
-    callerIsKnown(request, { id: user.id, isAdmin: this.access.isAdmin(user) });
+    return andThen(this.turnOf(request, user), () => this.decide(request, need, user));
+  }
+
+  /** Resolves when it is the turn of this call among those of its caller. */
+  private turnOf(request: Request, user: User): void | Promise<void> {
+    return callerIsKnown(request, {
+      id: JSON.stringify([user.issuer, user.id]),
+      isAdmin: this.access.isAdmin(user),
+    });
+  }
+
+  private decide(request: CheckedRequest, need: Need, user: User): boolean | Promise<boolean> {
     const { params, query, method } = request;
     return andThen(this.needs.check(need, user, { params, query, body: request.body as unknown }), (allowed) => {
       request.allowed = allowed;
