@@ -15,7 +15,10 @@ function statOf(pid: number): { parent: number; own: number; ofEnded: number } |
   try {
     // The name of the program, in parentheses, may contain spaces.
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
     return { parent: fields[1]!, own: fields[11]! + fields[12]!, ofEnded: fields[13]! + fields[14]! };
   } catch {
     return undefined; // it has ended

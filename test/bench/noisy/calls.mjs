@@ -50,7 +50,9 @@ const lists = [
 const text = (bytes) => 'x'.repeat(bytes);
 /** A deploy just below the limit of records, one above that of records, many members, and one that is packed. */
 const bigBodies = [
-  () => ({ body: json(deploy('noisy-big', fresh(), { env: { A: text(100_000), B: text(100_000), C: text(50_000) } })) }),
+  () => ({
+    body: json(deploy('noisy-big', fresh(), { env: { A: text(100_000), B: text(100_000), C: text(50_000) } })),
+  }),
   () => ({ body: json(deploy('noisy-big', fresh(), { env: { A: text(9_000_000) } })) }),
   () => ({ body: json(deploy('noisy-big', fresh(), { labels: members(90_000) })) }),
   () => ({
@@ -70,8 +72,16 @@ export const kinds = {
     connections: 16,
     call: (n) =>
       n % 3 === 0
-        ? { method: 'POST', path: 'requests', body: json({ ...request(`noisy-own-${n % ownRequests}`), owners: [`${n}@example.com`] }) }
-        : { method: 'PUT', path: `requests/request/noisy-own-${n % 10}/priority`, body: json({ priority: (n % 10) / 10 + 0.05 }) },
+        ? {
+            method: 'POST',
+            path: 'requests',
+            body: json({ ...request(`noisy-own-${n % ownRequests}`), owners: [`${n}@example.com`] }),
+          }
+        : {
+            method: 'PUT',
+            path: `requests/request/noisy-own-${n % 10}/priority`,
+            body: json({ priority: (n % 10) / 10 + 0.05 }),
+          },
   },
   deploys: {
     connections: 16,
@@ -79,7 +89,11 @@ export const kinds = {
   },
   runs: {
     connections: 16,
-    call: (n) => ({ method: 'POST', path: `requests/request/noisy-job-${n % jobs}/run`, body: json({ runId: fresh() }) }),
+    call: (n) => ({
+      method: 'POST',
+      path: `requests/request/noisy-job-${n % jobs}/run`,
+      body: json({ runId: fresh() }),
+    }),
   },
   lists: { connections: 16, call: (n) => ({ path: turn(lists, n) }) },
   replays: { connections: 8, whole: false, call: () => ({ path: 'events?lastEventId=0' }) },
@@ -91,7 +105,11 @@ export const kinds = {
           { path: `sandbox/${taskId}/read?path=stdout&grep=never&length=1000000&offset=0` },
           { path: `sandbox/${taskId}/read?path=stdout&length=65536&offset=${(n * 65_536) % 5_000_000}` },
           { path: `sandbox/${taskId}/browse?path=` },
-          { method: 'POST', path: 'logs/search', body: json({ requestsAndDeploys: { [writer]: [] }, taskIds: [taskId] }) },
+          {
+            method: 'POST',
+            path: 'logs/search',
+            body: json({ requestsAndDeploys: { [writer]: [] }, taskIds: [taskId] }),
+          },
           { path: `logs/request/${writer}` },
         ],
         n,

@@ -102,7 +102,7 @@ async function noisyPhase(stage: Stage, seconds: number, make: (seconds: number)
 
 /** What the noisy tenant has asked for is done, as far as the quiet one notices. */
 async function quietAgain(stage: Stage): Promise<void> {
-  for (let calm = 0; calm < 3; ) {
+  for (let calm = 0; calm < 3;) {
     const { started } = await stage.quiet.run((n) => n < 1);
     calm = (started[0] ?? Infinity) < 500 ? calm + 1 : 0;
   }

@@ -57,7 +57,8 @@ export class Stage {
     });
     try {
       const instance = await installation.spawn(['start']);
-      const leads = async () => ((await (await fetch(`${instance.api.url}/readyz`)).json()) as { leads: boolean }).leads;
+      const leads = async () =>
+        ((await (await fetch(`${instance.api.url}/readyz`)).json()) as { leads: boolean }).leads;
       await waitFor('the product to lead', leads, { timeoutMillis: startMillis, everyMillis: 100 });
       const operator = new Api(instance.api.url, { authorization: `Token ${bootstrapToken}` });
       const tokenOf = async (id: string): Promise<string> =>
@@ -87,7 +88,13 @@ export class Stage {
 
   /** The noisy tenant does these for so many seconds. */
   makeNoise(only: readonly string[], seconds: number, origin = this.instance.api.url): Promise<Noise> {
-    return this.ask(this.tenant, { only, seconds, origin, token: this.noisyToken, facts: this.facts }) as Promise<Noise>;
+    return this.ask(this.tenant, {
+      only,
+      seconds,
+      origin,
+      token: this.noisyToken,
+      facts: this.facts,
+    }) as Promise<Noise>;
   }
 
   /** The same, to a server that does nothing but answers as long after. */

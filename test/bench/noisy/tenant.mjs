@@ -128,7 +128,10 @@ process.on('message', async ({ what, only, seconds, ...world }) => {
   const until = Date.now() + seconds * 1_000;
   const cpuBefore = process.cpuUsage();
   const made = await Promise.all(
-    only.map(async (name) => [name, await (name === 'slowReads' ? beSlow : (told) => fire(name, told))({ ...world, until })]),
+    only.map(async (name) => [
+      name,
+      await (name === 'slowReads' ? beSlow : (told) => fire(name, told))({ ...world, until }),
+    ]),
   );
   const { user, system } = process.cpuUsage(cpuBefore);
   process.send({ kinds: Object.fromEntries(made), cpuSeconds: (user + system) / 1e6 });
