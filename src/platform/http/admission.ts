@@ -195,7 +195,8 @@ export function admitCalls(limits: Limits): RequestHandler {
       const giveBackOwn = enter(caller);
       giveBack();
       giveBack = giveBackOwn;
-      if (!caller.isAdmin) turn = turns.take(caller.id);
+      if (caller.isAdmin) turns.seen(caller.id);
+      else turn = turns.take(caller.id);
       return turn?.begun;
     };
     const endTurn = () => turn?.end();

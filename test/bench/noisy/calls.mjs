@@ -23,7 +23,7 @@ export const deploy = (requestId, id, more = {}) => ({
 const json = (value) => JSON.stringify(value);
 const turn = (values, n) => values[n % values.length];
 let made = 0;
-const fresh = () => `${process.pid}-${++made}`;
+const fresh = () => `${process.pid}x${++made}`;
 
 const lists = [
   'requests',
@@ -48,19 +48,19 @@ const lists = [
 ];
 
 const text = (bytes) => 'x'.repeat(bytes);
-/** A deploy just below the limit of records, one above that of records, many members, and one that is packed. */
+/** A deploy just below the limit of records, one above it, many members, and these packed. The texts are made once. */
+const long = json(text(9_000_000));
+const most = json(deploy('noisy-big', 'm', { labels: Object.fromEntries(Array.from({ length: 90_000 }, (_, n) => [`m${n}`, 'v'])) }));
+const packed = gzipSync(most);
+const fitting = json({ A: text(100_000), B: text(100_000), C: text(50_000) });
+const withEnv = (env) =>
+  `{"deploy":{"requestId":"noisy-big","id":"${fresh()}","command":"true","resources":{"cpus":0.01,"memoryMb":1},"env":${env}}}`;
 const bigBodies = [
-  () => ({
-    body: json(deploy('noisy-big', fresh(), { env: { A: text(100_000), B: text(100_000), C: text(50_000) } })),
-  }),
-  () => ({ body: json(deploy('noisy-big', fresh(), { env: { A: text(9_000_000) } })) }),
-  () => ({ body: json(deploy('noisy-big', fresh(), { labels: members(90_000) })) }),
-  () => ({
-    body: gzipSync(json(deploy('noisy-big', fresh(), { labels: members(90_000) }))),
-    headers: { 'content-encoding': 'gzip' },
-  }),
+  () => ({ body: withEnv(fitting) }),
+  () => ({ body: withEnv(`{"A":${long}}`) }),
+  () => ({ body: most }),
+  () => ({ body: packed, headers: { 'content-encoding': 'gzip' } }),
 ];
-const members = (count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, 'v']));
 
 /** `connections`: so many calls of the kind at a time. `whole: false`: hung up after the first piece of the answer. */
 export const kinds = {

@@ -28,13 +28,14 @@ export async function measureNoise(argv: string[]): Promise<number> {
       only: { type: 'string' },
       product: { type: 'string' },
       workers: { type: 'string' },
+      nice: { type: 'string', default: '10' },
     },
   });
   const all = [...Object.keys(kinds), 'slowReads'];
   const only = values.only?.split(',') ?? all;
   const unknown = only.filter((kind) => !all.includes(kind));
   if (unknown.length > 0) throw new Error(`No kind of call: ${unknown.join(', ')}; there are ${all.join(', ')}`);
-  const stage = await Stage.build(values.product, values.workers);
+  const stage = await Stage.build(values.product, values.workers, values.nice);
   const interrupted = () => void stage.close().finally(() => process.exit(130));
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
   try {
@@ -61,7 +62,7 @@ export async function measureNoise(argv: string[]): Promise<number> {
       node: process.version,
     };
     console.log(`${machine.cpus} x ${machine.model}, ${machine.memoryGb} GB, Node ${machine.node}; load at the start ${load.join(', ')}
-Product: ${values.product ?? 'this tree'}. The load is made on the same cores, with the lowest priority; the control is what that alone costs.
+Product: ${values.product ?? 'this tree'}. The load is made on the same cores (nice ${values.nice}); the control is what that alone costs.
 `);
     const phases = { alone, 'beside the noisy tenant': noisy, 'control: the same to an idle server': control };
     console.table(latencyTable(phases));

@@ -42,7 +42,7 @@ export class Stage {
     readonly quiet: QuietTenant,
   ) {}
 
-  static async build(product: string | undefined, workers: string | undefined): Promise<Stage> {
+  static async build(product: string | undefined, workers: string | undefined, priority: string): Promise<Stage> {
     const slave = { id: 'slave1', hostname: 'localhost', rackId: 'rack1', cpus: 64, memoryMb: 65_536, diskMb: 65_536 };
     const installation = new Installation({
       ...(product !== undefined && { program: join(resolve(product), 'bin', 'muster.mjs') }),
@@ -57,16 +57,17 @@ export class Stage {
     });
     try {
       const instance = await installation.spawn(['start']);
-      const leads = async () =>
-        ((await (await fetch(`${instance.api.url}/readyz`)).json()) as { leads: boolean }).leads;
-      await waitFor('the product to lead', leads, { timeoutMillis: startMillis, everyMillis: 100 });
+      const leads = async () => ((await (await fetch(`${instance.api.url}/readyz`)).json()) as { leads: boolean }).leads;
+      const isOver = () => instance.exitCode !== undefined || leads();
+      await waitFor('the product to lead', isOver, { timeoutMillis: startMillis, everyMillis: 100 });
+      if (instance.exitCode !== undefined) throw new Error(`The product has ended:\n${instance.output}`);
       const operator = new Api(instance.api.url, { authorization: `Token ${bootstrapToken}` });
       const tokenOf = async (id: string): Promise<string> =>
         (await operator.post<{ token: string }>('auth/token', { user: { id, groups: [id] } })).token;
       const quiet = new QuietTenant(installation.dataDir, instance.api.url, await tokenOf('quiet'));
       const stage = new Stage(installation, instance, quiet);
       stage.noisyToken = await tokenOf('noisy');
-      await stage.prepare();
+      await stage.prepare(priority);
       return stage;
     } catch (cause) {
       await installation.dispose();
@@ -115,9 +116,9 @@ export class Stage {
     await this.installation.dispose();
   }
 
-  private async prepare(): Promise<void> {
+  private async prepare(priority: string): Promise<void> {
     await this.quiet.prepare();
-    this.tenant = this.child('./tenant.mjs');
+    this.tenant = this.child('./tenant.mjs', [priority]);
     const told = await this.ask(this.tenant, {
       what: 'prepare',
       origin: this.instance.api.url,
@@ -129,16 +130,24 @@ export class Stage {
     await this.client.connect();
   }
 
-  private child(file: string): ChildProcess {
-    const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: [] });
+  private child(file: string, args: string[] = []): ChildProcess {
+    const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: [] });
     this.children.push(child);
     return child;
   }
 
   private async ask(child: ChildProcess, what: object): Promise<unknown> {
+    const answered = new AbortController();
+    const ended = once(child, 'exit', { signal: answered.signal }).then(() => {
+      throw new Error('The noisy tenant has ended');
+    });
     child.send(what);
-    const ended = once(child, 'exit').then(() => Promise.reject(new Error('The noisy tenant has ended')));
-    const [answer] = (await Promise.race([once(child, 'message'), ended])) as [unknown];
-    return answer;
+    try {
+      const [answer] = (await Promise.race([once(child, 'message', { signal: answered.signal }), ended])) as [unknown];
+      return answer;
+    } finally {
+      answered.abort();
+      await ended.catch(() => undefined);
+    }
   }
 }

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { deploy, jobs, kinds, ownRequests, request, writer } from './calls.mjs';
 
-setPriority(19);
+setPriority(Number(process.argv[2]));
 const answerMillis = 60_000;
 
 /** `slowReads`: connections whose answers are not read, and whose bodies come a byte at a time. */
