@@ -30,7 +30,7 @@ test('a caller who is alone has its next call begin when one has ended', async (
   expect(begun).toEqual(['a1', 'a2', 'a3', 'a4']);
 });
 
-test('while others call a turn rests three times as long as its call took, and theirs begin at once', async () => {
+test('while others call who took less, a turn rests three times as long as its call took, and theirs begin at once', async () => {
   const first = take('ann', 'a1');
   take('ann', 'a2');
   take('ann', 'a3');
@@ -42,6 +42,18 @@ test('while others call a turn rests three times as long as its call took, and t
   expect(begun).toEqual(['a1', 'a2', 'bob', 'bob']);
   await vi.advanceTimersByTimeAsync(1);
   expect(begun.at(-1)).toBe('a3');
+});
+
+test('one who has taken less than another does not rest', async () => {
+  const long = take('ann', 'a1');
+  await vi.advanceTimersByTimeAsync(500);
+  long.end();
+  const [short] = [take('bob', 'b1'), take('bob', 'b2')];
+  take('bob', 'b3');
+  await vi.advanceTimersByTimeAsync(50);
+  short.end();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(begun).toEqual(['a1', 'b1', 'b2', 'b3']);
 });
 
 test('a rest ends after three seconds, and nobody rests for one who called long ago', async () => {

@@ -651,7 +651,7 @@ const Sections = z.strictObject({
       maxCallsInWorkPerCaller: count(1)
         .default(4)
         .describe(
-          'Calls of one user, administrators excepted, that are worked on at a time while authentication is on; further ones wait. While others call, each of these turns rests three times as long as its call took',
+          'Calls of one user, administrators excepted, that are worked on at a time while authentication is on; further ones wait. While others call who have taken less time, each of these turns rests three times as long as its call took',
         ),
       placesForAdministrators: count()
         .default(50)

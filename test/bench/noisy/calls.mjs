@@ -50,7 +50,9 @@ const lists = [
 const text = (bytes) => 'x'.repeat(bytes);
 /** A deploy just below the limit of records, one above it, many members, and these packed. The texts are made once. */
 const long = json(text(9_000_000));
-const most = json(deploy('noisy-big', 'm', { labels: Object.fromEntries(Array.from({ length: 90_000 }, (_, n) => [`m${n}`, 'v'])) }));
+const most = json(
+  deploy('noisy-big', 'm', { labels: Object.fromEntries(Array.from({ length: 90_000 }, (_, n) => [`m${n}`, 'v'])) }),
+);
 const packed = gzipSync(most);
 const fitting = json({ A: text(100_000), B: text(100_000), C: text(50_000) });
 const withEnv = (env) =>

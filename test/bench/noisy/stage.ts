@@ -57,7 +57,8 @@ export class Stage {
     });
     try {
       const instance = await installation.spawn(['start']);
-      const leads = async () => ((await (await fetch(`${instance.api.url}/readyz`)).json()) as { leads: boolean }).leads;
+      const leads = async () =>
+        ((await (await fetch(`${instance.api.url}/readyz`)).json()) as { leads: boolean }).leads;
       const isOver = () => instance.exitCode !== undefined || leads();
       await waitFor('the product to lead', isOver, { timeoutMillis: startMillis, everyMillis: 100 });
       if (instance.exitCode !== undefined) throw new Error(`The product has ended:\n${instance.output}`);
