@@ -55,7 +55,7 @@ class Guard implements CanActivate {
     if (id === undefined) return true;
     seenOf.push(id);
     request.res!.once('close', () => endedOf.push(id));
-    await callerIsKnown(request, { id, isAdmin: id === 'admin' });
+    await callerIsKnown(request, { id, isAdmin: id === 'admin', hasLongBody: request.get('x-long') !== undefined });
     return true;
   }
 }
@@ -189,6 +189,20 @@ test('calls of one caller beyond so many at a time wait for their turn, in order
   expect(answers).toEqual([1, 2, 3, 4]);
   await Promise.all(waiting);
   expect((await post('ann')).status).toBe(201);
+});
+
+test('calls with long bodies of one caller come one after the other, and keep no turn of others waiting', async () => {
+  await start({ maxCallsInWorkPerCaller: 2 });
+  const long = () => fetch(`${url}/api/slow`, { headers: { 'x-caller': 'ann', 'x-long': 'yes' } });
+  const waiting = [long(), long(), long()];
+  await waitFor('the calls', () => begun('ann') === 3);
+  await waitFor('the first', () => held.length === 1);
+  expect([(await post('ann')).status, held.length]).toEqual([201, 1]);
+  for (let left = 3; left > 0; left--) {
+    await waitFor('the next', () => held.length === 1);
+    held.shift()!();
+  }
+  for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
 });
 
 test('a caller who hangs up while it waits for its turn leaves the line', async () => {

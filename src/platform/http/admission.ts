@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { andThen } from '../async.js';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
 import { CallerTurns, type Turn } from './caller-turns.js';
@@ -126,6 +127,8 @@ function hangUp(request: Request, response: Response, cause: SchedulerError, num
 interface KnownCaller {
   id: string;
   isAdmin: boolean;
+  /** It is not parsed yet, which may take long. */
+  hasLongBody?: boolean;
 }
 
 /** The place of a call, kept with it: a map from calls to places would keep the garbage collector busy. */
@@ -160,6 +163,8 @@ export const callerIsKnown = (request: Request, caller: KnownCaller): Promise<vo
 export function admitCalls(limits: Limits): RequestHandler {
   const { maxConcurrentCalls, placesForAdministrators } = limits;
   const turns = new CallerTurns(limits.maxCallsInWorkPerCaller);
+  // To parse one may take half a second, in which nothing else happens: of one caller, one after the other.
+  const longTurns = new CallerTurns(1);
   let unknown = 0;
   let known = 0;
   const byCaller = new Map<string, number>();
@@ -187,19 +192,29 @@ export function admitCalls(limits: Limits): RequestHandler {
     let giveBack: () => void = () => unknown--;
     let isKnown = false;
     let hasLeft = false;
-    let turn: Turn | undefined;
+    const own: Turn[] = [];
+    let begun: Promise<void> | undefined;
+    const waitIn = (line: CallerTurns, { id }: KnownCaller) => {
+      const turn = line.take(id);
+      if (hasLeft) turn.end();
+      else own.push(turn);
+      return turn.begun;
+    };
     const take = (caller: KnownCaller) => {
-      if (isKnown) return turn?.begun;
+      if (isKnown) return begun;
       isKnown = true;
       if (hasLeft) return undefined;
       const giveBackOwn = enter(caller);
       giveBack();
       giveBack = giveBackOwn;
+      longTurns.seen(caller.id);
       if (caller.isAdmin) turns.seen(caller.id);
-      else turn = turns.take(caller.id);
-      return turn?.begun;
+      // First the rarer turn: who waits for it keeps no other one.
+      else if (caller.hasLongBody) begun = andThen(waitIn(longTurns, caller), () => waitIn(turns, caller));
+      else begun = waitIn(turns, caller);
+      return begun;
     };
-    const endTurn = () => turn?.end();
+    const endTurn = () => own.splice(0).forEach((turn) => turn.end());
     const leave = () => {
       if (!hasLeft) giveBack();
       hasLeft = true;

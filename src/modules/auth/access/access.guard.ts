@@ -79,7 +79,7 @@ export class AccessGuard implements CanActivate {
     if (!this.access.enabled || !isGuarded(request.path) || hasShortBody(request)) return next();
     try {
       const { user } = await this.authentication.identify(request);
-      if (user) await this.turnOf(request, user);
+      if (user) await this.turnOf(request, user, true);
     } catch (cause) {
       return next(cause);
     }
@@ -102,10 +102,11 @@ export class AccessGuard implements CanActivate {
   }
 
   /** Resolves when it is the turn of this call among those of its caller. */
-  private turnOf(request: Request, user: User): void | Promise<void> {
+  private turnOf(request: Request, user: User, hasLongBody = false): void | Promise<void> {
     return callerIsKnown(request, {
       id: JSON.stringify([user.issuer, user.id]),
       isAdmin: this.access.isAdmin(user),
+      hasLongBody,
     });
   }
 
