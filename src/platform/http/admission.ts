@@ -1,5 +1,4 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { andThen } from '../async.js';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
 import { CallerTurns, type Turn } from './caller-turns.js';
@@ -200,6 +199,10 @@ export function admitCalls(limits: Limits): RequestHandler {
       else own.push(turn);
       return turn.begun;
     };
+    const waitInBoth = (caller: KnownCaller) => {
+      const first = waitIn(longTurns, caller);
+      return first ? first.then(() => waitIn(turns, caller)) : waitIn(turns, caller);
+    };
     const take = (caller: KnownCaller) => {
       if (isKnown) return begun;
       isKnown = true;
@@ -210,7 +213,7 @@ export function admitCalls(limits: Limits): RequestHandler {
       longTurns.seen(caller.id);
       if (caller.isAdmin) turns.seen(caller.id);
       // First the rarer turn: who waits for it keeps no other one.
-      else if (caller.hasLongBody) begun = andThen(waitIn(longTurns, caller), () => waitIn(turns, caller));
+      else if (caller.hasLongBody) begun = waitInBoth(caller);
       else begun = waitIn(turns, caller);
       return begun;
     };
