@@ -9,7 +9,7 @@ const startMillis = 60_000;
 const nowMs = (): number => performance.timeOrigin + performance.now();
 
 export interface Runs {
-  /** From the call to the first instruction of the process, and to the answer. */
+  /** Milliseconds from the call to the first instruction of the process, Infinity for one that failed; and to the answer. */
   started: number[];
   answered: number[];
   /** Why runs were refused, or did not start within a minute. */
@@ -52,6 +52,7 @@ export class QuietTenant {
         runs.started.push(Number(BigInt(text) / 1_000n) / 1_000 - before);
       } catch (cause) {
         runs.failed.push(String(cause));
+        runs.started.push(Infinity);
       }
       await delay(pauseMillis);
     }

@@ -9,7 +9,7 @@ function percentile(values: readonly number[], p: number): number {
 }
 
 export const summaryOf = ({ started, answered, failed }: Runs) => ({
-  runs: started.length + failed.length,
+  runs: started.length,
   failed: failed.length,
   p50: percentile(started, 50),
   p95: percentile(started, 95),
