@@ -45,7 +45,8 @@ export async function startApp({ logger, part = alone, ...options }: AppOptions)
     app.use(app.get(CallsInFlight).watch);
     const onward = part.doorway === undefined ? [] : [passOn(part.doorway)];
     const watch = [...onward, app.get(AuditTrail).watch];
-    configureHttp(app, options.settings, { watch, beforeBody: [app.get(AccessGuard).beforeBody] });
+    const { beforeBody, beforeParsing } = app.get(AccessGuard);
+    configureHttp(app, options.settings, { watch, beforeBody: [beforeBody], beforeParsing: [beforeParsing] });
     // After what gives answers their form: it has to see them as the rooms give them.
     app.useGlobalInterceptors(app.get(IdempotentCalls), app.get(ReadableAnswers));
     if (part.words) app.useGlobalInterceptors(new HeardByOthers(part.words));

@@ -1,12 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ClusterDriver } from '../../src/cluster/cluster-driver.js';
 import { RequestAccessRepository } from '../../src/modules/requests/request-access.repository.js';
 import { RequestRepository } from '../../src/modules/requests/request.repository.js';
+import { connect } from '../../src/platform/database/connection.js';
 import { Tokens } from '../../src/modules/auth/tokens/tokens.service.js';
 import { authSettings, callWith, type Answer } from '../support/auth/auth-app.js';
 import { insertDeploy, insertRequest } from '../support/builders.js';
 import { openEventStream } from '../support/event-client.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
+import { waitFor } from '../support/wait-for.js';
 
 const groups = { ann: ['web'], bob: ['evil'], alma: ['admins'] } as const;
 type Who = keyof typeof groups;
@@ -162,6 +165,51 @@ describe('lists of a caller who sees little', () => {
       requests: [{ request: { id: 'annes' } }],
       notFound: ['hidden', 'nope', 'nope2'],
     });
+  });
+});
+
+describe('while calls of one caller wait for rows that are locked', () => {
+  let other: Client;
+  let held: Promise<Answer>[];
+  let ended: number;
+  beforeEach(async () => {
+    const ids = Array.from({ length: 60 }, (_, index) => `evil${index}`);
+    for (const id of ids) await store(id);
+    other = await connect(app.databaseUrl, 'test', 60_000);
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM request WHERE id = ANY ($1) FOR UPDATE', [ids]);
+    ended = 0;
+    held = ids.map((id) =>
+      call('bob', 'PUT', `/api/requests/request/${id}/priority`, { priority: 0.3 }).finally(() => ended++),
+    );
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await waitFor('those whose turn it is', async () => (await other.query(waiting)).rows.length >= 4);
+  });
+  afterEach(async () => {
+    await other.query('ROLLBACK');
+    await Promise.all(held);
+    await other.end();
+  });
+
+  test('those of another have connections to the database', async () => {
+    const { manager } = app.database;
+    await insertRequest(manager, { request: job('annes', { group: 'web' }) as never, activeDeployId: 'd1' });
+    await insertDeploy(manager, { deploy: { requestId: 'annes', id: 'd1' } as never });
+    expect((await call('ann', 'POST', '/api/requests/request/annes/run', {})).status).toBe(200);
+    expect(ended).toBeLessThan(held.length);
+  });
+
+  test('a long body of the first is not parsed before its turn', async () => {
+    const headers = { Authorization: `Token ${tokens.bob}`, 'Content-Type': 'application/json' };
+    const body = `{${' '.repeat(10_000)}`;
+    const broken = fetch(`${app.url}/api/requests`, { method: 'POST', headers, body }).then(({ status }) => ({
+      status,
+      endedBefore: ended,
+    }));
+    expect((await call('ann', 'GET', '/api/requests/ids')).status).toBe(200);
+    await other.query('ROLLBACK');
+    expect(await broken).toEqual({ status: 400, endedBefore: expect.any(Number) as unknown });
+    expect((await broken).endedBefore).toBeGreaterThan(0);
   });
 });
 

@@ -2,6 +2,7 @@ import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { posix } from 'node:path';
+import { isOnlySent } from '../../platform/http/admission.js';
 import { MaySeeSecrets } from '../../platform/http/caller.js';
 import { sendFile } from '../../platform/http/send-file.js';
 import { SlaveFileQuery } from './dto/task.dto.js';
@@ -26,6 +27,7 @@ export class TaskFilesController {
   ): Promise<void> {
     const file = await this.files.find(query.slaveHostname, query.path, all ? 'ALL' : 'OF_TASK');
     response.attachment(file.name).type('application/octet-stream');
+    isOnlySent(request);
     await sendFile(request, response, file);
   }
 
@@ -43,6 +45,7 @@ export class TaskFilesController {
     response.type(posix.extname(file.name) || 'text/plain');
     // What a task wrote is not ours: it may look like a page, but runs no script and has no origin.
     response.set('Content-Security-Policy', 'sandbox');
+    isOnlySent(request);
     await sendFile(request, response, file);
   }
 }

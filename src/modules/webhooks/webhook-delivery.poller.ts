@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Histogram } from 'prom-client';
+import { afterOwnTime } from '../../platform/own-time.js';
 import { hasPassed } from '../../core/elapsed.js';
 import type { RetryRules } from '../../core/webhooks/delivery.js';
 import { Clock } from '../../platform/clock.js';
@@ -186,9 +187,9 @@ export class WebhookDelivery {
     const cut = new AbortController();
     worker.isSlow = update.failuresInRow > 0;
     worker.sending = { since: performance.now(), cut };
-    const slow = setTimeout(() => this.becameSlow(worker), slowMillis);
+    const stopWatch = afterOwnTime(slowMillis, () => this.becameSlow(worker));
     const sent = await this.sender.send(delivery, this.clock.now(), AbortSignal.any([signal, cut.signal]));
-    clearTimeout(slow);
+    stopWatch();
     const seconds = (performance.now() - worker.sending.since) / 1_000;
     worker.sending = undefined;
     // Not known whether it arrived: it stays in the queue for the next leader.

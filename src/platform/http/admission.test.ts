@@ -40,13 +40,22 @@ class Rooms {
   }
 }
 
+/** Callers, once for each call that has come so far, and for each that is over. */
+let seenOf: string[] = [];
+let endedOf: string[] = [];
+const begun = (caller: string) => seenOf.filter((each) => each === caller).length;
+const ended = (caller: string) => endedOf.filter((each) => each === caller).length;
+
 /** In place of authentication: the caller says who it is; without, it is not let in. */
 @Injectable()
 class Guard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const id = request.get('x-caller');
-    if (id !== undefined) callerIsKnown(request, { id, isAdmin: id === 'admin' });
+    if (id === undefined) return true;
+    seenOf.push(id);
+    request.res!.once('close', () => endedOf.push(id));
+    await callerIsKnown(request, { id, isAdmin: id === 'admin', hasLongBody: request.get('x-long') !== undefined });
     return true;
   }
 }
@@ -57,6 +66,8 @@ let app: NestExpressApplication;
 let url: string;
 let sockets: Socket[] = [];
 async function start(http: Record<string, unknown> = {}): Promise<void> {
+  seenOf = [];
+  endedOf = [];
   app = await startHttpApp(TestModule, { http });
   url = await app.getUrl();
 }
@@ -155,6 +166,64 @@ test('one caller gets half of the places at most', async () => {
   expect([(await post('ann')).status, (await post('bob')).status]).toEqual([503, 201]);
   for (const release of held.splice(0)) release();
   await Promise.all(waiting);
+  expect((await post('ann')).status).toBe(201);
+});
+
+test('calls of one caller beyond so many at a time wait for their turn, in order, and those of others do not', async () => {
+  await start({ maxCallsInWorkPerCaller: 2, maxConcurrentCalls: 8 });
+  const answers: number[] = [];
+  const waiting: Promise<unknown>[] = [];
+  const ask = async (number: number) => {
+    waiting.push(get('/api/slow', 'ann').then(() => answers.push(number)));
+    await waitFor('the call', () => begun('ann') >= number);
+  };
+  for (const number of [1, 2, 3, 4]) await ask(number);
+  // All four have their places: a fifth is one too many. Two of them are worked on.
+  expect([(await post('ann')).status, held.length]).toEqual([503, 2]);
+  expect([(await post('bob')).status, (await post('admin')).status]).toEqual([201, 201]);
+  for (const done of [1, 2, 3, 4]) {
+    held.shift()!();
+    await waitFor('the answer', () => answers.length === done);
+    await waitFor('those whose turn it is', () => held.length === Math.min(2, 4 - done));
+  }
+  expect(answers).toEqual([1, 2, 3, 4]);
+  await Promise.all(waiting);
+  expect((await post('ann')).status).toBe(201);
+});
+
+test('calls with long bodies of one caller come one after the other, and keep no turn of others waiting', async () => {
+  await start({ maxCallsInWorkPerCaller: 2 });
+  const long = () => fetch(`${url}/api/slow`, { headers: { 'x-caller': 'ann', 'x-long': 'yes' } });
+  const waiting = [long(), long(), long()];
+  await waitFor('the calls', () => begun('ann') === 3);
+  await waitFor('the first', () => held.length === 1);
+  expect([(await post('ann')).status, held.length]).toEqual([201, 1]);
+  for (let left = 3; left > 0; left--) {
+    await waitFor('the next', () => held.length === 1);
+    held.shift()!();
+  }
+  for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
+});
+
+test('a caller who hangs up while it waits for its turn leaves the line', async () => {
+  await start({ maxCallsInWorkPerCaller: 1 });
+  const first = get('/api/slow', 'ann');
+  await waitFor('the first call', () => held.length === 1);
+  const gone = new AbortController();
+  const second = fetch(`${url}/api/slow`, { headers: { 'x-caller': 'ann' }, signal: gone.signal }).catch(() => 'gone');
+  await waitFor('the second call', () => begun('ann') === 2);
+  gone.abort();
+  expect(await second).toBe('gone');
+  await waitFor('its end', () => ended('ann') === 1);
+  const third = post('ann');
+  held.shift()!();
+  expect([(await first).status, (await third).status, held.length]).toEqual([200, 201, 0]);
+});
+
+test('an answer that is not read takes no turn of its caller', async () => {
+  await start({ maxCallsInWorkPerCaller: 1 });
+  (await begin(large)).pause();
+  await waitFor('the call', () => begun('ann') === 1);
   expect((await post('ann')).status).toBe(201);
 });
 

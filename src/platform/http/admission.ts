@@ -1,6 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
+import { CallerTurns, type Turn } from './caller-turns.js';
 import { errorBody } from './error.filter.js';
 import { sendJson } from './json.js';
 import { requestIdOf } from './middleware.js';
@@ -125,11 +126,15 @@ function hangUp(request: Request, response: Response, cause: SchedulerError, num
 interface KnownCaller {
   id: string;
   isAdmin: boolean;
+  /** It is not parsed yet, which may take long. */
+  hasLongBody?: boolean;
 }
 
 /** The place of a call, kept with it: a map from calls to places would keep the garbage collector busy. */
 interface Place {
-  take(caller: KnownCaller): void;
+  /** undefined: it is the turn of this call. */
+  take(caller: KnownCaller): Promise<void> | undefined;
+  endTurn(): void;
   leave(): void;
 }
 const place = Symbol('place');
@@ -138,16 +143,27 @@ type Placed = Request & { [place]?: Place };
 /** Said of a call whose answer goes on without end: it takes no place of calls that are answered. Others bound how many there are. */
 export const goesOnWithoutEnd = (request: Request): void => (request as Placed)[place]?.leave();
 
-/** Said as soon as it is known who makes a call: it gives back the place of a call of an unknown caller for one of its own. */
-export const callerIsKnown = (request: Request, caller: KnownCaller): void => (request as Placed)[place]?.take(caller);
+/** Said of a call whose answer is sent as it comes from elsewhere, at the pace of who reads it: the next one of its caller begins. */
+export const isOnlySent = (request: Request): void => (request as Placed)[place]?.endTurn();
+
+/**
+ * Said as soon as it is known who makes a call: it gives back the place of a call of an unknown caller for one of its own. Resolves
+ * when it is its turn among the calls of this caller; undefined: at once.
+ */
+export const callerIsKnown = (request: Request, caller: KnownCaller): Promise<void> | undefined =>
+  (request as Placed)[place]?.take(caller);
 
 /**
  * Lets so many calls in at a time: beyond that a call is refused before anything of it is done, instead of waiting until its
  * caller gives up. Calls are counted twice, first until it is known who calls, then until they are answered: so those of
- * unknown callers keep no known ones out. Some places are kept for administrators, and one caller gets no more than half.
- * What watches the instance, outside /api, always gets its answer.
+ * unknown callers keep no known ones out. Some places are kept for administrators, and one caller gets no more than half, of
+ * which a few are worked on at a time. What watches the instance, outside /api, always gets its answer.
  */
-export function admitCalls({ maxConcurrentCalls, placesForAdministrators }: Limits): RequestHandler {
+export function admitCalls(limits: Limits): RequestHandler {
+  const { maxConcurrentCalls, placesForAdministrators } = limits;
+  const turns = new CallerTurns(limits.maxCallsInWorkPerCaller);
+  // To parse one may take half a second, in which nothing else happens: of one caller, one after the other.
+  const longTurns = new CallerTurns(1);
   let unknown = 0;
   let known = 0;
   const byCaller = new Map<string, number>();
@@ -175,19 +191,41 @@ export function admitCalls({ maxConcurrentCalls, placesForAdministrators }: Limi
     let giveBack: () => void = () => unknown--;
     let isKnown = false;
     let hasLeft = false;
+    const own: Turn[] = [];
+    let begun: Promise<void> | undefined;
+    const waitIn = (line: CallerTurns, { id }: KnownCaller) => {
+      const turn = line.take(id);
+      if (hasLeft) turn.end();
+      else own.push(turn);
+      return turn.begun;
+    };
+    const waitInBoth = (caller: KnownCaller) => {
+      const first = waitIn(longTurns, caller);
+      return first ? first.then(() => waitIn(turns, caller)) : waitIn(turns, caller);
+    };
     const take = (caller: KnownCaller) => {
-      if (isKnown) return;
+      if (isKnown) return begun;
       isKnown = true;
-      if (hasLeft) return;
+      if (hasLeft) return undefined;
       const giveBackOwn = enter(caller);
       giveBack();
       giveBack = giveBackOwn;
+      longTurns.seen(caller.id);
+      if (caller.isAdmin) turns.seen(caller.id);
+      // First the rarer turn: who waits for it keeps no other one.
+      else if (caller.hasLongBody) begun = waitInBoth(caller);
+      else begun = waitIn(turns, caller);
+      return begun;
     };
+    const endTurn = () => own.splice(0).forEach((turn) => turn.end());
     const leave = () => {
       if (!hasLeft) giveBack();
       hasLeft = true;
+      endTurn();
     };
-    (request as Placed)[place] = { take, leave };
+    (request as Placed)[place] = { take, endTurn, leave };
+    // All of the answer is made, and waits for who reads it.
+    response.once('prefinish', endTurn);
     response.once('close', leave);
     next();
   };

@@ -21,31 +21,36 @@ import { type NamesSent, noteNamesSent } from './names-sent.js';
 
 const withoutBody = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/**
- * Reads bodies of POST, PUT and DELETE alike: strict JSON in UTF-8, compressed or not, up to maxBytes. No body, an empty
- * one and null all read as {}, so that operations with an optional body need not tell them apart; `NeedsBody` does.
- */
-export function jsonBody(maxBytes: number, { acceptsNames, readsLoosely }: Leniency): RequestHandler {
+/** The bytes of a body, inflated, up to maxBytes. What is not JSON is refused before they come. */
+export function bytesOfBody(maxBytes: number, { readsLoosely }: Leniency): RequestHandler {
   const read = inOrder(
     refuseOtherMediaTypes,
     ...(readsLoosely ? [forgetUnknownEncoding] : []),
     express.raw({ limit: maxBytes, type: hasBody }),
-    (request, _response, next) => {
-      try {
-        const { value: body, numbers } = readBody(request, readsLoosely);
-        if (body === undefined || body === null) markBodiless(request);
-        if (isMap(body)) nullsOf.set(request, nullMembers(body));
-        if (readsLoosely) lenientlyRead.add(request);
-        const names: NamesSent = new Map();
-        noteNamesSent(request, names);
-        request.body = normalizeBody(body ?? {}, acceptsNames, names, numbers);
-        next();
-      } catch (cause) {
-        next(cause instanceof BodyProblem ? SchedulerError.invalid('INVALID_REQUEST', [cause.error]) : cause);
-      }
-    },
   );
-  return (request, response, next) => (withoutBody.has(request.method) ? next() : read(request, response, next));
+  return (request, response, next) => (hasBody(request) ? read(request, response, next) : next());
+}
+
+/**
+ * Reads bodies of POST, PUT and DELETE alike: strict JSON in UTF-8. No body, an empty one and null all read as {}, so that
+ * operations with an optional body need not tell them apart; `NeedsBody` does.
+ */
+export function jsonBody({ acceptsNames, readsLoosely }: Leniency): RequestHandler {
+  return (request, _response, next) => {
+    if (!hasBody(request)) return next();
+    try {
+      const { value: body, numbers } = readBody(request, readsLoosely);
+      if (body === undefined || body === null) markBodiless(request);
+      if (isMap(body)) nullsOf.set(request, nullMembers(body));
+      if (readsLoosely) lenientlyRead.add(request);
+      const names: NamesSent = new Map();
+      noteNamesSent(request, names);
+      request.body = normalizeBody(body ?? {}, acceptsNames, names, numbers);
+    } catch (cause) {
+      return next(cause instanceof BodyProblem ? SchedulerError.invalid('INVALID_REQUEST', [cause.error]) : cause);
+    }
+    next();
+  };
 }
 
 interface Body {

@@ -4,7 +4,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
 import { AnswerInterceptor } from './answer.interceptor.js';
 import { asCall } from '../database/permits.js';
-import { jsonBody } from './bodies.js';
+import { bytesOfBody, jsonBody } from './bodies.js';
 import { refuseForeignPages } from './browser-boundary.js';
 import { belowContextPath } from './context-path.js';
 import { serveDocs } from './docs.js';
@@ -31,6 +31,8 @@ interface HttpMiddleware {
   watch?: readonly RequestHandler[];
   /** Refuses calls whose body is not worth reading. */
   beforeBody?: readonly RequestHandler[];
+  /** Lets calls wait whose body takes long to parse. */
+  beforeParsing?: readonly RequestHandler[];
 }
 
 /**
@@ -40,7 +42,7 @@ interface HttpMiddleware {
 export function configureHttp(
   app: INestApplication,
   settings: HttpSettings,
-  { watch = [], beforeBody = [] }: HttpMiddleware = {},
+  { watch = [], beforeBody = [], beforeParsing = [] }: HttpMiddleware = {},
 ): void {
   app.use(
     inOrder(
@@ -62,8 +64,10 @@ export function configureHttp(
     inOrder(
       ...beforeBody,
       awaitBodies(settings.http, settings.maxRequestBodyBytes, emitsNames),
-      jsonBody(settings.maxRequestBodyBytes, leniency),
+      bytesOfBody(settings.maxRequestBodyBytes, leniency),
       admitCalls(settings.http),
+      ...beforeParsing,
+      jsonBody(leniency),
       // After the body: what reads it goes on in the context of its socket.
       (_call, _response, next) => asCall(next),
     ),

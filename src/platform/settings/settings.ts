@@ -656,6 +656,11 @@ const Sections = z.strictObject({
       maxConcurrentCalls: count()
         .default(1_000)
         .describe('Calls answered at a time; more are refused with 503. API workers share the number evenly'),
+      maxCallsInWorkPerCaller: count(1)
+        .default(4)
+        .describe(
+          'Calls of one user, administrators excepted, that are worked on at a time while authentication is on; further ones wait. While others call who have taken less time, each of these turns rests three times as long as its call took',
+        ),
       placesForAdministrators: count()
         .default(50)
         .describe('Calls of administrators answered beyond these, while it is known who calls'),

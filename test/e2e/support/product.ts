@@ -86,7 +86,7 @@ export class Installation {
   /** As `muster database-url` tells it. */
   databaseUrl(): string {
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.environment() };
-    return execFileSync(process.execPath, [muster, 'database-url'], {
+    return execFileSync(process.execPath, [this.program, 'database-url'], {
       encoding: 'utf8',
       env,
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -77,6 +77,18 @@ export class AccessGuard implements CanActivate {
     next();
   };
 
+  /** Middleware before bodies are parsed: one who sends long ones, which takes a while, waits for its turn before that. */
+  readonly beforeParsing = async (request: Request, _response: Response, next: NextFunction): Promise<void> => {
+    if (!this.access.enabled || !isGuarded(request.path) || hasShortBody(request)) return next();
+    try {
+      const { user } = await this.authentication.identify(request);
+      if (user) await this.turnOf(request, user, true);
+    } catch (cause) {
+      return next(cause);
+    }
+    next();
+  };
+
   /** Whoever calls is answered, also while the database that knows the callers is away. */
   private async lookAtCaller(request: CheckedRequest): Promise<boolean> {
     request.maySeeState = !this.access.enabled;
@@ -103,7 +115,19 @@ export class AccessGuard implements CanActivate {
   }
 
   private check(request: CheckedRequest, need: Need, user: User): boolean | Promise<boolean> {
-    callerIsKnown(request, { id: user.id, isAdmin: this.access.isAdmin(user) });
+    return andThen(this.turnOf(request, user), () => this.decide(request, need, user));
+  }
+
+  /** Resolves when it is the turn of this call among those of its caller. */
+  private turnOf(request: Request, user: User, hasLongBody = false): void | Promise<void> {
+    return callerIsKnown(request, {
+      id: JSON.stringify([user.issuer, user.id]),
+      isAdmin: this.access.isAdmin(user),
+      hasLongBody,
+    });
+  }
+
+  private decide(request: CheckedRequest, need: Need, user: User): boolean | Promise<boolean> {
     const { params, query, method } = request;
     return andThen(this.needs.check(need, user, { params, query, body: request.body as unknown }), (allowed) => {
       request.allowed = allowed;

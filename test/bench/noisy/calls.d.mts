@@ -1,0 +1,1 @@
+export const kinds: Record<string, unknown>;
