@@ -16,7 +16,9 @@ const target = join(folder, 'cli');
 const outfile = join(target, 'commands.cjs');
 
 const isWithin = (parent, path) => path.startsWith(parent + sep);
-const shared = ['did-you-mean.js', 'other-names.js'].map((name) => join(sources, 'core', name));
+const shared = ['core/did-you-mean', 'core/other-names', 'core/terminal-text', 'platform/addresses'].map((name) =>
+  join(sources, `${name}.js`),
+);
 const staysOutside = (path) =>
   (!isWithin(commands, path) && !shared.includes(path)) || isWithin(join(commands, 'server'), path);
 
