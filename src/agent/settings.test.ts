@@ -33,6 +33,7 @@ test('defaults are complete', () => {
     cgroups: 'auto',
     tasksRunAs: 'OWN_USER',
     taskUsers: { first: 1_900_000_000, count: 65_536 },
+    allowedRunUsers: [],
     deniedRunUsers: ['root'],
     maxProcessesPerTask: 4_096,
     allowedArtifactPaths: [],
@@ -82,6 +83,7 @@ test('defaults are complete', () => {
     shellCommandTimeoutMillis: 600_000,
     rackIdAttributeKey: 'rackid',
     defaultRackId: 'DEFAULT',
+    requireIsolation: false,
   });
   expect(SlaveSetting.parse({ id: 's1', cpus: 2, memoryMb: 100 })).toMatchObject({
     hostname: 'localhost',
@@ -161,8 +163,10 @@ test('several port ranges', () =>
 
 /** They reach it through the settings file of the scheduler, which refuses keys that it does not know. */
 test('the settings file takes what the agent takes, with the same defaults', () => {
-  const { local } = SettingsFile.parse({}).cluster;
-  // The names of racks are settings of the whole cluster.
-  const { rackIdAttributeKey: _, defaultRackId: __, ...settings } = readLocalClusterSettings(undefined);
-  expect(local).toEqual(settings);
+  const { agent, cluster } = SettingsFile.parse({});
+  const { local, rackIdAttributeKey, defaultRackId } = cluster;
+  const { requireIsolation } = agent;
+  expect({ ...local, rackIdAttributeKey, defaultRackId, requireIsolation }).toEqual(
+    readLocalClusterSettings(undefined),
+  );
 });
