@@ -36,8 +36,10 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
     await agent.line("agent: Agent 'local' listens");
   }
   beforeAll(async () => {
-    mkdirSync(join(data.path, 'own'));
-    chownSync(join(data.path, 'own'), nobody, nobody);
+    for (const name of ['own', 'isolated']) {
+      mkdirSync(join(data.path, name));
+      chownSync(join(data.path, name), nobody, nobody);
+    }
     program = compileAgent(compiled.path);
     await startAgent();
     await driver.start(1, seen, seen.appliedUpdate);
@@ -74,7 +76,7 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
   test('does not start where that is not to be', async () => {
     const config = join(data.path, 'isolated.json');
     writeFileSync(config, '{"requireIsolation":true}', { mode: 0o644 });
-    const other = spawnNode([asNobody, program, '--data-dir', join(data.path, 'own'), '--config', config]);
+    const other = spawnNode([asNobody, program, '--data-dir', join(data.path, 'isolated'), '--config', config]);
     await waitFor('its end', () => other.child.exitCode !== null);
     expect(other.child.exitCode).toBe(1);
     expect(other.lines.join()).toContain("tasks would share the user of the agent ('nobody' is not root)");

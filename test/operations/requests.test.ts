@@ -20,7 +20,8 @@ const settings = {
   loadBalancerUri: uri,
   ui: { shellCommands: [{ name: 'look' }] },
 };
-const operations = operationsOf(['Requests'], { settings, headers: asAnn });
+const local = { allowedRunUsers: ['nobody'] };
+const operations = operationsOf(['Requests'], { settings, local, headers: asAnn });
 beforeAll(() => introduce(operations));
 const scene = new Scene(operations);
 

@@ -66,7 +66,12 @@ export class AgentCluster {
   private readonly lines: TcpProxy[] = [];
   private readonly folder = tempFolder();
 
-  private constructor(private readonly options: AgentClusterOptions) {}
+  private readonly options: AgentClusterOptions;
+
+  /** Unless the settings say otherwise, tasks may be 'nobody' as well. */
+  private constructor(options: AgentClusterOptions) {
+    this.options = { ...options, settings: { allowedRunUsers: ['nobody'], ...options.settings } };
+  }
 
   static async start(options: AgentClusterOptions = {}): Promise<AgentCluster> {
     const cluster = new AgentCluster(options);
