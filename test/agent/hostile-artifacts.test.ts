@@ -158,7 +158,7 @@ beforeAll(async () => {
       maxArtifactMegabytes: 8,
       maxTaskArtifactMegabytes: 24,
       maxArtifactFiles: 2_000,
-      artifactTimeoutSeconds: 8,
+      artifactTimeoutSeconds: 14,
       maxTaskMessageLength: 400,
     },
   });
@@ -306,7 +306,7 @@ describe('a server', () => {
   });
 
   test.each(['slow', 'silent'])('that is %s fails the task in time', async (name) => {
-    expect(await failureOf([uriOf(name)])).toContain('took longer than 8 s');
+    expect(await failureOf([uriOf(name)])).toContain('took longer than 14 s');
   });
 
   test('whose answer is not waited for any more is left at a kill', async () => {
