@@ -162,7 +162,7 @@ export class AgentCluster {
     const update = await waitFor(
       `${state} of ${spec.taskId} (seen: ${this.seen.statesOf(spec.taskId).join()})`,
       () => this.seen.updates.find((each) => each.taskId === spec.taskId && each.state === state),
-      { timeoutMillis: 15_000, everyMillis: 5 },
+      { timeoutMillis: 25_000, everyMillis: 5 },
     );
     return update.message ?? '';
   }
@@ -178,7 +178,7 @@ export class AgentCluster {
     await waitFor(
       `the end of ${spec.taskId}`,
       () => this.seen.statesOf(spec.taskId).some((state) => !['TASK_STARTING', 'TASK_RUNNING'].includes(state)),
-      { timeoutMillis: 15_000, everyMillis: 5 },
+      { timeoutMillis: 25_000, everyMillis: 5 },
     );
   }
 
