@@ -21,7 +21,7 @@ const forgetEveryMillis = 60_000;
 const giveUpEveryMillis = 1_000;
 
 /** A receiver that works has answered by then. */
-const slowMillis = 500;
+const slowMillis = 1_000;
 
 const earlier = (first: number | undefined, other: number): number => Math.min(first ?? other, other);
 

@@ -194,10 +194,12 @@ test('of a thousand receivers half hang: the others are told in seconds, with bo
     }
     const mostSlow = own.maxConcurrent / 2;
     expect(most).toBeLessThanOrEqual(own.maxConcurrent + mostSlow + mostSlow);
-    expect(mostConnections).toBeLessThanOrEqual(own.maxConcurrent + mostSlow + own.maxConcurrent);
+    // Each delivery has one, until it is closed and written down, and so many are kept.
+    expect(mostConnections).toBeLessThanOrEqual(own.maxConcurrent + mostSlow + mostSlow + own.maxConcurrent);
     expect(process.memoryUsage().rss - memory).toBeLessThan(200 * 2 ** 20);
     expect(new Set(healthy.calls.map(({ url }) => url)).size).toBe(500);
-    expect(healthy.calls.length).toBe(1_500);
+    // At least once: one that looked slow is told again.
+    expect(new Set(healthy.calls.map(({ url, text }) => `${url} ${text}`)).size).toBe(1_500);
     await rooms.database.manager.query('DELETE FROM webhook');
   } finally {
     await rooms.close();
