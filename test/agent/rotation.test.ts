@@ -117,7 +117,7 @@ async function stopWriting(spec: LaunchSpec): Promise<number> {
 
 test.each([
   { name: 'writes 5 MB/s', lines: 500, pauseMillis: 10, rotations: 10 },
-  { name: 'writes as fast as it can', lines: 5000, pauseMillis: 0, rotations: 4 },
+  { name: 'writes 50 MB/s', lines: 5000, pauseMillis: 10, rotations: 4 },
 ])(
   'each line of a service that $name is found once, in order, whatever is rotated meanwhile',
   { timeout: 200_000 },
