@@ -70,7 +70,10 @@ export class AgentCluster {
 
   /** Unless the settings say otherwise, tasks may be 'nobody' as well. */
   private constructor(options: AgentClusterOptions) {
-    this.options = { ...options, settings: { allowedRunUsers: ['nobody'], ...(options.settings as object | undefined) } };
+    this.options = {
+      ...options,
+      settings: { allowedRunUsers: ['nobody'], ...(options.settings as object | undefined) },
+    };
   }
 
   static async start(options: AgentClusterOptions = {}): Promise<AgentCluster> {
