@@ -22,7 +22,7 @@ afterAll(() => compiled.remove());
 let cluster: AgentCluster;
 afterEach(() => cluster.close());
 
-const patience = { timeoutMillis: 30_000 };
+const patience = { timeoutMillis: 60_000 };
 const uploadsTo = (keyPattern: string, filename = 'dump*'): Partial<LaunchSpec> => ({
   uploads: { files: [{ filename }], bucket: 'logs', keyPattern },
 });
@@ -45,7 +45,7 @@ const expectAll = (count: number, texts: string[]) =>
     Array.from({ length: count }, (_, index) => `dump${index + 1}`).toSorted(),
   );
 
-describe.skipIf(withoutObjectStore !== undefined)('a bucket', () => {
+describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 }, () => {
   let store: TestObjectStore;
   beforeAll(async () => void (store = await startObjectStore('logs', 'other')));
   afterAll(() => store.close());
@@ -239,7 +239,7 @@ function highWater(pid: number): number {
   }
 }
 
-describe('the folder', () => {
+describe('the folder', { timeout: 90_000 }, () => {
   const uploadTarget = { kind: 'FOLDER', keepDays: 30, maxMegabytes: 100 };
   const settings = { uploadTarget, checkUploadsEverySeconds: 1 };
 
