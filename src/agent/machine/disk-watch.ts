@@ -3,7 +3,7 @@ import { readdir, readlink, stat, statfs } from 'node:fs/promises';
 import type { AgentContext } from '../agent-context.js';
 import { bytesOfMb } from '../cgroups/group-files.js';
 import { errorCode } from '../files.js';
-import { diskUse, type DiskUse, TooDeep } from '../sandbox/disk-use.js';
+import { bytesOnDisk, diskUse, type DiskUse, TooDeep } from '../sandbox/disk-use.js';
 import type { SavedKill } from '../tasks/task-folder.js';
 import type { Machines } from './machines.js';
 import type { ProcessStat } from './process-identity.js';
@@ -174,7 +174,6 @@ async function* useOf(run: BoundedTask): AsyncGenerator<DiskUse, void> {
 }
 
 const mostOpenFiles = 5_000;
-const bytesPerBlock = 512;
 
 async function bytesWithoutName(run: BoundedTask): Promise<number> {
   const found = new Map<number, number>();
@@ -193,7 +192,7 @@ async function bytesWithoutName(run: BoundedTask): Promise<number> {
         ((run.isElsewhere || name.startsWith(`${run.sandbox.root}/`)) && name.endsWith(' (deleted)'));
       if (!isWithoutName) continue;
       const stats = await stat(path).catch(() => undefined);
-      if (stats?.isFile() && stats.nlink === 0 && stats.dev === dev) found.set(stats.ino, stats.blocks * bytesPerBlock);
+      if (stats?.isFile() && stats.nlink === 0 && stats.dev === dev) found.set(stats.ino, bytesOnDisk(stats));
     }
   return sum(found);
 }

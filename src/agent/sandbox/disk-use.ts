@@ -3,10 +3,11 @@ import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { batchesOf, placeIn, unlessUnseen } from './below.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
-const bytesPerBlock = 512;
 /** An empty file takes a place in the file system, too, and of those there are not more than of others. */
 const leastBytes = 1024;
 const filesPerLook = 500;
+/** Blocks are of 512 bytes whatever those of the file system are. */
+export const bytesOnDisk = ({ blocks }: Pick<Stats, 'blocks'>): number => blocks * 512;
 /** Each level is a handle while it is measured. */
 const deepest = 128;
 
@@ -60,7 +61,7 @@ async function* measure(
 function count(stats: Stats, use: Count, linked: Set<number>): void {
   const isLinked = stats.nlink > 1 && !stats.isDirectory();
   use.files += 1;
-  use.bytes += Math.max(leastBytes, isLinked && linked.has(stats.ino) ? 0 : stats.blocks * bytesPerBlock);
+  use.bytes += Math.max(leastBytes, isLinked && linked.has(stats.ino) ? 0 : bytesOnDisk(stats));
   if (isLinked) linked.add(stats.ino);
 }
 

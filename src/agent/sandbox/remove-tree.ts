@@ -3,11 +3,11 @@ import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, lstat, open, rename, rmdir, unlink } from 'node:fs/promises';
 import { errorCode, isMissing, messageOf } from '../files.js';
 import { batchesOf, O_PATH, pathOf, placeIn } from './below.js';
+import { bytesOnDisk } from './disk-use.js';
 import { shownName } from './names.js';
 
 /** What a folder still has after so long is left to the next try: others wait, and it may be filled while it is emptied. */
 const longestMillis = 30_000;
-const bytesPerBlock = 512;
 const mostMoved = 1_000;
 
 /** More of it would go if there was more time. */
@@ -29,7 +29,7 @@ export async function removeTree(path: string, withinMillis = longestMillis): Pr
   const removal = new Removal(root, performance.now() + withinMillis);
   try {
     await removal.empty();
-    removal.bytes += (await lstat(path)).blocks * bytesPerBlock;
+    removal.bytes += bytesOnDisk(await root.stat());
     await rmdir(path);
   } catch (cause) {
     const NotRemoved = cause instanceof OutOfTime ? OutOfTime : Error;
@@ -67,7 +67,8 @@ class Removal {
           name !== undefined && !this.isTooLate();
           name = this.moved.pop() ?? folders.pop()
         )
-          await this.removeFolder(name);
+          // Folders in it move up.
+          await this.tryTo(name, () => this.emptyFolder(name!));
         if (this.isTooLate()) throw new OutOfTime(this.whatIsLeft('it takes too long'));
       }
       if (isEmpty) return;
@@ -83,14 +84,13 @@ class Removal {
     return `${why}, such as ${JSON.stringify(shownName(name))}: ${messageOf(cause)}`;
   }
 
-  /** One in the root: folders in it move up. */
-  private removeFolder = (name: string): Promise<void> => this.tryTo(name, () => this.emptyFolder(name));
-
   private async emptyFolder(name: string): Promise<void> {
     const place = placeIn(this.root, name);
     const folder = await openFolder(place);
     if (!folder) return;
+    let bytes = 0;
     try {
+      bytes = bytesOnDisk(await folder.stat());
       for await (const names of batchesOf(folder)) {
         for (const inner of await this.removeFiles(folder, names))
           await this.tryTo(inner, () => this.moveUp(placeIn(folder, inner)));
@@ -99,9 +99,8 @@ class Removal {
     } finally {
       await folder.close();
     }
-    const { blocks } = await lstat(place);
     await rmdir(place);
-    this.bytes += blocks * bytesPerBlock;
+    this.bytes += bytes;
     this.steps++;
   }
 
@@ -146,7 +145,7 @@ class Removal {
 }
 
 /** Its other names keep it. */
-const freedBytes = ({ nlink, blocks }: Stats): number => (nlink === 1 ? blocks * bytesPerBlock : 0);
+const freedBytes = (stats: Stats): number => (stats.nlink === 1 ? bytesOnDisk(stats) : 0);
 
 /** Its owner may have closed it to itself. undefined: it is none, or not there any more. */
 async function openFolder(path: string | Buffer): Promise<FileHandle | undefined> {
