@@ -10,7 +10,7 @@ import { ensureFolder, messageOf } from '../files.js';
 import type { LocalClusterSettings } from '../settings.js';
 import { type Account, Accounts, barredFolder, namesIn, ownersIn } from './accounts.js';
 import { cleanEnvironment, type RunAs, type SavedUser, UserSwitch } from './run-as.js';
-import { isolationProblem, rangeHere, sharedWarning, whyShared } from './shared-user.js';
+import { rangeHere, sharingOf } from './shared-user.js';
 import { UserNumbers } from './user-numbers.js';
 
 const run = promisify(execFile);
@@ -152,15 +152,14 @@ export class TaskUsers {
 }
 
 async function findWay(settings: UserSettings, folder: AgentFolder, log: Log): Promise<Way | undefined> {
-  const problem = isolationProblem(settings);
-  if (problem !== undefined) throw new Error(problem);
-  const why = whyShared(settings);
-  if (why !== undefined) log.warn(sharedWarning(why));
+  const sharing = sharingOf(settings);
+  if (sharing?.problem !== undefined) throw new Error(sharing.problem);
+  if (sharing) log.warn(sharing.warning);
   if (userInfo().uid !== 0) return undefined;
   const { first, count } = settings.taskUsers;
   const range = rangeHere(settings);
   if (!range) return undefined;
-  const isOwn = why === undefined;
+  const isOwn = sharing === undefined;
   const found = await UserSwitch.find(range.first).catch((cause: unknown) => {
     if (!isOwn) return undefined;
     throw new Error(

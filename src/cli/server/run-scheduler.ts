@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { isolationProblem, sharedWarning, whyShared } from '../../agent/machine/shared-user.js';
+import { sharingOf } from '../../agent/machine/shared-user.js';
 import { readLocalClusterSettings, settingsOfAgent } from '../../agent/settings.js';
 import { startApp } from '../../app.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
@@ -134,11 +134,9 @@ function claimDataDir(dataDir: string): void {
 
 /** The agent has a log of its own, which nobody looks at while a start goes well. */
 function judgeIsolation(localSettings: object): void {
-  const settings = readLocalClusterSettings(localSettings);
-  const problem = isolationProblem(settings);
-  if (problem !== undefined) throw new StartError(`The agent does not start: ${problem}`);
-  const why = whyShared(settings);
-  if (why !== undefined) say(`WARNING: ${sharedWarning(why)}.`);
+  const sharing = sharingOf(readLocalClusterSettings(localSettings));
+  if (sharing?.problem !== undefined) throw new StartError(`The agent does not start: ${sharing.problem}`);
+  if (sharing) say(`WARNING: ${sharing.warning}.`);
 }
 
 async function startAgent(agent: AgentProcess, { keepTasks }: RunOptions, stop: StopSequence): Promise<void> {
