@@ -19,10 +19,6 @@ export const readers = [
     path: /^src\/cli\/(commands\/|words\.ts$)/,
     why: 'a process without a database: ages and moments for the person who waits before it',
   },
-  {
-    path: /^src\/platform\/http\/plain\/plain-connection\.ts$/,
-    why: 'the header Date, which is that of the machine that answers',
-  },
 ];
 
 /** @returns {Map<string, number[]>} lines of program that read the clock of this machine where they may not, by path */

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../addresses.js';
 import { z } from 'zod';
 import { isDatePattern, isMailAddress } from '../../core/mail/index.js';
 import { resolveTimeZone } from '../../core/schedules/index.js';
@@ -92,7 +93,7 @@ export const SmtpSettings = z
   })
   .refine(
     ({ password, ssl, startTLS, allowPlain, host }) =>
-      password === undefined || ssl || startTLS || allowPlain || /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i.test(host),
+      password === undefined || ssl || startTLS || allowPlain || isLoopbackHost(host),
     {
       message: 'is needed for a password; or smtp.ssl, or smtp.allowPlain if the network is trusted',
       path: ['startTLS'],
