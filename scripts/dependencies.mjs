@@ -87,10 +87,10 @@ export function write({ isOffline = false } = {}) {
   const given = reasons();
   const text = [
     '# Dependencies',
-    'What the program and its packages depend on by themselves, made by `node scripts/dependencies.mjs` from the lockfile and',
-    '[scripts/dependencies.json](../scripts/dependencies.json), where the reasons stand. `–`: when it was released was not to be learned here.',
-    'A package that has had no release for two years is replaced, or the reason why it stays is here. `npm ci` runs no script of any of them',
-    '(`.npmrc`).',
+    `What the program and its packages depend on by themselves, made by \`node scripts/dependencies.mjs\` from the lockfile and
+[scripts/dependencies.json](../scripts/dependencies.json), where the reasons stand. \`–\`: when it was released was not to be learned here.
+A package that has had no release for two years is replaced, or the reason why it stays is here. \`npm ci\` runs no script of any of them
+(\`.npmrc\`).`,
     '## Of the program',
     table(
       rows.filter(({ isOfProgram }) => isOfProgram),
@@ -103,7 +103,7 @@ export function write({ isOffline = false } = {}) {
     ),
     '',
   ];
-  writeFileSync(page, text.join('\n\n').replaceAll(/(lockfile and|learned here\.|of any of them)\n\n/g, '$1\n'));
+  writeFileSync(page, text.join('\n\n'));
   execFileSync(process.execPath, [
     join(root, 'node_modules', 'prettier', 'bin', 'prettier.cjs'),
     '--write',
