@@ -1,3 +1,4 @@
+import type { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startTcpProxy, targetOf, throughProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
@@ -187,15 +188,38 @@ test('of two, one leads; when it steps down in favour of none, one leads in a la
   expect(leader.current()).toBe(2);
 });
 
-test('a lease of a time when the clock of the database was ahead keeps no other from leading', async () => {
-  const client = await connect(url, 'test', 5_000);
-  await client.query(
-    `UPDATE leader_lease SET holder = 'gone', epoch = 1, expires_at = clock_timestamp() + interval '10 minutes'`,
-  );
-  await client.end();
-  const next = contender();
-  next.start('http://next');
-  await waitFor('the leadership', () => next.ready(), { timeoutMillis: 5_000 });
+describe('a clock of the database that is set', () => {
+  const set = (client: Client, hours: number) =>
+    client.query(
+      `UPDATE leader_lease SET expires_at = expires_at + make_interval(hours => $1) WHERE expires_at <> '-infinity'`,
+      [hours],
+    );
+
+  test.each([-1, 1])('by %i h again and again ends no term, and gives no other the lease', async (hours) => {
+    const [leader, other] = [contender(), contender({ holder: 'two' })];
+    leader.start('http://one');
+    await ready(leader);
+    other.start('http://two');
+    const client = await connect(url, 'test', 5_000);
+    onTestFinished(() => client.end());
+    for (let left = 20; left > 0; left--) {
+      await set(client, hours);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect([leader.current(), other.current()]).toEqual([1, undefined]);
+  });
+
+  test.each([-1, 1])('by %i h keeps no lease for a holder that is gone', async (hours) => {
+    const client = await connect(url, 'test', 5_000);
+    await client.query(
+      `UPDATE leader_lease SET holder = 'gone', epoch = 1, expires_at = clock_timestamp() + make_interval(hours => $1)`,
+      [hours],
+    );
+    await client.end();
+    const next = contender();
+    next.start('http://next');
+    await ready(next);
+  });
 });
 
 describe('a leader that is told to fail over', () => {
