@@ -64,8 +64,8 @@ describe('a body is refused', () => {
   test.each([
     ['of 11 MB of text', 413, () => JSON.stringify({ id: 'a'.repeat(11 * megabyte) })],
     ['of 11 MB of blanks', 413, () => ' '.repeat(11 * megabyte)],
-    ['of 99,000 members that no record has', 400, () => JSON.stringify(members(99_000))],
-    ['of 100,001 members', 400, () => JSON.stringify({ id: 'a', env: members(100_001) })],
+    ['of 19,000 members that no record has', 400, () => JSON.stringify(members(19_000))],
+    ['of 20,001 members', 400, () => JSON.stringify({ id: 'a', env: members(20_001) })],
     [
       'of a text of a million letters for an id',
       400,
