@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
-import { MachineTaskRepository } from '../modules/tasks/machine-task.repository.js';
 import { PendingRequestRepository } from '../modules/tasks/pending-request.repository.js';
 import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
@@ -48,7 +47,6 @@ export class Scheduler implements LeaderDuty {
     private readonly queue: PendingRequestRepository,
     private readonly cursors: AgentCursorRepository,
     private readonly held: HeldUpdates,
-    private readonly tasks: MachineTaskRepository,
     private readonly unasked: UnaskedMachines,
     private readonly setBack: ClockSetBack,
     private readonly clock: Clock,
@@ -100,7 +98,7 @@ export class Scheduler implements LeaderDuty {
       await this.queue.enqueueStartups(tx, now, misplanned);
     });
     await this.held.load(this.db.manager);
-    this.unasked.load((await this.tasks.givenUp(this.db.manager)).map(({ slaveId }) => slaveId));
+    await this.unasked.load();
     // `lost` was called while this one waited: what began now would end with no term.
     if (this.leadership.current() !== epoch) throw new NotLeaderError(`epoch ${epoch} is over`);
     try {

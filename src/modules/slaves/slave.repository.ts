@@ -64,6 +64,8 @@ interface SlaveRow extends StandingRow {
 /** Key of the advisory lock that stands for "which machines may be used" (any number, but the same everywhere). */
 const fleet = 7_099_001;
 
+const absentStates: readonly MachineState[] = ['DEAD', 'MISSING_ON_STARTUP'];
+
 const table = (kind: MachineKind): 'slave' | 'rack' => (kind === 'SLAVE' ? 'slave' : 'rack');
 const entity = (kind: MachineKind): typeof SlaveEntity | typeof RackEntity =>
   kind === 'SLAVE' ? SlaveEntity : RackEntity;
@@ -154,8 +156,16 @@ export class SlaveRepository {
 
   /** The same of slaves that are there, as far as is known. */
   present(tx: EntityManager): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
-    const state = Not(In<MachineState>(['DEAD', 'MISSING_ON_STARTUP']));
+    const state = Not(In(absentStates));
     return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true }, where: { state } });
+  }
+
+  /** Ids of the others. */
+  async absent(tx: EntityManager): Promise<string[]> {
+    const found = await tx
+      .getRepository(SlaveEntity)
+      .find({ select: { id: true }, where: { state: In(absentStates) } });
+    return found.map(({ id }) => id);
   }
 
   async hosts(tx: EntityManager, ids: readonly string[]): Promise<string[]> {

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { isSilent } from '../../core/machines/silence.js';
+import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
+import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
+import { Database } from '../../platform/database/database.js';
 
 /**
  * Slaves with tasks that were given up and may come back with them. Whatever they show of themselves, nothing is placed there
@@ -11,8 +14,17 @@ import { isSilent } from '../../core/machines/silence.js';
 export class UnaskedMachines {
   private slaveIds = new Set<string>();
 
-  load(slaveIds: Iterable<string>): void {
-    this.slaveIds = new Set(slaveIds);
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: MachineTaskRepository,
+    private readonly slaves: SlaveRepository,
+  ) {}
+
+  /** Absent slaves are among them: the rows of what was given up there may have gone to the history since. */
+  async load(): Promise<void> {
+    const tasks = await this.tasks.givenUp(this.db.manager);
+    const absent = await this.slaves.absent(this.db.manager);
+    this.slaveIds = new Set([...tasks.map(({ slaveId }) => slaveId), ...absent]);
   }
 
   add(slaveIds: Iterable<string>): void {

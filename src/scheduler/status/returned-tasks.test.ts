@@ -418,6 +418,61 @@ describe('a machine that comes back just after its time', () => {
   });
 });
 
+describe('a machine that comes back much later', () => {
+  const hour = 3_600_000;
+  const bothAway = async () => {
+    world.cluster.setReachable('slave-2', false);
+    await unreachable();
+    await world.get(ClusterWatch).tasksUnreachable(['slave-2']);
+    await world.get(ClusterWatch).machineSilent('slave-1', 'silent for long');
+    await world.get(ClusterWatch).machineSilent('slave-2', 'silent for long');
+  };
+  const bothBack = async () => {
+    for (const slaveId of ['slave-1', 'slave-2']) world.cluster.setReachable(slaveId, true);
+    await world.cluster.advance(0);
+  };
+
+  const moveEnded = async () => {
+    const ended = await world.query<{ task_id: string }>('SELECT task_id FROM task WHERE ended_at IS NOT NULL');
+    await world.get(HistoryMover).move(ended.map((row) => row.task_id));
+  };
+
+  test('within a day brings its tasks back, and they go on', async () => {
+    const before = (await world.active()).map((task) => task.taskId.id).toSorted();
+    await bothAway();
+    await world.cluster.advance(23 * hour);
+    await moveEnded();
+    expect(await history()).toEqual([]);
+    await bothBack();
+    await moveEnded();
+    await world.run(4);
+    expect((await world.active()).map((task) => task.taskId.id).toSorted()).toEqual(before);
+    expect(world.cluster.starts.size).toBe(2);
+  });
+
+  test.each(['this leader', 'a later leader'])(
+    'after a day is rid of what runs there before %s places anything',
+    async (who) => {
+      const before = new Set((await world.active()).map((task) => task.taskId.id));
+      await bothAway();
+      await world.cluster.advance(25 * hour);
+      await moveEnded();
+      expect(await history()).toHaveLength(2);
+      if (who === 'a later leader') await world.crash();
+      const killed = vi.spyOn(world.driver, 'kill');
+      const told: string[] = [];
+      world.cluster.onLaunch(() => {
+        told.push(...killed.mock.calls.map(([taskId]) => taskId));
+        return {};
+      });
+      await bothBack();
+      await world.run(4);
+      expect(new Set(told)).toEqual(before);
+      expect(await world.active()).toHaveLength(2);
+    },
+  );
+});
+
 test('a thousand tasks that come back are settled in a handful of transactions', async () => {
   const many = 1_000;
   world.cluster.onLaunch(() => ({ startAfter: 3_600_000 }));

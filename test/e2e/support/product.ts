@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -111,6 +111,13 @@ export class Installation {
   /** From now on it is the present build that is started. */
   upgrade(): void {
     this.program = muster;
+  }
+
+  /** Everything that processes of this installation have printed, a file for each in the order of their starts. */
+  writeOutputs(directory: string): void {
+    mkdirSync(directory, { recursive: true });
+    for (const [index, { port, output }] of this.instances.entries())
+      writeFileSync(join(directory, `${String(index + 1).padStart(2, '0')}-${port}.log`), output);
   }
 
   /** Stops in order whatever was started here. */
