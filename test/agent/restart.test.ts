@@ -44,9 +44,13 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
       for (const spec of [ends, dies]) await waitFor('the exit file', () => existsSync(cluster.control(spec, 'exit')));
       expect(isAlive(processesOf(goesOn).main)).toBe(true);
 
+      const startedAt = Date.now();
       await cluster.startAgent();
       expect(await cluster.untilState(ends, 'TASK_FAILED')).toBe('Exit code 9');
       expect(await cluster.untilState(dies, 'TASK_FAILED')).toBe('Exit code 137 (signal 9)');
+      const told = cluster.seen.updates.filter(({ state }) => state === 'TASK_FAILED');
+      for (const { taskId, timestamp } of told)
+        if (taskId !== losesShim.taskId) expect(timestamp, 'when it ended').toBeLessThanOrEqual(startedAt);
       expect(await cluster.untilState(losesShim, 'TASK_FAILED')).toContain('shim killed');
       expect(await cluster.driver.launch([goesOn], 1)).toMatchObject([{ outcome: 'ACCEPTED', state: 'TASK_RUNNING' }]);
       expect(cluster.processes().length).toBe(2);

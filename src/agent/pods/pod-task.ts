@@ -222,7 +222,6 @@ export class PodTask {
       taskId: this.id,
       slaveId: this.context.node,
       state: 'TASK_RUNNING',
-      timestamp: Date.now(),
     } as const;
     return appendPatiently(this.context, `${shellCommand.updateType} of a command`, { ...about, shellCommand });
   }

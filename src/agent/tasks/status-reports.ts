@@ -4,6 +4,7 @@ import type { TaskState } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import { cut } from './outcome.js';
+import type { NewUpdate } from './updates-log.js';
 
 const retryMillis = 1_000;
 
@@ -23,9 +24,10 @@ export class StatusReports {
     return this.context.updates.latest(this.spec.taskId)?.state ?? 'TASK_STARTING';
   }
 
-  /** Resolves when the update is on disk. */
-  send(state: TaskState, message: string, reason?: string): Promise<void> {
-    return this.append(state, { state, message: cut(message, this.context.settings.maxTaskMessageLength), reason });
+  /** Resolves when the update is on disk. `at`: when it happened, by the monotonic clock; now unless given. */
+  send(state: TaskState, message: string, { reason, at }: { reason?: string; at?: number } = {}): Promise<void> {
+    const text = cut(message, this.context.settings.maxTaskMessageLength);
+    return this.append(state, { state, message: text, reason }, at);
   }
 
   /** The same for what becomes of a command of the task. */
@@ -36,10 +38,10 @@ export class StatusReports {
   private append(
     what: string,
     content: Pick<StatusUpdate, 'state' | 'message' | 'reason' | 'shellCommand'>,
+    at?: number,
   ): Promise<void> {
     const { taskId, slaveId } = this.spec;
-    const update = { taskId, slaveId, timestamp: Date.now(), directory: this.directory, ...content };
-    return appendPatiently(this.context, what, update);
+    return appendPatiently(this.context, what, { taskId, slaveId, directory: this.directory, ...content }, at);
   }
 }
 
@@ -47,12 +49,13 @@ export class StatusReports {
 export async function appendPatiently(
   { updates, log, stopping }: Pick<AgentContext, 'updates' | 'log' | 'stopping'>,
   what: string,
-  update: Parameters<AgentContext['updates']['append']>[0],
+  update: NewUpdate,
+  at?: number,
 ): Promise<void> {
   for (;;) {
     if (stopping.aborted) throw new AgentStops();
     try {
-      return await updates.append(update);
+      return await updates.append(update, at);
     } catch (cause) {
       log.error(`Task ${update.taskId}: cannot write down ${what}, trying again`, cause);
       await delay(retryMillis);

@@ -22,11 +22,11 @@ interface EndingTask {
   container: TaskContainer | undefined;
 }
 
-/** Puts everything of a task in order of which no process is left, and reports how it ended. */
+/** Puts everything of a task in order of which no process is left, and reports how it ended; `at`: when, by the monotonic clock. */
 export async function endTask(
   context: AgentContext,
   task: EndingTask,
-  { state, message, reason }: Outcome,
+  { state, message, reason, at }: Outcome & { at?: number },
 ): Promise<void> {
   const { spec, group, commands, logs, reports, container } = task;
   const warn = (text: string) => context.log.warn(`Task ${spec.taskId}: ${text}`);
@@ -38,7 +38,7 @@ export async function endTask(
   if (container && !(await container.remove()) && !context.stopping.aborted)
     warn('its container may be left; it is removed when the engine does so again');
   await retireUser(context, task, (work) => tryTo('close the sandbox', work));
-  await reports.send(state, message, reason);
+  await reports.send(state, message, { reason, at });
   await tryTo('remove the cgroup', group.remove());
   context.endedLogs.push(logs);
 }

@@ -1,9 +1,11 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { link, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { TaskState } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
+import { monotonicMillis } from '../../platform/monotonic.js';
 import type { AgentFolder } from '../agent-folder.js';
 import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from '../files.js';
 import { parseStat, type ProcessIdentity } from '../machine/process-identity.js';
@@ -59,6 +61,18 @@ export interface StartedTask {
   startedAt: number;
 }
 
+/** How a task has ended, as its shim wrote it down. */
+export interface TaskExit {
+  /** As a shell reports it: 128 + n after signal n. */
+  status: number;
+  /** By the monotonic clock, in milliseconds. Absent: its shim is of an older agent. */
+  at?: number;
+}
+
+/** The monotonic clock stands still while the machine sleeps, its uptime does not. */
+const monotonicOf = (uptimeSeconds: number): number =>
+  monotonicMillis() - Math.max(0, uptime() - uptimeSeconds) * 1_000;
+
 /** A file name for a task id. Usual ids stay as they are. */
 export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId).replace(/^\.+$/, '%2E');
 
@@ -69,7 +83,7 @@ export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId)
  *     launcher    script with the variables of the task, which its user may read but not reach
  *     task.new    by the task's first process: /proc stat lines of itself and of its shim
  *     task        made by it next, empty: from then on it has started, unless the agent was there before it
- *     exit        by the shim: exit status of the task
+ *     exit        by the shim: exit status of the task, and when it ended in seconds since the boot
  *     kill.json   the kill under way
  *     asked       processes that got its SIGTERM, one a line
  *     end.json    the end, once acknowledged; all that is kept when the sandbox has gone
@@ -194,10 +208,10 @@ export class TaskFolder {
     }
   }
 
-  /** Exit status as a shell reports it: 128 + n after signal n. */
-  async readExit(): Promise<number | undefined> {
-    const text = await readIfThere(this.exit);
-    return text === undefined || !/^\d+\n$/.test(text) ? undefined : Number(text);
+  async readExit(): Promise<TaskExit | undefined> {
+    const [, status, uptime] = /^(\d+)(?: (\d+\.\d+))?\n$/.exec((await readIfThere(this.exit)) ?? '') ?? [];
+    if (status === undefined) return undefined;
+    return { status: Number(status), at: uptime === undefined ? undefined : monotonicOf(Number(uptime)) };
   }
 
   saveEnd = (end: SavedEnd): Promise<void> => writeDurably(this.end, JSON.stringify(end));

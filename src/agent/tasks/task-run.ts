@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTerminal, type TaskState } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
+import { monotonicMillis } from '../../platform/monotonic.js';
 import type { AgentContext } from '../agent-context.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import { ContainerKiller } from '../containers/container-killer.js';
@@ -233,15 +234,17 @@ export class TaskRun {
 
   /** The shim has gone: ends what is left of the task, then reports how it ended. */
   private async conclude(shimStatus: number | undefined): Promise<void> {
+    const goneAt = monotonicMillis();
     this.over.abort();
     if (!(await this.kill.endLeftovers()))
       this.context.log.warn(`Task ${this.spec.taskId}: leaving a process behind that cannot be killed`);
     const contained = await this.container?.end();
     if (contained?.outOfMemory) this.limits.noteMemoryExceeded();
     // With a full disk there may be no file, but the shim's own status is the same.
-    const exitCode = contained?.exitCode ?? (await this.folder.readExit()) ?? shimStatus;
-    if (this.started) await this.running.reportUnseen(this.started, exitCode);
-    await this.end(outcomeOf(this.facts(exitCode)));
+    const exit = await this.folder.readExit();
+    const exitCode = contained?.exitCode ?? exit?.status ?? shimStatus;
+    if (this.started) await this.running.reportUnseen(this.started, exitCode, exit?.at);
+    await this.end({ ...outcomeOf(this.facts(exitCode)), at: exit?.at ?? goneAt });
   }
 
   private facts(exitCode: number | undefined): EndFacts {
@@ -257,7 +260,7 @@ export class TaskRun {
     };
   }
 
-  private end(outcome: Outcome): Promise<void> {
+  private end(outcome: Outcome & { at?: number }): Promise<void> {
     const { spec, sandbox, group, commands, logs, reports, runAs, container } = this;
     return endTask(this.context, { spec, sandbox, group, commands, logs, reports, runAs, container }, outcome);
   }

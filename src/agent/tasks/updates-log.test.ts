@@ -1,8 +1,9 @@
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import type { TaskState } from '../../core/model/enums.js';
+import { monotonicMillis } from '../../platform/monotonic.js';
 import { UpdatesLog } from './updates-log.js';
 
 const source = { agentId: 'local', incarnation: 'i1' };
@@ -18,7 +19,6 @@ const update = (taskId: string, state: TaskState, message = '') => ({
   taskId,
   slaveId: 's1',
   state,
-  timestamp: 1,
   message,
 });
 /** Opened to the end of the test. As after kill -9, nothing is put in order when it is left. */
@@ -136,4 +136,33 @@ test('what a command of a task does changes neither its state nor its end', asyn
   await log.acknowledge(3);
   const again = await openLog();
   expect(again.latest('a')).toMatchObject({ number: 1, state: 'TASK_RUNNING' });
+});
+
+test('tells times by the clock as it is set when it is asked, and none before that of the same task', async () => {
+  const log = await openLog();
+  const hour = 3_600_000;
+  const begun = Date.now();
+  await log.append(update('a', 'TASK_RUNNING'));
+  await log.append(update('a', 'TASK_FINISHED'), monotonicMillis() - hour);
+  await log.append(update('b', 'TASK_FINISHED'), monotonicMillis() - hour);
+  const timesBy = (now: number) => {
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(now);
+    const told = log.after(0, 9).map(({ timestamp }) => Math.round((now - timestamp) / hour));
+    clock.mockRestore();
+    return told;
+  };
+  expect(timesBy(begun)).toEqual([0, 0, 1]);
+  expect(timesBy(begun + 10 * hour)).toEqual([0, 0, 1]);
+  expect(log.after(0, 1)[0]).not.toHaveProperty('steadyAt');
+});
+
+test('tells times of another boot as they were written down', async () => {
+  const former = await openLog();
+  await former.append(update('a', 'TASK_RUNNING'));
+  const [told] = former.after(0, 1);
+  const log = await UpdatesLog.open(path, { ...source, incarnation: 'i2' });
+  opened.push(log);
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(0);
+  expect(Math.abs(log.after(0, 1)[0]!.timestamp - told!.timestamp)).toBeLessThanOrEqual(1);
+  clock.mockRestore();
 });

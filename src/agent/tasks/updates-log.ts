@@ -1,9 +1,13 @@
 import { open, readFile, truncate, type FileHandle } from 'node:fs/promises';
 import { isTerminal } from '../../core/model/enums.js';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
+import { monotonicMillis } from '../../platform/monotonic.js';
 import { isMissing, writeDurably } from '../files.js';
 
-type NewUpdate = Omit<StatusUpdate, 'number' | 'agentId' | 'incarnation'>;
+export type NewUpdate = Omit<StatusUpdate, 'number' | 'agentId' | 'incarnation' | 'timestamp'>;
+
+/** `steadyAt`: when it happened, by the monotonic clock of the machine, which goes on when the other clock is set. */
+type Entry = StatusUpdate & { steadyAt?: number };
 
 /** First line of the file. Updates up to this number are stored by the scheduler. */
 interface Header {
@@ -17,14 +21,14 @@ const rewriteAboveBytes = 1024 * 1024;
  * once it is on disk: only then is it handed out, so that a number is never used for two things.
  */
 export class UpdatesLog {
-  private readonly entries: StatusUpdate[] = [];
-  private waiting: { update: StatusUpdate; done: (failure?: unknown) => void }[] = [];
+  private readonly entries: Entry[] = [];
+  private waiting: { update: Entry; done: (failure?: unknown) => void }[] = [];
   /** Everything that touches the file, one after the other. */
   private queue: Promise<void> = Promise.resolve();
   /** A write failed: what it left behind the last good byte is cut off before the next one. */
   private dirty = false;
   private readonly listeners = new Set<() => void>();
-  private readonly states = new Map<string, StatusUpdate>();
+  private readonly states = new Map<string, Entry>();
 
   private constructor(
     private readonly path: string,
@@ -58,13 +62,18 @@ export class UpdatesLog {
     return this.states.get(taskId);
   }
 
-  /** Resolves when the update is on disk. Updates appended together share one write. */
-  append(update: NewUpdate): Promise<void> {
+  /**
+   * Resolves when the update is on disk. Updates appended together share one write. It happened at `at`, by the monotonic clock, and
+   * not before the one that its task told last.
+   */
+  append(update: NewUpdate, at = monotonicMillis()): Promise<void> {
     const { agentId, incarnation } = this.source;
+    const steadyAt = Math.max(at, this.states.get(update.taskId)?.steadyAt ?? at);
+    const timestamp = wallTimeOf(steadyAt);
     const result = new Promise<void>((resolve, reject) => {
       this.waiting.push({
         // The number is given when it is written, so that a failed write leaves no gap.
-        update: { agentId, incarnation, number: 0, ...update },
+        update: { agentId, incarnation, number: 0, ...update, timestamp, steadyAt },
         done: (failure) => (failure === undefined ? resolve() : reject(failure)),
       });
     });
@@ -72,10 +81,16 @@ export class UpdatesLog {
     return result;
   }
 
-  /** At most `limit` updates with higher numbers, in order. */
+  /** At most `limit` updates with higher numbers, in order, with times by the clock as it is set now. */
   after(number: number, limit: number): StatusUpdate[] {
     const first = this.entries.findIndex((update) => update.number > number);
-    return first < 0 ? [] : this.entries.slice(first, first + limit);
+    return first < 0 ? [] : this.entries.slice(first, first + limit).map((entry) => this.told(entry));
+  }
+
+  /** The monotonic clock of another incarnation was another one. */
+  private told({ steadyAt, ...update }: Entry): StatusUpdate {
+    const isOurs = update.incarnation === this.source.incarnation;
+    return isOurs && steadyAt !== undefined ? { ...update, timestamp: wallTimeOf(steadyAt) } : update;
   }
 
   /** Resolves when there is something after `number`, after `waitMillis`, or when `signal` aborts. */
@@ -126,7 +141,7 @@ export class UpdatesLog {
     });
   }
 
-  private admit(update: StatusUpdate): void {
+  private admit(update: Entry): void {
     if (update.number > this.acknowledgedNumber) this.entries.push(update);
     else if (isTerminal(update.state)) return;
     // What a command of the task does, does not change the task.
@@ -178,8 +193,11 @@ export class UpdatesLog {
   }
 }
 
+/** Epoch milliseconds of a moment of the monotonic clock, by the machine's clock as it is set now. */
+const wallTimeOf = (steadyAt: number): number => Math.round(Date.now() - (monotonicMillis() - steadyAt));
+
 /** A last line without its end was never handed out: it is cut off. */
-async function load(path: string): Promise<{ header: Header; updates: StatusUpdate[] }> {
+async function load(path: string): Promise<{ header: Header; updates: Entry[] }> {
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -193,6 +211,6 @@ async function load(path: string): Promise<{ header: Header; updates: StatusUpda
   const [header, ...updates] = complete.split('\n').filter(Boolean);
   return {
     header: JSON.parse(header ?? '{"acknowledged":0}') as Header,
-    updates: updates.map((line) => JSON.parse(line) as StatusUpdate),
+    updates: updates.map((line) => JSON.parse(line) as Entry),
   };
 }
