@@ -76,6 +76,7 @@ export class Scheduler implements LeaderDuty {
    * the next planned task is due, so that a cron job starts at its second, or when to look again at what another transaction held.
    */
   async runOnce(now: number): Promise<number | undefined> {
+    this.unasked.passBegins();
     const someAreHeld = await this.drain.runOnce(now);
     // Draining took its time: tasks that it planned for "now" are due.
     const due = await this.placement.runOnce(Math.max(now, this.clock.now()));

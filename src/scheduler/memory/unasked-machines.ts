@@ -13,6 +13,8 @@ import { Database } from '../../platform/database/database.js';
 @Injectable()
 export class UnaskedMachines {
   private slaveIds = new Set<string>();
+  /** Those of them that were asked since the last pass began. */
+  private readonly answered = new Set<string>();
 
   constructor(
     private readonly db: Database,
@@ -24,19 +26,20 @@ export class UnaskedMachines {
   async load(): Promise<void> {
     const tasks = await this.tasks.givenUp(this.db.manager);
     const absent = await this.slaves.absent(this.db.manager);
+    this.answered.clear();
     this.slaveIds = new Set([...tasks.map(({ slaveId }) => slaveId), ...absent]);
   }
 
   add(slaveIds: Iterable<string>): void {
-    for (const id of slaveIds) this.slaveIds.add(id);
+    for (const id of slaveIds) {
+      this.slaveIds.add(id);
+      this.answered.delete(id);
+    }
   }
 
-  has(slaveId: string): boolean {
-    return this.slaveIds.has(slaveId);
-  }
-
-  all(): string[] {
-    return [...this.slaveIds];
+  /** Those that are yet to be asked. */
+  toAsk(): Set<string> {
+    return new Set([...this.slaveIds].filter((id) => !this.answered.has(id)));
   }
 
   /**
@@ -52,8 +55,14 @@ export class UnaskedMachines {
     return new Set([...waiting, ...beside].map(({ slaveId }) => slaveId));
   }
 
-  /** They have said what they run, and it is recorded. */
+  /** They have said what they run, and it is recorded: from the next pass on they take tasks. */
   asked(slaveIds: Iterable<string>): void {
-    for (const id of slaveIds) this.slaveIds.delete(id);
+    for (const id of slaveIds) if (this.slaveIds.has(id)) this.answered.add(id);
+  }
+
+  /** Before requests are counted: a pass that had counted them without the tasks that are back would place others beside those. */
+  passBegins(): void {
+    for (const id of this.answered) this.slaveIds.delete(id);
+    this.answered.clear();
   }
 }

@@ -52,7 +52,7 @@ export class AskedTasks {
 
   /** Machines on which tasks were given up and that answer again, with their agents: before anything is placed there. */
   private returnedMachines(): Map<string, string> {
-    const waiting = new Set(this.unasked.all());
+    const waiting = this.unasked.toAsk();
     if (waiting.size === 0) return new Map();
     const back = this.driver
       .machines()
@@ -61,9 +61,9 @@ export class AskedTasks {
   }
 
   private release(slaveIds: readonly string[]): void {
-    const waited = slaveIds.filter((slaveId) => this.unasked.has(slaveId));
-    if (waited.length === 0) return;
-    this.unasked.asked(waited);
+    const waiting = this.unasked.toAsk();
+    if (!slaveIds.some((slaveId) => waiting.has(slaveId))) return;
+    this.unasked.asked(slaveIds);
     this.wake.signal('scheduler');
   }
 

@@ -5,6 +5,7 @@ import { Database } from '../../platform/database/database.js';
 import { ClusterWatch } from '../cluster/cluster-watch.service.js';
 import { HistoryMover } from '../../modules/history/history-mover.service.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
+import { DrainService } from '../drain/drain.service.js';
 import { Scheduler } from '../scheduler.service.js';
 import { Reconciliation } from '../reconciliation/reconciliation.service.js';
 import { StatusUpdates } from './status-updates.service.js';
@@ -365,6 +366,26 @@ describe('a machine that comes back just after its time', () => {
     expect((await world.active()).map((task) => task.taskId.id).toSorted()).toEqual(before);
     expect(world.cluster.starts.size).toBe(2);
     expect(await world.query('SELECT id FROM pending_task')).toEqual([]);
+  });
+
+  test('while requests are counted is given nothing before they are counted with what it brings back', async () => {
+    const before = (await world.active()).map((task) => task.taskId.id).toSorted();
+    world.cluster.setReachable('slave-2', false);
+    await unreachable();
+    await world.get(ClusterWatch).tasksUnreachable(['slave-2']);
+    await world.run(2);
+    const drain = world.get(DrainService);
+    const count = drain.runOnce.bind(drain);
+    vi.spyOn(drain, 'runOnce').mockImplementationOnce(async (now) => {
+      const answer = await count(now);
+      for (const slaveId of ['slave-1', 'slave-2']) world.cluster.setReachable(slaveId, true);
+      await world.cluster.advance(0);
+      await pass();
+      return answer;
+    });
+    await world.run(3);
+    expect((await world.active()).map((task) => task.taskId.id).toSorted()).toEqual(before);
+    expect(world.cluster.starts.size).toBe(2);
   });
 
   test('keeps its tasks where its agent presents another one that runs nothing', async () => {
