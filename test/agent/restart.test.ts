@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runAgent } from '../../src/agent/agent.js';
-import { isAlive, parseStat, type ProcessIdentity } from '../../src/agent/machine/process-identity.js';
+import { isAlive, parseStat, type ProcessIdentity } from '../../src/agent/processes/process-identity.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { compileAgent } from '../support/compiled-agent.js';

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Endpoint } from '../../src/agent/agent-folder.js';
+import type { Endpoint } from '../../src/agent/state/agent-directory.js';
 import { isAlive, killNow, pidsMentioning } from '../e2e/support/processes.js';
 import { Installation, type Instance } from '../e2e/support/product.js';
 import { startTcpProxy, throughProxy, type TcpProxy } from '../support/tcp-proxy.js';

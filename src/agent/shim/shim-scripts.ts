@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readIfThere, writeDurably } from '../files.js';
+import { readIfThere, writeDurably } from '../../platform/files.js';
 import type { LocalClusterSettings } from '../settings.js';
 
 /**

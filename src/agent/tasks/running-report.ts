@@ -1,11 +1,11 @@
 import type { LaunchSpec } from '../../core/model/launch.js';
-import type { AgentContext } from '../agent-context.js';
+import type { TaskContext } from './task-context.js';
 import type { TaskContainer } from '../containers/task-container.js';
 import { type Sandbox, whenHealthFileComes } from '../sandbox/sandbox-layout.js';
 import { programName } from '../shim/command.js';
 import { isSuccess } from './outcome.js';
 import type { StatusReports } from './status-reports.js';
-import type { SavedKill, StartedTask } from './task-folder.js';
+import type { SavedKill, StartedTask } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
 
 interface Started {
@@ -25,7 +25,7 @@ interface Started {
 /** Reports that a task runs, once: its program has begun, its container is up, and its health file is there. */
 export class RunningReport {
   constructor(
-    private readonly context: AgentContext,
+    private readonly context: TaskContext,
     private readonly task: Started,
   ) {}
 

@@ -1,20 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandReport, StatusUpdate } from '../../cluster/cluster-driver.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
-import { cut } from './outcome.js';
-import type { NewUpdate } from './updates-log.js';
-
-const retryMillis = 1_000;
-
-/** The agent stops: whatever was under way is taken up by the next agent, from what is on disk. */
-export class AgentStops extends Error {}
+import { type UpdatesLog, appendPatiently } from '../state/updates-log.js';
+import { cut } from '../../platform/files.js';
 
 /** The status updates of one task. */
 export class StatusReports {
   constructor(
-    private readonly context: AgentContext,
+    private readonly context: Pick<AgentContext, 'settings' | 'log' | 'stopping'> & { updates: UpdatesLog },
     private readonly spec: LaunchSpec,
     private readonly directory: string,
   ) {}
@@ -42,23 +36,5 @@ export class StatusReports {
   ): Promise<void> {
     const { taskId, slaveId } = this.spec;
     return appendPatiently(this.context, what, { taskId, slaveId, directory: this.directory, ...content }, at);
-  }
-}
-
-/** Resolves when the update is on disk. The disk may be full for a while; the update is not lost to that. Throws AgentStops. */
-export async function appendPatiently(
-  { updates, log, stopping }: Pick<AgentContext, 'updates' | 'log' | 'stopping'>,
-  what: string,
-  update: NewUpdate,
-  at?: number,
-): Promise<void> {
-  for (;;) {
-    if (stopping.aborted) throw new AgentStops();
-    try {
-      return await updates.append(update, at);
-    } catch (cause) {
-      log.error(`Task ${update.taskId}: cannot write down ${what}, trying again`, cause);
-      await delay(retryMillis);
-    }
   }
 }

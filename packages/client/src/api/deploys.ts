@@ -2,10 +2,10 @@ import { body, contract, del, get, path, post, query } from 'rest-contract/clien
 import {
   DeployRequest,
   PendingDeploy,
-  Rollback,
   RollbackRequest,
   UpdatePendingDeployRequest,
 } from '../records/deploy-progress.js';
+import { Rollback } from '../records/state.js';
 import { DeployPlan } from '../records/plans.js';
 import { RequestParent } from '../records/request-state.js';
 import { boolean, list, optional, string } from '../schema.js';

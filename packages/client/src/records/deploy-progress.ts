@@ -1,16 +1,6 @@
 import type { Deploy } from './deploy.js';
 import type { Request } from './request.js';
-import type {
-  ExpiringBounce,
-  ExpiringPause,
-  ExpiringPriority,
-  ExpiringScale,
-  ExpiringSkipHealthchecks,
-  RequestDeployState,
-  RequestState,
-  TimeInZone,
-} from './request-state.js';
-import type { TaskId, TaskIdsByStatus } from './task-ids.js';
+import type { TaskId } from './task-ids.js';
 import { type Int32, type Int64, record } from '../schema.js';
 
 /**
@@ -40,6 +30,7 @@ export interface DeployRequest {
   /** Takes the place of the request when the deploy succeeds. */
   updatedRequest?: Request;
 }
+
 export const DeployRequest = record<DeployRequest>('DeployRequest');
 
 /** Another number of new tasks for the deploy in progress. */
@@ -51,6 +42,7 @@ export interface UpdatePendingDeployRequest {
   /** How many tasks of the new deploy should run now: from 1 to the instances of the request. */
   targetActiveInstances: Int32;
 }
+
 export const UpdatePendingDeployRequest = record<UpdatePendingDeployRequest>('UpdatePendingDeployRequest');
 
 /** Which earlier deploy of a request is deployed again. */
@@ -66,42 +58,8 @@ export interface RollbackRequest {
   /** Unpause a paused request when the deploy succeeds. */
   unpauseOnSuccessfulDeploy?: boolean;
 }
-export const RollbackRequest = record<RollbackRequest>('RollbackRequest');
 
-/** The request while an earlier deploy of it is deployed again, and under which id. */
-export interface Rollback {
-  /** What may happen to it now: ACTIVE requests get tasks, PAUSED ones do not. */
-  state: RequestState;
-  /** The priority that holds for a while. An addition of version 1.5 of this API. */
-  expiringPriority?: ExpiringPriority;
-  /** The request itself. */
-  request: Request;
-  /** Which of its deploys count. Absent while none does. */
-  requestDeployState?: RequestDeployState;
-  /** The deploy that runs. */
-  activeDeploy?: Deploy;
-  /** The deploy in progress. */
-  pendingDeploy?: Deploy;
-  /** How far the deploy in progress has come. */
-  pendingDeployState?: PendingDeploy;
-  /** The bounce under way and its time limit. */
-  expiringBounce?: ExpiringBounce;
-  /** The pause that ends by itself. */
-  expiringPause?: ExpiringPause;
-  /** The number of instances that holds for a while. */
-  expiringScale?: ExpiringScale;
-  /** The skip of health checks that holds for a while. */
-  expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
-  /** Its tasks, by what can be expected of them. */
-  taskIds?: TaskIdsByStatus;
-  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; in lists where `nextRuns` is asked for. */
-  nextRuns?: TimeInZone[];
-  /** The new deploy. */
-  deployId: string;
-  /** The earlier deploy that it repeats. */
-  rolledBackTo: string;
-}
-export const Rollback = record<Rollback>('Rollback');
+export const RollbackRequest = record<RollbackRequest>('RollbackRequest');
 
 /** A change of the load balancer that a deploy asked for. */
 export interface DeployProgressLbUpdate {
@@ -191,6 +149,7 @@ export interface PendingDeploy {
   /** Why its tasks are not placed, as far as the scheduler has looked; absent where none waits. */
   waitsBecause?: string;
 }
+
 export const PendingDeploy = record<PendingDeploy>('PendingDeploy');
 
 /** Names one change of the load balancer. */

@@ -1,13 +1,25 @@
-import type { DeployMarker } from './deploy-progress.js';
-import type { SlavePlacement } from './request.js';
-import type { PendingTaskId } from './task-ids.js';
+import type { DeployMarker, PendingDeploy } from './deploy-progress.js';
+import type { SlavePlacement, Request } from './request.js';
+import type { PendingTaskId, TaskIdsByStatus } from './task-ids.js';
 import { type Int32, type Int64, record } from '../schema.js';
+import type { Deploy } from './deploy.js';
+import type {
+  ExpiringBounce,
+  ExpiringPause,
+  ExpiringPriority,
+  ExpiringScale,
+  ExpiringSkipHealthchecks,
+  RequestDeployState,
+  RequestState,
+  TimeInZone,
+} from './request-state.js';
 
 /** Limits that clients look at before they ask for something. */
 export interface Limits {
   /** Slaves that may be decommissioned at once. */
   maxDecommissioningAgents: Int32;
 }
+
 export const Limits = record<Limits>('Limits');
 
 /** What holds for the placement of all requests, whatever they say themselves. */
@@ -17,6 +29,7 @@ export interface PlacementOverride {
   /** Whether rackSensitive of requests has no effect. */
   ignoresRackSensitivity: boolean;
 }
+
 export const PlacementOverride = record<PlacementOverride>('PlacementOverride');
 
 /** One instance of the service. */
@@ -140,6 +153,7 @@ export interface State {
   /** Whether the directory of users answers. Absent where there is none. */
   authDatastoreHealthy?: boolean;
 }
+
 export const State = record<State>('State');
 
 /** The tasks that wait for their time or for a machine. */
@@ -155,6 +169,7 @@ export interface ScheduledTasksInfo {
   /** The same of ON_DEMAND requests that have room for more tasks. */
   onDemandLateTasks: PendingTaskId[];
 }
+
 export const ScheduledTasksInfo = record<ScheduledTasksInfo>('ScheduledTasksInfo');
 
 /** How the last comparison of our tasks with those of the machines went. Times in milliseconds. */
@@ -188,4 +203,41 @@ export interface TaskReconciliationStatistics {
   /** Standard deviation of the times. */
   taskReconciliationResponseStddev: number;
 }
+
 export const TaskReconciliationStatistics = record<TaskReconciliationStatistics>('TaskReconciliationStatistics');
+
+/** The request while an earlier deploy of it is deployed again, and under which id. */
+export interface Rollback {
+  /** What may happen to it now: ACTIVE requests get tasks, PAUSED ones do not. */
+  state: RequestState;
+  /** The priority that holds for a while. An addition of version 1.5 of this API. */
+  expiringPriority?: ExpiringPriority;
+  /** The request itself. */
+  request: Request;
+  /** Which of its deploys count. Absent while none does. */
+  requestDeployState?: RequestDeployState;
+  /** The deploy that runs. */
+  activeDeploy?: Deploy;
+  /** The deploy in progress. */
+  pendingDeploy?: Deploy;
+  /** How far the deploy in progress has come. */
+  pendingDeployState?: PendingDeploy;
+  /** The bounce under way and its time limit. */
+  expiringBounce?: ExpiringBounce;
+  /** The pause that ends by itself. */
+  expiringPause?: ExpiringPause;
+  /** The number of instances that holds for a while. */
+  expiringScale?: ExpiringScale;
+  /** The skip of health checks that holds for a while. */
+  expiringSkipHealthchecks?: ExpiringSkipHealthchecks;
+  /** Its tasks, by what can be expected of them. */
+  taskIds?: TaskIdsByStatus;
+  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; in lists where `nextRuns` is asked for. */
+  nextRuns?: TimeInZone[];
+  /** The new deploy. */
+  deployId: string;
+  /** The earlier deploy that it repeats. */
+  rolledBackTo: string;
+}
+
+export const Rollback = record<Rollback>('Rollback');
