@@ -10,7 +10,14 @@ import { fileNameOf } from '../state/task-directory.js';
 import { isBelow } from '../../core/files/paths.js';
 import { UploadRecord } from './upload-record.js';
 
-/** What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
+/* What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
+
+/** What the logs of a task are looked after with. */
+export interface LogContext extends AgentContext {
+  /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
+  finishedUploads: Set<string> | undefined;
+}
+
 interface RecordContext extends Pick<AgentContext, 'directory' | 'settings' | 'log'> {
   /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
   finishedUploads?: Set<string>;

@@ -3,7 +3,6 @@ import { basename, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { backOffMillis } from '../../platform/async.js';
-import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../../platform/files.js';
 import { isAlive, type ProcessStat, readStat } from '../processes/process-identity.js';
 import { allPids, signal, userOf } from '../processes/processes.js';
@@ -22,15 +21,9 @@ import {
   removeIfEmpty,
   removeSurplus,
 } from './results.js';
-import { writeRecords } from './records.js';
+import { type LogContext, writeRecords } from './records.js';
 import { isDue } from './schedule.js';
 import { saveTail } from './tail.js';
-
-/** What the logs of a task are looked after with. */
-export interface LogContext extends AgentContext {
-  /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
-  finishedUploads: Set<string> | undefined;
-}
 
 interface Target {
   spec: LaunchSpec;

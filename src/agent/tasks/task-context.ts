@@ -1,6 +1,7 @@
 import type { Cgroups } from '../cgroups/cgroups.js';
 import type { ContainerContext } from '../containers/start-container.js';
-import type { LogContext, TaskLogs } from '../logs/task-logs.js';
+import type { LogContext } from '../logs/records.js';
+import type { TaskLogs } from '../logs/task-logs.js';
 import type { UpdatesLog } from '../state/updates-log.js';
 
 /** What all tasks of an agent share. */
