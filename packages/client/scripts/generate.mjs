@@ -14,7 +14,9 @@ export async function generate(document, folder, given = ours) {
     defaultNonNullable: false,
   });
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'records.ts'), note + astToString(types));
+  // As the text of a comment rather than its tag: editors show that first.
+  const records = astToString(types).replaceAll(/^( *(?:\/\*\*|\*)) @description /gm, '$1 ');
+  writeFileSync(join(folder, 'records.ts'), note + records);
   writeFileSync(join(folder, 'operations.ts'), note + operationsOf(known, given));
 }
 

@@ -1,11 +1,11 @@
 import {
   accepts,
-  discard,
   type Entry,
   type HandleRequest,
   type HttpBody,
   emptyBody,
   JSON_TYPE,
+  readBytes,
   readText,
   type RestRequest,
   textBody,
@@ -139,7 +139,8 @@ async function exchange(send: HandleRequest, request: RestRequest, kind: AnswerK
 }
 
 async function read(body: HttpBody, kind: AnswerKind, maxBytes: number): Promise<unknown> {
-  if (kind === 'nothing') return discard(body);
+  // Read to its end rather than dropped, so that the connection can carry the next call.
+  if (kind === 'nothing') return bytesOf(body, maxBytes).then(ignored, ignored);
   if (kind === 'bytes') return piecesOf(body);
   if (kind === 'text') return readText(body, maxBytes);
   const type = body.kind === 'empty' ? 'nothing' : body.mediaType;
@@ -148,6 +149,9 @@ async function read(body: HttpBody, kind: AnswerKind, maxBytes: number): Promise
   if (kindOf(value) !== kind) throw new Unreadable(`must be ${shown(kind)}, not ${shown(kindOf(value))}`);
   return value;
 }
+
+const bytesOf = async (body: HttpBody, maxBytes: number) => readBytes(body, maxBytes);
+const ignored = () => undefined;
 
 function jsonOf(text: string): unknown {
   try {
