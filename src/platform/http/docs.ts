@@ -118,7 +118,7 @@ interface Operation extends Marked {
 }
 
 /** The document as the rooms' controllers and records give it, with what is the same for all of them. */
-function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): OpenAPIObject {
+export function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Muster')
     .setDescription(description)
