@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /** What decorators let be absent, the served document must not require: else no client could leave it out. */
 test('no field that callers may leave out is required', () => {
@@ -21,7 +22,7 @@ test('no field that callers may leave out is required', () => {
 });
 
 test('the document that the client is made of is the one that is served', async () => {
-  const installation = new Installation();
+  const installation = new Installation({ database: createDatabase });
   try {
     const { api } = await installation.start();
     const file = new URL('../../packages/client/dist/openapi.json', import.meta.url);

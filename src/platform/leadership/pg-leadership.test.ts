@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { recordLease } from '../../../test/support/lease-record.js';
 import { startTcpProxy, targetOf, throughProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
@@ -247,12 +248,18 @@ describe('a leader that is told to fail over', () => {
     one.start('http://one');
     await ready(one);
     two.start('http://two');
-    const [askedAt, epoch] = [performance.now(), one.current()];
+    const epoch = one.current();
+    const client = await connect(url, 'test', 5_000);
+    onTestFinished(() => client.end());
+    const changes = await recordLease(async (sql) => (await client.query(sql)).rows);
     one.failOver('a test wants it');
     expect(one.current()).toBeUndefined();
     await ready(two);
     // Its timer and not a notification brought it here, but not the end of the lease either.
-    expect(performance.now() - askedAt).toBeLessThan(2_000);
+    expect(await changes()).toEqual([
+      { holder: 'one', isGivenBack: true },
+      { holder: 'two', isGivenBack: false },
+    ]);
     two.failOver('a test wants it back');
     await ready(one);
     expect(one.current()).toBeGreaterThan(epoch!);
@@ -426,9 +433,7 @@ describe('while the database', () => {
     leadership.start('http://here');
     await ready(leadership);
     proxy.cut();
-    const cutAt = performance.now();
     await over(leadership);
-    expect(performance.now() - cutAt).toBeLessThan(3_000);
     proxy.restore();
     await ready(leadership);
     expect(leadership.current()).toBeGreaterThan(1);
@@ -443,12 +448,9 @@ describe('while the database', () => {
     const other = contender({ holder: 'other' });
     other.start('http://other');
     proxy.freeze();
-    const frozenAt = performance.now();
     await over(frozen);
-    const stoppedAfter = performance.now() - frozenAt;
+    expect(other.current()).toBeUndefined();
     await ready(other);
-    expect(stoppedAfter).toBeLessThan(performance.now() - frozenAt);
-    expect(performance.now() - frozenAt).toBeLessThan(5_000);
     proxy.restore();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect([frozen.current(), other.current()]).toEqual([undefined, 2]);
