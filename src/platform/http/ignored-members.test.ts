@@ -104,7 +104,7 @@ test('what is refused for another reason may be so because of a name', async () 
 });
 
 test('a body of many such names is answered at once, and with a short header', async () => {
-  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`k${n}${'x'.repeat(100)}`, 1]));
+  const many = Object.fromEntries(Array.from({ length: 15_000 }, (_, n) => [`k${n}${'x'.repeat(100)}`, 1]));
   const { status, warning } = await call('', { id: 'a', ...many });
   expect(status).toBe(200);
   expect(warning!.length).toBeLessThan(2_000);
