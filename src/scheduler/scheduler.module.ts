@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { HistoryMoverModule } from '../modules/history/history.module.js';
-import { LoadBalancerClientModule } from '../modules/load-balancer/load-balancer-client.module.js';
+import { LoadBalancerClientModule } from '../platform/load-balancer/load-balancer-client.module.js';
 import { SlavesModule } from '../modules/slaves/slaves.module.js';
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
 import { SchedulerControls } from '../modules/test-operations/test-operations.service.js';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makeDeploy, makeRequest, makeTask, start } from '../support/builders.js';
 import type { BalancedTask } from '../../src/core/load-balancer/index.js';
-import { HttpLoadBalancer } from '../../src/modules/load-balancer/http-load-balancer.js';
+import { HttpLoadBalancer } from '../../src/platform/load-balancer/http-load-balancer.js';
 import { Clock } from '../../src/platform/clock.js';
 import { startBalancer, type BalancerServer } from '../support/load-balancer/balancer-server.js';
 import { balancerBefore, Nginx } from '../support/load-balancer/nginx.js';

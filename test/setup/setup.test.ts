@@ -44,7 +44,7 @@ test('two commands at once, without install scripts, as in production, in a path
   await first.line('Installing packages');
   const second = run(folder, 'build.mjs', env);
   await second.line(`Another command (process ${first.pid}) is setting up`);
-  expect(await exitCode(first, 240_000), first.lines.join('\n')).toBe(0);
+  expect(await exitCode(first, 420_000), first.lines.join('\n')).toBe(0);
   expect(await exitCode(second, 60_000), second.lines.join('\n')).toBe(0);
   expect(second.lines).toHaveLength(1);
 
@@ -61,7 +61,7 @@ test('two commands at once, without install scripts, as in production, in a path
   product.child.kill('SIGTERM');
   expect(await exitCode(product, 60_000)).toBe(0);
   expect(existsSync(emptyCache)).toBe(false);
-}, 420_000);
+}, 600_000);
 
 describe('one line says why, with exit code 1:', () => {
   test('the registry cannot be reached', async () => {

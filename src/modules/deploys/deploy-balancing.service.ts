@@ -17,7 +17,7 @@ import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
 import { LoadBalancerRecordRepository, type RecordKind } from '../load-balancer/load-balancer-record.repository.js';
-import { LoadBalancer } from '../load-balancer/load-balancer.js';
+import { LoadBalancer } from '../../platform/load-balancer/load-balancer.js';
 import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
 import { type LiveTask, TaskRepository } from '../tasks/task.repository.js';
 import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.js';

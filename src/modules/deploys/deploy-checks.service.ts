@@ -13,7 +13,7 @@ import { PriorityFreezeRepository } from '../priority/priority-freeze.repository
 import { RequestChecks } from '../requests/request-checks.service.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { TaskRepository } from '../tasks/task.repository.js';
-import { refusedContainerErrors, refusedUserErrors, unsupportedDeployErrors } from './deploy-support.js';
+import { refusedContainerErrors, refusedUserErrors, unsupportedDeployErrors } from '../requests/driver-refusals.js';
 
 /** Everything that may be wrong with a deploy that a caller wants to start. */
 @Injectable()

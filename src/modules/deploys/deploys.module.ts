@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { LoadBalancerClientModule } from '../load-balancer/load-balancer-client.module.js';
+import { LoadBalancerClientModule } from '../../platform/load-balancer/load-balancer-client.module.js';
 import { RequestsModule } from '../requests/requests.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
 import { AcceptanceChecks, DeployAcceptance } from './deploy-acceptance.service.js';

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Past } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
 import { TaskIdHistoryDto } from '../tasks/dto/task-id.dto.js';
-import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { HistoryQuery, SkipZkDefault, TaskFilterQuery, TaskSearchQuery } from './dto/queries.dto.js';
 import { TaskHistoryDto, TaskIdHistoryPageDto } from './dto/history.dto.js';
 import { TaskHistories } from './task-histories.service.js';

@@ -5,7 +5,7 @@ import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LoadBalancerDeletionRepository, type QueuedDeletion } from './load-balancer-deletion.repository.js';
-import { LoadBalancer, mostCallsAtOnce } from './load-balancer.js';
+import { LoadBalancer, mostCallsAtOnce } from '../../platform/load-balancer/load-balancer.js';
 import { RemovalPass } from './removal-pass.service.js';
 
 /** Takes the services of deleted requests off the load balancer. */

@@ -14,7 +14,7 @@ import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
 import type { LiveTask } from '../tasks/task.repository.js';
 import { BalancedTasks } from './balanced-tasks.service.js';
 import { LoadBalancerRecordRepository, type RecordKind } from './load-balancer-record.repository.js';
-import { LoadBalancer, mostCallsAtOnce } from './load-balancer.js';
+import { LoadBalancer, mostCallsAtOnce } from '../../platform/load-balancer/load-balancer.js';
 
 interface OutsideTask extends EnteringTask {
   live: LiveTask;

@@ -4,7 +4,7 @@ import { TaskStoreModule } from '../tasks/task-store.module.js';
 import { BalancedTasks } from './balanced-tasks.service.js';
 import { DeletionPass, LoadBalancerCleanupPoller } from './load-balancer-cleanup.poller.js';
 import { EntryPass, LoadBalancerEntryPoller, OutsideTasks } from './load-balancer-entry.poller.js';
-import { LoadBalancerClientModule } from './load-balancer-client.module.js';
+import { LoadBalancerClientModule } from '../../platform/load-balancer/load-balancer-client.module.js';
 import { LoadBalancerQueuesController } from './load-balancer-queues.controller.js';
 import { RemovalPass } from './removal-pass.service.js';
 import { UpstreamCheckPoller } from './upstream-check.poller.js';

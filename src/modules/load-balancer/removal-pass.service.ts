@@ -10,7 +10,7 @@ import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
 import { BalancedTasks, type ServedTask } from './balanced-tasks.service.js';
 import { LoadBalancerRecordRepository } from './load-balancer-record.repository.js';
 import { LoadBalancerRemovalRepository } from './load-balancer-removal.repository.js';
-import { LoadBalancer, mostCallsAtOnce } from './load-balancer.js';
+import { LoadBalancer, mostCallsAtOnce } from '../../platform/load-balancer/load-balancer.js';
 
 interface Leaving {
   live: LiveTask;

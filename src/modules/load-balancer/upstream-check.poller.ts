@@ -18,7 +18,7 @@ import { DeployRepository } from '../deploys/deploy.repository.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
 import { TaskRepository } from '../tasks/task.repository.js';
 import { BalancedTasks } from './balanced-tasks.service.js';
-import { LoadBalancer, mostCallsAtOnce } from './load-balancer.js';
+import { LoadBalancer, mostCallsAtOnce } from '../../platform/load-balancer/load-balancer.js';
 
 const pollMillis = 1_000;
 /** A removal that takes longer goes on by itself; the next check sees what came of it. */

@@ -8,7 +8,7 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
 import { TaskHistoryRepository } from '../history/task-history.repository.js';
-import { idForms } from '../tasks/task-id.pipe.js';
+import { idForms } from '../../platform/http/task-id.pipe.js';
 import { RequestHistoryRepository, type RequestLifetime } from '../requests/request-history.repository.js';
 import { ObjectStore } from './object-store.service.js';
 import { UploadPlacesRepository } from './upload-places.repository.js';

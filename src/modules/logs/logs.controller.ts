@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { NeedsBody } from '../../platform/http/bodies.js';
-import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import {
   LogsQuery,
   ObjstoreLogDto,

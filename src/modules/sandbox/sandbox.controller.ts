@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { type Caller, CallerUser, MaySeeSecrets } from '../../platform/http/caller.js';
-import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { BrowseQuery, FileChunkDto, ReadQuery, SandboxDto } from './dto/sandbox.dto.js';
 import { SandboxService } from './sandbox.service.js';
 

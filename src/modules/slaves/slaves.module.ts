@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { TaskStoreModule } from '../tasks/task-store.module.js';
 import { FleetComparison } from './fleet-comparison.service.js';
 import { InactiveController } from './inactive-hosts/inactive-hosts.controller.js';
 import { InactiveMachines } from './inactive-hosts/inactive-machines.service.js';
@@ -15,7 +14,6 @@ import { SlavesController } from './slaves.controller.js';
 
 /** Machines: what the cluster says about them and what operators decide. Racks share all of it. */
 @Module({
-  imports: [TaskStoreModule],
   controllers: [SlavesController, RacksController, InactiveController],
   providers: [
     MachineStates,

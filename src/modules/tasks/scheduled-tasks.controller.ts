@@ -4,7 +4,7 @@ import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { PendingTaskIdDto } from './dto/task-id.dto.js';
 import { PendingTaskDto, TaskRequestDto } from './dto/task.dto.js';
 import { ScheduledTasks } from './scheduled-tasks.service.js';
-import { PendingTaskIdPipe } from './task-id.pipe.js';
+import { PendingTaskIdPipe } from '../../platform/http/task-id.pipe.js';
 
 @ApiTags('Tasks')
 @Controller('api/tasks/scheduled')

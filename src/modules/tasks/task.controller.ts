@@ -3,7 +3,7 @@ import { ApiConflictResponse, ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
 import { KillConflictDto, KillTaskRequestDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
 import { TaskStatisticsDto, TaskDto } from './dto/task.dto.js';
-import { TaskIdPipe } from './task-id.pipe.js';
+import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { TaskKills } from './task-kills.service.js';
 import { TaskReads } from './task-reads.service.js';
 

@@ -2,7 +2,7 @@ import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Past } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
-import { TaskIdPipe } from './task-id.pipe.js';
+import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { TaskTrackingDto } from './dto/task-id.dto.js';
 import { TrackService } from './track.service.js';
 

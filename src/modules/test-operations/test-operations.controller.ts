@@ -15,7 +15,7 @@ import { ErrorDto } from '../../platform/http/error.dto.js';
 import { Since } from '../../platform/http/since.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { NotLeaderDto } from '../leadership/not-leader.dto.js';
-import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { ForcedStatusParams } from './dto/forced-status.dto.js';
 import { TestExceptionQuery } from './dto/test-exception.dto.js';
 import { TestOperations } from './test-operations.service.js';

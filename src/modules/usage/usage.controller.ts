@@ -2,7 +2,7 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IgnoredUserBody } from '../auth/auth.dto.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
-import { TaskIdPipe } from '../tasks/task-id.pipe.js';
+import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { ClusterUtilizationDto, RequestUtilizationDto, SlaveUsageDto, TaskUsageDto } from './dto/usage.dto.js';
 import { UsageReads } from './usage-reads.service.js';
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { PendingTaskIdPipe } from '../../modules/tasks/task-id.pipe.js';
+import { PendingTaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { RequestExplanationDto, TaskExplanationDto } from './dto/explanation.dto.js';
 import { ExplainService } from './explain.service.js';
 import { Since } from '../../platform/http/since.js';

@@ -7,7 +7,7 @@ import type { PendingRequest, TaskCleanup, TaskId } from '../../core/model/task.
 import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { LoadBalancerRecordRepository } from '../../modules/load-balancer/load-balancer-record.repository.js';
 import { LoadBalancerRemovalRepository } from '../../modules/load-balancer/load-balancer-removal.repository.js';
-import { LoadBalancer } from '../../modules/load-balancer/load-balancer.js';
+import { LoadBalancer } from '../../platform/load-balancer/load-balancer.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { LaunchedTaskRepository } from '../../modules/tasks/launched-task.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';

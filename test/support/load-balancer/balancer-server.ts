@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { serve } from 'rest-contract';
 import { nodeListener } from 'rest-contract/node';
-import { BalancerStateApi, LoadBalancerApi } from '../../../src/modules/load-balancer/http-load-balancer.js';
+import { BalancerStateApi, LoadBalancerApi } from '../../../src/platform/load-balancer/http-load-balancer.js';
 import { Balancer } from './balancer.js';
 
 /**

@@ -5,7 +5,7 @@ import type {
   BalancerAnswer,
   BalancerStateApi,
   LoadBalancerApi,
-} from '../../../src/modules/load-balancer/http-load-balancer.js';
+} from '../../../src/platform/load-balancer/http-load-balancer.js';
 import { waitFor } from '../wait-for.js';
 
 type Changes = Service<typeof LoadBalancerApi>;

@@ -18,7 +18,7 @@ import { uploadBucketsOf } from '../../../platform/settings/log-store-settings.j
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
-import { refusedRunUserErrors, unsupportedRunErrors } from '../../deploys/deploy-support.js';
+import { refusedRunUserErrors, unsupportedRunErrors } from '../driver-refusals.js';
 import { TaskSearchRepository } from '../../history/task-search.repository.js';
 import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
 import { TaskRepository } from '../../tasks/task.repository.js';

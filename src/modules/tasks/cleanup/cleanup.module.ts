@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { LoadBalancerClientModule } from '../../load-balancer/load-balancer-client.module.js';
+import { LoadBalancerClientModule } from '../../../platform/load-balancer/load-balancer-client.module.js';
 import { TaskStoreModule } from '../task-store.module.js';
 import { CleanupPoller } from './cleanup.poller.js';
 import { RequestCleaner } from './request-cleaner.service.js';

@@ -15,7 +15,7 @@ import { SETTINGS, type Settings } from '../../../platform/settings/settings.js'
 import { DeployRepository } from '../../deploys/deploy.repository.js';
 import { LoadBalancerRecordRepository } from '../../load-balancer/load-balancer-record.repository.js';
 import { LoadBalancerRemovalRepository } from '../../load-balancer/load-balancer-removal.repository.js';
-import { LoadBalancer } from '../../load-balancer/load-balancer.js';
+import { LoadBalancer } from '../../../platform/load-balancer/load-balancer.js';
 import { ExpiringActionRepository } from '../../requests/expiring/expiring-action.repository.js';
 import { RequestCleanupRepository } from '../../requests/request-cleanup.repository.js';
 import { RequestRepository, type StoredRequest } from '../../requests/request.repository.js';

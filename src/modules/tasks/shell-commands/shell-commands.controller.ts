@@ -3,7 +3,7 @@ import { ApiParam, ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../../platform/http/caller.js';
 import { ShellCommandDto } from '../../requests/dto/actions.dto.js';
-import { TaskIdPipe } from '../task-id.pipe.js';
+import { TaskIdPipe } from '../../../platform/http/task-id.pipe.js';
 import {
   TaskShellCommandHistoryDto,
   TaskShellCommandRequestDto,

@@ -4,7 +4,7 @@ import { makeDeploy, makeRequest, makeTask, start } from '../../../test/support/
 import { startReceiver } from '../../../test/support/http-receiver.js';
 import type { BalancedTask, BalancerChange } from '../../core/load-balancer/index.js';
 import type { LoadBalancerRequestId } from '../../core/model/load-balancer.js';
-import { Clock } from '../../platform/clock.js';
+import { Clock } from '../clock.js';
 import { HttpLoadBalancer, type HttpLoadBalancerSettings } from './http-load-balancer.js';
 import { NoLoadBalancer } from './load-balancer.js';
 

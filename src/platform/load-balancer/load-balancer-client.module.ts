@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { Clock } from '../../platform/clock.js';
-import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Clock } from '../clock.js';
+import { SETTINGS, type Settings } from '../settings/settings.js';
 import { HttpLoadBalancer } from './http-load-balancer.js';
 import { LoadBalancer, NoLoadBalancer } from './load-balancer.js';
 

@@ -29,7 +29,7 @@ import {
 } from '../../core/load-balancer/index.js';
 import { type LoadBalancerMethod, type LoadBalancerState, loadBalancerStates } from '../../core/model/enums.js';
 import type { LoadBalancerRequestId, LoadBalancerUpdate } from '../../core/model/load-balancer.js';
-import type { Clock } from '../../platform/clock.js';
+import type { Clock } from '../clock.js';
 import { LoadBalancer } from './load-balancer.js';
 
 const upstream = z.object({

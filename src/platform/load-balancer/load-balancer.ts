@@ -1,7 +1,7 @@
 import type { BalancerChange, RemovedService, Upstream } from '../../core/load-balancer/index.js';
 import type { LoadBalancerMethod } from '../../core/model/enums.js';
 import type { LoadBalancerRequestId, LoadBalancerUpdate } from '../../core/model/load-balancer.js';
-import type { Clock } from '../../platform/clock.js';
+import type { Clock } from '../clock.js';
 
 /** Calls to the load balancer in flight at once: enough to get through a long queue, too few to be a burden to it. */
 export const mostCallsAtOnce = 16;

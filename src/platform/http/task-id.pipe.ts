@@ -1,6 +1,6 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
 import { parsePendingTaskId, parseTaskId } from '../../core/task-id.js';
-import { SchedulerError } from '../../platform/errors.js';
+import { SchedulerError } from '../errors.js';
 
 /** What such ids look like. */
 export const idForms = {
