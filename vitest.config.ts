@@ -25,7 +25,7 @@ export default defineConfig({
     setupFiles: ['test/support/quiet.ts'],
     globalSetup: ['test/support/vitest-global-setup.ts'],
     // Tests wait for a database or a process more than they compute; those of the deep step start the product, which computes.
-    maxWorkers: step === 'deep' ? 4 : 6,
+    maxWorkers: step === 'deep' ? 3 : 4,
     sequence: { sequencer: LongestFirst },
     // The files of a worker share their modules: to load Nest and the rooms anew for each took longer than all tests.
     isolate: false,
