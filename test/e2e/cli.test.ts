@@ -283,7 +283,7 @@ describe('muster stop', () => {
   test('is a line of the start that can be pasted anywhere, as is the address of the page', async () => {
     const dataDir = join(folder(), "it's a folder");
     const running = muster(['start'], { MUSTER_DATA_DIR: dataDir });
-    const page = (await running.line('  Page ')).trim();
+    const page = (await running.line('  Page ', 60_000)).trim();
     expect(await (await fetch(page)).text()).toContain('<title>');
     const line = (await running.line('  Stop ')).replace(/^.* or: /, '').trim();
     const env = { PATH: process.env['PATH'] };

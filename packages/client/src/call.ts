@@ -144,7 +144,8 @@ async function read(body: HttpBody, kind: AnswerKind, maxBytes: number): Promise
   if (kind === 'bytes') return piecesOf(body);
   if (kind === 'text') return readText(body, maxBytes);
   const type = body.kind === 'empty' ? 'nothing' : body.mediaType;
-  if (!accepts('application/json', type)) throw new Unreadable(`must be application/json, not ${type}`);
+  // Without a stated type it is read: proxies leave the header out.
+  if (type && !accepts('application/json', type)) throw new Unreadable(`must be application/json, not ${type}`);
   const value = jsonOf(await readText(body, maxBytes));
   if (kindOf(value) !== kind) throw new Unreadable(`must be ${shown(kind)}, not ${shown(kindOf(value))}`);
   return value;
