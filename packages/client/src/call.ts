@@ -1,26 +1,24 @@
 import {
-  accepts,
+  byteStream,
+  type CallBounds,
+  type CallOptions,
+  checkMediaType,
   type Entry,
-  type HandleRequest,
   type HttpBody,
   emptyBody,
   JSON_TYPE,
-  readBytes,
+  performCall,
+  type ReadContext,
   readText,
+  type ResponseReader,
   type RestRequest,
+  type RestResponse,
   textBody,
-  TooLarge,
+  unit,
   Unreadable,
+  WrongMediaType,
 } from 'rest-contract/client';
-import { UnreadableResponse } from './errors.js';
 import type { paths } from './generated/records.js';
-
-export interface CallOptions {
-  /** Gives the call up. */
-  readonly signal?: AbortSignal | undefined;
-  /** Longest wait for the answer, repetitions included; for a file or a stream, for its beginning. 0: no limit. */
-  readonly timeoutMs?: number | undefined;
-}
 
 /** What an answer is. Inside of a record nobody looks: a newer service may answer more than is known here. */
 export type AnswerKind = 'nothing' | 'bytes' | 'text' | 'object' | 'array' | 'string' | 'number' | 'boolean';
@@ -64,25 +62,12 @@ type Answer<O, K extends AnswerKind> = K extends 'nothing'
           : never
         : never;
 
-export interface CallDefaults {
-  readonly timeoutMs: number;
-  readonly maxResponseBytes: number;
-}
-
 /** Does the calls of one operation. */
-export const caller =
-  (send: HandleRequest, operation: Operation, defaults: CallDefaults) =>
-  async (args: Record<string, unknown> = {}, options: CallOptions = {}): Promise<unknown> => {
-    const request = requestOf(operation, args);
-    const { timeoutMs = defaults.timeoutMs } = options;
-    const limit = new TimeLimit(`${request.method} /${request.path.join('/')}`, timeoutMs, options.signal);
-    try {
-      const answer = exchange(send, { ...request, signal: limit.signal }, operation[2], defaults.maxResponseBytes);
-      return await Promise.race([answer, limit.passed]);
-    } finally {
-      limit.end();
-    }
-  };
+export function caller(operation: Operation, bounds: CallBounds) {
+  const result: ResponseReader = { decode: (response, context) => answerOf(response, operation[2], context) };
+  return async (args: Record<string, unknown> = {}, options?: CallOptions): Promise<unknown> =>
+    performCall(requestOf(operation, args), result, bounds, options);
+}
 
 function requestOf([method, path]: Operation, { body, ...args }: Record<string, unknown>): RestRequest {
   const segments = path
@@ -103,56 +88,20 @@ function requestOf([method, path]: Operation, { body, ...args }: Record<string, 
   return { method, path: segments, query, headers: [], cookies: [], body: sent };
 }
 
-/** Ends a call at its time or with the caller's signal, also where what sends it does not listen. */
-class TimeLimit {
-  readonly signal: AbortSignal;
-  /** Rejects when the call is to end. */
-  readonly passed: Promise<never>;
-  private readonly timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(what: string, timeoutMs: number, outer: AbortSignal | undefined) {
-    outer?.throwIfAborted();
-    const controller = new AbortController();
-    const expire = () => controller.abort(new DOMException(`${what} took longer than ${timeoutMs} ms`, 'TimeoutError'));
-    this.timer = timeoutMs > 0 ? setTimeout(expire, timeoutMs) : undefined;
-    const { signal } = controller;
-    this.signal = outer ? AbortSignal.any([outer, signal]) : signal;
-    this.passed = new Promise((_resolve, reject) => {
-      this.signal.addEventListener('abort', () => reject(this.signal.reason as Error), { once: true });
-    });
-  }
-
-  end(): void {
-    clearTimeout(this.timer);
-  }
-}
-
-async function exchange(send: HandleRequest, request: RestRequest, kind: AnswerKind, maxBytes: number) {
-  const { body } = await send(request);
-  try {
-    return await read(body, kind, maxBytes);
-  } catch (problem) {
-    if (!(problem instanceof Unreadable || problem instanceof TooLarge)) throw problem;
-    const what = `The response to ${request.method} /${request.path.join('/')}`;
-    throw new UnreadableResponse(`${what} ${problem.message}`, { cause: problem });
-  }
-}
-
-async function read(body: HttpBody, kind: AnswerKind, maxBytes: number): Promise<unknown> {
-  // Read to its end rather than dropped, so that the connection can carry the next call.
-  if (kind === 'nothing') return bytesOf(body, maxBytes).then(ignored, ignored);
-  if (kind === 'bytes') return piecesOf(body);
-  if (kind === 'text') return readText(body, maxBytes);
-  const type = body.kind === 'empty' ? 'nothing' : body.mediaType;
-  // Without a stated type it is read: proxies leave the header out.
-  if (type && !accepts('application/json', type)) throw new Unreadable(`must be application/json, not ${type}`);
-  const value = jsonOf(await readText(body, maxBytes));
+async function answerOf(response: RestResponse, kind: AnswerKind, context: ReadContext): Promise<unknown> {
+  const { body } = response;
+  if (kind === 'nothing') return unit.decode(response, context);
+  if (kind === 'bytes') return anyBytes.decode(body, context);
+  if (kind === 'text') return readText(body, context.maxBytes);
+  if (body.kind === 'empty') throw new WrongMediaType(json, 'nothing');
+  checkMediaType(body, [json]);
+  const value = jsonOf(await readText(body, context.maxBytes));
   if (kindOf(value) !== kind) throw new Unreadable(`must be ${shown(kind)}, not ${shown(kindOf(value))}`);
   return value;
 }
 
-const bytesOf = async (body: HttpBody, maxBytes: number) => readBytes(body, maxBytes);
-const ignored = () => undefined;
+const json = 'application/json';
+const anyBytes = byteStream('*/*');
 
 function jsonOf(text: string): unknown {
   try {
@@ -170,9 +119,3 @@ const words: Readonly<Record<string, string>> = {
   null: 'null',
 };
 const shown = (kind: string): string => words[kind] ?? `a ${kind}`;
-
-async function* piecesOf(body: HttpBody): AsyncGenerator<Uint8Array, void, undefined> {
-  if (body.kind === 'stream') yield* body.content;
-  else if (body.kind !== 'empty')
-    yield typeof body.content === 'string' ? new TextEncoder().encode(body.content) : body.content;
-}

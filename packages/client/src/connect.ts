@@ -55,17 +55,13 @@ export function connectMuster(options: MusterOptions): Muster {
     retries,
     maxResponseBytes,
   });
+  const bounds = { backend, timeoutMs, read: { maxBytes: maxResponseBytes } };
   const muster = {};
   for (const [name, group] of Object.entries<Readonly<Record<string, Operation>>>(calls)) {
     // Made when it is used first: a program rarely uses more than a few.
     let made: object | undefined;
     const make = () =>
-      Object.fromEntries(
-        Object.entries(group).map(([each, operation]) => [
-          each,
-          caller(backend, operation, { timeoutMs, maxResponseBytes }),
-        ]),
-      );
+      Object.fromEntries(Object.entries(group).map(([each, operation]) => [each, caller(operation, bounds)]));
     Object.defineProperty(muster, name, { enumerable: true, get: () => (made ??= make()) });
   }
   return muster as Muster;

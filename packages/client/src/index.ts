@@ -1,6 +1,5 @@
-export type { CallOptions } from './call.js';
 export { connectMuster, type MusterOptions } from './connect.js';
-export { MusterError, ServiceUnreachable, UnreadableResponse } from './errors.js';
+export { MusterError, ServiceUnreachable } from './errors.js';
 export { enumerations, type Muster } from './generated/operations.js';
 export type * from './generated/records.js';
 export * from './helpers/deploys.js';
@@ -9,3 +8,4 @@ export * from './helpers/history.js';
 export * from './helpers/logs.js';
 export * from './helpers/runs.js';
 export type { WaitOptions } from './helpers/waiting.js';
+export { type CallOptions, UnreadableResponse } from 'rest-contract/client';

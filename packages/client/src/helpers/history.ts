@@ -1,4 +1,4 @@
-import type { CallOptions } from '../call.js';
+import type { CallOptions } from 'rest-contract/client';
 import type { Muster } from '../generated/operations.js';
 import type { DeployHistory, RequestHistory, TaskIdHistory } from '../generated/records.js';
 

@@ -1,6 +1,6 @@
-import type { ResultCoding } from '../codec/lookup.js';
+import type { ReadContext } from '../codec/codec.js';
 import { Unreadable, TooLarge, WrongMediaType } from '../raw/failures.js';
-import type { RestRequest, HandleRequest } from '../raw/message.js';
+import type { RestRequest, RestResponse, HandleRequest } from '../raw/message.js';
 import type { CallOptions } from './types.js';
 import type { AsyncWrapper, WrapperName } from '../async/wrappers.js';
 
@@ -9,13 +9,29 @@ export class UnreadableResponse extends Error {
   override readonly name = 'UnreadableResponse';
 }
 
-/** Sends one request and reads its response. */
+/** Makes the result of a call out of its response. Throws Unreadable, TooLarge or WrongMediaType where it is none. */
+export interface ResponseReader {
+  decode(response: RestResponse, context: ReadContext): unknown;
+}
+
+/** By what the calls of a client are sent and bounded. */
+export interface CallBounds {
+  readonly backend: HandleRequest;
+  /** Longest wait unless a call says another; 0: no limit. */
+  readonly timeoutMs: number;
+  readonly read: ReadContext;
+}
+
+/**
+ * Sends one request and reads its response, within its time and as long as no signal gives it up. For clients that are made of
+ * something else than a contract. Throws UnreadableResponse where `result` cannot read the response.
+ */
 export function performCall(
   request: RestRequest,
-  result: ResultCoding,
-  shared: Shared,
-  options: CallOptions | undefined,
-  cancel: AbortSignal | undefined,
+  result: ResponseReader,
+  shared: CallBounds,
+  options?: CallOptions,
+  cancel?: AbortSignal,
 ): Promise<unknown> {
   const timeoutMs = options?.timeoutMs ?? shared.timeoutMs;
   const signal = options?.signal;
@@ -23,7 +39,7 @@ export function performCall(
   return bounded(request, result, shared, timeoutMs, [signal, cancel]);
 }
 
-async function exchange(request: RestRequest, result: ResultCoding, shared: Shared): Promise<unknown> {
+async function exchange(request: RestRequest, result: ResponseReader, shared: CallBounds): Promise<unknown> {
   const response = await shared.backend(request);
   try {
     return await result.decode(response, shared.read);
@@ -42,8 +58,8 @@ const sentence = ({ message }: Error) =>
 /** The same under a time limit and abort signals. Rejects at once, even when the backend does not listen. */
 async function bounded(
   request: RestRequest,
-  result: ResultCoding,
-  shared: Shared,
+  result: ResponseReader,
+  shared: CallBounds,
   timeoutMs: number,
   outer: readonly (AbortSignal | undefined)[],
 ): Promise<unknown> {
@@ -80,10 +96,7 @@ function isStreaming(value: unknown): boolean {
 const timedOut = (request: RestRequest, timeoutMs: number) =>
   new DOMException(`${request.method} /${request.path.join('/')} took longer than ${timeoutMs} ms`, 'TimeoutError');
 
-export interface Shared {
-  readonly backend: HandleRequest;
+export interface Shared extends CallBounds {
   readonly wrapper: AsyncWrapper<WrapperName> | undefined;
   readonly context: Record<string, unknown>;
-  readonly timeoutMs: number;
-  readonly read: { readonly maxBytes: number };
 }
