@@ -1,6 +1,8 @@
 import { existsBelow, openFileBelow } from '../sandbox/below.js';
 import type { InvalidCommand } from './command-words.js';
 
+const longestPid = 32;
+
 /** The process that commands are about, where the task itself names one in a file; undefined: it does not. */
 export async function taskPid(root: string, path: string): Promise<number | undefined | InvalidCommand> {
   if (!(await existsBelow(root, path))) return undefined;
@@ -14,5 +16,3 @@ export async function taskPid(root: string, path: string): Promise<number | unde
     await opened.handle.close();
   }
 }
-
-export const longestPid = 32;

@@ -220,7 +220,7 @@ async function load(path: string): Promise<{ header: Header; updates: Entry[] }>
 /** The agent stops: whatever was under way is taken up by the next agent, from what is on disk. */
 export class AgentStops extends Error {}
 
-export const retryMillis = 1000;
+const retryMillis = 1_000;
 
 /** Resolves when the update is on disk. The disk may be full for a while; the update is not lost to that. Throws AgentStops. */
 export async function appendPatiently(

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../platform/log.js';
 
 /** The pause begins when the work has ended; work that failed is done again after it. */

@@ -73,7 +73,8 @@ const decommissioning: ReadonlySet<MachineState> = new Set<MachineState>([
 ]);
 export const isDecommissioning = (state: MachineState): boolean => decommissioning.has(state);
 /** Not there: never seen since the start, or confirmed gone. */
-export const isInactive = (state: MachineState): boolean => state === 'DEAD' || state === 'MISSING_ON_STARTUP';
+export const inactiveStates: readonly MachineState[] = ['DEAD', 'MISSING_ON_STARTUP'];
+export const isInactive = (state: MachineState): boolean => inactiveStates.includes(state);
 
 export type StateChange = 'CHANGED' | 'ALREADY_AT_STATE' | 'ILLEGAL_TRANSITION';
 

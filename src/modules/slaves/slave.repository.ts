@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Any, type EntityManager, In, Not } from 'typeorm';
 import type { SlaveRecord } from '../../core/machines/comparison.js';
+import { inactiveStates } from '../../core/machines/machine-life.js';
 import type { MachineState } from '../../core/model/enums.js';
 import type {
   ClusterResourcesObject,
@@ -63,8 +64,6 @@ interface SlaveRow extends StandingRow {
 
 /** Key of the advisory lock that stands for "which machines may be used" (any number, but the same everywhere). */
 const fleet = 7_099_001;
-
-const absentStates: readonly MachineState[] = ['DEAD', 'MISSING_ON_STARTUP'];
 
 const table = (kind: MachineKind): 'slave' | 'rack' => (kind === 'SLAVE' ? 'slave' : 'rack');
 const entity = (kind: MachineKind): typeof SlaveEntity | typeof RackEntity =>
@@ -156,7 +155,7 @@ export class SlaveRepository {
 
   /** The same of slaves that are there, as far as is known. */
   present(tx: EntityManager): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
-    const state = Not(In(absentStates));
+    const state = Not(In(inactiveStates));
     return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true }, where: { state } });
   }
 
@@ -164,7 +163,7 @@ export class SlaveRepository {
   async absent(tx: EntityManager): Promise<string[]> {
     const found = await tx
       .getRepository(SlaveEntity)
-      .find({ select: { id: true }, where: { state: In(absentStates) } });
+      .find({ select: { id: true }, where: { state: In(inactiveStates) } });
     return found.map(({ id }) => id);
   }
 

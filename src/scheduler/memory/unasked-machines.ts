@@ -55,9 +55,11 @@ export class UnaskedMachines {
     return new Set([...waiting, ...beside].map(({ slaveId }) => slaveId));
   }
 
-  /** They have said what they run, and it is recorded: from the next pass on they take tasks. */
-  asked(slaveIds: Iterable<string>): void {
+  /** They have said what they run, and it is recorded: from the next pass on they take tasks. Answers whether any had to. */
+  asked(slaveIds: Iterable<string>): boolean {
+    const before = this.answered.size;
     for (const id of slaveIds) if (this.slaveIds.has(id)) this.answered.add(id);
+    return this.answered.size > before;
   }
 
   /** Before requests are counted: a pass that had counted them without the tasks that are back would place others beside those. */

@@ -47,7 +47,7 @@ export class AskedTasks {
     if (asked.length + back.size === 0) return;
     const { tooEarly, unsettled, slaveIds } = await this.comparison.only(epoch, asked, new Set(back.values()));
     this.askAgain = new Set([...tooEarly, ...unsettled]);
-    this.release(slaveIds);
+    if (this.unasked.asked(slaveIds)) this.wake.signal('scheduler');
   }
 
   /** Machines on which tasks were given up and that answer again, with their agents: before anything is placed there. */
@@ -58,13 +58,6 @@ export class AskedTasks {
       .machines()
       .filter(({ slaveId, silentForMillis }) => waiting.has(slaveId) && !isSilent(silentForMillis));
     return new Map(back.map(({ slaveId, agentId }) => [slaveId, agentId]));
-  }
-
-  private release(slaveIds: readonly string[]): void {
-    const waiting = this.unasked.toAsk();
-    if (!slaveIds.some((slaveId) => waiting.has(slaveId))) return;
-    this.unasked.asked(slaveIds);
-    this.wake.signal('scheduler');
   }
 
   private async takeWishes(): Promise<string[]> {
