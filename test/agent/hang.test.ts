@@ -11,7 +11,7 @@ import { tempFolder } from '../support/temp-folder.js';
 const compiled = tempFolder();
 let guard: string;
 beforeAll(() => {
-  guard = join(dirname(compileAgent(compiled.path)), 'machine', 'hang-guard.js');
+  guard = join(dirname(compileAgent(compiled.path)), 'processes', 'hang-guard.js');
   execFileSync('mkfifo', [join(compiled.path, 'pipe')]);
 });
 afterAll(() => compiled.remove());
