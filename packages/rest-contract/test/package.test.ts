@@ -44,7 +44,9 @@ function emptyProject(name: string, files: Record<string, string>, links: readon
   const project = join(temp, name);
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name, private: true, type: 'module' }));
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel=error', tarball], project);
+  // A cache of its own: npm looks up even optional peers in the cache of the machine, whatever is in there.
+  const cache = `--cache=${join(temp, 'npm-cache')}`;
+  run('npm', ['install', '--offline', cache, '--no-audit', '--no-fund', '--loglevel=error', tarball], project);
   for (const link of links) {
     mkdirSync(dirname(join(project, 'node_modules', link)), { recursive: true });
     symlinkSync(dirname(require.resolve(`${link}/package.json`)), join(project, 'node_modules', link));

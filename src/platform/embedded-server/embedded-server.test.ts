@@ -170,7 +170,7 @@ describe('a data directory of its own', () => {
       expect(new Set(servers.map(({ url }) => url)).size).toBe(1);
       for (const server of servers) await server.stop();
     }
-  });
+  }, 120_000);
 
   test('the pid of the former server is in use again: the next one starts all the same', async () => {
     const dataDir = folder();
