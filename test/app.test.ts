@@ -118,7 +118,7 @@ describe('the application', () => {
 
 test('an older instance of a migrated database says so, neither serves nor leads, and goes on after the way back', async () => {
   const app = await start();
-  await app.database.manager.query(
+  await app.database.pool.query(
     `INSERT INTO muster_migration (timestamp, name) VALUES (9000000000000, 'Wings9000000000000')`,
   );
   await waitFor('it to notice', async () => (await get(app, '/readyz')).status === 503);
@@ -131,7 +131,7 @@ test('an older instance of a migrated database says so, neither serves nor leads
   expect((await fetch(`${app.url}/api/requests`, { method: 'POST', headers, body })).status).toBe(503);
   expect((await get(app, '/healthz')).status).toBe(200);
   expect((await get(app, '/readyz')).body['leads']).toBe(false);
-  await app.database.manager.query(`DELETE FROM muster_migration WHERE name = 'Wings9000000000000'`);
+  await app.database.pool.query(`DELETE FROM muster_migration WHERE name = 'Wings9000000000000'`);
   await waitFor('it to serve again', async () => (await get(app, '/api/requests')).status === 200);
   await waitFor('it to lead again', async () => (await get(app, '/readyz')).body['leads'] === true);
 });

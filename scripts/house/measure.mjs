@@ -1,4 +1,5 @@
 import ts from 'typescript';
+import { libraryReaches } from './libraries.mjs';
 import { roomOf } from './tree.mjs';
 import { exceptions, foreignWriters, rowUses, tablesOf } from './rows.mjs';
 
@@ -26,6 +27,7 @@ export function measure(files) {
     twoWayOfServices: twoWay(arrowsOfServices),
     modules: program.filter(({ ast }) => hasModule(ast)).length,
     unusedExports: unusedExports(files),
+    reaches: libraryReaches(files),
   };
 }
 

@@ -11,7 +11,7 @@ let operations: { name: string; method: string; route: string }[];
 beforeAll(async () => {
   app = await startTestApp();
   raw = new RawCaller(app.url);
-  const { manager } = app.database;
+  const { pool: manager } = app.database;
   await insertRequest(manager, { request: { id: 'present' } });
   await insertDeploy(manager, { deploy: { requestId: 'present' } });
   await insertTask(manager, { requestId: 'present', updates: [['TASK_RUNNING', start]] });
@@ -65,7 +65,7 @@ const encode = (value: string): string =>
   [...Buffer.from(value, 'utf8')].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 
 const tables = async (): Promise<unknown> =>
-  app.database.manager.query(
+  app.database.pool.query(
     `SELECT (SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public') AS columns,
        (SELECT count(*) FROM pg_roles) AS roles,
        (SELECT string_agg(id || document::text, ',') FROM request WHERE id = 'present') AS present`,

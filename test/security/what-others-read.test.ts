@@ -41,7 +41,7 @@ beforeAll(async () => {
     driver,
     settings: authSettings({ auth: { enabled: true, adminGroups: ['admins'], failuresBeforeDelay: 100_000 } }),
   });
-  const { manager } = app.database;
+  const { pool: manager } = app.database;
   for (const who of Object.keys(groups) as Who[]) {
     const user = { id: who, groups: [...groups[who]], scopes: [], authenticated: true };
     tokens[who] = (await app.app.get(Tokens, { strict: false }).create({ user }, user)).text;
@@ -170,7 +170,7 @@ describe('what is worth reading in the request of another', () => {
 
 /** Whatever row has to do with the request, but for those that say who asked for what. */
 async function rowsOfVault(): Promise<Record<string, string>> {
-  const { manager } = app.database;
+  const { pool: manager } = app.database;
   const tables: { name: string }[] = await manager.query(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
   );

@@ -61,7 +61,7 @@ describe.each(kinds)('in a %s', (kind) => {
       },
       clock: new FixedClock(),
     });
-    const { manager } = rooms.database;
+    const { pool: manager } = rooms.database;
     await insertRequest(manager, { request: { id: 'big' } });
     await manager.query(
       `INSERT INTO request_history (request_id, created_at, event_type, request) VALUES ('big', $1, 'CREATED', $2)`,

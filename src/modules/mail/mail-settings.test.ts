@@ -59,7 +59,7 @@ async function pass(at = Date.now()): Promise<void> {
   await rooms.app.get(MailDelivery).settled();
 }
 const waiting = (): Promise<{ request_id: string; last_error: string | null; is_dead: boolean }[]> =>
-  rooms.database.manager.query(
+  rooms.database.pool.query(
     'SELECT request_id, last_error, dead_at IS NOT NULL AS is_dead FROM mail ORDER BY event_at',
   );
 const figures = async (): Promise<Record<string, number>> => {
@@ -89,7 +89,7 @@ test('a mail about an end waits for its notes, and goes at once when there is th
     waitToSendTaskCompletedMailBufferMillis: hour,
   };
   await start({}, { taskMetadata });
-  const { manager } = rooms.database;
+  const { pool: manager } = rooms.database;
   await insertRequest(manager);
   await insertDeploy(manager);
   const end = async (instanceNo: number) => {

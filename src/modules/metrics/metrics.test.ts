@@ -53,7 +53,7 @@ test('calls are counted by method, route and status, whatever ids they name and 
 });
 
 test('tasks are counted by state, updates for webhooks by what becomes of them', async () => {
-  const { manager } = rooms.database;
+  const { pool: manager } = rooms.database;
   for (const [instanceNo, state] of ['TASK_RUNNING', 'TASK_RUNNING', 'TASK_STAGING'].entries()) {
     await manager.query(
       `INSERT INTO task (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type,
@@ -89,7 +89,7 @@ test('the conversion of old history shows whether it goes on, what it converted 
     [rowsDone('tasks')]: { value: 0 },
   });
   // A run that has ended, so that nothing moves it on.
-  await rooms.database.manager.query(
+  await rooms.database.pool.query(
     `INSERT INTO history_backfill (batch_size, started_at, finished_at, tasks_converted, requests_converted,
        deploys_converted, unreadable) VALUES (20, now(), now(), 4, 3, 2, 1)`,
   );
@@ -142,7 +142,7 @@ describe('the bytes of ids', () => {
 
   test('are those of all requests, live tasks and tasks of the history', async () => {
     expect(await bytes()).toEqual({ allRequestIds: 0, taskStatuses: 0, taskHistoryIds: 0 });
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       `INSERT INTO request (id, request_type, state, version, changed_at, bouncing, document)
        VALUES ('four', 'WORKER', 'ACTIVE', 1, now(), false, '{}'), ('two', 'WORKER', 'ACTIVE', 1, now(), false, '{}')`,
     );
@@ -151,7 +151,7 @@ describe('the bytes of ids', () => {
 });
 
 test('without the database all other figures are still served', async () => {
-  await rooms.database.source.destroy();
+  await rooms.database.pool.close();
   const metrics = await json();
   expect(metrics['muster_database_up']).toEqual({ value: 0 });
   expect(metrics['muster_leader']).toEqual({ value: 1 });

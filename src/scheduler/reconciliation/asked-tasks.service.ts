@@ -58,7 +58,7 @@ export class AskedTasks {
       .filter(({ slaveId, silentForMillis }) => waiting.has(slaveId) && !isSilent(silentForMillis))
       .map(({ slaveId }) => slaveId);
     if (back.length === 0) return [];
-    const tasks = await this.tasks.givenUp(this.db.manager, back);
+    const tasks = await this.tasks.givenUp(this.db.pool, back);
     const withTasks = new Set(tasks.map(({ slaveId }) => slaveId));
     this.release(back.filter((slaveId) => !withTasks.has(slaveId)));
     return tasks.map(({ taskId }) => taskId);
@@ -72,7 +72,7 @@ export class AskedTasks {
   }
 
   private async takeWishes(): Promise<string[]> {
-    if (!(await this.wishes.any(this.db.manager))) return [];
+    if (!(await this.wishes.any(this.db.pool))) return [];
     return this.db.leaderTransaction((tx) => this.wishes.take(tx));
   }
 
@@ -80,7 +80,7 @@ export class AskedTasks {
   private async stalledLaunches(now: number): Promise<string[]> {
     if (!hasPassed(this.lookedAt, lookForStalledEveryMillis, now)) return [];
     this.lookedAt = now;
-    const found = await this.tasks.silentSince(this.db.manager, now - this.settings.reconcileLaunchAfterMillis);
+    const found = await this.tasks.silentSince(this.db.pool, now - this.settings.reconcileLaunchAfterMillis);
     const isDue = (taskId: string): boolean =>
       hasPassed(this.stalledAskedAt.get(taskId) ?? -Infinity, askAgainMillis, now);
     const due = new Set(found.filter(isDue));
