@@ -11,10 +11,10 @@ let operations: { name: string; method: string; route: string }[];
 beforeAll(async () => {
   app = await startTestApp();
   raw = new RawCaller(app.url);
-  const { pool: manager } = app.database;
-  await insertRequest(manager, { request: { id: 'present' } });
-  await insertDeploy(manager, { deploy: { requestId: 'present' } });
-  await insertTask(manager, { requestId: 'present', updates: [['TASK_RUNNING', start]] });
+  const { pool } = app.database;
+  await insertRequest(pool, { request: { id: 'present' } });
+  await insertDeploy(pool, { deploy: { requestId: 'present' } });
+  await insertTask(pool, { requestId: 'present', updates: [['TASK_RUNNING', start]] });
   operations = operationsOf(app.app)
     // The one makes this process end, the other one answers without end.
     .filter((name) => !['POST /api/disasters/failover', 'GET /api/events'].includes(name))

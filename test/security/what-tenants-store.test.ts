@@ -87,11 +87,11 @@ describe('what is stored has a size', () => {
   });
 
   test('a run as a whole, and together with its deploy what a program can be given', async () => {
-    const { pool: manager } = app.database;
-    await insertRequest(manager, { request: job('ran', { instances: 100 }) as never, activeDeployId: 'd1' });
+    const { pool } = app.database;
+    await insertRequest(pool, { request: job('ran', { instances: 100 }) as never, activeDeployId: 'd1' });
     // From before the limit: nearly all that a program can be given.
     const env = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`V${index}`, 'x'.repeat(129_500)]));
-    await insertDeploy(manager, { deploy: { requestId: 'ran', id: 'd1', env } as never });
+    await insertDeploy(pool, { deploy: { requestId: 'ran', id: 'd1', env } as never });
     const run = (body: unknown) => call('bob', 'POST', '/api/requests/request/ran/run', body);
     expect(refusal(await run({ envOverrides: attributes(33_000) }))).toMatchObject({ field: 'run', rule: 'size' });
     expect((await run({ envOverrides: { A: 'b' } })).status).toBe(200);
@@ -116,10 +116,10 @@ describe('what is stored has a size', () => {
   });
 
   test('waiting runs are counted by request and by group', async () => {
-    const { pool: manager } = app.database;
+    const { pool } = app.database;
     for (const id of ['a', 'b']) {
-      await insertRequest(manager, { request: job(id, { instances: 100 }) as never, activeDeployId: 'd1' });
-      await insertDeploy(manager, { deploy: { requestId: id, id: 'd1' } as never });
+      await insertRequest(pool, { request: job(id, { instances: 100 }) as never, activeDeployId: 'd1' });
+      await insertDeploy(pool, { deploy: { requestId: id, id: 'd1' } as never });
     }
     const later = { runAt: Date.now() + 3_600_000 };
     const runs = (id: string) =>
@@ -192,9 +192,9 @@ describe('while calls of one caller wait for rows that are locked', () => {
   });
 
   test('those of another have connections to the database', async () => {
-    const { pool: manager } = app.database;
-    await insertRequest(manager, { request: job('annes', { group: 'web' }) as never, activeDeployId: 'd1' });
-    await insertDeploy(manager, { deploy: { requestId: 'annes', id: 'd1' } as never });
+    const { pool } = app.database;
+    await insertRequest(pool, { request: job('annes', { group: 'web' }) as never, activeDeployId: 'd1' });
+    await insertDeploy(pool, { deploy: { requestId: 'annes', id: 'd1' } as never });
     expect((await call('ann', 'POST', '/api/requests/request/annes/run', {})).status).toBe(200);
     expect(ended).toBeLessThan(held.length);
   });

@@ -53,12 +53,12 @@ test('a wake makes a pass soon, and a second one right after it is not lost', as
 });
 
 test('a task that cannot move stays live, and keeps no other from moving', async () => {
-  const { pool: manager } = rooms.database;
+  const { pool } = rooms.database;
   for (let instanceNo = 1; instanceNo <= 5; instanceNo++) await insert({ ...ended, instanceNo });
-  await manager.query('ALTER TABLE task_history ADD CONSTRAINT refused CHECK (instance_no <> 3)');
+  await pool.query('ALTER TABLE task_history ADD CONSTRAINT refused CHECK (instance_no <> 3)');
   await rooms.app.get(HistoryPoller).runOnce();
   expect(await counts()).toEqual([1, 4]);
-  await manager.query('ALTER TABLE task_history DROP CONSTRAINT refused');
+  await pool.query('ALTER TABLE task_history DROP CONSTRAINT refused');
   await rooms.app.get(HistoryPoller).runOnce();
   expect(await counts()).toEqual([0, 5]);
 });

@@ -58,13 +58,13 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
   beforeAll(async () => {
     store = await startObjectStore('logs', 'blue-logs', 'blue-archive', 'extra');
     rooms = await startLogs();
-    const { pool: manager } = rooms.database;
-    await insertRequest(manager, { activeDeployId: 'd2' });
+    const { pool } = rooms.database;
+    await insertRequest(pool, { activeDeployId: 'd2' });
     await event('web', 'CREATED', start - 40 * day);
-    await insertDeploy(manager, { createdAt: start - 40 * day });
-    await insertDeploy(manager, { deploy: { id: 'd2' }, createdAt: start - hour });
-    ({ id: taskId } = await insertTask(manager, { deployId: 'd2' }));
-    await insertRequest(manager, { request: { id: 'web-api' } });
+    await insertDeploy(pool, { createdAt: start - 40 * day });
+    await insertDeploy(pool, { deploy: { id: 'd2' }, createdAt: start - hour });
+    ({ id: taskId } = await insertTask(pool, { deployId: 'd2' }));
+    await insertRequest(pool, { request: { id: 'web-api' } });
     await event('web-api', 'CREATED', start - 40 * day);
     store.put('logs', keyOf(taskId), {
       body: 'one',
@@ -295,7 +295,7 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
     ])(
       'are found where %s has its own pattern and bucket, by task, deploy and request',
       async (_who, { deploy: id, run }) => {
-        const { pool: manager } = rooms.database;
+        const { pool } = rooms.database;
         const own = {
           filename: 'extra*.txt',
           objstoreUploaderBucket: 'extra',
@@ -303,11 +303,11 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
         };
         const foreign = { filename: 'x', objstoreUploaderBucket: 'extra', objstoreUploaderKeyPattern: '%filename' };
         const files = [own, foreign];
-        await insertDeploy(manager, {
+        await insertDeploy(pool, {
           deploy: { id, ...(!run && { objstoreUploaderAdditionalFiles: files }) },
           createdAt: start,
         });
-        const task = await insertTask(manager, { deployId: id, instanceNo: 7, uploads: run ? files : undefined });
+        const task = await insertTask(pool, { deployId: id, instanceNo: 7, uploads: run ? files : undefined });
         const key = `web/${task.id}/extra.txt`;
         store.put('extra', key);
         store.put('extra', `web-api/${idOf('web-api', 'd2')}/extra.txt`);
@@ -321,15 +321,15 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
           }
         };
         await isFound();
-        await manager.query(
+        await pool.query(
           `INSERT INTO task_history (task_id, request_id, deploy_id, host, instance_no, started_at, updated_at, last_task_status, data)
          SELECT task_id, request_id, deploy_id, host, instance_no, started_at, $2, 'TASK_FINISHED',
            jsonb_build_object('task', jsonb_build_object('taskRequest', jsonb_build_object('pendingTask', document::jsonb -> 'pendingTask')))
          FROM task JOIN task_launch USING (task_id) WHERE task_id = $1`,
           [task.id, new Date(start + hour)],
         );
-        await manager.query('DELETE FROM task_launch WHERE task_id = $1', [task.id]);
-        await manager.query('DELETE FROM task WHERE task_id = $1', [task.id]);
+        await pool.query('DELETE FROM task_launch WHERE task_id = $1', [task.id]);
+        await pool.query('DELETE FROM task WHERE task_id = $1', [task.id]);
         await isFound();
         expect(keysOf((await search({ requestsAndDeploys: { web: [id] } }, wide)).body.results)).toContain(key);
         expect(keysOf((await search({ requestsAndDeploys: { web: ['d1'] } }, wide)).body.results)).not.toContain(key);

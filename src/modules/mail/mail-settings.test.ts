@@ -89,18 +89,18 @@ test('a mail about an end waits for its notes, and goes at once when there is th
     waitToSendTaskCompletedMailBufferMillis: hour,
   };
   await start({}, { taskMetadata });
-  const { pool: manager } = rooms.database;
-  await insertRequest(manager);
-  await insertDeploy(manager);
+  const { pool } = rooms.database;
+  await insertRequest(pool);
+  await insertDeploy(pool);
   const end = async (instanceNo: number) => {
-    const { id } = await insertTask(manager, { instanceNo });
+    const { id } = await insertTask(pool, { instanceNo });
     const request = makeRequest({ id: 'web', owners: ['owner@example.com'] });
     const facts = { kind: 'task-ended', state: 'TASK_FAILED', next: 'nothing', retriesLeft: 0 } as const;
     await happen({ type: 'TASK_FAILED', request, taskId: id, at: Date.now(), facts });
     return id;
   };
   const note = (taskId: string, type: string) =>
-    manager.query(
+    pool.query(
       `INSERT INTO task_metadata (task_id, type, at, title, message, level) VALUES ($1, $2, now(), 'Title of it', 'Words of it', 'INFO')`,
       [taskId, type],
     );

@@ -53,19 +53,19 @@ test('calls are counted by method, route and status, whatever ids they name and 
 });
 
 test('tasks are counted by state, updates for webhooks by what becomes of them', async () => {
-  const { pool: manager } = rooms.database;
+  const { pool } = rooms.database;
   for (const [instanceNo, state] of ['TASK_RUNNING', 'TASK_RUNNING', 'TASK_STAGING'].entries()) {
-    await manager.query(
+    await pool.query(
       `INSERT INTO task (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type,
          cpus, memory_mb, disk_mb, ports, incarnation, state, state_at)
        VALUES ($1, 'r', 'd', 's', 1, 'h', 'r', now(), 'IMMEDIATE', 1, 1, 1, '{}', 'i', $2, now())`,
       [`task-${instanceNo}`, state],
     );
   }
-  await manager.query(
+  await pool.query(
     `INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('w', 'http://localhost', 'TASK', now())`,
   );
-  await manager.query(
+  await pool.query(
     `INSERT INTO webhook_update (webhook_id, update_key, subject_id, event_at, queued_at, next_attempt_at, placeholders,
        listed, body) VALUES ('w', 'k', 's', now(), now(), now(), '{}', '{}', '{}')`,
   );
@@ -75,7 +75,7 @@ test('tasks are counted by state, updates for webhooks by what becomes of them',
     'muster_webhook_updates{what=queued}': { value: 1 },
     'muster_webhook_updates{what=dead}': { value: 0 },
   });
-  await manager.query('TRUNCATE task');
+  await pool.query('TRUNCATE task');
   now += 1_000;
   expect(await json(), 'asked for again at once').toHaveProperty(['muster_tasks{state=TASK_STAGING}']);
   now += 5_000;

@@ -117,9 +117,9 @@ describe('orders for many tasks at once', () => {
   };
   /** SQL statements that `work` makes. */
   const statements = (work: (tx: Transaction) => Promise<unknown>): Promise<number> =>
-    rooms.database.transaction(async (manager) => {
+    rooms.database.transaction(async (tx) => {
       const statements = watchStatements();
-      await work(manager);
+      await work(tx);
       statements.end();
       return statements.sent().length;
     });
@@ -129,8 +129,8 @@ describe('orders for many tasks at once', () => {
     const orders = await more(21);
     // Once in a while it is counted how many updates wait for the webhook: here it has been.
     await rooms.database.transaction((tx) => cleanups().createAll(tx, orders.slice(0, 1)));
-    const one = await statements((manager) => cleanups().createAll(manager, orders.slice(1, 2)));
-    const others = await statements((manager) => cleanups().createAll(manager, orders.slice(2)));
+    const one = await statements((tx) => cleanups().createAll(tx, orders.slice(1, 2)));
+    const others = await statements((tx) => cleanups().createAll(tx, orders.slice(2)));
     expect(one).toBeGreaterThan(0);
     expect(others).toBe(one);
     const [queued] = await tx().query('SELECT count(*)::int AS updates FROM webhook_update');

@@ -1,5 +1,11 @@
 import type { PoolClient } from 'pg';
-import type { AfterQueryEvent, BeforeQueryEvent, EntitySubscriberInterface, TransactionStartEvent } from 'typeorm';
+import {
+  type AfterQueryEvent,
+  type BeforeQueryEvent,
+  type EntitySubscriberInterface,
+  EventSubscriber,
+  type TransactionStartEvent,
+} from 'typeorm';
 import { isOfServer, Transaction } from './transaction.js';
 
 const transactionOf = ({ queryRunner }: Pick<BeforeQueryEvent, 'queryRunner'>): Transaction | undefined => {
@@ -8,6 +14,7 @@ const transactionOf = ({ queryRunner }: Pick<BeforeQueryEvent, 'queryRunner'>): 
 };
 
 /** Has TypeORM keep to the transaction that its statements are part of. It waits for what is answered here. */
+@EventSubscriber()
 export class TransactionSubscriber implements EntitySubscriberInterface {
   async beforeQuery(event: BeforeQueryEvent): Promise<void> {
     await transactionOf(event)?.ready();
