@@ -95,7 +95,8 @@ function nameClocks(clocks) {
 }
 
 function nameReaches(places) {
-  for (const { path, line, what } of places) console.log(`An object of a library is reached into: ${path}:${line}  ${what}`);
+  for (const { path, line, what } of places)
+    console.log(`An object of a library is reached into: ${path}:${line}  ${what}`);
   if (places.length === 0) return;
   console.log('Use what the library documents; without it there are, each at one place,');
   for (const { path, why } of reaches) console.log(`  ${path.source.replaceAll(/[\\^$]/g, '')}  ${why}`);

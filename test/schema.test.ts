@@ -65,9 +65,7 @@ describe('the migrations', () => {
         [id, message, JSON.stringify(previous)],
       );
     }
-    await pool.query(
-      `INSERT INTO task_update (task_id, state, at, message) VALUES ('a', 'TASK_LOST', now(), 'PAUSE')`,
-    );
+    await pool.query(`INSERT INTO task_update (task_id, state, at, message) VALUES ('a', 'TASK_LOST', now(), 'PAUSE')`);
     await migrate(url);
     const types = `SELECT task_id, cleanup_type, jsonb_path_query_array(previous, '$[*].cleanupType') AS former
       FROM task_update ORDER BY task_id, state`;

@@ -141,7 +141,10 @@ function ofLibraries(ast) {
     }
     if (ts.isAsExpression(node)) return inner(node.type) || inner(node.expression);
     const isWrapped =
-      ts.isCallExpression(node) || ts.isNewExpression(node) || ts.isAwaitExpression(node) || ts.isNonNullExpression(node);
+      ts.isCallExpression(node) ||
+      ts.isNewExpression(node) ||
+      ts.isAwaitExpression(node) ||
+      ts.isNonNullExpression(node);
     return (isWrapped || ts.isParenthesizedExpression(node)) && inner(node.expression);
   };
   return isOfLibrary;

@@ -198,9 +198,10 @@ test('what our rules refuse is listed with field and rule, and the rest is taken
   expect(lines.join()).not.toContain('pa55word');
   expect([report.total('requests', 'TAKEN'), report.total('requests', 'REFUSED')]).toEqual([2, 2]);
   expect(report.total('deploys', 'TAKEN')).toBe(2);
-  expect(
-    await here.database.pool.query(`SELECT key FROM import_item WHERE outcome = 'REFUSED' ORDER BY key`),
-  ).toEqual([{ key: 'many' }, { key: 'text' }]);
+  expect(await here.database.pool.query(`SELECT key FROM import_item WHERE outcome = 'REFUSED' ORDER BY key`)).toEqual([
+    { key: 'many' },
+    { key: 'text' },
+  ]);
   // Once it is put right there, the next run takes it.
   original.requests[1]!.request['instances'] = 2;
   expect((await run()).report.total('requests', 'TAKEN')).toBe(1);

@@ -150,9 +150,7 @@ export class MailWorld {
 
   async hasEnded(taskId: string): Promise<boolean> {
     const { pool } = this.app.database;
-    const found = await pool.query<unknown[]>('SELECT 1 FROM task WHERE task_id = $1 AND ended_at IS NULL', [
-      taskId,
-    ]);
+    const found = await pool.query<unknown[]>('SELECT 1 FROM task WHERE task_id = $1 AND ended_at IS NULL', [taskId]);
     return found.length === 0;
   }
 

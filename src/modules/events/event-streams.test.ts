@@ -190,10 +190,9 @@ describe('a stream', () => {
     const client = await listen();
     await happen('a', 'b', 'c');
     await heard(client, 3);
-    await rooms.database.pool.query(
-      `UPDATE live_event SET written_at = now() - interval '2 hours' WHERE number = $1`,
-      [client.events[1]!.id],
-    );
+    await rooms.database.pool.query(`UPDATE live_event SET written_at = now() - interval '2 hours' WHERE number = $1`, [
+      client.events[1]!.id,
+    ]);
     await rooms.app.get(EventRetentionPoller).runOnce(Date.now());
     const late = await listen('', { 'Last-Event-ID': String(Number(client.events[0]!.id) - 1) });
     await heard(late, 3);

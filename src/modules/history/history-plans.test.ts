@@ -71,11 +71,13 @@ const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes
 
 /** What of the statements seen so far reads a history table whole; and how many statements were looked at. */
 async function wholeReads(): Promise<{ statements: number; whole: string[] }> {
-  const statements = seen.sent().filter(
-    ({ sql }) =>
-      /^\s*(?:\/\*.*?\*\/\s*)?(SELECT|WITH|UPDATE|DELETE)\b/i.test(sql) &&
-      historyTables.some((table) => sql.includes(table)),
-  );
+  const statements = seen
+    .sent()
+    .filter(
+      ({ sql }) =>
+        /^\s*(?:\/\*.*?\*\/\s*)?(SELECT|WITH|UPDATE|DELETE)\b/i.test(sql) &&
+        historyTables.some((table) => sql.includes(table)),
+    );
   const whole: string[] = [];
   for (const { sql, parameters } of statements) {
     const [found] = (await rooms.database.pool.query(`EXPLAIN (FORMAT JSON) ${sql}`, parameters)) as {

@@ -68,11 +68,7 @@ export class TaskSearchRepository {
   }
 
   /** The first pages of searches that differ in the request only, as JSON (`tasksOf`); not read where nothing is new since. */
-  findFirst(
-    tx: Queryable,
-    asked: readonly AskedSince[],
-    page: FirstPage,
-  ): Promise<(DocumentAt & { id: string })[]> {
+  findFirst(tx: Queryable, asked: readonly AskedSince[], page: FirstPage): Promise<(DocumentAt & { id: string })[]> {
     const query = pageQuery({ requestId: 'asked.id' }, page, { count: page.count, offset: 0 });
     const document = `SELECT coalesce(json_agg(json_build_array(task_id, updated_at, run_id, state)), '[]')::text
       FROM (${query}) AS page`;
@@ -98,12 +94,7 @@ export class TaskSearchRepository {
   }
 
   /** The newest task of a run, active or ended. */
-  async newestOfRun(
-    tx: Queryable,
-    requestId: string,
-    runId: string,
-    past: Past,
-  ): Promise<TaskIdHistory | undefined> {
+  async newestOfRun(tx: Queryable, requestId: string, runId: string, past: Past): Promise<TaskIdHistory | undefined> {
     const parameters: unknown[] = [requestId, runId];
     const found = await rows<TaskIdRow>(
       tx,

@@ -30,7 +30,13 @@ export class InstanceRepository {
   /** Nothing happens to one that has no row yet: it says so again soon. */
   async tellReach(tx: Transaction, id: string, reachesAgents: boolean): Promise<void> {
     const reachesAgentsAt = () => (reachesAgents ? 'clock_timestamp()' : 'NULL');
-    await tx.getRepository(InstanceEntity).createQueryBuilder().update().set({ reachesAgentsAt }).where({ id }).execute();
+    await tx
+      .getRepository(InstanceEntity)
+      .createQueryBuilder()
+      .update()
+      .set({ reachesAgentsAt })
+      .where({ id })
+      .execute();
   }
 
   /** The address of another instance that reached an agent within the last seconds, and would lead. */

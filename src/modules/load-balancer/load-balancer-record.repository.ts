@@ -54,12 +54,7 @@ export class LoadBalancerRecordRepository {
   }
 
   /** The same update for several tasks. Tasks whose row is gone are left out. */
-  async save(
-    tx: Queryable,
-    taskIds: readonly string[],
-    kind: RecordKind,
-    update: LoadBalancerUpdate,
-  ): Promise<void> {
+  async save(tx: Queryable, taskIds: readonly string[], kind: RecordKind, update: LoadBalancerUpdate): Promise<void> {
     if (taskIds.length === 0) return;
     await tx.query(
       `INSERT INTO load_balancer_record (task_id, kind, document)

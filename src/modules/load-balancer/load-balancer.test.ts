@@ -76,7 +76,9 @@ const ends = async ({ id }: TaskId) => {
   await get(LoadBalancerRemovalRepository).add(tx, [id], start);
 };
 const order = (taskId: TaskId) =>
-  rooms.database.transaction((tx) => get(TaskCleanupRepository).save(tx, { taskId, cleanupType: 'USER_REQUESTED', timestamp: start }));
+  rooms.database.transaction((tx) =>
+    get(TaskCleanupRepository).save(tx, { taskId, cleanupType: 'USER_REQUESTED', timestamp: start }),
+  );
 const recordsOf = async ({ id }: TaskId) => (await get(LoadBalancerRecordRepository).find(tx, [id])).get(id)!;
 const told = (taskId: TaskId, state: LoadBalancerState, attemptNumber = 1): LoadBalancerUpdate => ({
   loadBalancerState: state,

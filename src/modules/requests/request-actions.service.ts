@@ -59,11 +59,7 @@ export class RequestActions {
   }
 
   /** Of one whose row is locked in `tx`. `known`: its cleanups, where they were read since. */
-  async around(
-    tx: Transaction,
-    stored: StoredRequest,
-    known?: readonly RequestCleanupType[],
-  ): Promise<LockedRequest> {
+  async around(tx: Transaction, stored: StoredRequest, known?: readonly RequestCleanupType[]): Promise<LockedRequest> {
     const requestId = stored.request.id;
     const cleanups = known ?? (await this.cleanups.find(tx, requestId)).map(({ cleanupType }) => cleanupType);
     const [pendingDeploy] = await this.deploys.findPending(tx, [requestId]);

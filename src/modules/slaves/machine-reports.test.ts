@@ -71,9 +71,7 @@ test('an unknown slave and its rack are stored ACTIVE, with all that the cluster
       seenAt: start,
     },
   ]);
-  expect(await histories.of(db.pool, 'SLAVE', 's1')).toEqual([
-    { objectId: 's1', state: 'ACTIVE', timestamp: start },
-  ]);
+  expect(await histories.of(db.pool, 'SLAVE', 's1')).toEqual([{ objectId: 's1', state: 'ACTIVE', timestamp: start }]);
   expect(await store.activeCount(db.pool)).toBe(1);
 });
 

@@ -292,9 +292,9 @@ describe('decommission', () => {
     expect(await cleanups()).toEqual(
       [first, second].map(({ id }) => ({ task_id: id, cleanup_type: 'DECOMISSIONING', user_name: null, message })),
     );
-    expect(
-      await rooms.database.pool.query('SELECT request_id, deploy_id, pending_type FROM pending_request'),
-    ).toEqual([{ request_id: 'web', deploy_id: 'd1', pending_type: 'DECOMISSIONED_SLAVE_OR_RACK' }]);
+    expect(await rooms.database.pool.query('SELECT request_id, deploy_id, pending_type FROM pending_request')).toEqual([
+      { request_id: 'web', deploy_id: 'd1', pending_type: 'DECOMISSIONED_SLAVE_OR_RACK' },
+    ]);
     await poller.decommission(now);
     expect(await stateOf('s1')).toBe('DECOMMISSIONING');
     await rooms.database.pool.query('UPDATE task SET ended_at = now()');

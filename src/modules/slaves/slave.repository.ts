@@ -252,12 +252,7 @@ export class SlaveRepository {
     return found!.active ? undefined : found!.rack_id;
   }
 
-  async insert(
-    tx: Transaction,
-    slave: SlaveRecord,
-    seenAt: number,
-    change: MachineStateHistoryUpdate,
-  ): Promise<void> {
+  async insert(tx: Transaction, slave: SlaveRecord, seenAt: number, change: MachineStateHistoryUpdate): Promise<void> {
     await tx.getRepository(SlaveEntity).insert({
       ...described(slave, seenAt),
       id: slave.id,

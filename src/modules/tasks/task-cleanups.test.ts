@@ -141,7 +141,9 @@ describe('orders for many tasks at once', () => {
   test('are each told as if they had come alone; tasks that have one keep theirs', async () => {
     const orders = await more(2);
     await rooms.database.transaction((tx) => cleanups().create(tx, destroy()));
-    const created = await rooms.database.transaction((tx) => cleanups().createAll(tx, [bounce(), ...orders.map((order) => ({ ...order, user: 'eve' }))]));
+    const created = await rooms.database.transaction((tx) =>
+      cleanups().createAll(tx, [bounce(), ...orders.map((order) => ({ ...order, user: 'eve' }))]),
+    );
     expect([...created].toSorted()).toEqual(orders.map((order) => order.taskId.id).toSorted());
     expect(await types()).toEqual(['USER_REQUESTED_DESTROY', 'BOUNCING', 'BOUNCING']);
     await rooms.database.transaction((tx) => cleanups().saveAll(tx, [bounce({ cleanupType: 'PAUSE' }), ...orders]));
@@ -153,7 +155,9 @@ describe('orders for many tasks at once', () => {
   test('are removed unless they were overwritten since they were read', async () => {
     const orders = await more(2);
     await rooms.database.transaction((tx) => cleanups().createAll(tx, orders));
-    await rooms.database.transaction((tx) => cleanups().save(tx, { ...orders[0]!, cleanupType: 'PAUSE', timestamp: start + 5_000 }));
+    await rooms.database.transaction((tx) =>
+      cleanups().save(tx, { ...orders[0]!, cleanupType: 'PAUSE', timestamp: start + 5_000 }),
+    );
     await cleanups().remove(tx(), orders);
     expect(await types()).toEqual(['PAUSE']);
   });

@@ -252,10 +252,7 @@ export class TaskRepository {
   }
 
   /** What active tasks use of each of these machines, by slave id: cores and MB. Machines without any are left out. */
-  async usedOn(
-    tx: Queryable,
-    slaveIds: readonly string[],
-  ): Promise<Map<string, { cpus: number; memoryMb: number }>> {
+  async usedOn(tx: Queryable, slaveIds: readonly string[]): Promise<Map<string, { cpus: number; memoryMb: number }>> {
     const found = await rows<{ slave_id: string; cpus: number; memory_mb: number }>(
       tx,
       `SELECT slave_id, sum(cpus) AS cpus, sum(memory_mb) AS memory_mb FROM task

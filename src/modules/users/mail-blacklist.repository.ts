@@ -46,7 +46,10 @@ async function addresses(tx: Queryable, entity: AddressEntity): Promise<string[]
 
 async function listed(tx: Queryable, entity: AddressEntity, among: readonly string[]): Promise<Set<string>> {
   const small = among.map((address) => address.toLowerCase());
-  const query = tx.getRepository(entity).createQueryBuilder('known').where('lower(known.address) = ANY (:small)', { small });
+  const query = tx
+    .getRepository(entity)
+    .createQueryBuilder('known')
+    .where('lower(known.address) = ANY (:small)', { small });
   return new Set((await query.getMany()).map(({ address }) => address.toLowerCase()));
 }
 
@@ -61,5 +64,10 @@ async function add(tx: Transaction, table: 'mail_allowlist' | 'mail_blacklist', 
 
 /** In whatever letters it was added: people forget the letters, and mail servers ignore them. */
 async function remove(tx: Transaction, entity: AddressEntity, address: string): Promise<void> {
-  await tx.getRepository(entity).createQueryBuilder().delete().where('lower(address) = lower(:address)', { address }).execute();
+  await tx
+    .getRepository(entity)
+    .createQueryBuilder()
+    .delete()
+    .where('lower(address) = lower(:address)', { address })
+    .execute();
 }

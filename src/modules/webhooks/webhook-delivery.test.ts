@@ -164,9 +164,7 @@ describe('failure', () => {
     receiver.answer = (_call, response) => response.writeHead(answer, { location: '/elsewhere' }).end();
     await change(['web', 'hello']);
     await waitFor('a second attempt', () => receiver.calls.length >= 2);
-    expect(await rooms.database.pool.query('SELECT last_error FROM webhook_update')).toEqual([
-      { last_error: error },
-    ]);
+    expect(await rooms.database.pool.query('SELECT last_error FROM webhook_update')).toEqual([{ last_error: error }]);
     receiver.answer = 200;
     await drained();
     expect(new Set(receiver.calls.map(({ url }) => url))).toEqual(new Set(['/hook']));

@@ -52,9 +52,7 @@ describe('a transaction of the leader', () => {
       const [{ pid }] = await tx.query('SELECT pg_backend_pid() AS pid');
       await test_.pool.query('SELECT pg_terminate_backend($1)', [pid]);
       await waitFor('the connection to be gone', async () => {
-        const [{ n }] = await test_.pool.query('SELECT count(*)::int AS n FROM pg_stat_activity WHERE pid = $1', [
-          pid,
-        ]);
+        const [{ n }] = await test_.pool.query('SELECT count(*)::int AS n FROM pg_stat_activity WHERE pid = $1', [pid]);
         return n === 0;
       });
       await tx.query('SELECT 1').catch(() => undefined);

@@ -107,7 +107,8 @@ export class Transaction implements Queryable {
 
   /** TypeORM gives the connection back when it breaks, or when the pool is closed. */
   private send(sql: string, parameters?: unknown[]): Promise<QueryResult> {
-    if (this.runner.isReleased) return Promise.reject(new Error('Connection terminated before the transaction had ended'));
+    if (this.runner.isReleased)
+      return Promise.reject(new Error('Connection terminated before the transaction had ended'));
     return send(this.client, sql, parameters);
   }
 

@@ -151,12 +151,7 @@ export class DrainService {
     }
   }
 
-  private async drainIn(
-    tx: Transaction,
-    requestIds: readonly string[],
-    lock: RowLock,
-    now: number,
-  ): Promise<Drained> {
+  private async drainIn(tx: Transaction, requestIds: readonly string[], lock: RowLock, now: number): Promise<Drained> {
     const [, locked] = await Promise.all([
       commitLazily(tx),
       lock === 'free' ? this.requests.lockFree(tx, requestIds) : this.requests.lockInTurn(tx, requestIds),

@@ -144,10 +144,7 @@ export class WorkingSetLoader {
   }
 
   /** Only where machines are set apart for short runs. */
-  private async averageRuntimes(
-    tx: Queryable,
-    keys: readonly DeployKey[],
-  ): Promise<Map<string, number | undefined>> {
+  private async averageRuntimes(tx: Queryable, keys: readonly DeployKey[]): Promise<Map<string, number | undefined>> {
     if (Object.keys(this.settings.preemptibleTasksOnlyMachineAttributes).length === 0) return new Map();
     const counts = await this.counts.find(tx, keys);
     return new Map([...counts].map(([key, { averageRuntimeMillis }]) => [key, averageRuntimeMillis]));

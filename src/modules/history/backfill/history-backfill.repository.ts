@@ -150,12 +150,7 @@ export class HistoryBackfillRepository {
     return converted.length;
   }
 
-  async list(
-    tx: Transaction,
-    kind: PayloadKind,
-    found: { key: string[]; reason: string }[],
-    now: Date,
-  ): Promise<void> {
+  async list(tx: Transaction, kind: PayloadKind, found: { key: string[]; reason: string }[], now: Date): Promise<void> {
     if (found.length === 0) return;
     await tx.query(
       `INSERT INTO unreadable_history (kind, key, reason, found_at)

@@ -80,12 +80,7 @@ export class Scaling {
   }
 
   /** Everything that may be wrong with a scale, without making it. */
-  async plan(
-    tx: Transaction,
-    seen: LockedRequest,
-    scale: ScaleRequest,
-    acknowledged: boolean,
-  ): Promise<CheckedScale> {
+  async plan(tx: Transaction, seen: LockedRequest, scale: ScaleRequest, acknowledged: boolean): Promise<CheckedScale> {
     const checked = await this.check(tx, seen, scale, acknowledged);
     return { ...checked, next: await this.checkUpdate(tx, seen, checked.next) };
   }

@@ -98,10 +98,7 @@ export class ExpiringActionRepository {
   }
 
   /** Of machines of one kind or of both, or of one machine; by kind and id. */
-  async ofMachines(
-    tx: Queryable,
-    filter: { kind?: MachineKind; id?: string } = {},
-  ): Promise<ExpiringMachineAction[]> {
+  async ofMachines(tx: Queryable, filter: { kind?: MachineKind; id?: string } = {}): Promise<ExpiringMachineAction[]> {
     const found = await tx.getRepository(ExpiringActionEntity).find({
       where: {
         kind: Any(filter.kind ? [filter.kind] : machineKinds),

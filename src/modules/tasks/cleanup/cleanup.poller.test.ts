@@ -52,7 +52,9 @@ const order = (changes: Partial<RequestCleanup> & Pick<RequestCleanup, 'cleanupT
     .get(RequestCleanupRepository, { strict: false })
     .create(tx, { requestId: 'web', timestamp: start, user: 'ann', ...changes });
 const orderTask = (taskId: TaskId, cleanupType: TaskCleanupType, timestamp = start) =>
-  rooms.database.transaction((tx) => rooms.app.get(TaskCleanupRepository, { strict: false }).save(tx, { taskId, cleanupType, timestamp }));
+  rooms.database.transaction((tx) =>
+    rooms.app.get(TaskCleanupRepository, { strict: false }).save(tx, { taskId, cleanupType, timestamp }),
+  );
 const kills = () =>
   tx.query(
     'SELECT task_id, task_cleanup_type AS type, grace_millis::int AS grace, retries, sent_at FROM killed_task ORDER BY task_id',
