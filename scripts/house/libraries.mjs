@@ -39,7 +39,7 @@ const changes = /^(Object\.(assign|definePropert(y|ies)|setPrototypeOf)|Reflect\
 export function libraryReaches(files) {
   const found = [];
   for (const { path, ast } of files.values()) {
-    if (!/^(src|packages\/[^/]+\/src)\//.test(path) || /\.test\.ts$/.test(path)) continue;
+    if (!/^(src|packages\/[^/]+\/src)\//.test(path) || path.endsWith('.test.ts')) continue;
     const isOfLibrary = ofLibraries(ast);
     const visit = (node) => {
       if (reachesIn(node, isOfLibrary)) {

@@ -297,7 +297,7 @@ describe("TypeORM's part of a transaction", () => {
 
   test('sends nothing after its end', async () => {
     const kept = await db.transaction(async (tx) => tx.getRepository(UserSettingsEntity));
-    await expect(kept.insert(settingsOf('late'))).rejects.toThrow();
+    await expect(kept.insert(settingsOf('late'))).rejects.toThrow('already released');
     expect(await stored('late')).toBe(0);
   });
 });
