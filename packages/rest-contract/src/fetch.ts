@@ -4,6 +4,7 @@ import type { Entry, HandleRequest, RestRequest } from './raw/message.js';
 import { encodeCookies, requestTarget } from './raw/url.js';
 import { type ByteReadable, chunksOf, toReadable } from './raw/web-streams.js';
 
+export type { ByteReadable } from './raw/web-streams.js';
 export { fetchHandler, type FetchHandlerOptions } from './server/fetch-handler.js';
 
 /** As much of an answer of fetch as is asked for. */
