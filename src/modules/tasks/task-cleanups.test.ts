@@ -118,10 +118,11 @@ describe('orders for many tasks at once', () => {
   /** SQL statements that `work` makes. */
   const statements = (work: (tx: Transaction) => Promise<unknown>): Promise<number> =>
     rooms.database.transaction(async (tx) => {
-      const statements = watchStatements();
+      const watched = watchStatements();
       await work(tx);
-      statements.end();
-      return statements.sent().length;
+      const { length } = watched.sent();
+      watched.end();
+      return length;
     });
 
   test('are written by as many statements as one of them, also with a webhook that listens', async () => {
